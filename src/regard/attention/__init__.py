@@ -1,0 +1,73 @@
+"""The attention library: score every key against a query, normalise, sum the values.
+
+It stands alone: torch and numpy (and scikit-learn's base classes for the one estimator).
+
+>>> import torch
+>>> from regard.attention import Additive, Mask, attend
+>>> query, key = torch.randn(2, 4, 16), torch.randn(2, 6, 20)
+>>> attended = attend(query, key, key, score=Additive(16, 20, 32), mask=Mask.lengths([6, 3]))
+>>> attended.context.shape
+torch.Size([2, 4, 20])
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from regard.attention.additive import Additive
+from regard.attention.attend import Attended, attend
+from regard.attention.bias import Bias, DistanceBias
+from regard.attention.cache import KeyValue
+from regard.attention.edit import Edit, ForceAlignment, Overwrite, SwitchOff
+from regard.attention.intervene import intervene
+from regard.attention.mask import Mask
+from regard.attention.mask_conventions import (
+    from_keras,
+    from_onnx,
+    from_torch_mha,
+    from_torch_sdpa,
+    to_keras,
+    to_onnx,
+    to_torch_mha,
+    to_torch_sdpa,
+)
+from regard.attention.multihead import MultiHead
+from regard.attention.normalizer import Normalizer, Softmax, masked_softmax
+from regard.attention.position import (
+    Alibi,
+    Learned,
+    Position,
+    RelativeBias,
+    Rotary,
+    Sinusoidal,
+    rotate,
+)
+from regard.attention.record import AttentionMap, Recording, record
+from regard.attention.score import (
+    Cosine,
+    Dot,
+    Gaussian,
+    General,
+    Location,
+    ScaledDot,
+    Score,
+    Uniform,
+)
+
+if TYPE_CHECKING:
+    from regard.attention.nadaraya_watson import NadarayaWatson
+
+__all__ = [
+    "Additive", "Alibi", "Attended", "AttentionMap", "Bias", "Cosine", "DistanceBias", "Dot",
+    "Edit", "ForceAlignment", "Gaussian", "General", "KeyValue", "Learned", "Location", "Mask", "MultiHead",
+    "NadarayaWatson", "Normalizer", "Overwrite", "Position", "Recording", "RelativeBias", "Rotary",
+    "ScaledDot", "Score", "Sinusoidal", "Softmax", "SwitchOff", "Uniform", "attend", "from_keras",
+    "from_onnx", "from_torch_mha", "from_torch_sdpa", "intervene", "masked_softmax", "record",
+    "rotate", "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "NadarayaWatson":  # on demand: it is what needs scikit-learn
+        from regard.attention.nadaraya_watson import NadarayaWatson
+
+        return NadarayaWatson
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,226 @@
+"""Additive attention (Bahdanau 2015) in memory linear in length.
+
+s = v·tanh(W_q q + W_k k), which equals the concatenated form v·tanh(W [q; k]).
+
+Written plainly, the sum W_q q + W_k k is a tensor (…, Q, K, H) that does not fit into memory for
+long sequences. Here it exists only in tiles small enough for the processor's cache, once on the
+way forward and once, recomputed, on the way back. With t = tanh(…) and g the gradient of a score,
+
+    ∂q_h = v_h Σ_k g (1 − t_h²)      ∂k_h = v_h Σ_q g (1 − t_h²)      ∂v_h = Σ_qk g t_h
+
+Shapes: Q queries, K keys, H hidden features, N = product of the leading dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from regard.attention import arguments
+from regard.attention.form import Form, take_rows
+from regard.attention.precision import accumulated, as_given
+from regard.attention.score import Score
+from regard.attention.tile import Index
+
+CACHE_ELEMENTS = 1 << 18  # numbers of a tile of tanh that stay in a core's cache
+
+
+class Additive(Score):
+    """s = v·tanh(W_q q + W_k k); queries and keys may differ in width.
+
+    Parameters: `query_proj.weight` (hidden_dim, query_dim), `key_proj.weight` (hidden_dim,
+    key_dim), `v` (hidden_dim,). A decoder that asks the same keys again and again projects them
+    once: `attend(query, score.key_proj(key), value, score=score.on_projected())`.
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.query_dim = arguments.positive("query_dim", query_dim)
+        self.key_dim = arguments.positive("key_dim", key_dim)
+        self.hidden_dim = arguments.positive("hidden_dim", hidden_dim)
+        self.query_proj = nn.Linear(query_dim, hidden_dim, bias=False)
+        self.key_proj = nn.Linear(key_dim, hidden_dim, bias=False)
+        self.v = nn.Parameter(torch.empty(hidden_dim))
+        nn.init.xavier_uniform_(self.query_proj.weight)
+        nn.init.xavier_uniform_(self.key_proj.weight)
+        nn.init.uniform_(self.v, -(hidden_dim**-0.5), hidden_dim**-0.5)
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        return self.form(query, key).scores()
+
+    def form(self, query: Tensor, key: Tensor) -> AdditiveForm:
+        arguments.width("query", query, self.query_dim)
+        arguments.width("key", key, self.key_dim)
+        return AdditiveForm(self.query_proj(query), self.key_proj(key), self.v)
+
+    @property
+    def numbers_per_score(self) -> int:
+        return self.hidden_dim
+
+    def on_projected(self) -> ProjectedAdditive:
+        """The same score, over keys that went through `key_proj` before."""
+        return ProjectedAdditive(self)
+
+    def extra_repr(self) -> str:
+        return f"query_dim={self.query_dim}, key_dim={self.key_dim}, hidden_dim={self.hidden_dim}"
+
+
+class ProjectedAdditive(Score):
+    """An `Additive` score whose keys are projected already; it shares the parameters."""
+
+    def __init__(self, additive: Additive) -> None:
+        super().__init__()
+        self.additive = additive
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        return self.form(query, key).scores()
+
+    def form(self, query: Tensor, key: Tensor) -> AdditiveForm:
+        arguments.width("query", query, self.additive.query_dim)
+        arguments.width("key", key, self.additive.hidden_dim)
+        return AdditiveForm(self.additive.query_proj(query), key, self.additive.v)
+
+    @property
+    def numbers_per_score(self) -> int:
+        return self.additive.hidden_dim
+
+
+@dataclass(frozen=True)
+class AdditiveForm(Form):
+    """v·tanh(q + k) of projected queries (…, Q, H) and keys (…, K, H)."""
+
+    query: Tensor
+    key: Tensor
+    v: Tensor
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self.query, self.key, self.v
+
+    def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
+        return replace(self, query=inputs[0], key=inputs[1], v=inputs[2])
+
+    def scores(self) -> Tensor:
+        """All scores in the plain form, through the (…, Q, K, H) tensor."""
+        query, key = accumulated(self.query), accumulated(self.key)
+        with as_given(query.device):
+            return torch.tanh(query[..., :, None, :] + key[..., None, :, :]) @ accumulated(self.v)
+
+    def tile(self, rows: Index, cols: Index) -> Tensor:
+        scores: Tensor = _TiledScores.apply(  # type: ignore[no-untyped-call]
+            take_rows(self.query, rows), take_rows(self.key, cols), self.v
+        )
+        return scores
+
+    def tile_backward(
+        self, rows: slice, cols: slice, grad: Tensor, into: tuple[Tensor | None, ...]
+    ) -> None:
+        query, key = take_rows(self.query, rows), take_rows(self.key, cols)
+        wanted = tuple(g is not None for g in into)
+        found = additive_scores_backward(query, key, self.v, grad, wanted)
+        for place, add, index in zip(into, found, (rows, cols, None), strict=True):
+            if place is not None and add is not None:
+                (place if index is None else take_rows(place, index)).add_(add)
+
+
+class _TiledScores(torch.autograd.Function):
+    """`additive_scores` with its own backward, so that no tile of tanh is kept."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, v: Tensor) -> Tensor:
+        ctx.save_for_backward(query, key, v)
+        return additive_scores(query, key, v)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, v = ctx.saved_tensors
+        found = additive_scores_backward(query, key, v, grad, ctx.needs_input_grad)
+        return tuple(
+            None if g is None else g.to(x.dtype)
+            for g, x in zip(found, (query, key, v), strict=True)
+        )
+
+
+def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
+    """v·tanh(q + k), (…, Q, K), of query (…, Q, H), key (…, K, H) and v (H,), tile by tile."""
+    cells = _Cells(query, key)
+    scores_NQK = cells.query_NQH.new_empty(cells.num_scores)
+    v = accumulated(v)
+    with as_given(v.device):
+        for n, i, j in cells:
+            scores_NQK[n, i, j] = cells.tanh(n, i, j) @ v
+    return scores_NQK.reshape(*query.shape[:-1], key.shape[-2])
+
+
+def additive_scores_backward(
+    query: Tensor, key: Tensor, v: Tensor, grad: Tensor, wanted: tuple[bool, ...]
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """Gradients of query, key and v (those wanted), given that of the scores (…, Q, K).
+
+    Σ g (1 − t²) is taken as Σ g − Σ g t²: the first sums are cheap, the second are matrix products.
+    """
+    cells = _Cells(query, key)
+    grad_NQK = grad.reshape(cells.num_scores)
+    hidden = v.shape[0]
+    v = accumulated(v)
+    for_query = grad_NQK.sum(-1)[..., None].repeat(1, 1, hidden) if wanted[0] else None
+    for_key = grad_NQK.sum(-2)[..., None].repeat(1, 1, hidden) if wanted[1] else None
+    for_v = torch.zeros_like(v) if wanted[2] else None
+    with as_given(v.device):
+        for n, i, j in cells:
+            tanh, g = cells.tanh(n, i, j), grad_NQK[n, i, j]
+            if for_v is not None:
+                for_v += g.reshape(-1) @ tanh.view(-1, hidden)
+            if for_query is None and for_key is None:
+                continue
+            square = tanh.square_()
+            if for_query is not None:
+                for_query[n, i] -= (g[:, :, None, :] @ square).squeeze(-2)
+            if for_key is not None:
+                for_key[n, j] -= torch.einsum("nqk,nqkh->nkh", g, square)
+    return (
+        None if for_query is None else for_query.mul_(v).reshape(query.shape),
+        None if for_key is None else for_key.mul_(v).reshape(key.shape),
+        for_v,
+    )
+
+
+class _Cells:
+    """The scores' matrix cut into cells whose tanh (n, q, k, H) fits into a core's cache."""
+
+    def __init__(self, query: Tensor, key: Tensor) -> None:
+        self.query_NQH = accumulated(query).reshape(-1, *query.shape[-2:])
+        self.key_NKH = accumulated(key).reshape(-1, *key.shape[-2:])
+        self.buffer = self.query_NQH.new_empty(0)
+
+    @property
+    def num_scores(self) -> tuple[int, int, int]:
+        """(N, Q, K)."""
+        return *self.query_NQH.shape[:2], self.key_NKH.shape[1]
+
+    def __iter__(self) -> Iterator[tuple[slice, slice, slice]]:
+        num, num_queries, num_keys = self.num_scores
+        room = max(1, CACHE_ELEMENTS // max(1, self.query_NQH.shape[-1]))  # scores in a cell
+        keys = min(num_keys, max(64, room // max(1, num_queries)))
+        queries = max(1, min(num_queries, room // max(1, keys)))
+        rows = max(1, room // max(1, queries * keys)) if queries == num_queries else 1
+        for n in range(0, num, rows):
+            for i in range(0, num_queries, queries):
+                for j in range(0, num_keys, keys):
+                    yield slice(n, n + rows), slice(i, i + queries), slice(j, j + keys)
+
+    def tanh(self, n: slice, i: slice, j: slice) -> Tensor:
+        """tanh(q + k) of a cell, (n, q, k, H), in memory that the next cell overwrites."""
+        query, key = self.query_NQH[n, i, None, :], self.key_NKH[n, None, j, :]
+        shape = torch.broadcast_shapes(query.shape, key.shape)
+        size = math.prod(shape)
+        if self.buffer.numel() < size:
+            self.buffer = self.buffer.new_empty(size)
+        return torch.add(query, key, out=self.buffer[:size].view(shape)).tanh_()

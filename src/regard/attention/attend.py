@@ -1,0 +1,157 @@
+"""Attention: score every key against a query, normalise, take the weighted sum of the values.
+
+Shapes: query (…, Q, Dq), key (…, K, Dk), value (…, K, Dv), context (…, Q, Dv), weights (…, Q, K);
+the leading dimensions are usually (B, H). Key and value may have fewer heads that divide the
+query's (grouped heads).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from torch import Tensor
+
+from regard.attention import arguments, observe
+from regard.attention.bias import Bias, DistanceBias, as_bias
+from regard.attention.call import Call
+from regard.attention.engines.blockwise import blockwise
+from regard.attention.engines.choice import chosen_engine
+from regard.attention.engines.dense import dense
+from regard.attention.engines.fused import fused
+from regard.attention.form import PlainForm
+from regard.attention.mask import Mask, as_mask
+from regard.attention.normalizer import Normalizer, Softmax
+from regard.attention.quarantine import quarantine
+from regard.attention.score import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from regard.attention.cache import KeyValue
+
+Engine = Literal["auto", "dense", "fused", "blockwise"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attended:
+    """What attention gives back.
+
+    context    (…, Q, Dv)  the weighted sum of the values; exactly zero where a query sees nothing
+    weights    (…, Q, K)   before dropout, one map per head; None unless asked for
+    logsumexp  (…, Q)      log Σ exp(scores), −inf where a query sees nothing; worked out when read
+    cache                  what `MultiHead` hands back to go on with, where one was passed in
+    """
+
+    context: Tensor
+    weights: Tensor | None = None
+    cache: KeyValue | None = None
+    _call: Call | None = field(default=None, repr=False)
+    _logsumexp: Tensor | None = field(default=None, repr=False)
+
+    @property
+    def logsumexp(self) -> Tensor:
+        """log Σ_k exp(s_k) of each query's scores, (…, Q)."""
+        if self._logsumexp is None:
+            assert self._call is not None
+            object.__setattr__(self, "_logsumexp", self._call.log_total())
+        assert self._logsumexp is not None
+        return self._logsumexp
+
+    def __iter__(self) -> Iterator[Tensor | None]:
+        return iter((self.context, self.weights, self.logsumexp))
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    score: Score,
+    bias: Tensor | Bias | DistanceBias | None = None,
+    mask: Mask | Tensor | None = None,
+    normalizer: Normalizer | None = None,
+    dropout: float = 0.0,
+    engine: Engine = "auto",
+    weights: bool = False,
+) -> Attended:
+    """context_i = Σ_j softmax_j(score(q_i, k_j) + bias_ij) v_j, over the keys j that i may see.
+
+    Order: score (with its softcap), bias, mask, normalise, dropout, weighted sum. All engines give
+    the same answer within the dtype's tolerance, and the context is the same to the bit whether
+    `weights` are asked for or not. A query that sees nothing gets exactly zero. Dropout is applied
+    whenever it is above zero: a module passes 0 when it is not training.
+
+    >>> from regard.attention import ScaledDot
+    >>> q = torch.eye(3)[None]
+    >>> attend(q, q, q, score=ScaledDot(), mask=Mask.causal()).context[0, 0]
+    tensor([1., 0., 0.])
+    """
+    query, key, value = arguments.common_dtype(query=query, key=key, value=value)
+    arguments.attention_shapes(query, key, value)
+    arguments.probability("dropout", dropout)
+    if not isinstance(score, Score):
+        raise TypeError(f"score must be a Score such as ScaledDot(), but {score!r} came.")
+    mask = None if mask is None else as_mask(mask)
+    bias = None if bias is None else as_bias(bias)
+    normalizer = Softmax() if normalizer is None else normalizer
+    kind = _kind(query, key, mask)
+    batch = tuple(query.shape[:-2])
+    key, value = _fitted(key, batch), _fitted(value, batch)
+    size = (query.shape[-2], key.shape[-2])
+    name = chosen_engine(engine, score, normalizer, mask, bias, dropout, batch, size)
+    query, key, value, tainted = quarantine(query, key, value, mask, bias)
+    form = PlainForm(score, query, key) if name == "dense" else score.form(query, key)
+    call = Call(form, value, bias, mask, normalizer, dropout, tainted)
+    looking = observe.observers()
+    if not looking:
+        attended = _run(name, call)
+    else:
+        with observe.inside_ours():
+            attended = _looked_at(_run(name, call), call, kind, looking)
+    if not weights:
+        return replace(attended, weights=None)
+    return attended if attended.weights is not None else replace(attended, weights=call.weights())
+
+
+def _run(name: str, call: Call) -> Attended:
+    """The call on one engine; weights only where the engine has them anyway."""
+    weights = total = None
+    if name == "fused":
+        context = fused(call)
+    elif name == "blockwise":
+        context, total = blockwise(call.spread())
+        total = call.finished(total)
+    else:
+        context, weights = dense(call.spread())
+    if call.tainted is not None:
+        context = context.masked_fill(call.tainted, math.nan)
+    return Attended(context, weights, _call=call, _logsumexp=total)
+
+
+def _looked_at(
+    attended: Attended, call: Call, kind: str, looking: tuple[observe.Observer, ...]
+) -> Attended:
+    """What is left after every observer has seen, and perhaps changed, the call."""
+    sight = observe.Sight(call, attended.context, observe.here() or observe.Place(kind))
+    for observer in looking:
+        sight = observer(sight)
+    if sight.overlay:
+        attended = replace(attended, weights=sight.weights())
+    return replace(attended, context=sight.context)
+
+
+def _kind(query: Tensor, key: Tensor, mask: Mask | None) -> str:
+    if mask is not None and mask.is_causal:
+        return "causal"
+    return "self" if query is key else "cross"
+
+
+def _fitted(x: Tensor, batch: tuple[int, ...]) -> Tensor:
+    """Key or value with the query's leading dimensions, but for grouped heads."""
+    if x.shape[:-2] == batch:
+        return x
+    if x.ndim == 2 or len(batch) < 2:
+        return x.expand(*batch, *x.shape[-2:])
+    return x.expand(*batch[:-1], *x.shape[-3:])

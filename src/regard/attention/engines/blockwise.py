@@ -1,0 +1,183 @@
+"""Exact attention one tile of scores at a time, by the online softmax, with its own way back.
+
+Forward, over the key tiles of a row block with running maximum m, total z and sum o (Milakov &
+Gimelshein 2018; Rabe & Staats 2021):
+
+    m' = max(m, max_j s_j)
+    z' = z e^{m−m'} + Σ_j e^{s_j−m'}
+    o' = o e^{m−m'} + Σ_j e^{s_j−m'} v_j
+
+and the context is o / z. Backward recomputes each tile from the saved logsumexp l: with
+p = e^{s−l}, ∂s = p (∂o·v − Σ ∂o·o). Memory is linear in length; key tiles hidden from a whole row block by the
+mask's structure (causal, window, lengths) are never visited.
+
+Shapes: (…, r, c) a tile of r queries and c keys; value (…, K, Dv).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from regard.attention.call import Call
+from regard.attention.precision import accumulated, as_given
+from regard.attention.tile import Tile
+
+TILE_SCORES = 1 << 20  # scores in a tile, over all leading dimensions
+TILE_KEYS = 2048
+
+
+def blockwise(call: Call) -> tuple[Tensor, Tensor]:
+    """Context (…, Q, Dv) and the logsumexp (…, Q) of the form's scores."""
+    seed = int(torch.randint(1 << 62, ())) if call.dropout else 0
+    bias_inputs = () if call.bias is None else call.bias.inputs
+    with as_given(call.value.device):
+        context, total = _Blockwise.apply(  # type: ignore[no-untyped-call]
+            _Plan(call, seed), call.value, *call.form.inputs, *bias_inputs
+        )
+    return context, total
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    call: Call
+    seed: int
+
+    def over(self, value: Tensor, inputs: tuple[Tensor, ...]) -> _Plan:
+        """The plan over these tensors (detached ones inside the autograd function)."""
+        call = self.call
+        num = len(call.form.inputs)
+        bias = None if call.bias is None else call.bias.with_inputs(inputs[num:])
+        form = call.form.with_inputs(inputs[:num])
+        return replace(self, call=replace(call, form=form, value=value, bias=bias))
+
+    def row_blocks(self) -> Iterator[slice]:
+        """Rows of queries that are worked on together."""
+        lead = math.prod(self.call.batch)
+        keys = min(TILE_KEYS, max(self.call.num_keys, 1))
+        step = max(1, TILE_SCORES // max(1, lead * keys))
+        for start in range(0, self.call.num_queries, step):
+            yield slice(start, min(start + step, self.call.num_queries))
+
+    def tiles(self, rows: slice) -> Iterator[Tile]:
+        """The tiles of a row block that some query may look at."""
+        seen = range(self.call.num_keys)
+        if self.call.mask is not None:
+            block = range(rows.start, rows.stop)
+            seen = self.call.mask.key_range(block, self.call.num_queries, self.call.num_keys)
+        for start in range(seen.start, seen.stop, TILE_KEYS):
+            yield self.call.tile(rows, slice(start, min(start + TILE_KEYS, seen.stop)))
+
+    def scores(self, tile: Tile) -> Tensor:
+        """The tile's scores, hidden ones −inf."""
+        return self.call.covered(tile, self.call.form.tile(tile.rows, tile.cols))
+
+    def kept(self, tile: Tile, like: Tensor) -> Tensor | None:
+        """The dropout factors of a tile, the same each time they are asked for."""
+        p = self.call.dropout
+        if not p:
+            return None
+        assert isinstance(tile.rows, slice) and isinstance(tile.cols, slice)
+        place = tile.rows.start * self.call.num_keys + tile.cols.start
+        generator = torch.Generator(like.device).manual_seed((self.seed + place) % (1 << 63))
+        return torch.empty_like(like).bernoulli_(1 - p, generator=generator).div_(1 - p)
+
+
+class _Blockwise(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, plan: _Plan, value: Tensor, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        work = plan.over(value, inputs)
+        batch, num_queries = work.call.batch, work.call.num_queries
+        context = value.new_empty((*batch, num_queries, value.shape[-1]))
+        total = accumulated(value.new_empty(0)).new_empty((*batch, num_queries))
+        for rows in work.row_blocks():
+            context[..., rows, :], total[..., rows] = _row_block(work, rows)
+        ctx.plan = plan
+        ctx.save_for_backward(context, total, value, *inputs)
+        return context, total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_context: Tensor, grad_total: Tensor) -> tuple[Tensor | None, ...]:
+        context, total, value, *inputs = ctx.saved_tensors
+        work = ctx.plan.over(value, tuple(inputs))
+        wanted = ctx.needs_input_grad[1:]
+        grads: list[Tensor | None] = [
+            torch.zeros_like(accumulated(x), memory_format=torch.contiguous_format)
+            if want
+            else None
+            for x, want in zip((value, *inputs), wanted, strict=True)
+        ]
+        for rows in work.row_blocks():
+            _row_block_backward(
+                work, rows, accumulated(context[..., rows, :]), total[..., rows, None],
+                accumulated(grad_context[..., rows, :]), grad_total[..., rows, None], grads,
+            )  # fmt: skip
+        cast = (
+            None if g is None else g.to(x.dtype)
+            for g, x in zip(grads, (value, *inputs), strict=True)
+        )
+        return None, *cast
+
+
+def _row_block(work: _Plan, rows: slice) -> tuple[Tensor, Tensor]:
+    """Context (…, r, Dv) and logsumexp (…, r) of one row block."""
+    value = work.call.value
+    shape = (*work.call.batch, rows.stop - rows.start)
+    like = accumulated(value.new_empty(0))
+    top = like.new_full((*shape, 1), -math.inf)
+    mass = like.new_zeros((*shape, 1))
+    sums = like.new_zeros((*shape, value.shape[-1]))
+    for tile in work.tiles(rows):
+        scores = work.scores(tile)
+        higher = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
+        base = higher.masked_fill(higher == -math.inf, 0.0)
+        parts = (scores - base).exp_()
+        fade = (top - base).exp_()
+        mass = mass * fade + parts.sum(dim=-1, keepdim=True)
+        kept = work.kept(tile, parts)
+        if kept is not None:
+            parts = parts.mul_(kept)
+        sums = sums * fade + parts @ accumulated(value[..., tile.cols, :])
+        top = higher
+    total = torch.where(mass > 0, mass.log() + top, -math.inf)
+    return (sums / mass.masked_fill(mass == 0, 1.0)).to(value.dtype), total.squeeze(-1)
+
+
+def _row_block_backward(
+    work: _Plan, rows: slice, context: Tensor, total: Tensor,
+    grad_context: Tensor, grad_total: Tensor, grads: list[Tensor | None],
+) -> None:  # fmt: skip
+    """Add the gradients of one row block to those of value, score inputs and bias inputs."""
+    call = work.call
+    num = len(call.form.inputs)
+    grad_value, form_grads, bias_grads = (
+        grads[0],
+        tuple(grads[1 : 1 + num]),
+        tuple(grads[1 + num :]),
+    )
+    base = total.masked_fill(total == -math.inf, 0.0)
+    drift = (grad_context * context).sum(dim=-1, keepdim=True) - grad_total
+    for tile in work.tiles(rows):
+        weights = (work.scores(tile) - base).exp_()
+        kept = work.kept(tile, weights)
+        if grad_value is not None:
+            used = weights if kept is None else weights * kept
+            grad_value[..., tile.cols, :] += used.transpose(-2, -1) @ grad_context
+        if not any(g is not None for g in (*form_grads, *bias_grads)):
+            continue
+        value = accumulated(call.value[..., tile.cols, :])
+        grad_scores = grad_context @ value.transpose(-2, -1)
+        if kept is not None:
+            grad_scores = grad_scores.mul_(kept)
+        grad_scores = grad_scores.sub_(drift).mul_(weights)
+        assert isinstance(tile.rows, slice) and isinstance(tile.cols, slice)
+        call.form.tile_backward(tile.rows, tile.cols, grad_scores, form_grads)
+        if call.bias is not None:
+            call.bias.tile_backward(tile, grad_scores, bias_grads)

@@ -1,0 +1,67 @@
+"""Which engine runs a call. The pick depends on the call alone, never on who is looking."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from regard.attention.bias import Bias, TensorBias
+from regard.attention.mask import Mask, is_triangle
+from regard.attention.normalizer import Normalizer
+from regard.attention.score import Score
+
+ENGINES = ("dense", "fused", "blockwise")
+SMALL = 1 << 20  # numbers up to which the plain formula is as good as any
+LARGEST_MASK = 1 << 24  # a mask of more entries than this is evaluated by tiles
+
+
+def chosen_engine(
+    engine: str,
+    score: Score,
+    normalizer: Normalizer,
+    mask: Mask | None,
+    bias: Bias | None,
+    dropout: float,
+    batch: tuple[int, ...],
+    size: tuple[int, int],
+) -> str:
+    """The engine's name; a named one that cannot run this score and normaliser is an error."""
+    able = [e for e in ENGINES if e in score.engines and e in normalizer.engines]
+    if engine != "auto":
+        if engine not in ENGINES:
+            raise ValueError(
+                f'engine must be "auto", "dense", "fused" or "blockwise", but {engine!r} came.'
+            )
+        if engine not in able:
+            raise ValueError(
+                f"engine {engine!r} cannot run {score} with {normalizer}; "
+                f"it runs on {_listed(able)}."
+            )
+        return engine
+    scores = math.prod(batch) * math.prod(size)
+    plain = scores * score.numbers_per_score
+    if "fused" in able and not dropout and _fits_fused(mask, bias, batch, size):
+        return "fused"
+    traced = torch.compiler.is_compiling() and plain <= LARGEST_MASK
+    if "blockwise" not in able or ("dense" in able and (plain <= SMALL or traced)):
+        return "dense"
+    return "blockwise"
+
+
+def _fits_fused(
+    mask: Mask | None, bias: Bias | None, batch: tuple[int, ...], size: tuple[int, int]
+) -> bool:
+    """Whether torch's kernel stays on its fast path without a large mask being built for it."""
+    if bias is not None:
+        if bias.requires_grad:
+            return False
+        if not isinstance(bias, TensorBias):
+            return math.prod((*batch[-1:], *size)) <= LARGEST_MASK
+    if mask is None or mask.by_key or is_triangle(mask, *size):
+        return True
+    return math.prod((*batch[:1], *size)) <= LARGEST_MASK
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(names) or "no engine"

@@ -1,0 +1,91 @@
+"""Torch's own kernel (`scaled_dot_product_attention`), kept on its fast path and off its traps.
+
+On a CPU torch falls back to a slow path, without a word, when the input has three dimensions, when
+values are not as wide as keys, or when a mask wants a gradient; and a row that sees nothing is
+undefined. Here shapes are brought to four dimensions and one width, and empty rows to zero.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from regard.attention.call import Call
+from regard.attention.form import DotForm
+from regard.attention.mask import is_triangle
+from regard.attention.precision import as_given
+
+
+def fused(call: Call) -> Tensor:
+    """Context (…, Q, Dv)."""
+    form = call.form
+    assert isinstance(form, DotForm) and form.softcap is None
+    dtype = torch.promote_types(form.query.dtype, call.value.dtype)
+    width = call.value.shape[-1]
+    query, key, value = _one_width(form.query.to(dtype), form.key.to(dtype), call.value.to(dtype))
+    triangle = call.bias is None and is_triangle(call.mask, call.num_queries, call.num_keys)
+    addend, alive = (None, None) if triangle else _addend(call, dtype)
+    with as_given(query.device):
+        context = F.scaled_dot_product_attention(
+            _four(query),
+            _four(key),
+            _four(value),
+            None if addend is None else _four_mask(addend, call.batch),
+            dropout_p=call.dropout,
+            is_causal=triangle,
+            scale=form.scale,
+            enable_gqa=bool(call.batch) and key.shape[-3] != query.shape[-3],
+        )
+    context = context.reshape(*call.batch, call.num_queries, context.shape[-1])[..., :width]
+    if alive is not None:
+        context = torch.where(alive, context, torch.zeros((), dtype=dtype, device=context.device))
+    return context.to(call.value.dtype)
+
+
+def _addend(call: Call, dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None]:
+    """Torch's mask (boolean or additive) with empty rows opened, and which rows are not empty."""
+    tile = call.tile(slice(0, call.num_queries), slice(0, call.num_keys))
+    if call.mask is None and call.bias is None:
+        return None, None
+    keep = None if call.mask is None else call.mask.tile(tile)
+    if call.bias is None:
+        assert keep is not None
+        alive = keep.any(dim=-1, keepdim=True)
+        return keep | ~alive, alive
+    bias = call.bias.tile(tile).to(dtype)
+    if keep is not None:
+        bias = torch.where(keep, bias, torch.full((), -math.inf, dtype=dtype, device=bias.device))
+    alive = (bias > -math.inf).any(dim=-1, keepdim=True)
+    return bias.masked_fill(~alive, 0.0), alive
+
+
+def _one_width(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Zeros appended to the narrower of keys and values: neither dot products nor sums change."""
+    short = value.shape[-1] - key.shape[-1]
+    if short > 0:
+        return F.pad(query, (0, short)), F.pad(key, (0, short)), value
+    return query, key, F.pad(value, (0, -short)) if short else value
+
+
+def _four(x: Tensor) -> Tensor:
+    """(…, T, D) as (B, H, T, D)."""
+    if x.ndim == 2:
+        return x[None, None]
+    if x.ndim == 3:
+        return x[:, None]
+    return x if x.ndim == 4 else x.reshape(-1, *x.shape[-3:])
+
+
+def _four_mask(mask: Tensor, batch: tuple[int, ...]) -> Tensor:
+    """A mask over (*batch, Q, K) as one over (B, H, Q, K)."""
+    size = mask.shape[-2:]
+    if len(batch) == 0:
+        return mask.reshape(1, 1, *size)
+    if len(batch) == 1:
+        return mask.reshape(-1, 1, *size)
+    if len(batch) == 2:
+        return mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
+    return mask.expand(*batch, *size).reshape(-1, batch[-1], *size)

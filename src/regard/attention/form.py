@@ -1,0 +1,165 @@
+"""What an engine computes with: a score with its projections done, ready to be cut into tiles.
+
+Shapes: query (…, Q, D), key (…, K, D), tile of scores (…, r, c). A form holds only the tensors that
+the scores are differentiable in (`inputs`); `tile_backward` adds a tile's gradient to theirs, so
+that an engine can keep one tile at a time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from regard.attention.precision import accumulated, as_given
+from regard.attention.tile import Index
+
+if TYPE_CHECKING:
+    from regard.attention.score import Score
+
+
+class Form(ABC):
+    """Scores of prepared queries and keys, whole or by tiles."""
+
+    query: Tensor
+    key: Tensor
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The tensors that gradients flow to."""
+
+    @abstractmethod
+    def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
+        """The same form over other tensors."""
+
+    @abstractmethod
+    def tile(self, rows: Index, cols: Index) -> Tensor:
+        """Scores (…, r, c) in accumulation precision."""
+
+    @abstractmethod
+    def tile_backward(
+        self, rows: slice, cols: slice, grad: Tensor, into: tuple[Tensor | None, ...]
+    ) -> None:
+        """Add the gradient of one tile, given its scores' gradient, to `into` (one per input)."""
+
+    def scores(self) -> Tensor:
+        """All scores (…, Q, K)."""
+        return self.tile(slice(0, self.query.shape[-2]), slice(0, self.key.shape[-2]))
+
+    def spread(self, heads: int) -> Self:
+        """The same form with grouped keys repeated to `heads` heads."""
+        return self.with_inputs((self.query, spread(self.key, heads), *self.inputs[2:]))
+
+
+@dataclass(frozen=True)
+class DotForm(Form):
+    """scale · q·k, softcapped where asked: cap · tanh(s / cap).
+
+    `shift` (…, Q) is a row constant that the softmax does not see, left out of the tile's scores
+    and to be added to their logsumexp (the −|q|²/2h² of the Gaussian).
+    """
+
+    query: Tensor
+    key: Tensor
+    scale: float = 1.0
+    softcap: float | None = None
+    shift: Tensor | None = None
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self.query, self.key
+
+    def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
+        return replace(self, query=inputs[0], key=inputs[1])
+
+    def tile(self, rows: Index, cols: Index) -> Tensor:
+        query = accumulated(take_rows(self.query, rows))
+        key = accumulated(take_rows(self.key, cols))
+        with as_given(query.device):
+            dots = (query * self.scale) @ key.transpose(-2, -1)
+        return dots if self.softcap is None else self.softcap * torch.tanh(dots / self.softcap)
+
+    def tile_backward(
+        self, rows: slice, cols: slice, grad: Tensor, into: tuple[Tensor | None, ...]
+    ) -> None:
+        if self.softcap is not None:
+            grad = grad * (1 - (self.tile(rows, cols) / self.softcap) ** 2)
+        grad_query, grad_key = into
+        if grad_query is not None:
+            key = accumulated(take_rows(self.key, cols))
+            take_rows(grad_query, rows).add_(grad @ key, alpha=self.scale)
+        if grad_key is not None:
+            query = accumulated(take_rows(self.query, rows))
+            take_rows(grad_key, cols).add_(grad.transpose(-2, -1) @ query, alpha=self.scale)
+
+
+@dataclass(frozen=True)
+class PlainForm(Form):
+    """Any score module at all, each key scored by itself, differentiated by autograd."""
+
+    score: Score
+    query: Tensor
+    key: Tensor
+    parameters: tuple[Tensor, ...] | None = None  # in place of the module's own
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        own = tuple(self.score.parameters()) if self.parameters is None else self.parameters
+        return self.query, self.key, *own
+
+    def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
+        return replace(self, query=inputs[0], key=inputs[1], parameters=inputs[2:])
+
+    def tile(self, rows: Index, cols: Index) -> Tensor:
+        return self._called(take_rows(self.query, rows), take_rows(self.key, cols), self.parameters)
+
+    def tile_backward(
+        self, rows: slice, cols: slice, grad: Tensor, into: tuple[Tensor | None, ...]
+    ) -> None:
+        query, key, *parameters = self.inputs
+        parts = (take_rows(query, rows), take_rows(key, cols), *parameters)
+        with torch.enable_grad():
+            leaves = tuple(x.detach().requires_grad_() for x in parts)
+            scores = self._called(leaves[0], leaves[1], leaves[2:])
+        if not scores.requires_grad:
+            return
+        found = torch.autograd.grad(scores, leaves, grad, allow_unused=True)
+        for place, add, index in zip(
+            into, found, (rows, cols, *[None] * len(parameters)), strict=True
+        ):
+            if place is not None and add is not None:
+                (place if index is None else take_rows(place, index)).add_(add)
+
+    def _called(self, query: Tensor, key: Tensor, parameters: tuple[Tensor, ...] | None) -> Tensor:
+        if parameters:
+            names = [name for name, _ in self.score.named_parameters()]
+            named = dict(zip(names, parameters, strict=True))
+            scores: Tensor = functional_call(self.score, named, (query, key))
+        else:
+            scores = self.score(query, key)
+        expected = (*query.shape[:-1], key.shape[-2])
+        if tuple(scores.shape) != expected:
+            raise ValueError(
+                f"{type(self.score).__name__} must give scores of shape {expected}, "
+                f"but {tuple(scores.shape)} came."
+            )
+        return accumulated(scores)
+
+
+def take_rows(x: Tensor, rows: Index) -> Tensor:
+    """The chosen rows of (…, T, D); a view where the rows are a slice."""
+    if isinstance(rows, Tensor):
+        return x.index_select(-2, rows)
+    return x.narrow(-2, rows.start, rows.stop - rows.start)
+
+
+def spread(x: Tensor, heads: int) -> Tensor:
+    """Grouped heads (…, G, T, D) repeated to (…, heads, T, D), each group as often as it is read."""
+    if x.ndim < 3 or x.shape[-3] == heads:
+        return x
+    return x.repeat_interleave(heads // x.shape[-3], dim=-3)

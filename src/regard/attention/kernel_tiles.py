@@ -1,0 +1,132 @@
+"""The Gaussian kernel summed key by key, in tiles, without the keys that cannot matter.
+
+Legend: Q queries, K keys, N points, D features, C charges, B blocks, S points of a block.
+Coordinates are in bandwidths. Keys and queries are cut into compact blocks by a k-d order, and a
+block of queries reads only those blocks of keys that weigh anything beside its nearest key.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+LEAF = 64  # points of a block, at most
+QUERY_BLOCKS = 1024  # few queries are cut smaller, down to this many blocks ...
+BLOCK_PAIRS = 1 << 18  # ... while a block costs more than the steps around it
+TILE = 1 << 17  # scores held at once: a megabyte of float64, which stays in cache
+PLAN = 1 << 21  # pairs of blocks compared at once
+NEGLIGIBLE = 40.0  # e^-40 = 4e-18: what all skipped keys may weigh beside the nearest
+UNDERFLOW = -600.0  # scores are cut off here, since exp is slow where it underflows
+CENTRED = 256.0  # within this radius a centred dot product rounds a score by less than 1e-11
+
+Score = Callable[[Tensor, Tensor], Tensor]
+
+
+def exact_sums(query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor) -> Tensor:
+    """Return Σ_k exp(-|q - k|²/2) charge_k up to one positive factor per query, (Q, C)."""
+    num_queries = len(query_QD)
+    leaf = min(LEAF, max(1, num_queries // QUERY_BLOCKS, BLOCK_PAIRS // len(key_KD)))
+    rows_BS, columns_BS = kd_blocks(query_QD, leaf), kd_blocks(key_KD, LEAF)
+    # The index past the end pads a block: a copy of the last point, without charge.
+    query_BSD = torch.cat([query_QD, query_QD[-1:]])[rows_BS]
+    key_BSD = torch.cat([key_KD, key_KD[-1:]])[columns_BS]
+    charge_BSC = torch.cat([charge_KC, torch.zeros_like(charge_KC[-1:])])[columns_BS]
+    mass = max(1.0, float(charge_KC[:, 0].abs().sum()))
+    sums_QC = query_QD.new_zeros(num_queries + 1, charge_KC.shape[1])
+    plan = block_plan(query_BSD, key_BSD, cut=NEGLIGIBLE + math.log(mass))
+    for rows_S, query_SD, (picked_B, radius) in zip(rows_BS, query_BSD, plan, strict=True):
+        keys, charges = key_BSD[picked_B].flatten(0, 1), charge_BSC[picked_B].flatten(0, 1)
+        if radius <= CENTRED:
+            centre_D = query_SD.mean(0)
+            sums_QC[rows_S] = tile_sums(query_SD - centre_D, keys - centre_D, charges, *BY_DOT)
+        else:
+            sums_QC[rows_S] = tile_sums(query_SD, keys, charges, *BY_DISTANCE)
+    return sums_QC[:num_queries]
+
+
+def kd_blocks(point_ND: Tensor, leaf: int) -> Tensor:
+    """Cut points into compact blocks of at most ``leaf``: indices (B, S), N standing for padding.
+
+    A block is halved at the median of its widest feature until it is small enough.
+    """
+    num_points, num_features = point_ND.shape
+    depth = max(0, math.ceil(math.log2(num_points / leaf)))
+    size = math.ceil(num_points / 2**depth)
+    padded_ND = torch.cat([point_ND, point_ND[-1:]])
+    index_BS = torch.arange(size << depth).clamp_(max=num_points)[None]
+    if num_features == 1:  # one sort does what all the halvings would
+        return index_BS[0, padded_ND[index_BS[0], 0].argsort()].view(-1, size)
+    for _ in range(depth):
+        block_BSD = padded_ND[index_BS]
+        widest_B = (block_BSD.amax(1) - block_BSD.amin(1)).argmax(1)
+        along_BS = block_BSD.gather(2, widest_B[:, None, None].expand(-1, block_BSD.shape[1], 1))
+        index_BS = index_BS.gather(1, along_BS[:, :, 0].argsort(1)).view(2 * len(index_BS), -1)
+    return index_BS
+
+
+def block_plan(
+    query_BSD: Tensor, key_BSD: Tensor, cut: float
+) -> Iterator[tuple[Tensor | slice, float]]:
+    """Yield for each block of queries the blocks of keys to read, and a radius that holds the best.
+
+    The nearest key in the block of keys that is nearest by bounding boxes bounds the distance of
+    each query to its nearest key of all; the largest bound holds for the block, and a box further
+    away than √(bound² + 2·cut) holds only keys of relative weight below e^-cut.
+    """
+    key_low_BD, key_high_BD = key_BSD.amin(1), key_BSD.amax(1)
+    step = max(1, PLAN // len(key_BSD))
+    for blocks in query_BSD.split(step):
+        low_BD, high_BD = blocks.amin(1), blocks.amax(1)
+        near_BB = low_BD.new_zeros(len(low_BD), len(key_BSD))
+        far_BB = torch.zeros_like(near_BB)
+        for d in range(query_BSD.shape[2]):
+            above_BB = key_high_BD[:, d] - low_BD[:, None, d]
+            below_BB = high_BD[:, None, d] - key_low_BD[:, d]
+            far_BB += torch.maximum(above_BB, below_BB).square_()
+            near_BB += torch.minimum(above_BB, below_BB).clamp_(max=0.0).square_()
+        gap_BSS = distance_score(blocks, key_BSD[far_BB.argmin(1)])
+        bound_B = gap_BSS.amax(2).amin(1).square_()
+        needed_BB = near_BB <= bound_B[:, None] + 2 * cut
+        radius_B = bound_B.sqrt() + (high_BD - low_BD).norm(dim=1)
+        for needed_B, radius in zip(needed_BB, radius_B.tolist(), strict=True):
+            picked_B = needed_B.nonzero()[:, 0]
+            first, last = int(picked_B[0]), int(picked_B[-1])
+            adjacent = last - first + 1 == len(picked_B)
+            yield (slice(first, last + 1) if adjacent else picked_B), radius
+
+
+def tile_sums(
+    query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor, score: Score, drop: Score
+) -> Tensor:
+    """Return Σ_k exp(drop(score_k, best)) charge_k over tiles of keys, with a running best, (Q, C)."""
+    sums_QC = query_QD.new_zeros(len(query_QD), charge_KC.shape[1])
+    best_Q1 = query_QD.new_full((len(query_QD), 1), -torch.inf)
+    step = max(1, TILE // max(1, len(query_QD)))
+    for keys, charges in zip(key_KD.split(step), charge_KC.split(step), strict=True):
+        score_QK = score(query_QD, keys)
+        higher_Q1 = torch.maximum(best_Q1, score_QK.amax(1, keepdim=True))
+        sums_QC *= drop(best_Q1, higher_Q1).exp_()
+        sums_QC.addmm_(drop(score_QK, higher_Q1).clamp_(min=UNDERFLOW).exp_(), charges)
+        best_Q1 = higher_Q1
+    return sums_QC
+
+
+def dot_score(query_QD: Tensor, key_KD: Tensor) -> Tensor:
+    """Score q·k - |k|²/2, one matrix product; -|q|²/2 cancels in the softmax. Wants centred points."""
+    return torch.addmm(key_KD.square().sum(1).mul_(-0.5), query_QD, key_KD.T)
+
+
+def distance_score(query_QD: Tensor, key_KD: Tensor) -> Tensor:
+    """Score -|q - k| from the differences themselves, good at any distance; also for batches."""
+    exactly = "donot_use_mm_for_euclid_dist"
+    return torch.cdist(query_QD, key_KD, compute_mode=exactly).neg_()
+
+
+def distance_drop(score_QK: Tensor, best_Q1: Tensor) -> Tensor:
+    """Return (best² - score²)/2 as a product, which does not lose a small drop between far keys."""
+    return (score_QK - best_Q1).mul_((score_QK + best_Q1).mul_(-0.5))
+
+
+BY_DOT: tuple[Score, Score] = (dot_score, torch.sub)
+BY_DISTANCE: tuple[Score, Score] = (distance_score, distance_drop)

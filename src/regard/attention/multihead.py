@@ -1,0 +1,216 @@
+"""Multi-head attention: several maps at once, each over its own view of the words.
+
+Shapes: query (B, Q, dim), key (B, K, key_dim), value (B, K, value_dim), context (B, Q, dim),
+weights (B, H, Q, K); G key/value heads, H a multiple of G.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from torch import Tensor, nn
+
+from regard.attention import arguments, observe
+from regard.attention.attend import Attended, Engine, attend
+from regard.attention.bias import Bias, DistanceBias, SumBias, as_bias
+from regard.attention.cache import KeyValue
+from regard.attention.mask import Mask, as_mask
+from regard.attention.multihead_state import translate_torch_names, with_projections
+from regard.attention.normalizer import Normalizer
+from regard.attention.position import Position
+from regard.attention.projection import Joint, Projection, Separate, Slice, merged
+from regard.attention.score import ScaledDot, Score
+
+Projections = Literal["joint", "separate", "slice"]
+
+
+class MultiHead(nn.Module):
+    """[head_1; …; head_h] W_o, each head attending by itself (Vaswani 2017, §3.2.2).
+
+    dim          width of queries and of the output
+    heads        number of heads; must divide dim unless head_dim is given
+    score        how keys answer queries within a head; ScaledDot() by default
+    kv_heads     key/value heads; fewer than `heads` is grouped, 1 is multi-query attention
+    key_dim      width of keys, `dim` by default
+    value_dim    width of values, `key_dim` by default
+    head_dim     width of a head, dim / heads by default
+    projections  "joint", "separate" (same layer, a matrix per head) or "slice" (none; see there)
+    positions    a Position that turns or biases the heads, or is added to queries and keys
+    dropout      of the weights, while training
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        *,
+        score: Score | None = None,
+        kv_heads: int | None = None,
+        key_dim: int | None = None,
+        value_dim: int | None = None,
+        head_dim: int | None = None,
+        projections: Projections = "joint",
+        positions: Position | None = None,
+        dropout: float = 0.0,
+        bias: bool = True,
+        normalizer: Normalizer | None = None,
+        engine: Engine = "auto",
+    ) -> None:
+        super().__init__()
+        self.dim = arguments.positive("dim", dim)
+        self.heads = arguments.positive("heads", heads)
+        self.kv_heads = heads if kv_heads is None else arguments.positive("kv_heads", kv_heads)
+        self.key_dim = dim if key_dim is None else arguments.positive("key_dim", key_dim)
+        self.value_dim = (
+            self.key_dim if value_dim is None else arguments.positive("value_dim", value_dim)
+        )
+        self.head_dim = _head_dim(dim, heads, head_dim)
+        if heads % self.kv_heads:
+            raise ValueError(f"kv_heads must divide heads, but {self.kv_heads} and {heads} came.")
+        self.projections = projections
+        self.dropout = arguments.probability("dropout", dropout)
+        self.score = ScaledDot() if score is None else score
+        self.positions = Position() if positions is None else positions
+        self.normalizer = normalizer
+        self.engine = engine
+        self.query_proj, self.key_proj, self.value_proj = self._projections(bias)
+        joined = heads * (
+            self.value_dim // self.kv_heads if projections == "slice" else self.head_dim
+        )
+        self.out_proj = nn.Linear(joined, dim, bias=bias)
+        nn.init.xavier_uniform_(self.out_proj.weight)
+        if bias:
+            nn.init.zeros_(self.out_proj.bias)
+        self.register_load_state_dict_pre_hook(translate_torch_names)  # type: ignore[no-untyped-call]
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
+        *,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | Bias | DistanceBias | None = None,
+        cache: KeyValue | None = None,
+        memory: KeyValue | None = None,
+        weights: bool = False,
+    ) -> Attended:
+        """Attend from `query` to `key` (itself if not given); the value is the key if not given.
+
+        `cache` holds the keys and values of the positions before these; the new ones are appended
+        and the whole handed back as `Attended.cache`. A causal mask is then
+        `Mask.causal(corner="bottom-right")`. `memory` (from `self.memory`) stands for key and value
+        that were projected before: the encoder's output in a decoder.
+        """
+        offset = 0 if cache is None else cache.length
+        kind = self._kind(query, key, mask, memory)
+        if memory is None:
+            held = self._held(query if key is None else key, value, offset)
+            held = held if cache is None else cache.extended(*held)
+        elif key is not None or value is not None or cache is not None:
+            raise ValueError("memory stands for key, value and cache; pass it alone.")
+        else:
+            held = memory
+        arguments.width("query", query, self.dim)
+        heads_BHQD = self.positions.turn(self.query_proj(self.positions.add(query, offset)), offset)
+        with observe.at(observe.Place(kind, offset)):
+            attended = attend(
+                heads_BHQD,
+                held.key,
+                held.value,
+                score=self.score,
+                bias=self._bias(bias, offset),
+                mask=mask,
+                normalizer=self.normalizer,
+                dropout=self.dropout if self.training else 0.0,
+                engine=self.engine,
+                weights=weights,
+            )
+        context = self.out_proj(merged(attended.context))
+        return replace(attended, context=context, cache=None if memory is not None else held)
+
+    def memory(self, key: Tensor, value: Tensor | None = None) -> KeyValue:
+        """Keys and values projected once, to be asked many times."""
+        return self._held(key, value, 0)
+
+    def empty_cache(self, batch: int) -> KeyValue:
+        """A cache of no positions, to start with."""
+        like = self.out_proj.weight
+        width = self.value_dim // self.kv_heads if self.projections == "slice" else self.head_dim
+        return KeyValue(
+            like.new_zeros(batch, self.kv_heads, 0, self.head_dim),
+            like.new_zeros(batch, self.kv_heads, 0, width),
+        )
+
+    def with_projections(self, projections: Literal["joint", "separate"]) -> MultiHead:
+        """The same layer, numerically, with one large matrix or with one per head."""
+        if "slice" in (projections, self.projections):
+            raise ValueError("only joint and separate projections convert into each other.")
+        other = MultiHead(
+            self.dim, self.heads, score=self.score, kv_heads=self.kv_heads, key_dim=self.key_dim,
+            value_dim=self.value_dim, head_dim=self.head_dim, projections=projections,
+            positions=self.positions, dropout=self.dropout, bias=self.out_proj.bias is not None,
+            normalizer=self.normalizer, engine=self.engine,
+        )  # fmt: skip
+        other = other.to(self.out_proj.weight)
+        other.load_state_dict(with_projections(self.state_dict(), self, projections))
+        return other.train(self.training)
+
+    def _held(self, key: Tensor, value: Tensor | None, offset: int) -> KeyValue:
+        value = key if value is None else value
+        arguments.width("key", key, self.key_dim)
+        arguments.width("value", value, self.value_dim)
+        heads_BGKD = self.positions.turn(self.key_proj(self.positions.add(key, offset)), offset)
+        return KeyValue(heads_BGKD, self.value_proj(value))
+
+    def _bias(self, bias: Tensor | Bias | DistanceBias | None, offset: int) -> Bias | None:
+        placed = self.positions.bias(offset)
+        given = None if bias is None else as_bias(bias)
+        return SumBias(placed, given) if placed and given else placed or given
+
+    def _kind(
+        self, query: Tensor, key: Tensor | None, mask: Mask | Tensor | None, memory: KeyValue | None
+    ) -> str:
+        if memory is not None or (key is not None and key is not query):
+            return "cross"
+        return "causal" if mask is not None and as_mask(mask).is_causal else "self"
+
+    def _projections(self, bias: bool) -> tuple[Projection, Projection, Projection]:
+        shapes = (
+            (self.dim, self.heads), (self.key_dim, self.kv_heads), (self.value_dim, self.kv_heads),
+        )  # fmt: skip
+        if self.projections == "slice":
+            for name, (width, heads) in zip(("dim", "key_dim", "value_dim"), shapes, strict=True):
+                expected = None if name == "value_dim" else heads * self.head_dim
+                if width % heads or expected not in (None, width):
+                    raise ValueError(
+                        f"projections='slice' cuts {name} into {heads} pieces"
+                        + (f" of head_dim {self.head_dim}" if expected else "")
+                        + f", but {name} {width} came."
+                    )
+            q, k, v = (Slice(heads) for _, heads in shapes)
+            return q, k, v
+        makers: dict[str, type[Joint] | type[Separate]] = {"joint": Joint, "separate": Separate}
+        if self.projections not in makers:
+            raise ValueError(
+                'projections must be "joint", "separate" or "slice", '
+                f"but {self.projections!r} came."
+            )
+        make = makers[self.projections]
+        query, key, value = (make(width, heads, self.head_dim, bias) for width, heads in shapes)
+        return query, key, value
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, heads={self.heads}, projections={self.projections!r}"
+
+
+def _head_dim(dim: int, heads: int, head_dim: int | None) -> int:
+    if head_dim is not None:
+        return arguments.positive("head_dim", head_dim)
+    if dim % heads:
+        raise ValueError(
+            f"heads must divide dim, but dim {dim} and heads {heads} came; "
+            "give head_dim to choose the width of a head freely."
+        )
+    return dim // heads

@@ -1,0 +1,109 @@
+"""Who is looking: the observers of this thread and the place in the model they see.
+
+`record` and `intervene` register themselves here. Everything lives in context variables: nothing is
+left on modules, and another thread running the same model sees nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from regard.attention.call import Call
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a model a call of attention happens.
+
+    `kind` is "self", "causal" or "cross"; `offset` the absolute position of the first query.
+    """
+
+    kind: str
+    offset: int = 0
+
+
+class Overlay(Protocol):
+    """Rewrites weights (…, r, K) of chosen rows and heads (None: all)."""
+
+    def __call__(self, weights: Tensor, rows: Tensor | None, heads: Tensor | None) -> Tensor: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What an observer sees of one call: its context, its weights on demand, and its place."""
+
+    call: Call
+    context: Tensor  # (…, Q, Dv)
+    place: Place
+    overlay: tuple[Overlay, ...] = ()
+    fixed: bool = False  # the context cannot be changed from here
+
+    def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
+        """The weights (…, r, K) that made the context, of the asked rows and heads."""
+        weights = self.call.weights(rows, heads)
+        for rewrite in self.overlay:
+            weights = rewrite(weights, rows, heads)
+        return weights
+
+
+class Observer(Protocol):
+    """Looks at a call, and may hand on a changed one."""
+
+    def __call__(self, sight: Sight) -> Sight: ...
+
+
+_observers: ContextVar[tuple[Observer, ...]] = ContextVar("regard_observers", default=())
+_place: ContextVar[Place | None] = ContextVar("regard_place", default=None)
+_inside: ContextVar[bool] = ContextVar("regard_inside", default=False)
+
+
+def observers() -> tuple[Observer, ...]:
+    """Those who look at this thread's calls, the outermost first."""
+    return () if torch.compiler.is_compiling() else _observers.get()
+
+
+@contextmanager
+def observing(observer: Observer) -> Iterator[None]:
+    """Let `observer` see every call of attention inside."""
+    token = _observers.set((*_observers.get(), observer))
+    try:
+        yield
+    finally:
+        _observers.reset(token)
+
+
+@contextmanager
+def at(place: Place) -> Iterator[None]:
+    """Say where the calls inside happen."""
+    token = _place.set(place)
+    try:
+        yield
+    finally:
+        _place.reset(token)
+
+
+def here() -> Place | None:
+    """The place that was said, if any."""
+    return _place.get()
+
+
+@contextmanager
+def inside_ours() -> Iterator[None]:
+    """Calls of torch's own attention inside are part of ours and are not seen twice."""
+    token = _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.reset(token)
+
+
+def is_inside_ours() -> bool:
+    """Whether regard itself is calling torch's attention."""
+    return _inside.get()

@@ -1,0 +1,22 @@
+"""In which precision attention is summed: half-precision inputs accumulate in float32."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+from torch import Tensor
+
+HALF = (torch.float16, torch.bfloat16)
+
+
+def accumulated(x: Tensor) -> Tensor:
+    """`x` in the precision that sums are taken in: float32 for half precision, else its own."""
+    return x.float() if x.dtype in HALF else x
+
+
+def as_given(device: torch.device) -> AbstractContextManager[object]:
+    """Keep autocast out of the arithmetic inside: the inputs' dtypes decide."""
+    if torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()

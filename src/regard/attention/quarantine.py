@@ -1,0 +1,74 @@
+"""Non-finite numbers behind a mask stay behind it: forward, backward, and on every engine.
+
+A weight of zero does not stop a NaN (0 · NaN is NaN), and its gradient even less. So non-finite
+entries are taken out before any arithmetic, and the rows of queries that may really see one become
+NaN afterwards, as they would have. Where nothing is hidden there is nothing to protect.
+
+Shapes: query (…, Q, D), key (…, K, D), value (…, K, Dv), tainted (…, Q, 1).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from regard.attention.bias import Bias
+from regard.attention.form import spread
+from regard.attention.mask import Mask
+from regard.attention.tile import Tile
+
+ROWS_AT_ONCE = 1 << 24
+
+
+def quarantine(
+    query: Tensor, key: Tensor, value: Tensor, mask: Mask | None, bias: Bias | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Clean query, key and value, and the rows that saw something non-finite (None: no row did)."""
+    if mask is None and bias is None:
+        return query, key, value, None
+    if not torch.compiler.is_compiling() and all(_sums_up(x) for x in (query, key, value)):
+        return query, key, value, None
+    bad_query, bad_key = _bad_rows(query), _bad_rows(key) | _bad_rows(value)
+    if query.ndim > 2:
+        bad_key = spread(bad_key, query.shape[-3])
+    tainted = _tainted(query, key, bad_query, bad_key, mask, bias)
+    return _cleaned(query), _cleaned(key), _cleaned(value), tainted
+
+
+def _sums_up(x: Tensor) -> bool:
+    """A cheap proof that all of `x` is finite: then its sum is, unless it overflows."""
+    return math.isfinite(float(x.detach().sum()))
+
+
+def _bad_rows(x: Tensor) -> Tensor:
+    """(…, T, 1): True where a row holds a non-finite number."""
+    return ~torch.isfinite(x).all(dim=-1, keepdim=True)
+
+
+def _cleaned(x: Tensor) -> Tensor:
+    return torch.where(torch.isfinite(x), x, torch.zeros((), dtype=x.dtype, device=x.device))
+
+
+def _tainted(
+    query: Tensor, key: Tensor, bad_query: Tensor, bad_key: Tensor,
+    mask: Mask | None, bias: Bias | None,
+) -> Tensor:  # fmt: skip
+    """(…, Q, 1): rows with a non-finite query or that may see a non-finite key or value."""
+    batch = tuple(query.shape[:-2])
+    num_queries, num_keys = query.shape[-2], key.shape[-2]
+    step = max(1, ROWS_AT_ONCE // max(1, math.prod(batch) * num_keys))
+    parts = []
+    for start in range(0, max(num_queries, 1), step):
+        rows = slice(start, min(start + step, num_queries))
+        tile = Tile(rows, slice(0, num_keys), num_queries, num_keys, batch, query.device)
+        seen = torch.ones((1, 1), dtype=torch.bool, device=query.device)
+        if mask is not None:
+            seen = seen & mask.tile(tile)
+        if bias is not None:
+            seen = seen & (bias.tile(tile).detach() != -math.inf)
+        seen = seen.expand(*seen.shape[:-2], rows.stop - rows.start, num_keys)
+        bad = bad_query[..., rows, :] | bad_key.transpose(-2, -1)
+        parts.append((seen & bad).any(dim=-1, keepdim=True).expand(*batch, -1, 1))
+    return torch.cat(parts, dim=-2)

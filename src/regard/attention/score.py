@@ -1,0 +1,243 @@
+"""How well a key answers a query: the scoring functions.
+
+Shapes: query (…, Q, Dq), key (…, K, Dk), scores (…, Q, K), all of one leading shape.
+A score is called as `score(query, key)`. One that can say itself as a dot product of mapped
+queries and keys (`as_dot`) runs on every engine; `Additive` lives in `additive.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.attention import arguments
+from regard.attention.form import DotForm, Form, PlainForm
+from regard.attention.precision import accumulated
+
+
+class Score(nn.Module):
+    """Base of all scores; a new one only needs `forward` and runs on dense and blockwise."""
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        """Scores (…, Q, K)."""
+        raise NotImplementedError(f"{type(self).__name__} must define forward(query, key).")
+
+    def as_dot(self, query: Tensor, key: Tensor) -> DotForm | None:
+        """The score as a dot product of mapped queries and keys, or None if it is not one."""
+        return None
+
+    def form(self, query: Tensor, key: Tensor) -> Form:
+        """The score prepared for tiled engines: projections done, nothing (Q, K) yet."""
+        return self.as_dot(query, key) or PlainForm(self, query, key)
+
+    @property
+    def numbers_per_score(self) -> int:
+        """How many numbers the plain formula holds for each pair of query and key."""
+        return 1
+
+    @property
+    def engines(self) -> frozenset[str]:
+        """The engines that can run this score."""
+        fused = type(self).as_dot is not Score.as_dot
+        return frozenset({"dense", "blockwise", "fused"} if fused else {"dense", "blockwise"})
+
+
+class _DotScore(Score):
+    """A score that is a dot product of mapped queries and keys."""
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        form = self.as_dot(query, key)
+        assert form is not None
+        return form.scores()
+
+
+class Uniform(_DotScore):
+    """s = 0: every key counts the same, so that attention is average pooling."""
+
+    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+        return DotForm(query.new_zeros((*query.shape[:-1], 1)), key.new_zeros((*key.shape[:-1], 1)))
+
+
+class ScaledDot(_DotScore):
+    """s = scale · q·k, with scale 1/√D unless given (Vaswani 2017, §3.2.1).
+
+    Entries of mean 0 and variance 1 give dot products of variance D; dividing by √D keeps it 1.
+    `softcap` bounds the scores softly: cap · tanh(s / cap).
+    """
+
+    def __init__(self, scale: float | None = None, softcap: float | None = None) -> None:
+        super().__init__()
+        if softcap is not None and softcap <= 0:
+            raise ValueError(f"softcap must be above zero or None, but {softcap} came.")
+        self.scale = scale
+        self.softcap = softcap
+
+    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+        _same_width(self, query, key)
+        scale = 1 / math.sqrt(max(query.shape[-1], 1)) if self.scale is None else self.scale
+        return DotForm(query, key, scale, self.softcap)
+
+    @property
+    def engines(self) -> frozenset[str]:
+        return super().engines if self.softcap is None else super().engines - {"fused"}
+
+    def extra_repr(self) -> str:
+        return f"scale={self.scale}, softcap={self.softcap}"
+
+
+class Dot(ScaledDot):
+    """s = q·k (Luong 2015, "dot")."""
+
+    def __init__(self, softcap: float | None = None) -> None:
+        super().__init__(1.0, softcap)
+
+
+class General(_DotScore):
+    """s = qᵀ W k (Luong 2015, "general"); queries and keys may differ in width.
+
+    `weight` is (query_dim, key_dim).
+    """
+
+    def __init__(self, query_dim: int, key_dim: int) -> None:
+        super().__init__()
+        self.query_dim = arguments.positive("query_dim", query_dim)
+        self.key_dim = arguments.positive("key_dim", key_dim)
+        self.weight = nn.Parameter(torch.empty(query_dim, key_dim))
+        nn.init.xavier_uniform_(self.weight)
+
+    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+        arguments.width("query", query, self.query_dim)
+        arguments.width("key", key, self.key_dim)
+        return DotForm(*_one_dtype(F.linear(query, self.weight.t()), key))
+
+    def extra_repr(self) -> str:
+        return f"query_dim={self.query_dim}, key_dim={self.key_dim}"
+
+
+class Cosine(_DotScore):
+    """s = scale · q·k / (|q| |k|): only the direction counts, so that scores stay within ±scale."""
+
+    def __init__(self, scale: float = 1.0, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.scale = scale
+        self.eps = eps
+
+    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+        _same_width(self, query, key)
+        query, key = accumulated(query), accumulated(key)
+        return DotForm(
+            F.normalize(query, dim=-1, eps=self.eps),
+            F.normalize(key, dim=-1, eps=self.eps),
+            self.scale,
+        )
+
+    def extra_repr(self) -> str:
+        return f"scale={self.scale}"
+
+
+class Gaussian(Score):
+    """s = −|q − k|² / (2 w²): Nadaraya–Watson kernel regression (1964) as attention.
+
+    `width` is one number or one per feature; `learn=True` makes its logarithm a parameter.
+    As a dot product, on keys moved to their centre: q·k/w² − |k|²/2w², and −|q|²/2w² is constant
+    in a row: it cancels in the softmax and returns in the logsumexp.
+    """
+
+    def __init__(
+        self, width: float | Sequence[float] | Tensor = 1.0, *, learn: bool = False
+    ) -> None:
+        super().__init__()
+        given = torch.as_tensor(width, dtype=torch.get_default_dtype()).detach().clone()
+        if given.ndim > 1:
+            raise ValueError(
+                f"width must be one number or one per feature, but shape {tuple(given.shape)} came."
+            )
+        if not bool((given > 0).all()):
+            raise ValueError(f"width must be above zero, but {given.tolist()} came.")
+        self.learn = learn
+        if learn:
+            self.log_width = nn.Parameter(given.log())
+        else:
+            self.register_buffer("fixed_width", given)
+
+    @property
+    def width(self) -> Tensor:
+        """The width in use, () or (D,)."""
+        return self.log_width.exp() if self.learn else self.get_buffer("fixed_width")
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        query, key = self._in_widths(query, key)
+        distance = torch.cdist(query, key, compute_mode="donot_use_mm_for_euclid_dist")
+        return -0.5 * distance.square()
+
+    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+        centre = key.detach().mean(dim=-2, keepdim=True) if key.shape[-2] else key.new_zeros(1)
+        if key.shape[:-2] != query.shape[:-2]:  # grouped heads: one centre for all
+            centre = centre.mean(dim=-3, keepdim=True)
+        query, key = self._in_widths(query - centre, key - centre)
+        half_square = 0.5 * key.square().sum(dim=-1, keepdim=True)
+        return DotForm(
+            torch.cat([query, torch.ones_like(query[..., :1])], dim=-1),
+            torch.cat([key, -half_square], dim=-1),
+            shift=-0.5 * query.square().sum(dim=-1),
+        )
+
+    def _in_widths(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        _same_width(self, query, key)
+        if self.width.ndim and self.width.shape[0] != query.shape[-1]:
+            raise ValueError(
+                f"Gaussian has {self.width.shape[0]} widths, one per feature, "
+                f"but query of shape {arguments.shape(query)} has {query.shape[-1]} features."
+            )
+        query, key = accumulated(query), accumulated(key)
+        width = self.width.to(query.dtype)
+        return query / width, key / width
+
+    def extra_repr(self) -> str:
+        return f"width={self.width.tolist()}, learn={self.learn}"
+
+
+class Location(_DotScore):
+    """s = W q: from the query alone, one number per key position (Luong 2015, "location").
+
+    `weight` is (max_keys, query_dim); fewer keys use its first rows.
+    """
+
+    def __init__(self, query_dim: int, max_keys: int) -> None:
+        super().__init__()
+        self.query_dim = arguments.positive("query_dim", query_dim)
+        self.max_keys = arguments.positive("max_keys", max_keys)
+        self.weight = nn.Parameter(torch.empty(max_keys, query_dim))
+        nn.init.xavier_uniform_(self.weight)
+
+    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+        arguments.width("query", query, self.query_dim)
+        num_keys = key.shape[-2]
+        if num_keys > self.max_keys:
+            raise ValueError(
+                f"Location scores at most {self.max_keys} keys (max_keys), but {num_keys} came."
+            )
+        rows = self.weight[:num_keys].expand(*key.shape[:-2], num_keys, self.query_dim)
+        return DotForm(*_one_dtype(query, rows))
+
+    def extra_repr(self) -> str:
+        return f"query_dim={self.query_dim}, max_keys={self.max_keys}"
+
+
+def _same_width(score: Score, query: Tensor, key: Tensor) -> None:
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            f"{type(score).__name__} needs queries and keys of one width, but query of shape "
+            f"{arguments.shape(query)} and key of shape {arguments.shape(key)} came; "
+            "Additive and General take different widths."
+        )
+
+
+def _one_dtype(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the wider of their dtypes: under autocast a projection may come out narrower."""
+    dtype = torch.promote_types(query.dtype, key.dtype)
+    return query.to(dtype), key.to(dtype)

@@ -1,0 +1,97 @@
+"""A tile: a block of rows and columns of the (…, Q, K) scores, which masks and biases fill in.
+
+Shapes: r rows of the tile (queries), c columns (keys); `batch` the leading dimensions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+Index = slice | Tensor  # rows or columns of a tile: a range of them, or chosen ones
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Rows and columns of a score matrix of `num_queries` × `num_keys`."""
+
+    rows: Index
+    cols: Index
+    num_queries: int
+    num_keys: int
+    batch: tuple[int, ...]
+    device: torch.device
+
+    @classmethod
+    def whole(
+        cls, num_queries: int, num_keys: int, batch: tuple[int, ...], device: torch.device
+    ) -> Tile:
+        """The tile that is the whole matrix."""
+        return cls(slice(0, num_queries), slice(0, num_keys), num_queries, num_keys, batch, device)
+
+    @property
+    def query_index(self) -> Tensor:
+        """Positions of the rows, (r, 1)."""
+        return _positions(self.rows, self.num_queries, self.device)[:, None]
+
+    @property
+    def key_index(self) -> Tensor:
+        """Positions of the columns, (1, c)."""
+        return _positions(self.cols, self.num_keys, self.device)[None, :]
+
+    def per_batch(self, x: Tensor, name: str) -> Tensor:
+        """One number a sentence, (B,), shaped to broadcast with (B, …, r, c); a scalar stays."""
+        if x.ndim == 0:
+            return x
+        self._check_first(x, name)
+        return x.reshape(x.shape[0], *[1] * (len(self.batch) + 1))
+
+    def per_query(self, x: Tensor, name: str) -> Tensor:
+        """One number a row, (r,) or (B, r), shaped to broadcast with (B, …, r, c)."""
+        return self._along(x, name)[..., None]
+
+    def per_key(self, x: Tensor, name: str) -> Tensor:
+        """One number a column, (c,) or (B, c), shaped to broadcast with (B, …, r, c)."""
+        return self._along(x, name)[..., None, :]
+
+    def check_broadcast(self, x: Tensor, name: str) -> None:
+        """Check that `x` broadcasts to (*batch, Q, K)."""
+        target = (*self.batch, self.num_queries, self.num_keys)
+        fits = x.ndim <= len(target) and all(
+            n in (1, m) for n, m in zip(reversed(x.shape), reversed(target), strict=False)
+        )
+        if not fits:
+            raise ValueError(
+                f"{name} must broadcast to the scores' shape {target}, "
+                f"but one of shape {tuple(x.shape)} came."
+            )
+
+    def _along(self, x: Tensor, name: str) -> Tensor:
+        if x.ndim == 1:
+            return x
+        self._check_first(x, name)
+        return x.reshape(x.shape[0], *[1] * (len(self.batch) - 1), x.shape[1])
+
+    def _check_first(self, x: Tensor, name: str) -> None:
+        if not self.batch or x.shape[0] not in (1, self.batch[0]):
+            raise ValueError(
+                f"{name} must have one row for each of the {self.batch[0] if self.batch else 0} "
+                f"sentences of the batch, but one of shape {tuple(x.shape)} came."
+            )
+
+
+def take(x: Tensor, index: Index, dim: int) -> Tensor:
+    """The chosen entries of `x` along `dim`; a dimension of 1 broadcasts and stays."""
+    if x.shape[dim] == 1:
+        return x
+    if isinstance(index, Tensor):
+        return x.index_select(dim, index)
+    return x.narrow(dim, index.start, index.stop - index.start)
+
+
+def _positions(index: Index, length: int, device: torch.device) -> Tensor:
+    if isinstance(index, Tensor):
+        return index
+    return torch.arange(index.start, index.stop, device=device)

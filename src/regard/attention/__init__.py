@@ -57,11 +57,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Additive", "Alibi", "Attended", "AttentionMap", "Bias", "Cosine", "DistanceBias", "Dot",
-    "Edit", "ForceAlignment", "Gaussian", "General", "KeyValue", "Learned", "Location", "Mask", "MultiHead",
-    "NadarayaWatson", "Normalizer", "Overwrite", "Position", "Recording", "RelativeBias", "Rotary",
-    "ScaledDot", "Score", "Sinusoidal", "Softmax", "SwitchOff", "Uniform", "attend", "from_keras",
-    "from_onnx", "from_torch_mha", "from_torch_sdpa", "intervene", "masked_softmax", "record",
-    "rotate", "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa",
+    "Edit", "ForceAlignment", "Gaussian", "General", "KeyValue", "Learned", "Location", "Mask",
+    "MultiHead", "NadarayaWatson", "Normalizer", "Overwrite", "Position", "Recording",
+    "RelativeBias", "Rotary", "ScaledDot", "Score", "Sinusoidal", "Softmax", "SwitchOff",
+    "Uniform", "attend", "from_keras", "from_onnx", "from_torch_mha", "from_torch_sdpa",
+    "intervene", "masked_softmax", "record", "rotate", "to_keras", "to_onnx", "to_torch_mha",
+    "to_torch_sdpa",
 ]  # fmt: skip
 
 

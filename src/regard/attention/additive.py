@@ -110,7 +110,8 @@ class AdditiveForm(Form):
         """All scores in the plain form, through the (…, Q, K, H) tensor."""
         query, key = accumulated(self.query), accumulated(self.key)
         with as_given(query.device):
-            return torch.tanh(query[..., :, None, :] + key[..., None, :, :]) @ accumulated(self.v)
+            sums = query[..., :, None, :] + key[..., None, :, :]
+            return sums.tanh_() @ accumulated(self.v)
 
     def tile(self, rows: Index, cols: Index) -> Tensor:
         scores: Tensor = _TiledScores.apply(  # type: ignore[no-untyped-call]
@@ -184,7 +185,7 @@ def additive_scores_backward(
             if for_query is not None:
                 for_query[n, i] -= (g[:, :, None, :] @ square).squeeze(-2)
             if for_key is not None:
-                for_key[n, j] -= torch.einsum("nqk,nqkh->nkh", g, square)
+                for_key[n, j] -= square.mul_(g[..., None]).sum(dim=1)
     return (
         None if for_query is None else for_query.mul_(v).reshape(query.shape),
         None if for_key is None else for_key.mul_(v).reshape(key.shape),

@@ -49,14 +49,15 @@ def common_dtype(**tensors: Tensor) -> tuple[Tensor, ...]:
             raise TypeError(f"{name} must be a tensor, but a {type(x).__name__} came.")
         if not x.is_floating_point():
             raise TypeError(f"{name} must be of a floating dtype, but {x.dtype} came.")
+    first = next(iter(tensors.values()))
+    if all(x.dtype == first.dtype and x.device == first.device for x in tensors.values()):
+        return tuple(tensors.values())
     devices = {x.device for x in tensors.values()}
     if len(devices) > 1:
         came = ", ".join(f"{name} on {x.device}" for name, x in tensors.items())
         raise ValueError(f"{_names(tensors)} must be on one device, but {came} came.")
     dtypes = {x.dtype for x in tensors.values()}
-    if len(dtypes) == 1:
-        return tuple(tensors.values())
-    device = next(iter(devices)).type
+    device = first.device.type
     if torch.is_autocast_enabled(device) and dtypes <= {torch.float32, *HALF}:
         dtype = torch.get_autocast_dtype(device)
         return tuple(x.to(dtype) for x in tensors.values())
@@ -70,6 +71,8 @@ def attention_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
     They are equal or broadcast; the dimension before the last two (the heads) of key and value may
     also divide the query's: grouped heads.
     """
+    if query.ndim > 1 and query.shape[:-2] == key.shape[:-2] and key.shape[:-1] == value.shape[:-1]:
+        return
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x.ndim < 2:
             raise ValueError(

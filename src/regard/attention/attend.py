@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from regard.attention.cache import KeyValue
 
 Engine = Literal["auto", "dense", "fused", "blockwise"]
+_SOFTMAX = Softmax()
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ def attend(
         raise TypeError(f"score must be a Score such as ScaledDot(), but {score!r} came.")
     mask = None if mask is None else as_mask(mask)
     bias = None if bias is None else as_bias(bias)
-    normalizer = Softmax() if normalizer is None else normalizer
+    normalizer = _SOFTMAX if normalizer is None else normalizer
     kind = _kind(query, key, mask)
     batch = tuple(query.shape[:-2])
     key, value = _fitted(key, batch), _fitted(value, batch)
@@ -110,9 +111,11 @@ def attend(
     else:
         with observe.inside_ours():
             attended = _looked_at(_run(name, call), call, kind, looking)
-    if not weights:
+    if weights and attended.weights is None:
+        return replace(attended, weights=call.weights())
+    if not weights and attended.weights is not None:
         return replace(attended, weights=None)
-    return attended if attended.weights is not None else replace(attended, weights=call.weights())
+    return attended
 
 
 def _run(name: str, call: Call) -> Attended:

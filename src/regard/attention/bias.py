@@ -17,7 +17,7 @@ from regard.attention.tile import Tile, take
 
 
 class Bias(ABC):
-    """An additive bias, whole or by tiles; `tile_backward` adds a tile's gradient to the inputs'."""
+    """An additive bias, whole or by tiles; `tile_backward` adds a tile's gradient to its inputs."""
 
     @property
     @abstractmethod

@@ -59,6 +59,10 @@ class Call:
         device = self.form.query.device
         return Tile(rows, cols, self.num_queries, self.num_keys, self.batch, device)
 
+    def whole(self) -> Tile:
+        """The tile that is the whole score matrix."""
+        return self.tile(slice(0, self.num_queries), slice(0, self.num_keys))
+
     def scores(self, rows: Index, cols: Index) -> Tensor:
         """Scores (…, r, c) with bias and mask: hidden ones are −inf."""
         tile = self.tile(rows, cols)

@@ -159,7 +159,7 @@ def take_rows(x: Tensor, rows: Index) -> Tensor:
 
 
 def spread(x: Tensor, heads: int) -> Tensor:
-    """Grouped heads (…, G, T, D) repeated to (…, heads, T, D), each group as often as it is read."""
+    """Grouped heads (…, G, T, D) repeated to (…, heads, T, D), each as often as it is read."""
     if x.ndim < 3 or x.shape[-3] == heads:
         return x
     return x.repeat_interleave(heads // x.shape[-3], dim=-3)

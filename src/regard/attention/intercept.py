@@ -93,7 +93,7 @@ def _hides_the_future(call: Call) -> bool:
     """Whether a mask given as a tensor bars every query from the keys after it."""
     if call.num_queries != call.num_keys or call.num_keys < 2:
         return False
-    tile = call.tile(slice(0, call.num_queries), slice(0, call.num_keys))
+    tile = call.whole()
     seen = torch.ones((call.num_queries, call.num_keys), dtype=torch.bool, device=tile.device)
     if call.mask is not None:
         seen = seen & call.mask.tile(tile)

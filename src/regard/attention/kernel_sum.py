@@ -100,10 +100,11 @@ def compressed_sums(query_Q1: Tensor, key_K1: Tensor, charge_KC: Tensor) -> Tens
     gap_Q = torch.minimum((key_K[above_Q] - query_Q).abs_(), (key_K[below_Q] - query_Q).abs_())
     level_Q = gap_Q.clamp_(1.0, 2.0 ** (FINEST + 1)).log2_().floor_()
     sums_QC = query_Q1.new_zeros(len(query_Q1), charge_KC.shape[1])
-    for level in level_Q.unique().tolist():
-        rows_Q = level_Q == level
+    for level in range(FINEST + 2):
+        rows_Q = (level_Q == level).nonzero()[:, 0]
         keys, charges = key_K1, charge_KC
-        if level <= FINEST and int(rows_Q.sum()) > 4 * NODES:
+        if level <= FINEST and len(rows_Q) > 4 * NODES:
             keys, charges = pseudo_keys(key_K1, charge_KC, width=2.0**-level)
-        sums_QC[rows_Q] = exact_sums(query_Q1[rows_Q], keys, charges)
+        if len(rows_Q) > 0:
+            sums_QC[rows_Q] = exact_sums(query_Q1[rows_Q], keys, charges)
     return sums_QC

@@ -99,7 +99,7 @@ def block_plan(
 def tile_sums(
     query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor, score: Score, drop: Score
 ) -> Tensor:
-    """Return Σ_k exp(drop(score_k, best)) charge_k over tiles of keys, with a running best, (Q, C)."""
+    """Return Σ_k exp(drop(score_k, best)) charge_k, (Q, C), in tiles with a running best score."""
     sums_QC = query_QD.new_zeros(len(query_QD), charge_KC.shape[1])
     best_Q1 = query_QD.new_full((len(query_QD), 1), -torch.inf)
     step = max(1, TILE // max(1, len(query_QD)))
@@ -113,7 +113,7 @@ def tile_sums(
 
 
 def dot_score(query_QD: Tensor, key_KD: Tensor) -> Tensor:
-    """Score q·k - |k|²/2, one matrix product; -|q|²/2 cancels in the softmax. Wants centred points."""
+    """Score q·k - |k|²/2 of centred points; the missing -|q|²/2 cancels in the softmax."""
     return torch.addmm(key_KD.square().sum(1).mul_(-0.5), query_QD, key_KD.T)
 
 

@@ -126,6 +126,8 @@ def from_onnx(
 
     Its `attn_mask` may be shorter than the keys (`num_keys`): the keys beyond it are hidden.
     """
+    if attn_mask is not None and attn_mask.ndim == 1:
+        attn_mask = attn_mask[None]  # (K,): the same for every query
     if attn_mask is not None and num_keys is not None and attn_mask.shape[-1] < num_keys:
         short = num_keys - attn_mask.shape[-1]
         hide = False if attn_mask.dtype == torch.bool else float("-inf")
@@ -138,7 +140,8 @@ def from_onnx(
 
 def to_onnx(mask: Mask, num_queries: int, num_keys: int, *, batch: tuple[int, ...] = ()) -> Tensor:
     """`attn_mask` for ONNX's Attention operator, broadcastable to (*batch, Q, K)."""
-    return mask.tensor(num_queries, num_keys, batch=batch)
+    keep = mask.tensor(num_queries, num_keys, batch=batch)
+    return keep.expand(*keep.shape[:-1], num_keys)  # ONNX hides the keys beyond a shorter mask
 
 
 def _hidden_or_added(given: Tensor | None, name: str, *, true_hides: bool = False) -> MaskAndBias:

@@ -19,8 +19,13 @@ class Normalizer(Protocol):
 
     engines: frozenset[str]
 
-    def __call__(self, scores: Tensor, keep: Tensor | None = None) -> Tensor:
-        """Weights (…, Q, K) of scores (…, Q, K); `keep` is True where a query may look."""
+    def __call__(
+        self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
+    ) -> Tensor:
+        """Weights (…, Q, K) of scores (…, Q, K); `keep` is True where a query may look.
+
+        `finite` promises that no score is −inf, which would hide its key as well.
+        """
         ...
 
 
@@ -29,11 +34,19 @@ class Softmax:
 
     engines = frozenset({"dense", "fused", "blockwise"})
 
-    def __call__(self, scores: Tensor, keep: Tensor | None = None) -> Tensor:
-        if keep is not None:
-            scores = scores.masked_fill(~keep, -math.inf)
-        empty = _empty_rows(scores)
-        return torch.softmax(scores.masked_fill(empty, 0.0), dim=-1).masked_fill(empty, 0.0)
+    def __call__(
+        self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
+    ) -> Tensor:
+        if finite and keep is None:
+            return torch.softmax(scores, dim=-1)
+        if finite and keep is not None:  # an empty row is opened, so that nothing becomes NaN
+            empty = ~keep.any(dim=-1, keepdim=True)
+            scores = scores.masked_fill(~(keep | empty), -math.inf)
+        else:
+            scores = scores if keep is None else scores.masked_fill(~keep, -math.inf)
+            empty = _empty_rows(scores)
+            scores = scores.masked_fill(empty, 0.0)
+        return torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
 
     def __repr__(self) -> str:
         return "Softmax()"

@@ -237,7 +237,7 @@ class RelativeBias(DistanceBias, Position):
 
 
 def _slopes(heads: int) -> list[float]:
-    """2^(−8/n), 2^(−16/n), … for n a power of two; more heads take every other of the next power."""
+    """2^(−8/n), 2^(−16/n), … for n a power of two; more heads take every other one of 2n."""
     power = 2 ** math.floor(math.log2(heads))
     slopes = [2 ** (-8 * (h + 1) / power) for h in range(power)]
     return slopes + _slopes(2 * power)[0::2][: heads - power] if heads > power else slopes

@@ -18,6 +18,9 @@ from regard.attention import arguments
 from regard.attention.form import DotForm, Form, PlainForm
 from regard.attention.precision import accumulated
 
+_WITHOUT_FUSED = frozenset({"dense", "blockwise"})
+_ALL_ENGINES = _WITHOUT_FUSED | {"fused"}
+
 
 class Score(nn.Module):
     """Base of all scores; a new one only needs `forward` and runs on dense and blockwise."""
@@ -42,8 +45,7 @@ class Score(nn.Module):
     @property
     def engines(self) -> frozenset[str]:
         """The engines that can run this score."""
-        fused = type(self).as_dot is not Score.as_dot
-        return frozenset({"dense", "blockwise", "fused"} if fused else {"dense", "blockwise"})
+        return _WITHOUT_FUSED if type(self).as_dot is Score.as_dot else _ALL_ENGINES
 
 
 class _DotScore(Score):
@@ -83,7 +85,7 @@ class ScaledDot(_DotScore):
 
     @property
     def engines(self) -> frozenset[str]:
-        return super().engines if self.softcap is None else super().engines - {"fused"}
+        return _ALL_ENGINES if self.softcap is None else _WITHOUT_FUSED
 
     def extra_repr(self) -> str:
         return f"scale={self.scale}, softcap={self.softcap}"

@@ -8,8 +8,8 @@ Gimelshein 2018; Rabe & Staats 2021):
     o' = o e^{m−m'} + Σ_j e^{s_j−m'} v_j
 
 and the context is o / z. Backward recomputes each tile from the saved logsumexp l: with
-p = e^{s−l}, ∂s = p (∂o·v − Σ ∂o·o). Memory is linear in length; key tiles hidden from a whole row block by the
-mask's structure (causal, window, lengths) are never visited.
+p = e^{s−l}, ∂s = p (∂o·v − Σ ∂o·o). Memory is linear in length; key tiles hidden from a whole row
+block by the mask's structure (causal, window, lengths) are never visited.
 
 Shapes: (…, r, c) a tile of r queries and c keys; value (…, K, Dv).
 """

@@ -27,7 +27,7 @@ def chosen_engine(
     size: tuple[int, int],
 ) -> str:
     """The engine's name; a named one that cannot run this score and normaliser is an error."""
-    able = [e for e in ENGINES if e in score.engines and e in normalizer.engines]
+    able = score.engines & normalizer.engines
     if engine != "auto":
         if engine not in ENGINES:
             raise ValueError(
@@ -63,5 +63,5 @@ def _fits_fused(
     return math.prod((*batch[:1], *size)) <= LARGEST_MASK
 
 
-def _listed(names: list[str]) -> str:
-    return " and ".join(names) or "no engine"
+def _listed(names: frozenset[str]) -> str:
+    return " and ".join(sorted(names)) or "no engine"

@@ -8,14 +8,19 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional as F
 
+from regard.attention.bias import TensorBias
 from regard.attention.call import Call
 from regard.attention.precision import accumulated, as_given
 
 
 def dense(call: Call) -> tuple[Tensor, Tensor]:
     """context = dropout(normalise(scores + bias, mask)) · value; gives (context, weights)."""
-    scores = call.scores(slice(0, call.num_queries), slice(0, call.num_keys))
-    weights = call.normalizer(scores)
+    tile = call.whole()
+    scores = call.form.scores()
+    if call.bias is not None:
+        scores = scores + call.bias.tile(tile)
+    keep = None if call.mask is None else call.mask.tile(tile)
+    weights = call.normalizer(scores, keep, finite=not isinstance(call.bias, TensorBias))
     with as_given(weights.device):
         context = F.dropout(weights, call.dropout) @ accumulated(call.value)
     return context.to(call.value.dtype), call.marked(weights)

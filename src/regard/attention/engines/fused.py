@@ -23,9 +23,13 @@ def fused(call: Call) -> Tensor:
     """Context (…, Q, Dv)."""
     form = call.form
     assert isinstance(form, DotForm) and form.softcap is None
-    dtype = torch.promote_types(form.query.dtype, call.value.dtype)
-    width = call.value.shape[-1]
-    query, key, value = _one_width(form.query.to(dtype), form.key.to(dtype), call.value.to(dtype))
+    query, key, value = form.query, form.key, call.value
+    width, dtype = value.shape[-1], query.dtype
+    if dtype != value.dtype:  # a score may work in a wider dtype than its inputs
+        dtype = torch.promote_types(dtype, value.dtype)
+        query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
+    if key.shape[-1] != width:
+        query, key, value = _one_width(query, key, value)
     triangle = call.bias is None and is_triangle(call.mask, call.num_queries, call.num_keys)
     addend, alive = (None, None) if triangle else _addend(call, dtype)
     with as_given(query.device):
@@ -39,17 +43,20 @@ def fused(call: Call) -> Tensor:
             scale=form.scale,
             enable_gqa=bool(call.batch) and key.shape[-3] != query.shape[-3],
         )
-    context = context.reshape(*call.batch, call.num_queries, context.shape[-1])[..., :width]
+    if len(call.batch) != 2:
+        context = context.reshape(*call.batch, call.num_queries, context.shape[-1])
+    if context.shape[-1] != width:
+        context = context[..., :width]
     if alive is not None:
         context = torch.where(alive, context, torch.zeros((), dtype=dtype, device=context.device))
-    return context.to(call.value.dtype)
+    return context if dtype == call.value.dtype else context.to(call.value.dtype)
 
 
 def _addend(call: Call, dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None]:
     """Torch's mask (boolean or additive) with empty rows opened, and which rows are not empty."""
-    tile = call.tile(slice(0, call.num_queries), slice(0, call.num_keys))
     if call.mask is None and call.bias is None:
         return None, None
+    tile = call.whole()
     keep = None if call.mask is None else call.mask.tile(tile)
     if call.bias is None:
         assert keep is not None
@@ -67,7 +74,7 @@ def _one_width(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tenso
     short = value.shape[-1] - key.shape[-1]
     if short > 0:
         return F.pad(query, (0, short)), F.pad(key, (0, short)), value
-    return query, key, F.pad(value, (0, -short)) if short else value
+    return query, key, F.pad(value, (0, -short))
 
 
 def _four(x: Tensor) -> Tensor:

@@ -197,8 +197,9 @@ class _Cells:
     """The scores' matrix cut into cells whose tanh (n, q, k, H) fits into a core's cache."""
 
     def __init__(self, query: Tensor, key: Tensor) -> None:
-        self.query_NQH = accumulated(query).reshape(-1, *query.shape[-2:])
-        self.key_NKH = accumulated(key).reshape(-1, *key.shape[-2:])
+        lead = math.prod(query.shape[:-2])
+        self.query_NQH = accumulated(query).reshape(lead, *query.shape[-2:])
+        self.key_NKH = accumulated(key).reshape(lead, *key.shape[-2:])
         self.buffer = self.query_NQH.new_empty(0)
 
     @property
@@ -214,7 +215,7 @@ class _Cells:
         rows = max(1, room // max(1, queries * keys)) if queries == num_queries else 1
         for n in range(0, num, rows):
             for i in range(0, num_queries, queries):
-                for j in range(0, num_keys, keys):
+                for j in range(0, num_keys, max(1, keys)):
                     yield slice(n, n + rows), slice(i, i + queries), slice(j, j + keys)
 
     def tanh(self, n: slice, i: slice, j: slice) -> Tensor:

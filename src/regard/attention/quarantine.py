@@ -58,17 +58,18 @@ def _tainted(
     """(…, Q, 1): rows with a non-finite query or that may see a non-finite key or value."""
     batch = tuple(query.shape[:-2])
     num_queries, num_keys = query.shape[-2], key.shape[-2]
-    step = max(1, ROWS_AT_ONCE // max(1, math.prod(batch) * num_keys))
-    parts = []
-    for start in range(0, max(num_queries, 1), step):
-        rows = slice(start, min(start + step, num_queries))
+
+    def seeing_bad(rows: slice) -> Tensor:
         tile = Tile(rows, slice(0, num_keys), num_queries, num_keys, batch, query.device)
-        seen = torch.ones((1, 1), dtype=torch.bool, device=query.device)
-        if mask is not None:
-            seen = seen & mask.tile(tile)
-        if bias is not None:
-            seen = seen & (bias.tile(tile).detach() != -math.inf)
-        seen = seen.expand(*seen.shape[:-2], rows.stop - rows.start, num_keys)
         bad = bad_query[..., rows, :] | bad_key.transpose(-2, -1)
-        parts.append((seen & bad).any(dim=-1, keepdim=True).expand(*batch, -1, 1))
-    return torch.cat(parts, dim=-2)
+        if mask is not None:
+            bad = bad & mask.tile(tile)
+        if bias is not None:
+            bad = bad & (bias.tile(tile).detach() != -math.inf)
+        return bad.any(dim=-1, keepdim=True)
+
+    if torch.compiler.is_compiling():  # a loop over blocks would fix the length
+        return seeing_bad(slice(0, num_queries))
+    step = max(1, ROWS_AT_ONCE // max(1, math.prod(batch) * num_keys))
+    starts = range(0, max(num_queries, 1), step)
+    return torch.cat([seeing_bad(slice(i, min(i + step, num_queries))) for i in starts], dim=-2)

@@ -1,0 +1,36 @@
+"""One thread a worker, and hypothesis without deadlines and the same draws each time."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import hypothesis
+import pytest
+
+HALF_PRODUCT = "import torch; x = torch.ones(64, 64, dtype=torch.bfloat16); x @ x"
+
+
+def pytest_configure(config):
+    """Some virtual machines announce AMX and then refuse its instructions; torch dies of that.
+
+    One probe before the workers start finds out and keeps oneDNN off AMX.
+    """
+    if not hasattr(config, "workerinput") and "ONEDNN_MAX_CPU_ISA" not in os.environ:
+        probe = subprocess.run([sys.executable, "-c", HALF_PRODUCT], capture_output=True)
+        if probe.returncode == -signal.SIGILL:
+            os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
+    import torch
+
+    torch.set_num_threads(1)
+
+
+hypothesis.settings.register_profile("regard", deadline=None, derandomize=True, max_examples=60)
+hypothesis.settings.load_profile("regard")
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    import torch
+
+    torch.manual_seed(0)

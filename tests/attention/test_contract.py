@@ -1,17 +1,13 @@
 """What DESIGN promises of attention, demanded of every score on every engine it declares."""
 
 import math
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 from torch.autograd import gradcheck
 
-from regard.attention import Alibi, Mask, RelativeBias, attend, record
-
-sys.path.insert(0, str(Path(__file__).parent))
 from families import PAIRS, SCORES, WIDTH
+from regard.attention import Alibi, Mask, RelativeBias, attend, record
 
 B, H, Q, K, DV = 2, 3, 5, 7, 3
 F64 = torch.float64

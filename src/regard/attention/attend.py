@@ -84,7 +84,8 @@ def attend(
     `weights` are asked for or not. A query that sees nothing gets exactly zero. Dropout is applied
     whenever it is above zero: a module passes 0 when it is not training.
 
-    >>> from regard.attention import ScaledDot
+    >>> import torch
+    >>> from regard.attention import Mask, ScaledDot, attend
     >>> q = torch.eye(3)[None]
     >>> attend(q, q, q, score=ScaledDot(), mask=Mask.causal()).context[0, 0]
     tensor([1., 0., 0.])

@@ -11,7 +11,7 @@ from typing import Self
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.func import functional_call, vjp
 
 from regard.attention.tile import Tile, take
 
@@ -105,10 +105,8 @@ class PlacedBias(Bias):
     def tile_backward(self, tile: Tile, grad: Tensor, into: tuple[Tensor | None, ...]) -> None:
         if not self.parameters:
             return
-        with torch.enable_grad():
-            leaves = tuple(x.detach().requires_grad_() for x in self.parameters)
-            bias = self._called(tile, leaves)
-        found = torch.autograd.grad(bias, leaves, grad.sum_to_size(bias.shape).to(bias.dtype))
+        primal = vjp(lambda *p: self._called(tile, p), *self.parameters)
+        found = primal[1](grad.sum_to_size(primal[0].shape).to(primal[0].dtype))
         for place, g in zip(into, found, strict=True):
             if place is not None:
                 place += g

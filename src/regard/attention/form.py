@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 import torch
 from torch import Tensor
-from torch.func import functional_call
+from torch.func import functional_call, vjp
 
 from regard.attention.precision import accumulated, as_given
 from regard.attention.tile import Index
@@ -123,16 +123,10 @@ class PlainForm(Form):
     ) -> None:
         query, key, *parameters = self.inputs
         parts = (take_rows(query, rows), take_rows(key, cols), *parameters)
-        with torch.enable_grad():
-            leaves = tuple(x.detach().requires_grad_() for x in parts)
-            scores = self._called(leaves[0], leaves[1], leaves[2:])
-        if not scores.requires_grad:
-            return
-        found = torch.autograd.grad(scores, leaves, grad, allow_unused=True)
-        for place, add, index in zip(
-            into, found, (rows, cols, *[None] * len(parameters)), strict=True
-        ):
-            if place is not None and add is not None:
+        pull_back = vjp(lambda q, k, *p: self._called(q, k, p), *parts)[1]
+        indices = (rows, cols, *[None] * len(parameters))
+        for place, add, index in zip(into, pull_back(grad), indices, strict=True):
+            if place is not None:
                 (place if index is None else take_rows(place, index)).add_(add)
 
     def _called(self, query: Tensor, key: Tensor, parameters: tuple[Tensor, ...] | None) -> Tensor:

@@ -14,10 +14,12 @@ from torch import Tensor
 LEAF = 64  # points of a block, at most
 QUERY_BLOCKS = 1024  # few queries are cut smaller, down to this many blocks ...
 BLOCK_PAIRS = 1 << 18  # ... while a block costs more than the steps around it
+FEW_QUERIES = 64  # per feature: for fewer, putting the keys in order takes longer than reading them
 TILE = 1 << 17  # scores held at once: a megabyte of float64, which stays in cache
 PLAN = 1 << 21  # pairs of blocks compared at once
 NEGLIGIBLE = 40.0  # e^-40 = 4e-18: what all skipped keys may weigh beside the nearest
 UNDERFLOW = -600.0  # scores are cut off here, since exp is slow where it underflows
+ROUNDING = 1e-14  # of a squared distance
 CENTRED = 256.0  # within this radius a centred dot product rounds a score by less than 1e-11
 
 Score = Callable[[Tensor, Tensor], Tensor]
@@ -25,8 +27,10 @@ Score = Callable[[Tensor, Tensor], Tensor]
 
 def exact_sums(query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor) -> Tensor:
     """Return Σ_k exp(-|q - k|²/2) charge_k up to one positive factor per query, (Q, C)."""
-    num_queries = len(query_QD)
-    leaf = min(LEAF, max(1, num_queries // QUERY_BLOCKS, BLOCK_PAIRS // len(key_KD)))
+    num_queries, num_features = query_QD.shape
+    if num_queries <= FEW_QUERIES * num_features:
+        return tile_sums(query_QD, key_KD, charge_KC, *BY_DISTANCE)
+    leaf = max(1, min(LEAF, num_queries // QUERY_BLOCKS), BLOCK_PAIRS // len(key_KD))
     rows_BS, columns_BS = kd_blocks(query_QD, leaf), kd_blocks(key_KD, LEAF)
     # The index past the end pads a block: a copy of the last point, without charge.
     query_BSD = torch.cat([query_QD, query_QD[-1:]])[rows_BS]
@@ -70,30 +74,58 @@ def block_plan(
 ) -> Iterator[tuple[Tensor | slice, float]]:
     """Yield for each block of queries the blocks of keys to read, and a radius that holds the best.
 
-    The nearest key in the block of keys that is nearest by bounding boxes bounds the distance of
-    each query to its nearest key of all; the largest bound holds for the block, and a box further
-    away than √(bound² + 2·cut) holds only keys of relative weight below e^-cut.
+    A key may go when for every query of the block some other key is nearer by 2·cut in squared
+    distance: its weight is then below e^-cut of that one's. Bounding boxes tell so in two ways. One
+    holds each query's nearest key in one close block against the box (good where keys and queries
+    mingle); the other holds one rival against the box, and since |q - k|² - |q - rival|² is linear
+    in q, only the corners of the query box count (good for queries far from all keys).
     """
-    key_low_BD, key_high_BD = key_BSD.amin(1), key_BSD.amax(1)
-    step = max(1, PLAN // len(key_BSD))
-    for blocks in query_BSD.split(step):
-        low_BD, high_BD = blocks.amin(1), blocks.amax(1)
-        near_BB = low_BD.new_zeros(len(low_BD), len(key_BSD))
-        far_BB = torch.zeros_like(near_BB)
-        for d in range(query_BSD.shape[2]):
-            above_BB = key_high_BD[:, d] - low_BD[:, None, d]
-            below_BB = high_BD[:, None, d] - key_low_BD[:, d]
-            far_BB += torch.maximum(above_BB, below_BB).square_()
-            near_BB += torch.minimum(above_BB, below_BB).clamp_(max=0.0).square_()
-        gap_BSS = distance_score(blocks, key_BSD[far_BB.argmin(1)])
-        bound_B = gap_BSS.amax(2).amin(1).square_()
-        needed_BB = near_BB <= bound_B[:, None] + 2 * cut
-        radius_B = bound_B.sqrt() + (high_BD - low_BD).norm(dim=1)
+    box_BD2 = torch.stack([key_BSD.amin(1), key_BSD.amax(1)], dim=2)
+    for blocks in query_BSD.split(max(1, PLAN // len(key_BSD))):
+        low_BD, high_BD, centre_BD = blocks.amin(1), blocks.amax(1), blocks.mean(1)
+        close_BSD = key_BSD[_squared_gaps(centre_BD, centre_BD, box_BD2).argmin(1)]
+        nearest_B = distance_score(blocks, close_BSD).amax(2).amin(1).neg_()
+        pick_B = distance_score(centre_BD[:, None], close_BSD)[:, 0].argmax(1)
+        rival_BD = close_BSD[torch.arange(len(blocks)), pick_B]
+        radius_B = nearest_B + (high_BD - low_BD).norm(dim=1)
+        slack_B1 = (2 * cut + ROUNDING * radius_B.square())[:, None]
+        needed_BB = (
+            _squared_gaps(low_BD, high_BD, box_BD2) <= nearest_B.square()[:, None] + slack_B1
+        )
+        needed_BB &= _least_lead(low_BD, high_BD, rival_BD, box_BD2) <= slack_B1
         for needed_B, radius in zip(needed_BB, radius_B.tolist(), strict=True):
             picked_B = needed_B.nonzero()[:, 0]
             first, last = int(picked_B[0]), int(picked_B[-1])
             adjacent = last - first + 1 == len(picked_B)
             yield (slice(first, last + 1) if adjacent else picked_B), radius
+
+
+def _squared_gaps(low_AD: Tensor, high_AD: Tensor, box_BD2: Tensor) -> Tensor:
+    """Return the squared distances between two families of boxes, zero where they meet, (A, B)."""
+    gap_AB = low_AD.new_zeros(len(low_AD), len(box_BD2))
+    for low_A1, high_A1, box_B2 in zip(*_features(low_AD, high_AD), box_BD2.unbind(1), strict=True):
+        gap_AB += _outside(low_A1, high_A1, box_B2).square_()
+    return gap_AB
+
+
+def _least_lead(low_AD: Tensor, high_AD: Tensor, rival_AD: Tensor, box_BD2: Tensor) -> Tensor:
+    """Return the least |q - k|² - |q - rival|² over q in a box of A and k in one of B, (A, B)."""
+    lead_AB = low_AD.new_zeros(len(low_AD), len(box_BD2))
+    parts = zip(*_features(low_AD, high_AD, rival_AD), box_BD2.unbind(1), strict=True)
+    for low_A1, high_A1, rival_A1, box_B2 in parts:
+        at_low_AB = _outside(low_A1, low_A1, box_B2).square_().sub_((low_A1 - rival_A1).square_())
+        at_high_AB = _outside(high_A1, high_A1, box_B2).square_()
+        lead_AB += torch.minimum(at_low_AB, at_high_AB.sub_((high_A1 - rival_A1).square_()))
+    return lead_AB
+
+
+def _features(*corner_AD: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    return ([c[:, None] for c in corner.unbind(1)] for corner in corner_AD)
+
+
+def _outside(low_A1: Tensor, high_A1: Tensor, box_B2: Tensor) -> Tensor:
+    """Return the distance from intervals of A to intervals of B, (A, B)."""
+    return torch.maximum(box_B2[:, 0] - high_A1, low_A1 - box_B2[:, 1]).clamp_(min=0.0)
 
 
 def tile_sums(

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from regard.attention import arguments
 from regard.attention.bias import Bias, DistanceBias
+from regard.attention.precision import exact_device
 
 
 class Position(nn.Module):
@@ -62,11 +63,9 @@ class Sinusoidal(Position):
             raise ValueError(
                 f"length and offset must not be negative, but {length} and {offset} came."
             )
-        place = torch.arange(offset, offset + length, device=device, dtype=torch.float64)
-        pair = torch.arange(0, self.dim, 2, device=device, dtype=torch.float64)
-        angle = place[:, None] * torch.exp(pair * (-math.log(self.base) / self.dim))
+        angle = _angles(length, offset, self.dim, self.base, device)
         both = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
-        return both[:, : self.dim].to(dtype or torch.get_default_dtype())
+        return both[:, : self.dim].to(dtype or torch.get_default_dtype()).to(device)
 
     def add(self, x: Tensor, offset: int = 0) -> Tensor:
         arguments.width("x", x, self.dim)
@@ -119,17 +118,9 @@ class Rotary(Position):
         self.base = base
         self.interleaved = interleaved
 
-    def angles(
-        self, length: int, offset: int = 0, device: torch.device | str | None = None
-    ) -> Tensor:
-        """Angles (length, dim / 2) of positions offset, offset + 1, …"""
-        place = torch.arange(offset, offset + length, device=device, dtype=torch.float64)
-        pair = torch.arange(0, self.dim, 2, device=device, dtype=torch.float64)
-        return place[:, None] * torch.exp(pair * (-math.log(self.base) / self.dim))
-
     def turn(self, x: Tensor, offset: int = 0) -> Tensor:
-        angles = self.angles(x.shape[-2], offset, x.device)
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        angle = _angles(x.shape[-2], offset, self.dim, self.base, x.device)
+        cos, sin = (part.to(x.dtype).to(x.device) for part in (angle.cos(), angle.sin()))
         return rotate(x, cos, sin, interleaved=self.interleaved)
 
     forward = turn
@@ -225,7 +216,9 @@ class RelativeBias(DistanceBias, Position):
         else:
             reach = (-distance).clamp(min=0)
         exact = number // 2
-        far = torch.log(reach.clamp(min=1).double() / exact) / math.log(self.max_distance / exact)
+        wide_dtype = torch.float32 if reach.device.type == "mps" else torch.float64
+        far = torch.log(reach.clamp(min=1).to(wide_dtype) / exact)
+        far = far / math.log(self.max_distance / exact)
         wide = exact + (far * (number - exact)).long().clamp(max=number - exact - 1)
         return side + torch.where(reach < exact, reach, wide)
 
@@ -234,6 +227,16 @@ class RelativeBias(DistanceBias, Position):
 
     def extra_repr(self) -> str:
         return f"heads={self.heads}, buckets={self.buckets}, max_distance={self.max_distance}"
+
+
+def _angles(
+    length: int, offset: int, dim: int, base: float, device: torch.device | str | None
+) -> Tensor:
+    """p / base^(2i/dim) in float64, (length, ⌈dim / 2⌉), of positions p = offset, offset + 1, …"""
+    exact = exact_device(device)
+    place = torch.arange(offset, offset + length, device=exact, dtype=torch.float64)
+    pair = torch.arange(0, dim, 2, device=exact, dtype=torch.float64)
+    return place[:, None] * torch.exp(pair * (-math.log(base) / dim))
 
 
 def _slopes(heads: int) -> list[float]:

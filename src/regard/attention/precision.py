@@ -15,6 +15,12 @@ def accumulated(x: Tensor) -> Tensor:
     return x.float() if x.dtype in HALF else x
 
 
+def exact_device(device: torch.device | str | None) -> torch.device:
+    """Where float64 can be computed for `device`: there, or on the CPU (Apple's GPUs have none)."""
+    found = torch.device("cpu" if device is None else device)
+    return torch.device("cpu") if found.type == "mps" else found
+
+
 def as_given(device: torch.device) -> AbstractContextManager[object]:
     """Keep autocast out of the arithmetic inside: the inputs' dtypes decide."""
     if torch.is_autocast_enabled(device.type):

@@ -28,7 +28,7 @@ def quarantine(
     """Clean query, key and value, and the rows that saw something non-finite (None: no row did)."""
     if mask is None and bias is None:
         return query, key, value, None
-    if not torch.compiler.is_compiling() and all(_sums_up(x) for x in (query, key, value)):
+    if not torch.compiler.is_compiling() and _sum_up(query, key, value):
         return query, key, value, None
     bad_query, bad_key = _bad_rows(query), _bad_rows(key) | _bad_rows(value)
     if query.ndim > 2:
@@ -37,9 +37,10 @@ def quarantine(
     return _cleaned(query), _cleaned(key), _cleaned(value), tainted
 
 
-def _sums_up(x: Tensor) -> bool:
-    """A cheap proof that all of `x` is finite: then its sum is, unless it overflows."""
-    return math.isfinite(float(x.detach().sum()))
+def _sum_up(*tensors: Tensor) -> bool:
+    """A cheap proof that all are finite: then their sum is, unless it overflows."""
+    totals = [x.detach().sum(dtype=torch.promote_types(x.dtype, torch.float32)) for x in tensors]
+    return math.isfinite(float(sum(totals[1:], totals[0])))
 
 
 def _bad_rows(x: Tensor) -> Tensor:

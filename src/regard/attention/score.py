@@ -177,6 +177,7 @@ class Gaussian(Score):
         return -0.5 * distance.square()
 
     def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+        _same_width(self, query, key)
         centre = key.detach().mean(dim=-2, keepdim=True) if key.shape[-2] else key.new_zeros(1)
         if key.shape[:-2] != query.shape[:-2]:  # grouped heads: one centre for all
             centre = centre.mean(dim=-3, keepdim=True)

@@ -1,1 +1,57 @@
-"""x."""
+"""The command line: `regard COMMAND …`, one file per command, loaded only when it is called.
+
+A command module has `HELP` (one line), `configure(parser)` and `run(arguments) -> int`. Nothing
+here imports torch, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from regard import __version__
+from regard.errors import InputError
+
+COMMANDS = {"bench": "measure regard against its peers, in ratios taken in one run"}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; bad input gives one sentence on stderr and exit code 2."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
+    words = [word for word in words if word != "--debug"]
+    parser = _parser(words[0] if words else None)
+    if not words:
+        parser.print_help()
+        return 0
+    arguments = parser.parse_args(words)
+    try:
+        return int(arguments.run(arguments))
+    except (InputError, OSError) as error:
+        if debug:
+            raise
+        print(f"regard: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("regard: stopped.", file=sys.stderr)
+        return 130
+
+
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser, with the arguments of the one command that is called."""
+    parser = argparse.ArgumentParser(
+        prog="regard",
+        description="A toolkit for attention models: train them, run them fast, see inside.",
+        epilog="`regard COMMAND --help` says more. --debug shows tracebacks.",
+    )
+    parser.add_argument("--version", action="version", version=f"regard {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, line in COMMANDS.items():
+        sub = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
+        if name == command:
+            module = importlib.import_module(f"regard.cli.{name}")
+            module.configure(sub)
+            sub.set_defaults(run=module.run)
+    return parser

@@ -35,16 +35,14 @@ def chosen_engine(
             )
         if engine not in able:
             raise ValueError(
-                f"engine {engine!r} cannot run {score} with {normalizer}; "
+                f"engine {engine!r} cannot run {type(score).__name__}({score.extra_repr()}) "
+                f"with {normalizer!r}; "
                 f"it runs on {_listed(able)}."
             )
         return engine
-    scores = math.prod(batch) * math.prod(size)
-    plain = scores * score.numbers_per_score
     if "fused" in able and not dropout and _fits_fused(mask, bias, batch, size):
         return "fused"
-    traced = torch.compiler.is_compiling() and plain <= LARGEST_MASK
-    if "blockwise" not in able or ("dense" in able and (plain <= SMALL or traced)):
+    if "dense" in able and ("blockwise" not in able or _fits_dense(score, batch, size)):
         return "dense"
     return "blockwise"
 
@@ -53,14 +51,23 @@ def _fits_fused(
     mask: Mask | None, bias: Bias | None, batch: tuple[int, ...], size: tuple[int, int]
 ) -> bool:
     """Whether torch's kernel stays on its fast path without a large mask being built for it."""
-    if bias is not None:
-        if bias.requires_grad:
-            return False
-        if not isinstance(bias, TensorBias):
-            return math.prod((*batch[-1:], *size)) <= LARGEST_MASK
+    if bias is not None and bias.requires_grad:
+        return False
+    if torch.compiler.is_exporting():  # what is exported is for any length
+        return True
+    if bias is not None and not isinstance(bias, TensorBias):
+        return math.prod((*batch[-1:], *size)) <= LARGEST_MASK
     if mask is None or mask.by_key or is_triangle(mask, *size):
         return True
     return math.prod((*batch[:1], *size)) <= LARGEST_MASK
+
+
+def _fits_dense(score: Score, batch: tuple[int, ...], size: tuple[int, int]) -> bool:
+    """Whether the plain formula is small enough; for a compiler it may be larger."""
+    if torch.compiler.is_exporting():
+        return True
+    numbers = math.prod((*batch, *size)) * score.numbers_per_score
+    return numbers <= (LARGEST_MASK if torch.compiler.is_compiling() else SMALL)
 
 
 def _listed(names: frozenset[str]) -> str:

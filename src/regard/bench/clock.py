@@ -1,0 +1,46 @@
+"""How long something takes and how much memory it needs at its peak."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from regard.errors import InputError
+
+_PEAK = """
+import resource, sys
+from {module} import {function}
+{function}({arguments})
+unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+"""
+
+
+def seconds(runs: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+    """Median seconds of each of `runs`, taken in turn so that a noisy machine hits all alike."""
+    for run in runs:
+        run()
+    taken: list[list[float]] = [[] for _ in runs]
+    for _ in range(repeats):
+        for run, times in zip(runs, taken, strict=True):
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+    return [statistics.median(times) for times in taken]
+
+
+def peak_megabytes(function: Callable[..., object], *arguments: object) -> float:
+    """Peak resident memory of a fresh process that calls a module-level function."""
+    code = _PEAK.format(
+        module=function.__module__,
+        function=function.__name__,
+        arguments=", ".join(map(repr, arguments)),
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise InputError(f"{function.__name__} failed while its memory was measured: {lines[-1]}")
+    return float(done.stdout)

@@ -1,0 +1,78 @@
+"""A line of a benchmark: what was measured, ours and the peer's, their ratio and the bar."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+_SENSE: dict[str, Callable[[float, float], bool]] = {"<=": operator.le, ">=": operator.ge}
+
+
+@dataclass(frozen=True)
+class Row:
+    """`ratio` is held against the bar, e.g. "<= 1.05"; without a peer, `ours` is."""
+
+    name: str
+    ours: float
+    peer: float | None
+    ratio: float | None
+    sense: str
+    bar: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bar is reached."""
+        measured = self.ours if self.ratio is None else self.ratio
+        return _SENSE[self.sense](measured, self.bar)
+
+    def as_json(self) -> dict[str, Any]:
+        """The row for machines."""
+        return {
+            "name": self.name,
+            "ours": self.ours,
+            "peer": self.peer,
+            "ratio": self.ratio,
+            "bar": f"{self.sense} {self.bar:g}",
+            "holds": self.holds,
+        }
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A row that is not measured yet."""
+
+    name: str
+    measure: Callable[[], tuple[float, float | None]]  # ours and the peer's
+    sense: str
+    bar: float
+    faster: bool = False  # the ratio says how many times faster, peer / ours
+
+    def __call__(self) -> Row:
+        """Measure."""
+        ours, peer = self.measure()
+        ratio = None if peer is None else peer / ours if self.faster else ours / peer
+        return Row(self.name, ours, peer, ratio, self.sense, self.bar)
+
+
+def print_table(title: str, rows: list[Row]) -> None:
+    """The rows as a table on the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column("what")
+    for column in ("regard", "peer", "ratio", "bar"):
+        table.add_column(column, justify="right")
+    table.add_column("holds", justify="center")
+    for row in rows:
+        table.add_row(
+            row.name,
+            f"{row.ours:.4g}",
+            "–" if row.peer is None else f"{row.peer:.4g}",
+            "–" if row.ratio is None else f"{row.ratio:.3g}",
+            f"{'≤' if row.sense == '<=' else '≥'} {row.bar:g}",
+            "[green]yes[/]" if row.holds else "[red]no[/]",
+        )
+    Console().print(table)

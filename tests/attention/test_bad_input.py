@@ -1,0 +1,207 @@
+"""Bad input: one sentence with the argument, what came and what was expected."""
+
+import pytest
+import torch
+
+from regard.attention import (
+    Additive,
+    Alibi,
+    Cosine,
+    Dot,
+    Gaussian,
+    General,
+    Learned,
+    Location,
+    Mask,
+    MultiHead,
+    RelativeBias,
+    Rotary,
+    ScaledDot,
+    Sinusoidal,
+    Softmax,
+    attend,
+    from_keras,
+    from_torch_mha,
+    from_torch_sdpa,
+    masked_softmax,
+    rotate,
+)
+
+
+def x(*shape, **options):
+    return torch.zeros(*shape, **options)
+
+
+def run(q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 4), score=None, **options):
+    q, k, v = (s if isinstance(s, torch.Tensor) else x(*s) for s in (q, k, v))
+    return attend(q, k, v, score=score or ScaledDot(), **options)
+
+
+CASES = {
+    "widths with Dot": (
+        lambda: run(k=(2, 5, 6), score=Dot()),
+        r"Dot needs queries and keys of one width, but query of shape \(2, 3, 4\) and key of shape "
+        r"\(2, 5, 6\) came; Additive and General take different widths",
+    ),
+    "widths with Cosine": (lambda: run(k=(2, 5, 6), score=Cosine()), "Cosine needs queries"),
+    "widths with Gaussian": (lambda: run(k=(2, 5, 6), score=Gaussian()), "Gaussian needs queries"),
+    "too many widths": (
+        lambda: run(score=Gaussian([1.0, 2.0])),
+        r"Gaussian has 2 widths, one per feature, but query of shape \(2, 3, 4\) has 4",
+    ),
+    "additive query": (
+        lambda: run(score=Additive(3, 4, 5)),
+        r"query must have width 3, but one of shape \(2, 3, 4\) came \(width 4\)",
+    ),
+    "additive key": (lambda: run(score=Additive(4, 3, 5)), "key must have width 3"),
+    "general key": (lambda: run(score=General(4, 3)), "key must have width 3"),
+    "location keys": (lambda: run(score=Location(4, 3)), "at most 3 keys .max_keys., but 5 came"),
+    "lengths differ": (
+        lambda: run(v=(2, 6, 4)),
+        "key and value must have the same length .* key of shape .2, 5, 4. and value of shape",
+    ),
+    "batches differ": (lambda: run(k=(3, 5, 4), v=(3, 5, 4)), "same leading dimensions"),
+    "heads do not divide": (
+        lambda: run(q=(2, 4, 3, 4), k=(2, 3, 5, 4), v=(2, 3, 5, 4)),
+        "fewer heads that divide the query's",
+    ),
+    "one dimension": (lambda: run(q=(4,)), r"query must have at least 2 dimensions .* \(4,\) came"),
+    "dtypes": (
+        lambda: run(q=x(2, 3, 4, dtype=torch.float64)),
+        "must be of one dtype, but query of torch.float64, key of torch.float32",
+    ),
+    "integers": (
+        lambda: run(q=x(2, 3, 4, dtype=torch.int64)),
+        "query must be of a floating dtype, but torch.int64 came",
+    ),
+    "devices": (
+        lambda: run(q=x(2, 3, 4, device="meta")),
+        "must be on one device, but query on meta, key on cpu",
+    ),
+    "not a tensor": (
+        lambda: attend([[1.0]], x(1, 1), x(1, 1), score=Dot()),
+        "query must be a tensor, but a list came",
+    ),
+    "not a score": (lambda: run(score="dot"), "score must be a Score such as ScaledDot"),
+    "integer mask": (
+        lambda: run(mask=torch.ones(3, 5, dtype=torch.int64)),
+        r"mask must be a boolean tensor \(True = attend\), but torch.int64 came; write `mask.bool",
+    ),
+    "float mask": (lambda: run(mask=x(3, 5)), "pass an additive tensor as `bias`"),
+    "mask shape": (
+        lambda: run(mask=torch.ones(4, 5).bool()),
+        r"mask must broadcast to the scores' shape \(2, 3, 5\), but one of shape \(4, 5\) came",
+    ),
+    "mask of lengths": (lambda: Mask.keep(torch.ones(4).bool()), "use Mask.lengths"),
+    "bias shape": (lambda: run(bias=x(4, 5)), "bias must broadcast to the scores' shape"),
+    "boolean bias": (lambda: run(bias=torch.ones(3, 5).bool()), "a boolean tensor is a mask"),
+    "bias of other heads": (
+        lambda: run(q=(1, 2, 3, 4), k=(1, 2, 5, 4), v=(1, 2, 5, 4), bias=Alibi(3)),
+        "Alibi is for 3 heads, but scores of shape .1, 2, 3, 5. came",
+    ),
+    "negative lengths": (
+        lambda: Mask.lengths([3, -1]),
+        "lengths must not be negative, but -1 came",
+    ),
+    "float lengths": (
+        lambda: Mask.lengths(x(2)),
+        "lengths must be whole numbers, but torch.float32",
+    ),
+    "lengths of another batch": (
+        lambda: run(mask=Mask.lengths([1, 2, 3])),
+        r"lengths must have one row for each of the 2 sentences .* shape \(3,\) came",
+    ),
+    "window": (lambda: Mask.window(-1, 2), "left must be at least 0 or None, but -1 came"),
+    "corner": (lambda: Mask.causal(corner="left"), 'corner must be "top-left" or "bottom-right"'),
+    "corner and offset": (lambda: Mask.causal(2, corner="top-left"), "pass only one of them"),
+    "dropout": (lambda: run(dropout=1.0), "dropout must be at least 0 and below 1, but 1.0 came"),
+    "engine": (lambda: run(engine="flash"), "engine must be .*, but 'flash' came"),
+    "undeclared pair": (
+        lambda: run(score=Additive(4, 4, 2), engine="fused"),
+        r"engine 'fused' cannot run Additive.* with Softmax\(\); it runs on blockwise and dense",
+    ),
+    "undeclared softcap": (
+        lambda: run(score=ScaledDot(softcap=1.0), engine="fused"),
+        "'fused' cannot run ScaledDot",
+    ),
+    "width zero": (lambda: Gaussian(0.0), "width must be above zero, but 0.0 came"),
+    "width negative": (
+        lambda: Gaussian([1.0, -2.0]),
+        r"width must be above zero, but \[1.0, -2.0\]",
+    ),
+    "softcap": (lambda: ScaledDot(softcap=0.0), "softcap must be above zero or None"),
+    "hidden": (lambda: Additive(4, 4, 0), "hidden_dim must be above zero, but 0 came"),
+    "hidden type": (lambda: Additive(4, 4, 2.5), "hidden_dim must be a whole number, but 2.5 came"),
+    "heads": (
+        lambda: MultiHead(10, 3),
+        "heads must divide dim, but dim 10 and heads 3 came; give head_dim",
+    ),
+    "kv_heads": (
+        lambda: MultiHead(8, 4, kv_heads=3),
+        "kv_heads must divide heads, but 3 and 4 came",
+    ),
+    "projections": (lambda: MultiHead(8, 4, projections="x"), 'projections must be "joint"'),
+    "slice widths": (
+        lambda: MultiHead(8, 4, key_dim=12, projections="slice"),
+        "cuts key_dim into 4 pieces of head_dim 2, but key_dim 12 came",
+    ),
+    "multihead query": (lambda: MultiHead(8, 2)(x(1, 3, 7)), "key must have width 8"),
+    "memory and key": (
+        lambda: MultiHead(8, 2)(x(1, 3, 8), x(1, 3, 8), memory=MultiHead(8, 2).memory(x(1, 3, 8))),
+        "memory stands for key, value and cache",
+    ),
+    "conversion": (
+        lambda: MultiHead(8, 2, projections="slice").with_projections("joint"),
+        "only joint and separate projections convert",
+    ),
+    "sinusoidal length": (
+        lambda: Sinusoidal(4).table(-1),
+        "length and offset must not be negative",
+    ),
+    "sinusoidal width": (lambda: Sinusoidal(4)(x(1, 3, 5)), "x must have width 4"),
+    "learned length": (lambda: Learned(2, 4)(x(1, 3, 4)), "holds 2 positions"),
+    "rotary width": (lambda: Rotary(3), "dim must be even"),
+    "rotate": (lambda: rotate(x(3, 2), x(3, 2), x(3, 2)), "fewer features than the 4"),
+    "buckets": (lambda: RelativeBias(2, buckets=2), "buckets at least 4"),
+    "masked_softmax": (lambda: masked_softmax(x(3)), "add the dimension of queries"),
+    "torch mask": (
+        lambda: from_torch_sdpa(x(3, 3).long()),
+        "attn_mask must be boolean or floating",
+    ),
+    "torch heads": (lambda: from_torch_mha(attn_mask=x(4, 3, 3)), "heads must be given"),
+    "keras mask": (lambda: from_keras(x(2, 3)), "query_mask must be boolean"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_clear_sentence(case):
+    bad, message = CASES[case]
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        bad()
+    text = str(caught.value)
+    assert text.endswith(".") and "\n" not in text
+
+
+def test_a_score_that_gives_another_shape():
+    class Wrong(ScaledDot):
+        def as_dot(self, query, key):
+            return None
+
+        def forward(self, query, key):
+            return query @ key.mT[..., :2]
+
+        engines = frozenset({"dense"})
+
+    with pytest.raises(
+        ValueError, match=r"Wrong must give scores of shape \(2, 3, 5\), but \(2, 3, 2"
+    ):
+        run(score=Wrong())
+
+
+def test_a_normaliser_without_engines_in_common():
+    class DenseOnly(Softmax):
+        engines = frozenset({"dense"})
+
+    assert run(normalizer=DenseOnly()).context.shape == (2, 3, 4)
+    with pytest.raises(ValueError, match="engine 'blockwise' cannot run"):
+        run(normalizer=DenseOnly(), engine="blockwise")

@@ -1,0 +1,73 @@
+"""The command line as a user meets it: real processes."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+import regard
+
+
+def run(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "regard", *words], capture_output=True, text=True, **options
+    )
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["bench", "--help"], []])
+def test_answers_at_once_without_torch(words):
+    """Under half a second; the best of three, since other tests share the machine."""
+    code = "import sys; from regard.cli import main\ntry: main({!r})\nexcept SystemExit: pass\n"
+    code += "assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
+    taken = []
+    for _ in range(3):
+        start = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", code.format(words)], capture_output=True)
+        taken.append(time.perf_counter() - start)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+    assert min(taken) < 0.5
+
+
+def test_importing_regard_imports_no_torch():
+    code = "import regard, sys; assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_version():
+    assert run("--version").stdout.strip() == f"regard {regard.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nonsense"], "invalid choice: 'nonsense'"),
+        (["bench"], "the following arguments are required: subject"),
+        (["bench", "nonsense"], "invalid choice: 'nonsense'"),
+        (["bench", "attention", "--repeats", "0"], "must be at least 1, but 0 came"),
+        (["bench", "attention", "--only", "no such row"], "no row's name contains 'no such row'"),
+    ],
+)
+def test_bad_input_is_exit_code_2_and_no_traceback(words, message):
+    done = run(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_bench_prints_rows():
+    words = ["bench", "attention", "--only", "single-query step", "--repeats", "1"]
+    done = run(*words, "--json")
+    rows = json.loads(done.stdout)
+    assert len(rows) == 2
+    for row in rows:
+        assert list(row) == ["name", "ours", "peer", "ratio", "bar", "holds"]
+        assert row["ratio"] == pytest.approx(row["ours"] / row["peer"])
+        assert row["holds"] == (row["ratio"] <= 1.0)
+        assert row["bar"] == "<= 1"
+    assert done.returncode == (0 if all(row["holds"] for row in rows) else 1)
+    table = run(*words, env={"COLUMNS": "160", "PATH": "/usr/bin"}).stdout
+    assert re.search(r"Additive single-query step.*≤ 1", table)

@@ -1,0 +1,42 @@
+"""The public names, pinned: taking one away or adding one is a decision, not an accident."""
+
+import inspect
+
+import regard.attention
+
+PROMISED = """
+attend Attended Mask masked_softmax Score Uniform Dot ScaledDot General Cosine Gaussian Additive
+Location Softmax MultiHead Sinusoidal Learned Rotary Alibi RelativeBias NadarayaWatson record
+intervene AttentionMap
+"""
+JOINED = """
+Bias DistanceBias Edit ForceAlignment KeyValue Normalizer Overwrite Position Recording SwitchOff
+from_keras from_onnx from_torch_mha from_torch_sdpa rotate to_keras to_onnx to_torch_mha
+to_torch_sdpa
+"""
+
+
+def test_names():
+    assert sorted(regard.attention.__all__) == sorted((PROMISED + JOINED).split())
+
+
+def test_every_name_is_there_and_documented():
+    for name in regard.attention.__all__:
+        thing = getattr(regard.attention, name)
+        assert inspect.getdoc(thing), name
+
+
+def test_multihead_arguments():
+    names = list(inspect.signature(regard.attention.MultiHead).parameters)
+    assert names[:10] == [
+        "dim", "heads", "score", "kv_heads", "key_dim", "value_dim", "head_dim", "projections",
+        "positions", "dropout",
+    ]  # fmt: skip
+
+
+def test_attend_arguments():
+    names = list(inspect.signature(regard.attention.attend).parameters)
+    assert names == [
+        "query", "key", "value", "score", "bias", "mask", "normalizer", "dropout", "engine",
+        "weights",
+    ]  # fmt: skip

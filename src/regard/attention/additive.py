@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from regard.attention import arguments
-from regard.attention.form import Form, take_rows
+from regard.attention.form import Cell, Form, GradOf, take_rows
 from regard.attention.precision import accumulated, as_given
 from regard.attention.score import Score
 from regard.attention.tile import Index
@@ -120,11 +120,11 @@ class AdditiveForm(Form):
         return scores
 
     def tile_backward(
-        self, rows: slice, cols: slice, grad: Tensor, into: tuple[Tensor | None, ...]
+        self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]
     ) -> None:
         query, key = take_rows(self.query, rows), take_rows(self.key, cols)
         wanted = tuple(g is not None for g in into)
-        found = additive_scores_backward(query, key, self.v, grad, wanted)
+        found = additive_scores_backward(query, key, self.v, grad_of, wanted)
         for place, add, index in zip(into, found, (rows, cols, None), strict=True):
             if place is not None and add is not None:
                 (place if index is None else take_rows(place, index)).add_(add)
@@ -142,7 +142,10 @@ class _TiledScores(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         query, key, v = ctx.saved_tensors
-        found = additive_scores_backward(query, key, v, grad, ctx.needs_input_grad)
+        grad_NQK = grad.reshape(-1, *grad.shape[-2:])
+        found = additive_scores_backward(
+            query, key, v, lambda _, cell=None: grad_NQK[cell], ctx.needs_input_grad
+        )
         return tuple(
             None if g is None else g.to(x.dtype)
             for g, x in zip(found, (query, key, v), strict=True)
@@ -161,31 +164,29 @@ def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
 
 
 def additive_scores_backward(
-    query: Tensor, key: Tensor, v: Tensor, grad: Tensor, wanted: tuple[bool, ...]
+    query: Tensor, key: Tensor, v: Tensor, grad_of: GradOf, wanted: tuple[bool, ...]
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Gradients of query, key and v (those wanted), given that of the scores (…, Q, K).
+    """Gradients of query, key and v (those wanted), given that of the scores, asked cell by cell.
 
     Σ g (1 − t²) is taken as Σ g − Σ g t²: the first sums are cheap, the second are matrix products.
     """
     cells = _Cells(query, key)
-    grad_NQK = grad.reshape(cells.num_scores)
     hidden = v.shape[0]
     v = accumulated(v)
-    for_query = grad_NQK.sum(-1)[..., None].repeat(1, 1, hidden) if wanted[0] else None
-    for_key = grad_NQK.sum(-2)[..., None].repeat(1, 1, hidden) if wanted[1] else None
+    for_query = torch.zeros_like(cells.query_NQH) if wanted[0] else None
+    for_key = torch.zeros_like(cells.key_NKH) if wanted[1] else None
     for_v = torch.zeros_like(v) if wanted[2] else None
     with as_given(v.device):
         for n, i, j in cells:
-            tanh, g = cells.tanh(n, i, j), grad_NQK[n, i, j]
+            tanh = cells.tanh(n, i, j)
+            g = grad_of(tanh @ v, (n, i, j))
             if for_v is not None:
                 for_v += g.reshape(-1) @ tanh.view(-1, hidden)
-            if for_query is None and for_key is None:
-                continue
             square = tanh.square_()
             if for_query is not None:
-                for_query[n, i] -= (g[:, :, None, :] @ square).squeeze(-2)
+                for_query[n, i] += g.sum(-1, keepdim=True) - (g[:, :, None, :] @ square)[:, :, 0]
             if for_key is not None:
-                for_key[n, j] -= square.mul_(g[..., None]).sum(dim=1)
+                for_key[n, j] += g.sum(1)[..., None] - square.mul_(g[..., None]).sum(dim=1)
     return (
         None if for_query is None else for_query.mul_(v).reshape(query.shape),
         None if for_key is None else for_key.mul_(v).reshape(key.shape),
@@ -207,7 +208,7 @@ class _Cells:
         """(N, Q, K)."""
         return *self.query_NQH.shape[:2], self.key_NKH.shape[1]
 
-    def __iter__(self) -> Iterator[tuple[slice, slice, slice]]:
+    def __iter__(self) -> Iterator[Cell]:
         num, num_queries, num_keys = self.num_scores
         room = max(1, CACHE_ELEMENTS // max(1, self.query_NQH.shape[-1]))  # scores in a cell
         keys = min(num_keys, max(64, room // max(1, num_queries)))

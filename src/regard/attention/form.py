@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -20,6 +20,15 @@ from regard.attention.tile import Index
 
 if TYPE_CHECKING:
     from regard.attention.score import Score
+
+
+Cell = tuple[slice, slice, slice]  # part of a tile whose leading dimensions are flattened to one
+
+
+class GradOf(Protocol):
+    """∂loss/∂scores of scores (…, r, c), or of those of one cell (n, q, k) of the tile."""
+
+    def __call__(self, scores: Tensor, cell: Cell | None = None) -> Tensor: ...
 
 
 class Form(ABC):
@@ -43,9 +52,13 @@ class Form(ABC):
 
     @abstractmethod
     def tile_backward(
-        self, rows: slice, cols: slice, grad: Tensor, into: tuple[Tensor | None, ...]
+        self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]
     ) -> None:
-        """Add the gradient of one tile, given its scores' gradient, to `into` (one per input)."""
+        """Compute one tile's scores again and add their gradient to `into` (one per input).
+
+        `grad_of` gives the gradient of the scores it is shown, once for every part of the tile:
+        so a form computes what scores and gradient share only once.
+        """
 
     def scores(self) -> Tensor:
         """All scores (…, Q, K)."""
@@ -85,10 +98,12 @@ class DotForm(Form):
         return dots if self.softcap is None else self.softcap * torch.tanh(dots / self.softcap)
 
     def tile_backward(
-        self, rows: slice, cols: slice, grad: Tensor, into: tuple[Tensor | None, ...]
+        self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]
     ) -> None:
+        scores = self.tile(rows, cols)
+        grad = grad_of(scores)
         if self.softcap is not None:
-            grad = grad * (1 - (self.tile(rows, cols) / self.softcap) ** 2)
+            grad = grad * (1 - (scores / self.softcap) ** 2)
         grad_query, grad_key = into
         if grad_query is not None:
             key = accumulated(take_rows(self.key, cols))
@@ -119,13 +134,14 @@ class PlainForm(Form):
         return self._called(take_rows(self.query, rows), take_rows(self.key, cols), self.parameters)
 
     def tile_backward(
-        self, rows: slice, cols: slice, grad: Tensor, into: tuple[Tensor | None, ...]
+        self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]
     ) -> None:
         query, key, *parameters = self.inputs
         parts = (take_rows(query, rows), take_rows(key, cols), *parameters)
-        pull_back = vjp(lambda q, k, *p: self._called(q, k, p), *parts)[1]
+        run = vjp(lambda q, k, *p: self._called(q, k, p), *parts)
+        scores, pull_back = run[0], run[1]
         indices = (rows, cols, *[None] * len(parameters))
-        for place, add, index in zip(into, pull_back(grad), indices, strict=True):
+        for place, add, index in zip(into, pull_back(grad_of(scores)), indices, strict=True):
             if place is not None:
                 (place if index is None else take_rows(place, index)).add_(add)
 

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 LEAF = 64  # points of a block, at most
-QUERY_BLOCKS = 1024  # few queries are cut smaller, down to this many blocks ...
+QUERY_BLOCKS = 256  # few queries are cut smaller, down to this many blocks ...
 BLOCK_PAIRS = 1 << 18  # ... while a block costs more than the steps around it
 FEW_QUERIES = 64  # per feature: for fewer, putting the keys in order takes longer than reading them
-TILE = 1 << 17  # scores held at once: a megabyte of float64, which stays in cache
+TILE = 1 << 18  # scores held at once: two megabytes of float64, which stay in cache
 PLAN = 1 << 21  # pairs of blocks compared at once
 NEGLIGIBLE = 40.0  # e^-40 = 4e-18: what all skipped keys may weigh beside the nearest
 UNDERFLOW = -600.0  # scores are cut off here, since exp is slow where it underflows

@@ -26,6 +26,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.attention.call import Call
+from regard.attention.form import Cell
 from regard.attention.precision import accumulated, as_given
 from regard.attention.tile import Tile
 
@@ -77,6 +78,12 @@ class _Plan:
     def scores(self, tile: Tile) -> Tensor:
         """The tile's scores, hidden ones −inf."""
         return self.call.covered(tile, self.call.form.tile(tile.rows, tile.cols))
+
+    def cover(self, tile: Tile, like: Tensor) -> Tensor | None:
+        """What bias and mask add to the tile's scores: −inf where hidden."""
+        if self.call.bias is None and self.call.mask is None:
+            return None
+        return self.call.covered(tile, torch.zeros_like(like))
 
     def kept(self, tile: Tile, like: Tensor) -> Tensor | None:
         """The dropout factors of a tile, the same each time they are asked for."""
@@ -165,19 +172,38 @@ def _row_block_backward(
     base = total.masked_fill(total == -math.inf, 0.0)
     drift = (grad_context * context).sum(dim=-1, keepdim=True) - grad_total
     for tile in work.tiles(rows):
-        weights = (work.scores(tile) - base).exp_()
-        kept = work.kept(tile, weights)
-        if grad_value is not None:
-            used = weights if kept is None else weights * kept
-            grad_value[..., tile.cols, :] += used.transpose(-2, -1) @ grad_context
-        if not any(g is not None for g in (*form_grads, *bias_grads)):
-            continue
         value = accumulated(call.value[..., tile.cols, :])
-        grad_scores = grad_context @ value.transpose(-2, -1)
-        if kept is not None:
-            grad_scores = grad_scores.mul_(kept)
-        grad_scores = grad_scores.sub_(drift).mul_(weights)
+        slope = grad_context @ value.transpose(-2, -1)
+        kept = work.kept(tile, slope)
+        slope = (slope if kept is None else slope.mul_(kept)).sub_(drift)
+        grad_of = _GradOfScores(base, slope, work.cover(tile, slope))
         assert isinstance(tile.rows, slice) and isinstance(tile.cols, slice)
-        call.form.tile_backward(tile.rows, tile.cols, grad_scores, form_grads)
+        call.form.tile_backward(tile.rows, tile.cols, grad_of, form_grads)
+        if grad_value is not None:
+            used = grad_of.weights if kept is None else grad_of.weights * kept
+            grad_value[..., tile.cols, :] += used.transpose(-2, -1) @ grad_context
         if call.bias is not None:
-            call.bias.tile_backward(tile, grad_scores, bias_grads)
+            call.bias.tile_backward(tile, grad_of.weights * slope, bias_grads)
+
+
+class _GradOfScores:
+    """p · slope with p = e^{s + cover − l}, of a tile's scores at once or cell by cell.
+
+    Keeps the weights p (…, r, c) that it has seen.
+    """
+
+    def __init__(self, base: Tensor, slope: Tensor, cover: Tensor | None) -> None:
+        self.shift = -base if cover is None else cover - base
+        self.slope = slope
+        self.weights = torch.empty_like(slope)
+
+    def __call__(self, scores: Tensor, cell: Cell | None = None) -> Tensor:
+        if cell is None:
+            self.weights = (scores + self.shift).exp_()
+            return self.weights * self.slope
+        weights = (scores + self._flat(self.shift)[cell]).exp_()
+        self._flat(self.weights)[cell] = weights
+        return weights * self._flat(self.slope)[cell]
+
+    def _flat(self, x: Tensor) -> Tensor:
+        return x.expand_as(self.slope).reshape(-1, *self.slope.shape[-2:])

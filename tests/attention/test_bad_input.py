@@ -124,10 +124,10 @@ CASES = {
         lambda: run(score=ScaledDot(softcap=1.0), engine="fused"),
         "'fused' cannot run ScaledDot",
     ),
-    "width zero": (lambda: Gaussian(0.0), "width must be above zero, but 0.0 came"),
+    "width zero": (lambda: Gaussian(0.0), "width must be above zero and finite, but 0.0 came"),
     "width negative": (
         lambda: Gaussian([1.0, -2.0]),
-        r"width must be above zero, but \[1.0, -2.0\]",
+        r"width must be above zero and finite, but \[1.0, -2.0\]",
     ),
     "softcap": (lambda: ScaledDot(softcap=0.0), "softcap must be above zero or None"),
     "hidden": (lambda: Additive(4, 4, 0), "hidden_dim must be above zero, but 0 came"),
@@ -145,7 +145,7 @@ CASES = {
         lambda: MultiHead(8, 4, key_dim=12, projections="slice"),
         "cuts key_dim into 4 pieces of head_dim 2, but key_dim 12 came",
     ),
-    "multihead query": (lambda: MultiHead(8, 2)(x(1, 3, 7)), "key must have width 8"),
+    "multihead query": (lambda: MultiHead(8, 2)(x(1, 3, 7)), "query must have width 8"),
     "memory and key": (
         lambda: MultiHead(8, 2)(x(1, 3, 8), x(1, 3, 8), memory=MultiHead(8, 2).memory(x(1, 3, 8))),
         "memory stands for key, value and cache",
@@ -158,11 +158,70 @@ CASES = {
         lambda: Sinusoidal(4).table(-1),
         "length and offset must not be negative",
     ),
-    "sinusoidal width": (lambda: Sinusoidal(4)(x(1, 3, 5)), "x must have width 4"),
+    "sinusoidal width": (
+        lambda: Sinusoidal(4)(x(1, 3, 5)),
+        "words for Sinusoidal must have width 4",
+    ),
     "learned length": (lambda: Learned(2, 4)(x(1, 3, 4)), "holds 2 positions"),
     "rotary width": (lambda: Rotary(3), "dim must be even"),
     "rotate": (lambda: rotate(x(3, 2), x(3, 2), x(3, 2)), "fewer features than the 4"),
     "buckets": (lambda: RelativeBias(2, buckets=2), "buckets at least 4"),
+    "dropout type": (lambda: run(dropout="0.1"), "dropout must be a number, but '0.1' came"),
+    "normaliser": (lambda: run(normalizer=torch.softmax), "normalizer must be one such as Softmax"),
+    "normaliser class": (lambda: run(normalizer=Softmax), "must be an object, as in Softmax"),
+    "offset named": (lambda: Mask.causal("top-left"), "a corner is named by corner="),
+    "offset fraction": (lambda: Mask.causal(1.5), "offset must be a whole number"),
+    "window fraction": (lambda: Mask.window(1.5, 0), "left must be a whole number or None"),
+    "lengths of words": (
+        lambda: Mask.lengths("ab"),
+        "lengths must be whole numbers, but 'ab' came",
+    ),
+    "lengths of other queries": (
+        lambda: run(mask=Mask.lengths(torch.ones(2, 9).long())),
+        r"lengths must have one number for each of the 3 queries, but shape \(2, 9\) came",
+    ),
+    "segments of other keys": (
+        lambda: run(mask=Mask.segments([0, 0, 1], [0, 1])),
+        r"key_ids must have one number for each of the 5 keys, but shape \(2,\) came",
+    ),
+    "lengths without a batch": (
+        lambda: run(q=(3, 4), k=(5, 4), v=(5, 4), mask=Mask.lengths([2])),
+        "speaks of a batch, but the input has none",
+    ),
+    "width infinite": (lambda: Gaussian(float("inf")), "width must be above zero and finite"),
+    "scale": (lambda: ScaledDot(scale=float("nan")), "scale must be a finite number, but nan came"),
+    "additive dtype": (
+        lambda: run(*(x(2, 3, 4, dtype=torch.float64),) * 3, score=Additive(4, 4, 2)),
+        "query must be of the parameters' dtype torch.float32, but torch.float64 came",
+    ),
+    "multihead dtype": (
+        lambda: MultiHead(8, 2)(x(1, 3, 8, dtype=torch.float64)),
+        "query must be of the parameters' dtype torch.float32",
+    ),
+    "multihead input": (lambda: MultiHead(8, 2)([1]), "query must be a tensor, but a list came"),
+    "multihead without a batch": (
+        lambda: MultiHead(8, 2)(x(3, 8)),
+        r"query must have shape \(B, T, 8\), but \(3, 8\) came; a single sentence is `query\[None\]`",
+    ),
+    "multihead score": (lambda: MultiHead(8, 2, score="dot"), "score must be a Score such as"),
+    "multihead positions": (
+        lambda: MultiHead(8, 2, positions="alibi"),
+        "positions must be a Position",
+    ),
+    "multihead engine": (
+        lambda: MultiHead(8, 2, engine="flash"),
+        "engine must be .* but 'flash' came",
+    ),
+    "cache of another batch": (
+        lambda: MultiHead(8, 2)(x(1, 3, 8), cache=MultiHead(8, 2).empty_cache(2)),
+        r"cache must hold keys like the new ones of shape \(1, 2, 3, 4\), but \(2, 2, 0, 4\) came",
+    ),
+    "causal mask with a cache": (
+        lambda: MultiHead(8, 2)(
+            x(1, 1, 8), cache=MultiHead(8, 2)(x(1, 3, 8)).cache, mask=Mask.causal()
+        ),
+        r'3 cached positions stand before the queries; write Mask.causal\(corner="bottom-right"\)',
+    ),
     "masked_softmax": (lambda: masked_softmax(x(3)), "add the dimension of queries"),
     "torch mask": (
         lambda: from_torch_sdpa(x(3, 3).long()),

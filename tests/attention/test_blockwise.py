@@ -60,8 +60,10 @@ def test_every_score_at_any_tile(name, queries, keys, tile, tile_keys, mask, bia
             total = torch.where(got.logsumexp == -torch.inf, 0.0, got.logsumexp)
             loss = got.context.sin().sum() + total.cos().sum()
             grads = torch.autograd.grad(loss, wanted, allow_unused=True)
-            zeros = [torch.zeros_like(w) if g is None else g for g, w in zip(grads, wanted)]
-            found.append([got.context, got.logsumexp, *zeros])
+            full = [
+                torch.zeros_like(w) if g is None else g for g, w in zip(grads, wanted, strict=True)
+            ]
+            found.append([got.context, got.logsumexp, *full])
         for ours, theirs in zip(*reversed(found), strict=True):
             torch.testing.assert_close(ours, theirs)
 

@@ -137,6 +137,28 @@ def test_gradients_flow_through_an_intervention(tensors):
     assert (tensors[2].grad[:, 1:] == 0).all()
 
 
+def test_links_of_any_kind_hold_for_every_layer():
+    model, x = Two(), torch.randn(1, 3, D)
+    with intervene(model, ForceAlignment(links=zip([2], [0], strict=True))), record(model) as seen:
+        model(x)
+    assert all(m.weights[0, :, 2].tolist() == [[1, 0, 0]] * 2 for m in seen)
+
+
+def test_a_part_is_touched_and_the_rest_is_not():
+    model, x = Two(), torch.randn(2, 3, D)
+    with intervene(model.layers[1], SwitchOff(heads=0)):
+        alone = model(x)
+    with record(model), intervene(model.layers[1], SwitchOff(heads=0)):
+        watched = model(x)
+    assert torch.equal(alone, watched)
+    with intervene(model, SwitchOff(layer=1, heads=0)):
+        assert torch.equal(alone, model(x))
+    with intervene(model, SwitchOff(layer=[0, 1])):
+        both = model(x)
+    bias = model.layers[0].out_proj.bias + model.layers[1].out_proj.bias
+    torch.testing.assert_close(both, x + bias)
+
+
 def test_an_edit_that_met_nothing_is_warned_of():
     model = Two()
     warned = pytest.warns(UserWarning, match="SwitchOff met no call")
@@ -171,11 +193,27 @@ def test_undone_after_an_error():
             "a sum above zero",
         ),
         (lambda: ForceAlignment(links={0: 6}), "keys below 6, but 6 came"),
+        (lambda: SwitchOff(kind="Cross"), 'kind must be "self", "causal" or "cross"'),
+        (lambda: SwitchOff(scale=float("nan")), "scale must be a finite number"),
     ],
 )
 def test_bad_edits(tensors, edit, message):
     with pytest.raises(ValueError, match=message), intervene(None, edit()):
         attend(*tensors, score=ScaledDot())
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda: SwitchOff(heads="0"), "heads must be whole numbers, but '0' came"),
+        (lambda: SwitchOff(heads=1.0), "heads must be whole numbers, but 1.0 came"),
+        (lambda: Overwrite(rows=0, weights=None, renormalize=True), "weights must be numbers"),
+        (lambda: ForceAlignment(links=3), "links must map whole positions of queries to keys"),
+    ],
+)
+def test_edits_of_the_wrong_type(edit, message):
+    with pytest.raises(TypeError, match=message):
+        edit()
 
 
 def test_only_edits_are_taken():

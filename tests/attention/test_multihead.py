@@ -192,6 +192,56 @@ def test_loads_within_a_larger_model():
     torch.testing.assert_close(holder.self_attn(x).context, expected)
 
 
+def test_memory_asked_step_by_step():
+    """The query's position is told, since no cache tells it."""
+    layer = MultiHead(DIM, HEADS, positions=Rotary(2)).double()
+    query, memory = words(4), layer.memory(words(K))
+    whole = layer(query, memory=memory).context
+    steps = [layer(query[:, i : i + 1], memory=memory, offset=i).context for i in range(4)]
+    torch.testing.assert_close(torch.cat(steps, 1), whole)
+
+
+@pytest.mark.parametrize("bias", [Alibi(HEADS), RelativeBias(HEADS).double()], ids=str)
+def test_a_position_bias_as_an_argument_knows_the_cache(bias):
+    layer, x = MultiHead(DIM, HEADS).double(), words(5)
+    whole = layer(x, mask=Mask.causal(), bias=bias).context
+    first = layer(x[:, :3], mask=Mask.causal(), bias=bias)
+    rest = layer(x[:, 3:], mask=Mask.causal(corner="bottom-right"), bias=bias, cache=first.cache)
+    torch.testing.assert_close(torch.cat([first.context, rest.context], 1), whole)
+
+
+def test_positions_and_another_bias_add_up():
+    x, bias = words(), torch.randn(Q, Q, dtype=F64)
+    bias[2] = -torch.inf
+    for engine in ("dense", "fused", "blockwise"):
+        layer = MultiHead(DIM, HEADS, positions=Alibi(HEADS), engine=engine, bias=False).double()
+        got = layer(x, bias=bias, weights=True)
+        assert (got.context[:, 2] == 0).all()
+        distance = torch.arange(Q)[None] - torch.arange(Q)[:, None]
+        plain = MultiHead(DIM, HEADS, engine=engine, bias=False).double()
+        plain.load_state_dict(layer.state_dict())
+        expected = plain(x, bias=bias + Alibi(HEADS)(distance), weights=True)
+        torch.testing.assert_close(got.weights, expected.weights)
+
+
+def test_empty_batches_and_lengths():
+    layer = MultiHead(DIM, HEADS).double()
+    for batch, length in ((0, 3), (2, 0), (0, 0)):
+        assert layer(torch.zeros(batch, length, DIM, dtype=F64)).context.shape == (
+            batch,
+            length,
+            DIM,
+        )
+
+
+def test_a_frozen_layer_stays_frozen_when_converted():
+    layer = MultiHead(DIM, HEADS)
+    layer.query_proj.requires_grad_(False)
+    separate = layer.with_projections("separate")
+    assert not any(p.requires_grad for p in separate.query_proj.parameters())
+    assert all(p.requires_grad for p in separate.key_proj.parameters())
+
+
 def test_what_cannot_be_loaded_says_so():
     theirs = torch.nn.MultiheadAttention(DIM, HEADS, add_bias_kv=True)
     with pytest.raises(ValueError, match="add_bias_kv=True"):

@@ -1,11 +1,13 @@
 """Looking: exact maps, only what was asked for, of any torch model, from any thread alone."""
 
 import threading
+import warnings
 
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 from regard.attention import Mask, MultiHead, ScaledDot, attend, record
 
@@ -126,6 +128,84 @@ def test_calls_outside_the_model_are_not_its_own(decoder):
     assert len(recording) == 4
 
 
+def test_watches_of_parts_do_not_meet(decoder):
+    model, x, memory = decoder
+    with record(model) as whole, record(model.own[1]) as part:
+        model(x, memory)
+    assert len(whole) == 4
+    assert [m.module for m in part] == ["MultiHead"]
+    torch.testing.assert_close(part[0].weights, whole.of("causal", 1)[0].weights)
+
+
+def test_names_hold_while_other_threads_come_and_go(decoder):
+    model, x, memory = decoder
+    stop = threading.Event()
+
+    def churn():
+        while not stop.is_set():
+            with warnings.catch_warnings(), record(model):
+                warnings.simplefilter("ignore")
+
+    thread = threading.Thread(target=churn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        thread.start()
+        try:
+            for _ in range(60):
+                with record(model) as recording:
+                    model(x, memory)
+                names = [m.module for m in recording]
+                assert names == ["own.0", "other.0", "own.1", "other.1"]
+        finally:
+            stop.set()
+            thread.join()
+
+
+def test_one_module_in_two_kinds():
+    layer, x, memory = MultiHead(8, 2), torch.randn(1, 3, 8), torch.randn(1, 5, 8)
+    with record(layer) as recording:
+        layer(x, mask=Mask.causal())
+        layer(x, memory)
+    assert [(m.kind, m.layer) for m in recording] == [("causal", 0), ("cross", 0)]
+
+
+def test_rows_of_memory_asked_step_by_step():
+    layer, x = MultiHead(8, 2), torch.randn(1, 4, 8)
+    memory = layer.memory(torch.randn(1, 5, 8))
+    with record(layer, rows=[2]) as recording:
+        for i in range(4):
+            layer(x[:, i : i + 1], memory=memory, offset=i)
+    assert [(m.kind, m.rows) for m in recording] == [("cross", (2,))]
+
+
+def test_what_checkpointing_computes_again_is_not_seen_again(decoder):
+    model, x, memory = decoder
+    x.requires_grad_()
+    with record(model) as recording:
+        checkpoint(model, x, memory, use_reentrant=False).sum().backward()
+    assert len(recording) == 4
+
+
+def test_a_compiled_function_is_run_as_written():
+    layer, x = MultiHead(8, 2), torch.randn(1, 3, 8)
+    run = torch.compile(lambda y: layer(y).context, backend="eager")
+    expected = run(x)
+    with record(layer) as recording:
+        torch.testing.assert_close(run(x), expected)
+    assert len(recording) == 1
+
+
+def test_sizes_of_nothing():
+    x, nothing = torch.randn(2, 2, 3, 4), torch.randn(2, 2, 0, 4)
+    with record() as recording:
+        attend(x, nothing, nothing, score=ScaledDot())
+        attend(nothing, x, x, score=ScaledDot())
+        F.scaled_dot_product_attention(x[0], x[0], x[0], attn_mask=torch.ones(3).bool())
+    assert [tuple(m.weights.shape) for m in recording] == [(2, 2, 3, 0), (2, 2, 0, 3), (2, 1, 3, 3)]
+    with pytest.warns(UserWarning, match="none was asked for"), record(rows=[]):
+        attend(x, x, x, score=ScaledDot())
+
+
 def test_torch_functions_are_seen_once():
     x = torch.randn(2, 2, 4, 8)
     with record() as recording:
@@ -184,6 +264,12 @@ def test_a_recording_of_nothing_is_warned_of(decoder):
 
 
 def test_bad_choices():
+    with pytest.raises(ValueError, match='kinds must be "self", "causal" or "cross"'):
+        record(kinds="crross").__enter__()
+    with pytest.raises(TypeError, match=r"heads must be whole numbers, but 1.5 came"):
+        record(heads=1.5).__enter__()
+    with pytest.raises(TypeError, match="model must be a torch module or None"):
+        record("model").__enter__()
     with pytest.raises(ValueError, match="rows must be whole numbers from 0"), record(rows=[-1]):
         pass
     x = torch.randn(1, 2, 3, 4)

@@ -101,6 +101,41 @@ def test_marian():
 
 
 @torch.no_grad()
+def test_marian_with_source_and_target_of_one_length():
+    """Shapes tell nothing here; the modules around the calls do."""
+    fused, eager = twins(marian)
+    arguments = {"input_ids": TOKENS, "decoder_input_ids": TOKENS}
+    with record(fused) as recording:
+        fused(**arguments)
+    expected = eager(**arguments, output_attentions=True)
+    for kind, attentions in (
+        ("self", expected.encoder_attentions),
+        ("causal", expected.decoder_attentions),
+        ("cross", expected.cross_attentions),
+    ):
+        maps = recording.of(kind)
+        assert [m.layer for m in maps] == [0, 1]
+        for found, theirs in zip(maps, attentions, strict=True):
+            torch.testing.assert_close(found.weights, theirs, atol=1e-6, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_generation_with_a_cache_keeps_kinds_and_positions():
+    config = transformers.LlamaConfig(
+        vocab_size=50, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, intermediate_size=32, attn_implementation="sdpa",
+    )  # fmt: skip
+    model = transformers.LlamaForCausalLM(config).eval()
+    with record(model, layers=[1]) as recording:
+        model.generate(
+            TOKENS[:1], max_new_tokens=3, min_new_tokens=3, do_sample=False, pad_token_id=0
+        )
+    assert {m.kind for m in recording} == {"causal"}
+    assert [m.rows for m in recording] == [(0, 1, 2, 3, 4, 5), (6,), (7,)]
+    assert recording[2].weights.shape == (1, 4, 1, 8)
+
+
+@torch.no_grad()
 def test_a_head_of_a_model_that_is_not_ours_can_be_switched_off():
     fused, _ = twins(bert)
     before = fused(TOKENS).last_hidden_state

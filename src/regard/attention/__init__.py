@@ -17,6 +17,7 @@ from regard.attention.attend import Attended, attend
 from regard.attention.bias import Bias, DistanceBias
 from regard.attention.cache import KeyValue
 from regard.attention.edit import Edit, ForceAlignment, Overwrite, SwitchOff
+from regard.attention.gaussian import Gaussian
 from regard.attention.intervene import intervene
 from regard.attention.mask import Mask
 from regard.attention.mask_conventions import (
@@ -44,7 +45,6 @@ from regard.attention.record import AttentionMap, Recording, record
 from regard.attention.score import (
     Cosine,
     Dot,
-    Gaussian,
     General,
     Location,
     ScaledDot,

@@ -39,6 +39,8 @@ class Additive(Score):
     once: `attend(query, score.key_proj(key), value, score=score.on_projected())`.
     """
 
+    finite = True
+
     def __init__(self, query_dim: int, key_dim: int, hidden_dim: int) -> None:
         super().__init__()
         self.query_dim = arguments.positive("query_dim", query_dim)
@@ -55,8 +57,12 @@ class Additive(Score):
         return self.form(query, key).scores()
 
     def form(self, query: Tensor, key: Tensor) -> AdditiveForm:
-        arguments.width("query", query, self.query_dim)
-        arguments.width("key", key, self.key_dim)
+        for name, x, projection, width in (
+            ("query", query, self.query_proj, self.query_dim),
+            ("key", key, self.key_proj, self.key_dim),
+        ):
+            arguments.width(name, x, width)
+            arguments.same_dtype(name, x, projection.weight)
         return AdditiveForm(self.query_proj(query), self.key_proj(key), self.v)
 
     @property
@@ -73,6 +79,8 @@ class Additive(Score):
 
 class ProjectedAdditive(Score):
     """An `Additive` score whose keys are projected already; it shares the parameters."""
+
+    finite = True
 
     def __init__(self, additive: Additive) -> None:
         super().__init__()
@@ -222,6 +230,8 @@ class _Cells:
     def tanh(self, n: slice, i: slice, j: slice) -> Tensor:
         """tanh(q + k) of a cell, (n, q, k, H), in memory that the next cell overwrites."""
         query, key = self.query_NQH[n, i, None, :], self.key_NKH[n, None, j, :]
+        if torch.compiler.is_compiling():  # a compiler plans memory itself
+            return torch.tanh(query + key)
         shape = torch.broadcast_shapes(query.shape, key.shape)
         size = math.prod(shape)
         if self.buffer.numel() < size:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -22,8 +27,49 @@ def positive(name: str, value: int) -> int:
     return value
 
 
+KINDS = ("self", "causal", "cross")
+
+
+def known_kind(name: str, kind: str | None) -> None:
+    """Check a kind of attention."""
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f'{name} must be "self", "causal" or "cross", but {kind!r} came.')
+
+
+def whole_numbers(name: str, choice: object) -> list[int]:
+    """One whole number, or several, as a list; numbers of numpy and torch will do."""
+    several = choice.tolist() if isinstance(choice, Tensor) else choice
+    if isinstance(several, str | bool):
+        raise TypeError(f"{name} must be whole numbers, but {choice!r} came.")
+    try:
+        listed: list[Any] = list(several) if isinstance(several, Iterable) else [several]
+        return [operator.index(n) for n in listed]
+    except TypeError:
+        raise TypeError(f"{name} must be whole numbers, but {choice!r} came.") from None
+
+
+def real(name: str, value: object) -> float:
+    """`value`, if it is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, but {value!r} came.")
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, but {value} came.")
+    return float(value)
+
+
+def same_dtype(name: str, x: Tensor, weight: Tensor) -> None:
+    """Check an input against the dtype of the matrix it meets; autocast brings them together."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} must be a tensor, but a {type(x).__name__} came.")
+    if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
+        raise TypeError(
+            f"{name} must be of the parameters' dtype {weight.dtype}, but {x.dtype} came."
+        )
+
+
 def probability(name: str, value: float) -> float:
     """`value`, if it lies in [0, 1)."""
+    real(name, value)
     if not 0.0 <= value < 1.0:
         raise ValueError(f"{name} must be at least 0 and below 1, but {value} came.")
     return value

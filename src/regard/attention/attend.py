@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+import torch
 from torch import Tensor
 
 from regard.attention import arguments, observe
@@ -20,7 +21,7 @@ from regard.attention.engines.blockwise import blockwise
 from regard.attention.engines.choice import chosen_engine
 from regard.attention.engines.dense import dense
 from regard.attention.engines.fused import fused
-from regard.attention.form import PlainForm
+from regard.attention.form import Form, PlainForm
 from regard.attention.mask import Mask, as_mask
 from regard.attention.normalizer import Normalizer, Softmax
 from regard.attention.quarantine import quarantine
@@ -50,15 +51,24 @@ class Attended:
     cache: KeyValue | None = None
     _call: Call | None = field(default=None, repr=False)
     _logsumexp: Tensor | None = field(default=None, repr=False)
+    _versions: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def logsumexp(self) -> Tensor:
         """log Σ_k exp(s_k) of each query's scores, (…, Q)."""
-        if self._logsumexp is None:
-            assert self._call is not None
-            object.__setattr__(self, "_logsumexp", self._call.log_total())
-        assert self._logsumexp is not None
-        return self._logsumexp
+        if self._logsumexp is not None:
+            return self._logsumexp
+        assert self._call is not None
+        if self._versions != _versions(self._call):
+            raise RuntimeError("logsumexp was read after the query or key had been written to.")
+        total = self._call.log_total()
+        if total.requires_grad or not self.context.requires_grad:
+            object.__setattr__(self, "_logsumexp", total)
+        return total
+
+    def __repr__(self) -> str:
+        seen = None if self.weights is None else tuple(self.weights.shape)
+        return f"Attended(context={tuple(self.context.shape)}, weights={seen})"
 
     def __iter__(self) -> Iterator[Tensor | None]:
         return iter((self.context, self.weights, self.logsumexp))
@@ -93,6 +103,12 @@ def attend(
     query, key, value = arguments.common_dtype(query=query, key=key, value=value)
     arguments.attention_shapes(query, key, value)
     arguments.probability("dropout", dropout)
+    if normalizer is not None and not isinstance(getattr(normalizer, "engines", None), frozenset):
+        raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
+    if isinstance(normalizer, type):
+        raise TypeError(
+            f"normalizer must be an object, as in {normalizer.__name__}(), not the class."
+        )
     if not isinstance(score, Score):
         raise TypeError(f"score must be a Score such as ScaledDot(), but {score!r} came.")
     mask = None if mask is None else as_mask(mask)
@@ -102,9 +118,11 @@ def attend(
     batch = tuple(query.shape[:-2])
     key, value = _fitted(key, batch), _fitted(value, batch)
     size = (query.shape[-2], key.shape[-2])
-    name = chosen_engine(engine, score, normalizer, mask, bias, dropout, batch, size)
     query, key, value, tainted = quarantine(query, key, value, mask, bias)
-    form = PlainForm(score, query, key) if name == "dense" else score.form(query, key)
+    avoid = engine == "auto" and score.rounds_as_dot(query, key)
+    able = score.engines & normalizer.engines - ({"fused"} if avoid else set())
+    name = chosen_engine(engine, able, score, normalizer, mask, bias, dropout, batch, size)
+    form = _form(name, score, query, key, mask, batch)
     call = Call(form, value, bias, mask, normalizer, dropout, tainted)
     looking = observe.observers()
     if not looking:
@@ -119,6 +137,24 @@ def attend(
     return attended
 
 
+def _form(
+    name: str, score: Score, query: Tensor, key: Tensor, mask: Mask | None, batch: tuple[int, ...]
+) -> Form:
+    """The score as the engine wants it: whole, ready for tiles, or as a dot product."""
+    if name == "dense":
+        return PlainForm.of(score, query, key)
+    if name == "blockwise":
+        return score.form(query, key)
+    visible = None
+    if mask is not None and score.centres_keys:
+        keep = mask.tensor(query.shape[-2], key.shape[-2], batch=batch, device=query.device)
+        keep = keep.any(dim=-2)[..., None].expand(*keep.shape[:-2], key.shape[-2], 1)
+        visible = keep.any(dim=-3, keepdim=True) if len(batch) > 1 and keep.ndim > 2 else keep
+    form = score.as_dot(query, key, visible)
+    assert form is not None
+    return form
+
+
 def _run(name: str, call: Call) -> Attended:
     """The call on one engine; weights only where the engine has them anyway."""
     weights = total = None
@@ -131,7 +167,15 @@ def _run(name: str, call: Call) -> Attended:
         context, weights = dense(call.spread())
     if call.tainted is not None:
         context = context.masked_fill(call.tainted, math.nan)
-    return Attended(context, weights, _call=call, _logsumexp=total)
+    return Attended(context, weights, None, call, total, _versions(call))
+
+
+def _versions(call: Call) -> tuple[int, ...]:
+    """How often the tensors that the scores are made of have been written to."""
+    if torch.compiler.is_compiling():
+        return ()
+    inputs = call.form.inputs
+    return tuple(0 if x.is_inference() else x._version for x in inputs)
 
 
 def _looked_at(

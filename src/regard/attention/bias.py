@@ -37,6 +37,11 @@ class Bias(ABC):
         """Add one tile's gradient (…, r, c) to `into` (one per input)."""
 
     @property
+    def finite(self) -> bool:
+        """Whether it holds no −inf, which would hide a key."""
+        return False
+
+    @property
     def requires_grad(self) -> bool:
         """Whether a gradient will be asked for."""
         return torch.is_grad_enabled() and any(x.requires_grad for x in self.inputs)
@@ -69,6 +74,7 @@ class DistanceBias(nn.Module):
     """Base of biases that depend only on how far the key stands from the query, and on the head."""
 
     heads: int
+    finite = False  # whether it never gives −inf
 
     def forward(self, distance: Tensor) -> Tensor:
         """Bias (H, r, c) of distances key − query (r, c)."""
@@ -86,6 +92,10 @@ class PlacedBias(Bias):
     rule: DistanceBias
     offset: int
     parameters: tuple[Tensor, ...]
+
+    @property
+    def finite(self) -> bool:
+        return self.rule.finite
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -145,6 +155,10 @@ class SumBias(Bias):
 
     a: Bias
     b: Bias
+
+    @property
+    def finite(self) -> bool:
+        return self.a.finite and self.b.finite
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:

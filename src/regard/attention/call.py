@@ -71,7 +71,7 @@ class Call:
     def covered(self, tile: Tile, scores: Tensor) -> Tensor:
         """The tile's raw scores with the bias added and the hidden ones −inf."""
         if self.bias is not None:
-            scores = scores + self.bias.tile(tile)
+            scores = scores + self.bias.tile(tile).to(scores.dtype)
         if self.mask is not None:
             scores = scores.masked_fill(~self.mask.tile(tile), -math.inf)
         return scores

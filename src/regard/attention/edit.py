@@ -6,12 +6,15 @@ An edit says which calls it means by `kind` ("self", "causal", "cross"), `layer`
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from regard.attention import arguments
 from regard.attention.observe import Sight
 
 Which = int | Sequence[int] | None
@@ -22,13 +25,21 @@ class Edit:
     """Base of all edits: the calls, heads and sentences that are meant."""
 
     kind: str | None = None
-    layer: int | None = None
+    layer: Which = None
     heads: Which = None
     batch: Which = None
 
+    def __post_init__(self) -> None:
+        arguments.known_kind("kind", self.kind)
+        for name in ("layer", "heads", "batch"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, tuple(arguments.whole_numbers(name, given)))
+
     def means(self, kind: str, layer: int) -> bool:
         """Whether a call of this kind and layer is meant."""
-        return self.kind in (None, kind) and self.layer in (None, layer)
+        layers = self.layer
+        return self.kind in (None, kind) and (layers is None or layer in _several(layers))
 
     def apply(self, sight: Sight) -> Sight | None:
         """The changed call, or None where nothing in it is meant."""
@@ -45,6 +56,10 @@ class SwitchOff(Edit):
     """Scale the output of heads by `scale`, 0 by default; the maps stay as they are."""
 
     scale: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        arguments.real("scale", self.scale)
 
     def apply(self, sight: Sight) -> Sight | None:
         sentences, heads = self._chosen(sight)
@@ -70,8 +85,14 @@ class Overwrite(Edit):
     renormalize: bool
 
     def __post_init__(self) -> None:
-        given = torch.as_tensor(self.weights)
-        number = 1 if isinstance(self.rows, int) else len(self.rows)
+        super().__post_init__()
+        rows = arguments.whole_numbers("rows", self.rows)
+        object.__setattr__(self, "rows", rows)
+        try:
+            given = torch.as_tensor(self.weights)
+        except (TypeError, ValueError, RuntimeError):
+            raise TypeError(f"weights must be numbers, but {self.weights!r} came.") from None
+        number = len(rows)
         if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[0] != number):
             raise ValueError(
                 f"weights must have shape (K,) or ({number}, K), one row for each of rows, "
@@ -86,8 +107,7 @@ class Overwrite(Edit):
 
     def apply(self, sight: Sight) -> Sight | None:
         sentences, heads = self._chosen(sight)
-        rows = [self.rows] if isinstance(self.rows, int) else list(self.rows)
-        here = [(i, p - sight.place.offset) for i, p in enumerate(rows)]
+        here = [(i, p - sight.place.offset) for i, p in enumerate(_several(self.rows))]
         here = [(i, row) for i, row in here if 0 <= row < sight.call.num_queries]
         if not (sentences and heads and here):
             return None
@@ -125,6 +145,18 @@ class ForceAlignment(Edit):
     """Make queries look at one key each: `links` maps a query's absolute position to a key."""
 
     links: Mapping[int, int] | Iterable[tuple[int, int]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            links = {
+                operator.index(row): operator.index(key) for row, key in dict(self.links).items()
+            }
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"links must map whole positions of queries to keys, but {self.links!r} came."
+            ) from None
+        object.__setattr__(self, "links", links)
 
     def apply(self, sight: Sight) -> Sight | None:
         changed = None
@@ -170,7 +202,7 @@ def as_BHQ(x: Tensor) -> Tensor:
     """(…, Q, D) as (B, H, Q, D): three dimensions have one head, two also one sentence."""
     if x.ndim == 2:
         return x[None, None]
-    return x[:, None] if x.ndim == 3 else x.reshape(-1, *x.shape[-3:])
+    return x[:, None] if x.ndim == 3 else x.reshape(math.prod(x.shape[:-3]), *x.shape[-3:])
 
 
 def _grid(sentences: list[int], heads: list[int], device: torch.device) -> tuple[Tensor, Tensor]:
@@ -180,10 +212,14 @@ def _grid(sentences: list[int], heads: list[int], device: torch.device) -> tuple
     return b, h
 
 
+def _several(which: int | Sequence[int]) -> Sequence[int]:
+    return [which] if isinstance(which, int) else which
+
+
 def _listed(name: str, which: Which, number: int) -> list[int]:
     if which is None:
         return list(range(number))
-    chosen = [which] if isinstance(which, int) else list(which)
+    chosen = list(_several(which))
     beyond = [n for n in chosen if not 0 <= n < number]
     if beyond:
         raise ValueError(

@@ -36,6 +36,7 @@ class Form(ABC):
 
     query: Tensor
     key: Tensor
+    finite = True  # whether no score can be −inf
 
     @property
     @abstractmethod
@@ -121,6 +122,18 @@ class PlainForm(Form):
     query: Tensor
     key: Tensor
     parameters: tuple[Tensor, ...] | None = None  # in place of the module's own
+    autocast: torch.dtype | None = None  # what it was where the score was called
+
+    @classmethod
+    def of(cls, score: Score, query: Tensor, key: Tensor) -> Self:
+        """The form of a score that states no other."""
+        device = query.device.type
+        on = torch.is_autocast_enabled(device)
+        return cls(score, query, key, autocast=torch.get_autocast_dtype(device) if on else None)
+
+    @property
+    def finite(self) -> bool:  # type: ignore[override]
+        return self.score.finite
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -146,6 +159,9 @@ class PlainForm(Form):
                 (place if index is None else take_rows(place, index)).add_(add)
 
     def _called(self, query: Tensor, key: Tensor, parameters: tuple[Tensor, ...] | None) -> Tensor:
+        if self.autocast is not None and not torch.is_autocast_enabled(query.device.type):
+            with torch.autocast(query.device.type, self.autocast):  # as where it was called from
+                return self._called(query, key, parameters)
         if parameters:
             names = [name for name, _ in self.score.named_parameters()]
             named = dict(zip(names, parameters, strict=True))

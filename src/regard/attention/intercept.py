@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -55,14 +56,17 @@ class Interception(TorchFunctionMode):
 
 @contextmanager
 def intercepted() -> Iterator[None]:
-    """Show torch's own attention inside to the observers."""
-    with Interception():
+    """Show torch's own attention inside to the observers; compiled code runs as it is written."""
+    with ExitStack() as stack:
+        if "torch._dynamo" in sys.modules:  # else nothing can be compiled, and importing it is slow
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.enter_context(Interception())
         yield
 
 
 def _shown(called: tuple[Call, str], context: Tensor, fixed: bool = False) -> Tensor:
     call, kind = called
-    sight = observe.Sight(call, context, observe.Place(kind), fixed=fixed)
+    sight = observe.Sight(call, context, observe.Place(kind, guessed=not fixed), fixed=fixed)
     with observe.inside_ours():
         for observer in observe.observers():
             sight = observer(sight)
@@ -79,6 +83,7 @@ def _sdpa_call(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> tuple[Call, str]:
+    attn_mask = None if attn_mask is None else torch.atleast_2d(attn_mask)
     mask, bias = from_torch_sdpa(attn_mask, is_causal=is_causal)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     placed = None if bias is None else as_bias(bias)
@@ -99,7 +104,7 @@ def _hides_the_future(call: Call) -> bool:
         seen = seen & call.mask.tile(tile)
     if call.bias is not None:  # models that add a mask write large negative numbers for −inf
         seen = seen & (call.bias.tile(tile) > -1e4)
-    return not bool(seen.triu(1).any())
+    return not bool(seen.triu(1).any()) and bool(seen[..., -1, 1:].any())
 
 
 def _mha_call(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import nn
 
@@ -22,7 +22,8 @@ def intervene(model: nn.Module | None, edits: Edit | Iterable[Edit]) -> Iterator
 
     `edits` are `SwitchOff` (heads), `Overwrite` (rows of weights) and `ForceAlignment`, applied in
     order. Rows, heads and sentences that no edit names keep their values to the bit. A `record`
-    opened inside shows the changed maps. An edit that met no call is warned of.
+    opened inside shows the changed maps. An edit that met no call is warned of. With activation
+    checkpointing, keep the backward pass inside too: it computes the layers again.
 
     >>> import torch
     >>> from regard.attention import MultiHead, SwitchOff, intervene
@@ -57,16 +58,16 @@ class _Hand:
         site = self.sites.find(sight)
         if site is None:
             return sight
-        module, kind, layer = site
+        sight = replace(sight, place=observe.Place(site.kind, site.offset))
         for edit in self.edits:
-            if not edit.means(kind, layer):
+            if not edit.means(site.kind, site.layer):
                 continue
             changed = edit.apply(sight)
             if changed is None:
                 continue
             if sight.fixed:
                 raise ValueError(
-                    f"the attention of {module} is inside nn.MultiheadAttention and cannot be "
+                    f"the attention of {site.module} is inside nn.MultiheadAttention and cannot be "
                     "changed; load its state dict into a MultiHead."
                 )
             self.used.add(id(edit))

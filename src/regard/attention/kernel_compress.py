@@ -21,7 +21,7 @@ from torch import Tensor
 NODES = 14
 REACH = 9  # boxes to either side; what lies further weighs at most e^-40.5 = 3e-18
 MARGIN = 4.0  # the grid ends this many bandwidths beyond the keys
-BUDGET = 1 << 24  # moments held for all boxes: 128 MB of float64
+BUDGET = 3 << 24  # moments held for all boxes: 400 MB of float64
 CHUNK = 1 << 19  # polynomials evaluated at once
 NOISE = 1e-14  # error of a transformed sum, per unit of charge within reach
 TOLERANCE = 1e-10  # wanted of a weighted average, relative to the spread of the values
@@ -94,8 +94,9 @@ def transform(
     """
     num_charges = charge_KC.shape[1]
     box_K, place_KD, _ = grid.locate(key_KD)
-    moment_BM = anterpolate(box_K, place_KD, charge_KC, grid.num_boxes)
-    field_BM = spread(moment_BM, grid.shape, gaussian_translations())
+    field_BM = spread(
+        anterpolate(box_K, place_KD, charge_KC, grid.num_boxes), grid.shape, gaussian_translations()
+    )
     box_Q, place_QD, inside_Q = grid.locate(query_QD)
     sums_QC = interpolate(box_Q, place_QD, field_BM, num_charges)
     noise_Q = NOISE * grid.crowd(box_K, charge_KC[:, 0])[box_Q]
@@ -159,25 +160,33 @@ def interpolate(box_Q: Tensor, place_QD: Tensor, field_BM: Tensor, num_charges: 
 
 
 def spread(moment_BM: Tensor, shape: tuple[int, ...], translation_RPP: Tensor) -> Tensor:
-    """Carry moments from each box to all boxes within reach, feature by feature.
+    """Carry moments from each box to all boxes within reach, one feature at a time, (B, P^D·C).
 
-    field[b] = Σ_r moment[b + r] @ translation[r], r from -REACH to REACH; the Gaussian is a product
-    over features, so one feature at a time is exact.
+    The Gaussian is a product over features, so that is exact.
     """
-    num_nodes = translation_RPP.shape[1]
-    num_features = len(shape)
+    num_boxes, num_nodes, num_features = len(moment_BM), translation_RPP.shape[1], len(shape)
     field = moment_BM.view(*shape, *(num_nodes,) * num_features, -1)
-    for d in range(num_features):
-        source = field.movedim((d, num_features + d), (0, -1))
-        rest = source.shape[1:-1]
-        source = source.reshape(shape[d], -1, num_nodes)
-        target = source.new_zeros(source.shape)
-        for r in range(-min(REACH, shape[d] - 1), min(REACH, shape[d] - 1) + 1):
-            there = source[max(r, 0) : shape[d] + min(r, 0)].flatten(0, 1)
-            here = target[max(-r, 0) : shape[d] + min(-r, 0)].flatten(0, 1)
-            here.addmm_(there, translation_RPP[r + REACH])
-        field = target.view(shape[d], *rest, num_nodes).movedim((0, -1), (d, num_features + d))
-    return field.reshape(len(moment_BM), -1)
+    del moment_BM  # these are large: only two are held at any time
+    for d, length in enumerate(shape):
+        ends = (d, num_features + d), (0, -1)
+        moved_shape = field.movedim(*ends).shape
+        source_BXP = field.movedim(*ends).reshape(length, -1, num_nodes)
+        del field
+        field = carry(source_BXP, translation_RPP).view(moved_shape).movedim(*reversed(ends))
+        del source_BXP
+    return field.reshape(num_boxes, -1)
+
+
+def carry(source_BXP: Tensor, translation_RPP: Tensor) -> Tensor:
+    """Return target[b] = Σ_r source[b + r] @ translation[r] over r from -REACH to REACH."""
+    length = len(source_BXP)
+    target_BXP = source_BXP.new_zeros(source_BXP.shape)
+    reach = min(REACH, length - 1)
+    for r in range(-reach, reach + 1):
+        there = source_BXP[max(r, 0) : length + min(r, 0)].flatten(0, 1)
+        here = target_BXP[max(-r, 0) : length + min(-r, 0)].flatten(0, 1)
+        here.addmm_(there, translation_RPP[r + REACH])
+    return target_BXP
 
 
 @cache

@@ -16,7 +16,7 @@ QUERY_BLOCKS = 256  # few queries are cut smaller, down to this many blocks ...
 BLOCK_PAIRS = 1 << 18  # ... while a block costs more than the steps around it
 FEW_QUERIES = 64  # per feature: for fewer, putting the keys in order takes longer than reading them
 TILE = 1 << 18  # scores held at once: two megabytes of float64, which stay in cache
-PLAN = 1 << 21  # pairs of blocks compared at once
+COMPANY, PLAN = 64, 1 << 21  # blocks of queries, and pairs of blocks, looked at together
 NEGLIGIBLE = 40.0  # e^-40 = 4e-18: what all skipped keys may weigh beside the nearest
 UNDERFLOW = -600.0  # scores are cut off here, since exp is slow where it underflows
 ROUNDING = 1e-14  # of a squared distance
@@ -80,10 +80,12 @@ def block_plan(
     mingle); the other holds one rival against the box, and since |q - k|² - |q - rival|² is linear
     in q, only the corners of the query box count (good for queries far from all keys).
     """
-    box_BD2 = torch.stack([key_BSD.amin(1), key_BSD.amax(1)], dim=2)
-    for blocks in query_BSD.split(max(1, PLAN // len(key_BSD))):
+    all_BD2 = torch.stack([key_BSD.amin(1), key_BSD.amax(1)], dim=2)
+    for blocks in query_BSD.split(max(1, min(COMPANY, PLAN // len(key_BSD)))):
+        within_B = _within_reach(blocks.flatten(0, 1), all_BD2, cut)
+        box_BD2, nearby_BSD = all_BD2[within_B], key_BSD[within_B]
         low_BD, high_BD, centre_BD = blocks.amin(1), blocks.amax(1), blocks.mean(1)
-        close_BSD = key_BSD[_squared_gaps(centre_BD, centre_BD, box_BD2).argmin(1)]
+        close_BSD = nearby_BSD[_squared_gaps(centre_BD, centre_BD, box_BD2).argmin(1)]
         nearest_B = distance_score(blocks, close_BSD).amax(2).amin(1).neg_()
         pick_B = distance_score(centre_BD[:, None], close_BSD)[:, 0].argmax(1)
         rival_BD = close_BSD[torch.arange(len(blocks)), pick_B]
@@ -94,10 +96,19 @@ def block_plan(
         )
         needed_BB &= _least_lead(low_BD, high_BD, rival_BD, box_BD2) <= slack_B1
         for needed_B, radius in zip(needed_BB, radius_B.tolist(), strict=True):
-            picked_B = needed_B.nonzero()[:, 0]
+            picked_B = within_B[needed_B]
             first, last = int(picked_B[0]), int(picked_B[-1])
             adjacent = last - first + 1 == len(picked_B)
             yield (slice(first, last + 1) if adjacent else picked_B), radius
+
+
+def _within_reach(query_ND: Tensor, box_BD2: Tensor, cut: float) -> Tensor:
+    """Return the boxes of keys that may matter to many queries, by the bounding box of these."""
+    low_D, high_D = query_ND.amin(0), query_ND.amax(0)
+    reach_BD = torch.maximum(box_BD2[:, :, 1] - low_D, high_D - box_BD2[:, :, 0])
+    bound = reach_BD.square_().sum(1).amin()
+    near_B = _squared_gaps(low_D[None], high_D[None], box_BD2)[0]
+    return (near_B <= bound * (1 + ROUNDING) + 2 * cut).nonzero()[:, 0]
 
 
 def _squared_gaps(low_AD: Tensor, high_AD: Tensor, box_BD2: Tensor) -> Tensor:

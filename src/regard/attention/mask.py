@@ -35,8 +35,11 @@ class Mask(ABC):
 
     @staticmethod
     def lengths(lengths: Tensor | Sequence[int] | int) -> Mask:
-        """Each sentence shows its first `n` keys: `(B,)`, or `(B, Q)` with one length per query."""
-        n = torch.as_tensor(lengths)
+        """Each sentence shows its first `n` keys: `(B,)`, or `(B, Q)` with one length per query.
+
+        A length beyond the keys there are shows them all.
+        """
+        n = _whole("lengths", lengths)
         if n.is_floating_point() or n.dtype == torch.bool:
             raise TypeError(f"lengths must be whole numbers, but {n.dtype} came.")
         if n.ndim > 2:
@@ -67,14 +70,19 @@ class Mask(ABC):
     ) -> Mask:
         """Query i sees keys from i + offset − left to i + offset + right; None is no bound."""
         for name, reach in (("left", left), ("right", right)):
+            if reach is not None and (isinstance(reach, bool) or not isinstance(reach, int)):
+                raise TypeError(f"{name} must be a whole number or None, but {reach!r} came.")
             if reach is not None and reach < 0:
                 raise ValueError(f"{name} must be at least 0 or None, but {reach} came.")
         return _Window(left, right, _offset(offset, corner))
 
     @staticmethod
-    def segments(ids: Tensor, key_ids: Tensor | None = None) -> Mask:
+    def segments(
+        ids: Tensor | Sequence[int], key_ids: Tensor | Sequence[int] | None = None
+    ) -> Mask:
         """Only positions of the same segment see each other: ids `(T,)` or `(B, T)`."""
-        key_ids = ids if key_ids is None else key_ids
+        ids = _whole("ids", ids)
+        key_ids = ids if key_ids is None else _whole("key_ids", key_ids)
         for name, x in (("ids", ids), ("key_ids", key_ids)):
             if x.is_floating_point() or x.ndim not in (1, 2):
                 raise ValueError(
@@ -85,7 +93,11 @@ class Mask(ABC):
 
     @staticmethod
     def keep(keep: Tensor) -> Mask:
-        """A boolean tensor that broadcasts to the scores `(…, Q, K)`; True = attend."""
+        """A boolean tensor that broadcasts to the scores `(…, Q, K)`; True = attend.
+
+        As always in torch, dimensions are matched from the right: for scores (B, H, Q, K), one
+        mask a sentence is (B, 1, Q, K), not (B, Q, K).
+        """
         if not isinstance(keep, Tensor):
             raise TypeError(f"mask must be a boolean tensor, but a {type(keep).__name__} came.")
         if keep.dtype != torch.bool:
@@ -152,6 +164,7 @@ class _Lengths(Mask):
     def tile(self, tile: Tile) -> Tensor:
         n = self.n.to(tile.device)
         if n.ndim == 2:
+            tile.check_length(n, "lengths", tile.num_queries, "queries")
             n = tile.per_query(take(n, tile.rows, -1), "lengths")
         else:
             n = tile.per_batch(n, "lengths")
@@ -160,7 +173,8 @@ class _Lengths(Mask):
     def key_range(self, rows: range, num_queries: int, num_keys: int) -> range:
         if torch.compiler.is_compiling() or self.n.numel() == 0:
             return range(num_keys)
-        n = self.n if self.n.ndim < 2 else self.n[:, rows.start : rows.stop]
+        each = self.n.ndim == 2 and self.n.shape[1] > 1
+        n = self.n[:, rows.start : rows.stop] if each else self.n
         return range(min(num_keys, int(n.max())))
 
     @property
@@ -210,6 +224,8 @@ class _Segments(Mask):
     key_ids: Tensor
 
     def tile(self, tile: Tile) -> Tensor:
+        tile.check_length(self.ids, "ids", tile.num_queries, "queries")
+        tile.check_length(self.key_ids, "key_ids", tile.num_keys, "keys")
         ids = take(self.ids.to(tile.device), tile.rows, -1)
         key_ids = take(self.key_ids.to(tile.device), tile.cols, -1)
         return tile.per_query(ids, "ids") == tile.per_key(key_ids, "key_ids")
@@ -274,6 +290,17 @@ class _Either(Mask):
         return self.a.by_key and self.b.by_key
 
 
+def _whole(name: str, numbers: object) -> Tensor:
+    """Whole numbers as a tensor."""
+    if isinstance(numbers, Tensor):
+        return numbers
+    try:
+        given = torch.as_tensor(numbers)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{name} must be whole numbers, but {numbers!r} came.") from None
+    return given.long() if given.numel() == 0 else given
+
+
 def is_triangle(mask: Mask | None, num_queries: int, num_keys: int) -> bool:
     """Whether a mask is the plain triangle from the top left that torch calls `is_causal`."""
     if not isinstance(mask, _Window) or mask.left is not None or mask.right != 0:
@@ -289,6 +316,11 @@ def _offset(offset: int | Tensor, corner: Corner | None) -> int | Tensor | Liter
             raise ValueError(
                 f"offset must be a whole number or whole numbers of shape (B,), "
                 f"but {offset.dtype} of shape {arguments.shape(offset)} came."
+            )
+        if not isinstance(offset, int | Tensor | torch.SymInt) or isinstance(offset, bool):
+            raise TypeError(
+                f"offset must be a whole number or a tensor of them, but {offset!r} came; "
+                "a corner is named by corner=."
             )
         return offset
     if isinstance(offset, Tensor) or offset != 0:

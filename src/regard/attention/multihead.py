@@ -15,7 +15,8 @@ from regard.attention import arguments, observe
 from regard.attention.attend import Attended, Engine, attend
 from regard.attention.bias import Bias, DistanceBias, SumBias, as_bias
 from regard.attention.cache import KeyValue
-from regard.attention.mask import Mask, as_mask
+from regard.attention.engines.choice import ENGINES
+from regard.attention.mask import Mask, as_mask, is_triangle
 from regard.attention.multihead_state import translate_torch_names, with_projections
 from regard.attention.normalizer import Normalizer
 from regard.attention.position import Position
@@ -68,6 +69,7 @@ class MultiHead(nn.Module):
         self.head_dim = _head_dim(dim, heads, head_dim)
         if heads % self.kv_heads:
             raise ValueError(f"kv_heads must divide heads, but {self.kv_heads} and {heads} came.")
+        _check_parts(score, positions, normalizer, engine)
         self.projections = projections
         self.dropout = arguments.probability("dropout", dropout)
         self.score = ScaledDot() if score is None else score
@@ -94,6 +96,7 @@ class MultiHead(nn.Module):
         bias: Tensor | Bias | DistanceBias | None = None,
         cache: KeyValue | None = None,
         memory: KeyValue | None = None,
+        offset: int | None = None,
         weights: bool = False,
     ) -> Attended:
         """Attend from `query` to `key` (itself if not given); the value is the key if not given.
@@ -101,18 +104,22 @@ class MultiHead(nn.Module):
         `cache` holds the keys and values of the positions before these; the new ones are appended
         and the whole handed back as `Attended.cache`. A causal mask is then
         `Mask.causal(corner="bottom-right")`. `memory` (from `self.memory`) stands for key and value
-        that were projected before: the encoder's output in a decoder.
+        that were projected before: the encoder's output in a decoder. `offset` is the absolute
+        position of the first query, by default the length of the cache; a decoder that asks its
+        memory step by step passes it.
         """
-        offset = 0 if cache is None else cache.length
-        kind = self._kind(query, key, mask, memory)
+        self._check_input("query", query, self.dim)
+        before = 0 if cache is None else cache.length
+        offset = before if offset is None else offset
+        mask = None if mask is None else as_mask(mask)
+        kind = self._kind(query, key, mask, cache, memory)
         if memory is None:
-            held = self._held(query if key is None else key, value, offset)
-            held = held if cache is None else cache.extended(*held)
+            held = self._held(query if key is None else key, value, before)
+            held = held if cache is None else self._extended(cache, held, mask)
         elif key is not None or value is not None or cache is not None:
             raise ValueError("memory stands for key, value and cache; pass it alone.")
         else:
             held = memory
-        arguments.width("query", query, self.dim)
         heads_BHQD = self.positions.turn(self.query_proj(self.positions.add(query, offset)), offset)
         with observe.at(observe.Place(kind, offset)):
             attended = attend(
@@ -155,26 +162,59 @@ class MultiHead(nn.Module):
         )  # fmt: skip
         other = other.to(self.out_proj.weight)
         other.load_state_dict(with_projections(self.state_dict(), self, projections))
+        for part in ("query_proj", "key_proj", "value_proj", "out_proj"):
+            learned = any(p.requires_grad for p in getattr(self, part).parameters())
+            getattr(other, part).requires_grad_(learned)
         return other.train(self.training)
 
     def _held(self, key: Tensor, value: Tensor | None, offset: int) -> KeyValue:
         value = key if value is None else value
-        arguments.width("key", key, self.key_dim)
-        arguments.width("value", value, self.value_dim)
+        self._check_input("key", key, self.key_dim)
+        self._check_input("value", value, self.value_dim)
         heads_BGKD = self.positions.turn(self.key_proj(self.positions.add(key, offset)), offset)
         return KeyValue(heads_BGKD, self.value_proj(value))
 
     def _bias(self, bias: Tensor | Bias | DistanceBias | None, offset: int) -> Bias | None:
         placed = self.positions.bias(offset)
+        bias = bias.at(offset) if isinstance(bias, DistanceBias) else bias
         given = None if bias is None else as_bias(bias)
         return SumBias(placed, given) if placed and given else placed or given
 
     def _kind(
-        self, query: Tensor, key: Tensor | None, mask: Mask | Tensor | None, memory: KeyValue | None
+        self,
+        query: Tensor,
+        key: Tensor | None,
+        mask: Mask | None,
+        cache: KeyValue | None,
+        memory: KeyValue | None,
     ) -> str:
         if memory is not None or (key is not None and key is not query):
             return "cross"
-        return "causal" if mask is not None and as_mask(mask).is_causal else "self"
+        return "causal" if cache is not None or (mask is not None and mask.is_causal) else "self"
+
+    def _check_input(self, name: str, x: Tensor, width: int) -> None:
+        arguments.same_dtype(name, x, self.out_proj.weight)
+        if x.ndim < 3:
+            raise ValueError(
+                f"{name} must have shape (B, T, {width}), but {arguments.shape(x)} came; "
+                f"a single sentence is `{name}[None]`."
+            )
+        arguments.width(name, x, width)
+
+    def _extended(self, cache: KeyValue, new: KeyValue, mask: Mask | None) -> KeyValue:
+        for name, old, add in (("key", cache.key, new.key), ("value", cache.value, new.value)):
+            if old.shape[:-2] != add.shape[:-2] or old.shape[-1] != add.shape[-1]:
+                raise ValueError(
+                    f"cache must hold {name}s like the new ones of shape {arguments.shape(add)}, "
+                    f"but {arguments.shape(old)} came."
+                )
+        length = cache.length
+        if length and is_triangle(mask, new.length, new.length + length):
+            raise ValueError(
+                f"mask is Mask.causal() from the top left, but {length} cached positions stand "
+                'before the queries; write Mask.causal(corner="bottom-right").'
+            )
+        return cache.extended(*new)
 
     def _projections(self, bias: bool) -> tuple[Projection, Projection, Projection]:
         shapes = (
@@ -203,6 +243,20 @@ class MultiHead(nn.Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, heads={self.heads}, projections={self.projections!r}"
+
+
+def _check_parts(
+    score: Score | None, positions: Position | None, normalizer: Normalizer | None, engine: str
+) -> None:
+    """Check what the layer is put together from, before anything runs."""
+    if score is not None and not isinstance(score, Score):
+        raise TypeError(f"score must be a Score such as ScaledDot(), but {score!r} came.")
+    if positions is not None and not isinstance(positions, Position):
+        raise TypeError(f"positions must be a Position such as Rotary(8), but {positions!r} came.")
+    if normalizer is not None and not callable(normalizer):
+        raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
+    if engine != "auto" and engine not in ENGINES:
+        raise ValueError(f'engine must be "auto", {", ".join(ENGINES)}, but {engine!r} came.')
 
 
 def _head_dim(dim: int, heads: int, head_dim: int | None) -> int:

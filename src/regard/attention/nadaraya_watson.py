@@ -33,7 +33,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
     The weights are attention weights with the Gaussian score: a softmax over -|(x - x_i)/h|²/2. A
     query far from every sample gets the target of the nearest one; predictions never leave the
     range of the targets. Time and memory are those of `gaussian_average`: millions of samples are
-    fine, and with up to three features a broad kernel costs no more than a narrow one.
+    fine, and with one or two features a broad kernel costs no more than a narrow one.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         bandwidth: float | Sequence[float] | Floats | str = 1.0,
         *,
         steps: int = 150,
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.2,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.kernel = kernel

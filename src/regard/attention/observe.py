@@ -23,10 +23,12 @@ class Place:
     """Where in a model a call of attention happens.
 
     `kind` is "self", "causal" or "cross"; `offset` the absolute position of the first query.
+    `guessed` says that the kind was read from shapes, so that the module around may know better.
     """
 
     kind: str
     offset: int = 0
+    guessed: bool = False
 
 
 class Overlay(Protocol):
@@ -72,11 +74,11 @@ def observers() -> tuple[Observer, ...]:
 @contextmanager
 def observing(observer: Observer) -> Iterator[None]:
     """Let `observer` see every call of attention inside."""
-    token = _observers.set((*_observers.get(), observer))
+    _observers.set((*_observers.get(), observer))
     try:
         yield
-    finally:
-        _observers.reset(token)
+    finally:  # not by a token: a generator may be closed in another context than it was begun in
+        _observers.set(tuple(o for o in _observers.get() if o is not observer))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from regard.attention import arguments
 from regard.attention.bias import Bias, DistanceBias
-from regard.attention.precision import exact_device
+from regard.attention.precision import exact_device, wide_dtype
 
 
 class Position(nn.Module):
@@ -48,6 +48,8 @@ class Sinusoidal(Position):
     def __init__(self, dim: int, base: float = 10000.0) -> None:
         super().__init__()
         self.dim = arguments.positive("dim", dim)
+        if arguments.real("base", base) <= 0:
+            raise ValueError(f"base must be above zero, but {base} came.")
         self.base = base
 
     def table(
@@ -68,7 +70,7 @@ class Sinusoidal(Position):
         return both[:, : self.dim].to(dtype or torch.get_default_dtype()).to(device)
 
     def add(self, x: Tensor, offset: int = 0) -> Tensor:
-        arguments.width("x", x, self.dim)
+        arguments.width("words for Sinusoidal", x, self.dim)
         return x + self.table(x.shape[-2], offset, device=x.device, dtype=x.dtype)
 
     forward = add
@@ -88,7 +90,7 @@ class Learned(Position):
         nn.init.normal_(self.weight, std=dim**-0.5)
 
     def add(self, x: Tensor, offset: int = 0) -> Tensor:
-        arguments.width("x", x, self.dim)
+        arguments.width("words for Learned", x, self.dim)
         end = offset + x.shape[-2]
         if end > self.max_length:
             raise ValueError(
@@ -155,15 +157,20 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool = False) ->
 class Alibi(DistanceBias, Position):
     """−slope_h · |i − j|: the farther, the less (Press 2022), with a slope for each head."""
 
-    slopes: Tensor
+    finite = True
 
     def __init__(self, heads: int) -> None:
         super().__init__()
         self.heads = arguments.positive("heads", heads)
-        self.register_buffer("slopes", torch.tensor(_slopes(heads)), persistent=False)
+
+    @property
+    def slopes(self) -> Tensor:
+        """The slope of each head, (H,)."""
+        return torch.tensor(_slopes(self.heads), dtype=torch.float64)
 
     def forward(self, distance: Tensor) -> Tensor:
-        return -self.slopes[:, None, None] * distance.abs()
+        slopes = self.slopes.to(wide_dtype(distance.device)).to(distance.device)
+        return -slopes[:, None, None] * distance.abs()
 
     def bias(self, offset: int = 0) -> Bias:
         return self.at(offset)
@@ -179,6 +186,8 @@ class RelativeBias(DistanceBias, Position):
     `max_distance`. `bidirectional` gives left and right their own buckets; without it (a causal
     model) all keys to the right share the bucket of distance 0. `weight` is (buckets, heads).
     """
+
+    finite = True
 
     def __init__(
         self,
@@ -216,8 +225,7 @@ class RelativeBias(DistanceBias, Position):
         else:
             reach = (-distance).clamp(min=0)
         exact = number // 2
-        wide_dtype = torch.float32 if reach.device.type == "mps" else torch.float64
-        far = torch.log(reach.clamp(min=1).to(wide_dtype) / exact)
+        far = torch.log(reach.clamp(min=1).to(wide_dtype(reach.device)) / exact)
         far = far / math.log(self.max_distance / exact)
         wide = exact + (far * (number - exact)).long().clamp(max=number - exact - 1)
         return side + torch.where(reach < exact, reach, wide)

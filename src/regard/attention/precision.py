@@ -21,6 +21,11 @@ def exact_device(device: torch.device | str | None) -> torch.device:
     return torch.device("cpu") if found.type == "mps" else found
 
 
+def wide_dtype(device: torch.device) -> torch.dtype:
+    """float64, or float32 where there is none."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def as_given(device: torch.device) -> AbstractContextManager[object]:
     """Keep autocast out of the arithmetic inside: the inputs' dtypes decide."""
     if torch.is_autocast_enabled(device.type):

@@ -65,7 +65,7 @@ class Slice(nn.Module):
 
 def split(x: Tensor, heads: int) -> Tensor:
     """(B, T, H · D) cut into heads (B, H, T, D)."""
-    return x.reshape(*x.shape[:-1], heads, -1).transpose(-3, -2)
+    return x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads).transpose(-3, -2)
 
 
 def merged(heads: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ Shapes: weights (B, H, r, K): the chosen heads and rows.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import observe
+from regard.attention.arguments import known_kind, whole_numbers
 from regard.attention.intercept import intercepted
 from regard.attention.observe import Sight
 from regard.attention.sites import Sites
@@ -79,7 +81,9 @@ def record(
     Only what is asked for is computed and kept: `kinds` ("self", "causal", "cross"), `layers`,
     `heads`, and `rows` (absolute positions of queries). With a `model`, only its calls are seen,
     and maps carry its modules' names. Torch's own attention functions are seen too, so a model
-    that is not ours needs no change.
+    that is not ours needs no change (`nn.TransformerEncoder` leaves its inference fast path, which
+    rounds differently). Inside an `intervene` the changed maps are seen, outside of it the plain
+    ones. What a checkpointed layer computes again on the way back is not seen twice.
 
     >>> from regard.attention import MultiHead, record
     >>> layer = MultiHead(8, heads=2)
@@ -91,7 +95,7 @@ def record(
     watcher = _Watcher(
         Recording(),
         Sites(model),
-        None if kinds is None else {kinds} if isinstance(kinds, str) else set(kinds),
+        _kinds(kinds),
         _chosen("layers", layers),
         _chosen("heads", heads),
         _chosen("rows", rows),
@@ -101,7 +105,9 @@ def record(
     if not watcher.recording.maps:
         warnings.warn(
             f"record saw {watcher.seen} calls of attention, and none was asked for by its kinds, "
-            "layers and rows." if watcher.seen else "record saw no call of attention.",
+            "layers and rows." if watcher.seen else "record saw no call of attention; one that is "
+            "written out in matrix products cannot be seen (a model of transformers: load it with "
+            'attn_implementation="sdpa").',
             stacklevel=3,
         )  # fmt: skip
 
@@ -119,20 +125,19 @@ class _Watcher:
     seen: int = 0
 
     def __call__(self, sight: Sight) -> Sight:
-        site = self.sites.find(sight)
+        site = None if _in_backward() else self.sites.find(sight)
         if site is None:
             return sight
         self.seen += 1
-        module, kind, layer = site
-        if self.kinds is not None and kind not in self.kinds:
+        if self.kinds is not None and site.kind not in self.kinds:
             return sight
-        if self.layers is not None and layer not in self.layers:
+        if self.layers is not None and site.layer not in self.layers:
             return sight
         heads = self._heads(sight)
-        offset = sight.place.offset
+        offset = site.offset
         here = range(offset, offset + sight.call.num_queries)
         rows = [p for p in here if p in self.rows] if self.rows is not None else list(here)
-        if not rows and self.rows:
+        if not rows and self.rows is not None:
             return sight
         device = sight.context.device
         one = len(sight.call.batch) < 2  # no dimension of heads
@@ -142,8 +147,9 @@ class _Watcher:
                 None if self.heads is None or one else torch.tensor(heads, device=device),
             )
         weights = weights.detach()
-        weights = weights.reshape(-1, len(heads), *weights.shape[-2:])
-        found = AttentionMap(weights, kind, layer, tuple(heads), tuple(rows), module)
+        lead = math.prod(sight.call.batch[:-1] if len(sight.call.batch) > 1 else sight.call.batch)
+        weights = weights.reshape(lead, len(heads), *weights.shape[-2:])
+        found = AttentionMap(weights, site.kind, site.layer, tuple(heads), tuple(rows), site.module)
         self.recording.maps.append(found)
         return sight
 
@@ -163,7 +169,21 @@ class _Watcher:
 def _chosen(name: str, choice: Choice) -> set[int] | None:
     if choice is None:
         return None
-    chosen = {choice} if isinstance(choice, int) else set(choice)
-    if any(not isinstance(n, int) or n < 0 for n in chosen):
+    chosen = whole_numbers(name, choice)
+    if any(n < 0 for n in chosen):
         raise ValueError(f"{name} must be whole numbers from 0, but {sorted(chosen)} came.")
+    return set(chosen)
+
+
+def _kinds(kinds: str | Iterable[str] | None) -> set[str] | None:
+    if kinds is None:
+        return None
+    chosen = {kinds} if isinstance(kinds, str) else set(kinds)
+    for kind in chosen:
+        known_kind("kinds", kind)
     return chosen
+
+
+def _in_backward() -> bool:
+    """Whether autograd is running: a checkpointed layer computes again what was seen before."""
+    return torch._C._current_graph_task_id() != -1

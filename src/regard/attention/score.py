@@ -2,13 +2,12 @@
 
 Shapes: query (…, Q, Dq), key (…, K, Dk), scores (…, Q, K), all of one leading shape.
 A score is called as `score(query, key)`. One that can say itself as a dot product of mapped
-queries and keys (`as_dot`) runs on every engine; `Additive` lives in `additive.py`.
+queries and keys (`as_dot`) runs on every engine. `Additive` and `Gaussian` have files of their own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -23,19 +22,32 @@ _ALL_ENGINES = _WITHOUT_FUSED | {"fused"}
 
 
 class Score(nn.Module):
-    """Base of all scores; a new one only needs `forward` and runs on dense and blockwise."""
+    """Base of all scores; a new one only needs `forward` and runs on dense and blockwise.
+
+    It must score each key by itself, whatever keys stand beside it: an engine shows it tiles.
+    """
+
+    finite = False  # whether finite queries and keys always get finite scores
+    centres_keys = False  # whether `as_dot` wants to know which keys are visible
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
         """Scores (…, Q, K)."""
         raise NotImplementedError(f"{type(self).__name__} must define forward(query, key).")
 
-    def as_dot(self, query: Tensor, key: Tensor) -> DotForm | None:
-        """The score as a dot product of mapped queries and keys, or None if it is not one."""
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm | None:
+        """The score as a dot product of mapped queries and keys, or None if it is not one.
+
+        `visible` (…, K, 1) says which keys somebody may look at.
+        """
         return None
+
+    def rounds_as_dot(self, query: Tensor, key: Tensor) -> bool:
+        """Whether the dot product would be less exact than the formula: `auto` then avoids it."""
+        return False
 
     def form(self, query: Tensor, key: Tensor) -> Form:
         """The score prepared for tiled engines: projections done, nothing (Q, K) yet."""
-        return self.as_dot(query, key) or PlainForm(self, query, key)
+        return self.as_dot(query, key) or PlainForm.of(self, query, key)
 
     @property
     def numbers_per_score(self) -> int:
@@ -51,6 +63,8 @@ class Score(nn.Module):
 class _DotScore(Score):
     """A score that is a dot product of mapped queries and keys."""
 
+    finite = True
+
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
         form = self.as_dot(query, key)
         assert form is not None
@@ -60,7 +74,7 @@ class _DotScore(Score):
 class Uniform(_DotScore):
     """s = 0: every key counts the same, so that attention is average pooling."""
 
-    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
         return DotForm(query.new_zeros((*query.shape[:-1], 1)), key.new_zeros((*key.shape[:-1], 1)))
 
 
@@ -73,13 +87,15 @@ class ScaledDot(_DotScore):
 
     def __init__(self, scale: float | None = None, softcap: float | None = None) -> None:
         super().__init__()
-        if softcap is not None and softcap <= 0:
+        if softcap is not None and arguments.real("softcap", softcap) <= 0:
             raise ValueError(f"softcap must be above zero or None, but {softcap} came.")
+        if scale is not None:
+            arguments.real("scale", scale)
         self.scale = scale
         self.softcap = softcap
 
-    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
-        _same_width(self, query, key)
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+        same_width(self, query, key)
         scale = 1 / math.sqrt(max(query.shape[-1], 1)) if self.scale is None else self.scale
         return DotForm(query, key, scale, self.softcap)
 
@@ -111,9 +127,10 @@ class General(_DotScore):
         self.weight = nn.Parameter(torch.empty(query_dim, key_dim))
         nn.init.xavier_uniform_(self.weight)
 
-    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
         arguments.width("query", query, self.query_dim)
         arguments.width("key", key, self.key_dim)
+        arguments.same_dtype("query", query, self.weight)
         return DotForm(*_one_dtype(F.linear(query, self.weight.t()), key))
 
     def extra_repr(self) -> str:
@@ -128,8 +145,8 @@ class Cosine(_DotScore):
         self.scale = scale
         self.eps = eps
 
-    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
-        _same_width(self, query, key)
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+        same_width(self, query, key)
         query, key = accumulated(query), accumulated(key)
         return DotForm(
             F.normalize(query, dim=-1, eps=self.eps),
@@ -139,69 +156,6 @@ class Cosine(_DotScore):
 
     def extra_repr(self) -> str:
         return f"scale={self.scale}"
-
-
-class Gaussian(Score):
-    """s = −|q − k|² / (2 w²): Nadaraya–Watson kernel regression (1964) as attention.
-
-    `width` is one number or one per feature; `learn=True` makes its logarithm a parameter.
-    As a dot product, on keys moved to their centre: q·k/w² − |k|²/2w², and −|q|²/2w² is constant
-    in a row: it cancels in the softmax and returns in the logsumexp.
-    """
-
-    def __init__(
-        self, width: float | Sequence[float] | Tensor = 1.0, *, learn: bool = False
-    ) -> None:
-        super().__init__()
-        given = torch.as_tensor(width, dtype=torch.get_default_dtype()).detach().clone()
-        if given.ndim > 1:
-            raise ValueError(
-                f"width must be one number or one per feature, but shape {tuple(given.shape)} came."
-            )
-        if not bool((given > 0).all()):
-            raise ValueError(f"width must be above zero, but {given.tolist()} came.")
-        self.learn = learn
-        if learn:
-            self.log_width = nn.Parameter(given.log())
-        else:
-            self.register_buffer("fixed_width", given)
-
-    @property
-    def width(self) -> Tensor:
-        """The width in use, () or (D,)."""
-        return self.log_width.exp() if self.learn else self.get_buffer("fixed_width")
-
-    def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        query, key = self._in_widths(query, key)
-        distance = torch.cdist(query, key, compute_mode="donot_use_mm_for_euclid_dist")
-        return -0.5 * distance.square()
-
-    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
-        _same_width(self, query, key)
-        centre = key.detach().mean(dim=-2, keepdim=True) if key.shape[-2] else key.new_zeros(1)
-        if key.shape[:-2] != query.shape[:-2]:  # grouped heads: one centre for all
-            centre = centre.mean(dim=-3, keepdim=True)
-        query, key = self._in_widths(query - centre, key - centre)
-        half_square = 0.5 * key.square().sum(dim=-1, keepdim=True)
-        return DotForm(
-            torch.cat([query, torch.ones_like(query[..., :1])], dim=-1),
-            torch.cat([key, -half_square], dim=-1),
-            shift=-0.5 * query.square().sum(dim=-1),
-        )
-
-    def _in_widths(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
-        _same_width(self, query, key)
-        if self.width.ndim and self.width.shape[0] != query.shape[-1]:
-            raise ValueError(
-                f"Gaussian has {self.width.shape[0]} widths, one per feature, "
-                f"but query of shape {arguments.shape(query)} has {query.shape[-1]} features."
-            )
-        query, key = accumulated(query), accumulated(key)
-        width = self.width.to(query.dtype)
-        return query / width, key / width
-
-    def extra_repr(self) -> str:
-        return f"width={self.width.tolist()}, learn={self.learn}"
 
 
 class Location(_DotScore):
@@ -217,7 +171,7 @@ class Location(_DotScore):
         self.weight = nn.Parameter(torch.empty(max_keys, query_dim))
         nn.init.xavier_uniform_(self.weight)
 
-    def as_dot(self, query: Tensor, key: Tensor) -> DotForm:
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
         arguments.width("query", query, self.query_dim)
         num_keys = key.shape[-2]
         if num_keys > self.max_keys:
@@ -231,7 +185,8 @@ class Location(_DotScore):
         return f"query_dim={self.query_dim}, max_keys={self.max_keys}"
 
 
-def _same_width(score: Score, query: Tensor, key: Tensor) -> None:
+def same_width(score: Score, query: Tensor, key: Tensor) -> None:
+    """Check that queries and keys can be compared feature by feature."""
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(
             f"{type(score).__name__} needs queries and keys of one width, but query of shape "

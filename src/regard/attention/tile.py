@@ -56,6 +56,14 @@ class Tile:
         """One number a column, (c,) or (B, c), shaped to broadcast with (B, …, r, c)."""
         return self._along(x, name)[..., None, :]
 
+    def check_length(self, x: Tensor, name: str, expected: int, things: str) -> None:
+        """Check that the last dimension of `x` has one entry for each of the queries or keys."""
+        if x.shape[-1] not in (1, expected):
+            raise ValueError(
+                f"{name} must have one number for each of the {expected} {things}, "
+                f"but shape {tuple(x.shape)} came."
+            )
+
     def check_broadcast(self, x: Tensor, name: str) -> None:
         """Check that `x` broadcasts to (*batch, Q, K)."""
         target = (*self.batch, self.num_queries, self.num_keys)
@@ -75,10 +83,14 @@ class Tile:
         return x.reshape(x.shape[0], *[1] * (len(self.batch) - 1), x.shape[1])
 
     def _check_first(self, x: Tensor, name: str) -> None:
-        if not self.batch or x.shape[0] not in (1, self.batch[0]):
+        if not self.batch:
             raise ValueError(
-                f"{name} must have one row for each of the {self.batch[0] if self.batch else 0} "
-                f"sentences of the batch, but one of shape {tuple(x.shape)} came."
+                f"{name} of shape {tuple(x.shape)} speaks of a batch, but the input has none."
+            )
+        if x.shape[0] not in (1, self.batch[0]):
+            raise ValueError(
+                f"{name} must have one row for each of the {self.batch[0]} sentences of the batch, "
+                f"but one of shape {tuple(x.shape)} came."
             )
 
 

@@ -58,6 +58,13 @@ class _Plan:
         form = call.form.with_inputs(inputs[:num])
         return replace(self, call=replace(call, form=form, value=value, bias=bias))
 
+    def emptied(self) -> _Plan:
+        """The plan without its tensors: autograd keeps those, and lets go of them in time."""
+        call = self.call
+        nothing = call.value.new_empty(0)
+        num = len(call.form.inputs) + (0 if call.bias is None else len(call.bias.inputs))
+        return self.over(nothing, (nothing,) * num)
+
     def row_blocks(self) -> Iterator[slice]:
         """Rows of queries that are worked on together."""
         lead = math.prod(self.call.batch)
@@ -105,7 +112,7 @@ class _Blockwise(torch.autograd.Function):
         total = accumulated(value.new_empty(0)).new_empty((*batch, num_queries))
         for rows in work.row_blocks():
             context[..., rows, :], total[..., rows] = _row_block(work, rows)
-        ctx.plan = plan
+        ctx.plan = plan.emptied()
         ctx.save_for_backward(context, total, value, *inputs)
         return context, total
 
@@ -121,11 +128,12 @@ class _Blockwise(torch.autograd.Function):
             else None
             for x, want in zip((value, *inputs), wanted, strict=True)
         ]
-        for rows in work.row_blocks():
-            _row_block_backward(
-                work, rows, accumulated(context[..., rows, :]), total[..., rows, None],
-                accumulated(grad_context[..., rows, :]), grad_total[..., rows, None], grads,
-            )  # fmt: skip
+        with as_given(value.device):
+            for rows in work.row_blocks():
+                _row_block_backward(
+                    work, rows, accumulated(context[..., rows, :]), total[..., rows, None],
+                    accumulated(grad_context[..., rows, :]), grad_total[..., rows, None], grads,
+                )  # fmt: skip
         cast = (
             None if g is None else g.to(x.dtype)
             for g, x in zip(grads, (value, *inputs), strict=True)
@@ -189,21 +197,30 @@ def _row_block_backward(
 class _GradOfScores:
     """p · slope with p = e^{s + cover − l}, of a tile's scores at once or cell by cell.
 
-    Keeps the weights p (…, r, c) that it has seen.
+    Keeps the weights p that it has seen.
     """
 
     def __init__(self, base: Tensor, slope: Tensor, cover: Tensor | None) -> None:
         self.shift = -base if cover is None else cover - base
         self.slope = slope
-        self.weights = torch.empty_like(slope)
+        self.seen: Tensor | None = None  # (…, r, c), or (N, r, c) while it fills cell by cell
+
+    @property
+    def weights(self) -> Tensor:
+        """p, (…, r, c), of the tile that was asked for."""
+        assert self.seen is not None
+        return self.seen.reshape(self.slope.shape)
 
     def __call__(self, scores: Tensor, cell: Cell | None = None) -> Tensor:
         if cell is None:
-            self.weights = (scores + self.shift).exp_()
-            return self.weights * self.slope
+            self.seen = (scores + self.shift).exp_()
+            return self.seen * self.slope
+        if self.seen is None:
+            self.seen = torch.zeros_like(self._flat(self.slope))
         weights = (scores + self._flat(self.shift)[cell]).exp_()
-        self._flat(self.weights)[cell] = weights
+        self.seen[cell] = weights
         return weights * self._flat(self.slope)[cell]
 
     def _flat(self, x: Tensor) -> Tensor:
-        return x.expand_as(self.slope).reshape(-1, *self.slope.shape[-2:])
+        lead = math.prod(self.slope.shape[:-2])
+        return x.expand(self.slope.shape).reshape(lead, *self.slope.shape[-2:])

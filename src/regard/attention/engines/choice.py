@@ -18,6 +18,7 @@ LARGEST_MASK = 1 << 24  # a mask of more entries than this is evaluated by tiles
 
 def chosen_engine(
     engine: str,
+    able: frozenset[str],
     score: Score,
     normalizer: Normalizer,
     mask: Mask | None,
@@ -26,8 +27,7 @@ def chosen_engine(
     batch: tuple[int, ...],
     size: tuple[int, int],
 ) -> str:
-    """The engine's name; a named one that cannot run this score and normaliser is an error."""
-    able = score.engines & normalizer.engines
+    """The engine's name among those able; to name one that is not among them is an error."""
     if engine != "auto":
         if engine not in ENGINES:
             raise ValueError(

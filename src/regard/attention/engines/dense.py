@@ -8,7 +8,6 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.attention.bias import TensorBias
 from regard.attention.call import Call
 from regard.attention.precision import accumulated, as_given
 
@@ -18,9 +17,10 @@ def dense(call: Call) -> tuple[Tensor, Tensor]:
     tile = call.whole()
     scores = call.form.scores()
     if call.bias is not None:
-        scores = scores + call.bias.tile(tile)
+        scores = scores + call.bias.tile(tile).to(scores.dtype)
     keep = None if call.mask is None else call.mask.tile(tile)
-    weights = call.normalizer(scores, keep, finite=not isinstance(call.bias, TensorBias))
+    finite = call.form.finite and (call.bias is None or call.bias.finite)
+    weights = call.normalizer(scores, keep, finite=finite)
     with as_given(weights.device):
         context = F.dropout(weights, call.dropout) @ accumulated(call.value)
     return context.to(call.value.dtype), call.marked(weights)

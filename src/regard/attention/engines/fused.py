@@ -83,7 +83,7 @@ def _four(x: Tensor) -> Tensor:
         return x[None, None]
     if x.ndim == 3:
         return x[:, None]
-    return x if x.ndim == 4 else x.reshape(-1, *x.shape[-3:])
+    return x if x.ndim == 4 else x.reshape(math.prod(x.shape[:-3]), *x.shape[-3:])
 
 
 def _four_mask(mask: Tensor, batch: tuple[int, ...]) -> Tensor:
@@ -92,7 +92,7 @@ def _four_mask(mask: Tensor, batch: tuple[int, ...]) -> Tensor:
     if len(batch) == 0:
         return mask.reshape(1, 1, *size)
     if len(batch) == 1:
-        return mask.reshape(-1, 1, *size)
+        return mask.reshape(math.prod(mask.shape[:-2]), 1, *size)
     if len(batch) == 2:
         return mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
-    return mask.expand(*batch, *size).reshape(-1, batch[-1], *size)
+    return mask.expand(*batch, *size).reshape(math.prod(batch[:-1]), batch[-1], *size)

@@ -201,7 +201,7 @@ CASES = {
     "multihead input": (lambda: MultiHead(8, 2)([1]), "query must be a tensor, but a list came"),
     "multihead without a batch": (
         lambda: MultiHead(8, 2)(x(3, 8)),
-        r"query must have shape \(B, T, 8\), but \(3, 8\) came; a single sentence is `query\[None\]`",
+        r"query must have shape \(B, T, 8\), but \(3, 8\) came; a single sentence is `query\[None",
     ),
     "multihead score": (lambda: MultiHead(8, 2, score="dot"), "score must be a Score such as"),
     "multihead positions": (

@@ -19,9 +19,11 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
 """
 
 
-def seconds(runs: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+def seconds(
+    runs: Sequence[Callable[[], object]], repeats: int, *, warm: bool = True
+) -> list[float]:
     """Median seconds of each of `runs`, taken in turn so that a noisy machine hits all alike."""
-    for run in runs:
+    for run in runs if warm else ():
         run()
     taken: list[list[float]] = [[] for _ in runs]
     for _ in range(repeats):

@@ -29,6 +29,7 @@ from regard.attention.score import Score
 from regard.attention.tile import Index
 
 CACHE_ELEMENTS = 1 << 18  # numbers of a tile of tanh that stay in a core's cache
+KEPT_ELEMENTS = 1 << 20  # so few are better kept for the way back than computed again
 
 
 class Additive(Score):
@@ -54,7 +55,7 @@ class Additive(Score):
         nn.init.uniform_(self.v, -(hidden_dim**-0.5), hidden_dim**-0.5)
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.form(query, key).scores()
+        return plain_scores(self.form(query, key))
 
     def form(self, query: Tensor, key: Tensor) -> AdditiveForm:
         for name, x, projection, width in (
@@ -87,7 +88,7 @@ class ProjectedAdditive(Score):
         self.additive = additive
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.form(query, key).scores()
+        return plain_scores(self.form(query, key))
 
     def form(self, query: Tensor, key: Tensor) -> AdditiveForm:
         arguments.width("query", query, self.additive.query_dim)
@@ -115,17 +116,15 @@ class AdditiveForm(Form):
         return replace(self, query=inputs[0], key=inputs[1], v=inputs[2])
 
     def scores(self) -> Tensor:
-        """All scores in the plain form, through the (…, Q, K, H) tensor."""
-        query, key = accumulated(self.query), accumulated(self.key)
-        with as_given(query.device):
-            sums = query[..., :, None, :] + key[..., None, :, :]
-            return sums.tanh_() @ accumulated(self.v)
+        learning = torch.is_grad_enabled() and any(x.requires_grad for x in self.inputs)
+        numbers = math.prod(self.query.shape) * self.key.shape[-2]
+        function = _KeptScores if learning and numbers <= KEPT_ELEMENTS else _TiledScores
+        scores: Tensor = function.apply(*self.inputs)  # type: ignore[no-untyped-call]
+        return scores
 
     def tile(self, rows: Index, cols: Index) -> Tensor:
-        scores: Tensor = _TiledScores.apply(  # type: ignore[no-untyped-call]
-            take_rows(self.query, rows), take_rows(self.key, cols), self.v
-        )
-        return scores
+        query, key = take_rows(self.query, rows), take_rows(self.key, cols)
+        return self.with_inputs((query, key, self.v)).scores()
 
     def tile_backward(
         self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]
@@ -136,6 +135,44 @@ class AdditiveForm(Form):
         for place, add, index in zip(into, found, (rows, cols, None), strict=True):
             if place is not None and add is not None:
                 (place if index is None else take_rows(place, index)).add_(add)
+
+
+def plain_scores(form: AdditiveForm) -> Tensor:
+    """All scores as the formula reads, through the (…, Q, K, H) tensor."""
+    query, key = accumulated(form.query), accumulated(form.key)
+    with as_given(query.device):
+        sums = query[..., :, None, :] + key[..., None, :, :]
+        return sums.tanh_() @ accumulated(form.v)
+
+
+class _KeptScores(torch.autograd.Function):
+    """The scores of few queries and keys: their tanh is kept, and the way back takes two passes."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, v: Tensor) -> Tensor:
+        sums = accumulated(query)[..., :, None, :] + accumulated(key)[..., None, :, :]
+        tanh = sums.tanh_()
+        ctx.save_for_backward(tanh, v)
+        ctx.dtypes = query.dtype, key.dtype, v.dtype
+        with as_given(tanh.device):
+            return tanh @ accumulated(v)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        tanh, v = ctx.saved_tensors
+        wanted = ctx.needs_input_grad
+        with as_given(tanh.device):
+            for_v = grad.reshape(-1) @ tanh.reshape(-1, tanh.shape[-1]) if wanted[2] else None
+        slope = grad[..., None] * accumulated(v)
+        torch.ops.aten.tanh_backward.grad_input(slope, tanh, grad_input=slope)  # · (1 − tanh²)
+        for_query = slope.sum(dim=-2) if wanted[0] else None
+        one = slope.shape[-3] == 1
+        for_key = (slope.squeeze(-3) if one else slope.sum(dim=-3)) if wanted[1] else None
+        found = (for_query, for_key, for_v)
+        return tuple(
+            None if g is None else g.to(dtype) for g, dtype in zip(found, ctx.dtypes, strict=True)
+        )
 
 
 class _TiledScores(torch.autograd.Function):

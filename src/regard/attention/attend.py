@@ -122,7 +122,8 @@ def attend(
     avoid = engine == "auto" and score.rounds_as_dot(query, key)
     able = score.engines & normalizer.engines - ({"fused"} if avoid else set())
     name = chosen_engine(engine, able, score, normalizer, mask, bias, dropout, batch, size)
-    form = _form(name, score, query, key, mask, batch)
+    plain = name == "dense" and (engine == "dense" or torch.compiler.is_compiling())
+    form = PlainForm.of(score, query, key) if plain else _form(name, score, query, key, mask, batch)
     call = Call(form, value, bias, mask, normalizer, dropout, tainted)
     looking = observe.observers()
     if not looking:
@@ -140,10 +141,8 @@ def attend(
 def _form(
     name: str, score: Score, query: Tensor, key: Tensor, mask: Mask | None, batch: tuple[int, ...]
 ) -> Form:
-    """The score as the engine wants it: whole, ready for tiles, or as a dot product."""
-    if name == "dense":
-        return PlainForm.of(score, query, key)
-    if name == "blockwise":
+    """The score as the engine wants it: as a dot product, or ready for tiles."""
+    if name != "fused":
         return score.form(query, key)
     visible = None
     if mask is not None and score.centres_keys:

@@ -143,6 +143,9 @@ class PlainForm(Form):
     def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
         return replace(self, query=inputs[0], key=inputs[1], parameters=inputs[2:])
 
+    def scores(self) -> Tensor:
+        return self._called(self.query, self.key, self.parameters)
+
     def tile(self, rows: Index, cols: Index) -> Tensor:
         return self._called(take_rows(self.query, rows), take_rows(self.key, cols), self.parameters)
 

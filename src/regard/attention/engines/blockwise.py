@@ -201,8 +201,9 @@ class _GradOfScores:
     """
 
     def __init__(self, base: Tensor, slope: Tensor, cover: Tensor | None) -> None:
-        self.shift = -base if cover is None else cover - base
+        self.base = base
         self.slope = slope
+        self.cover = cover
         self.seen: Tensor | None = None  # (…, r, c), or (N, r, c) while it fills cell by cell
 
     @property
@@ -212,15 +213,21 @@ class _GradOfScores:
         return self.seen.reshape(self.slope.shape)
 
     def __call__(self, scores: Tensor, cell: Cell | None = None) -> Tensor:
+        base, slope, cover = self.base, self.slope, self.cover
+        if cell is not None:
+            num, rows, _ = cell
+            base, slope = _flat(base)[num, rows], _flat(slope)[cell]
+            cover = None if cover is None else _flat(cover)[cell]
+        weights = (scores if cover is None else scores + cover).sub(base).exp_()
         if cell is None:
-            self.seen = (scores + self.shift).exp_()
-            return self.seen * self.slope
-        if self.seen is None:
-            self.seen = torch.zeros_like(self._flat(self.slope))
-        weights = (scores + self._flat(self.shift)[cell]).exp_()
-        self.seen[cell] = weights
-        return weights * self._flat(self.slope)[cell]
+            self.seen = weights
+        else:
+            if self.seen is None:
+                self.seen = torch.zeros_like(_flat(self.slope))
+            self.seen[cell] = weights
+        return weights * slope
 
-    def _flat(self, x: Tensor) -> Tensor:
-        lead = math.prod(self.slope.shape[:-2])
-        return x.expand(self.slope.shape).reshape(lead, *self.slope.shape[-2:])
+
+def _flat(x: Tensor) -> Tensor:
+    """(…, r, c) as (N, r, c); a view, since a tile's parts are contiguous."""
+    return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])

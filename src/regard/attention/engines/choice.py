@@ -12,7 +12,7 @@ from regard.attention.normalizer import Normalizer
 from regard.attention.score import Score
 
 ENGINES = ("dense", "fused", "blockwise")
-SMALL = 1 << 20  # numbers up to which the plain formula is as good as any
+SMALL = 1 << 20  # scores up to which holding all at once is as good as any
 LARGEST_MASK = 1 << 24  # a mask of more entries than this is evaluated by tiles
 
 
@@ -63,11 +63,13 @@ def _fits_fused(
 
 
 def _fits_dense(score: Score, batch: tuple[int, ...], size: tuple[int, int]) -> bool:
-    """Whether the plain formula is small enough; for a compiler it may be larger."""
+    """Whether all scores at once are few enough; a compiler gets the plain formula, and more."""
     if torch.compiler.is_exporting():
         return True
-    numbers = math.prod((*batch, *size)) * score.numbers_per_score
-    return numbers <= (LARGEST_MASK if torch.compiler.is_compiling() else SMALL)
+    scores = math.prod((*batch, *size))
+    if torch.compiler.is_compiling():
+        return scores * score.numbers_per_score <= LARGEST_MASK
+    return scores <= SMALL
 
 
 def _listed(names: frozenset[str]) -> str:

@@ -1,0 +1,107 @@
+"""Sentence pairs made fit for training, with an account of what was left out and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from regard.formats import RawPair
+from regard.text.normal import normalise
+from regard.text.words import count_words
+
+REASONS = {
+    "empty": "empty side",
+    "long": "too long",
+    "ratio": "lengths too different",
+    "identical": "target equals source",
+    "duplicate": "duplicate",
+}
+"""Why a pair is dropped, in the order of the checks, and how the printed table calls it."""
+
+
+class Pair(NamedTuple):
+    """A sentence and its translation, both in normal form."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What is dropped of a corpus. Lengths are in words; characters in scripts without spaces."""
+
+    max_length: int = 250
+    """The longest side that is kept, in words."""
+    max_ratio: float = 3.0
+    """The largest ratio of the sides' lengths that is kept; 0 keeps all."""
+    ratio_slack: int = 5
+    """Words added to both sides before the ratio is taken, so that short pairs may differ."""
+    drop_duplicates: bool = True
+    """Whether of equal pairs only the first is kept."""
+    drop_identical: bool = False
+    """Whether a pair whose target equals its source is dropped."""
+
+
+@dataclass
+class CleaningReport:
+    """How many pairs were read and kept, and for each reason how many were dropped."""
+
+    read: int = 0
+    kept: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
+    """For each reason the place ("file:line") of the first pair that was dropped for it."""
+
+    def drop(self, reason: str, pair: RawPair) -> None:
+        """Count a dropped pair."""
+        self.dropped[reason] += 1
+        self.first.setdefault(reason, f"{pair.file}:{pair.line}")
+
+    def rows(self) -> list[tuple[str, int, str]]:
+        """What, how many, and where first: read, each reason that occurred, kept."""
+        reasons = [
+            (label, self.dropped[reason], self.first[reason])
+            for reason, label in REASONS.items()
+            if self.dropped[reason]
+        ]
+        return [("read", self.read, ""), *reasons, ("kept", self.kept, "")]
+
+
+def clean(
+    raw_pairs: Iterable[RawPair], rules: Cleaning | None = None
+) -> tuple[list[Pair], CleaningReport]:
+    """The pairs in normal form without those that the rules drop, and the account of it."""
+    rules = rules or Cleaning()
+    report = CleaningReport()
+    kept: list[Pair] = []
+    seen: set[Pair] = set()
+    for raw in raw_pairs:
+        report.read += 1
+        pair = Pair(normalise(raw.source), normalise(raw.target))
+        reason = _fault(pair, rules, seen)
+        if reason:
+            report.drop(reason, raw)
+        else:
+            kept.append(pair)
+            seen.add(pair)
+    report.kept = len(kept)
+    return kept, report
+
+
+def _fault(pair: Pair, rules: Cleaning, seen: set[Pair]) -> str | None:
+    """Why the pair is to be dropped, or None."""
+    if not (pair.source and pair.target):
+        return "empty"
+    shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
+    if longer > rules.max_length:
+        return "long"
+    slack = rules.ratio_slack
+    if rules.max_ratio and longer + slack > rules.max_ratio * (shorter + slack):
+        return "ratio"
+    if rules.drop_identical and pair.source == pair.target:
+        return "identical"
+    if rules.drop_duplicates and pair in seen:
+        return "duplicate"
+    return None

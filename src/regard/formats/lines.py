@@ -1,0 +1,86 @@
+"""Plain text, a sentence a line: UTF-8, with or without a byte order mark, split at `\\n` only.
+
+A `\\r` before the `\\n` is dropped. Whatever else Unicode calls a line break (U+2028, U+0085, form
+feed) stays inside its line, so that two files that agree in `\\n` stay aligned.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from os import PathLike
+
+from regard.formats.compressed import reading, writing
+from regard.formats.pair import RawPair, mistake
+
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # that of UTF-32 begins in the same way
+
+
+def read_lines(path: str | PathLike[str]) -> Iterator[str]:
+    """The lines of a text file, without their ends."""
+    with reading(path) as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1:
+                line = _without_mark(line, path)
+            text = decoded(line, path, number)
+            yield text.removesuffix("\n").removesuffix("\r")
+
+
+def read_aligned(source: str | PathLike[str], target: str | PathLike[str]) -> Iterator[RawPair]:
+    """The pairs of two files; line n of the one is the translation of line n of the other.
+
+    An unequal number of lines is an error, found when the shorter file ends.
+    """
+    counts = [0, 0]
+    sides = zip_longest(read_lines(source), read_lines(target))
+    for number, (one, other) in enumerate(sides, start=1):
+        counts[0] += one is not None
+        counts[1] += other is not None
+        if one is not None and other is not None:
+            yield RawPair(one, other, str(source), number)
+    if counts[0] != counts[1]:
+        shorter = source if counts[0] < counts[1] else target
+        raise mistake(
+            shorter,
+            min(counts),
+            f"the file ends here: {source} has {counts[0]} lines and {target} has {counts[1]}",
+            "make them translate each other line by line",
+        )
+
+
+def write_lines(path: str | PathLike[str], lines: Iterable[str]) -> None:
+    """Write one line for each text; a line break inside a text becomes a space."""
+    with writing(path) as file:
+        for line in lines:
+            file.write((one_line(line) + "\n").encode())
+
+
+def one_line(text: str) -> str:
+    """The text with spaces for what would break its line or be taken off its end."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def decoded(line: bytes, file: object, number: int) -> str:
+    """The line as text, or an error that says which line is not UTF-8."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise mistake(
+            file,
+            number,
+            f"this is not UTF-8 (byte 0x{line[error.start]:02x} at column {error.start + 1})",
+            "convert the file, e.g. with iconv -t UTF-8",
+        ) from error
+
+
+def _without_mark(line: bytes, file: object) -> bytes:
+    """The first line without the byte order mark; one of UTF-16 is an error, and so is NUL."""
+    if line.startswith(_WIDE_MARKS) or b"\0" in line:
+        raise mistake(
+            file,
+            1,
+            "this is not UTF-8 but looks like UTF-16 or a binary file",
+            "convert the file, e.g. with iconv -f UTF-16 -t UTF-8",
+        )
+    return line.removeprefix(codecs.BOM_UTF8)

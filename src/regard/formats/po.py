@@ -1,0 +1,82 @@
+"""Gettext catalogues (PO), by translate-toolkit: what is translated and not marked fuzzy."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from os import PathLike
+from typing import Any
+
+from regard.formats.compressed import read_bytes
+from regard.formats.pair import Languages, RawPair, goes_backwards, mistake, toolkit
+
+_CHARSET = re.compile(rb"charset=\s*([\w.:-]+)")
+_LINE = re.compile(r" on line (\d+)")
+
+
+def read_po(path: str | PathLike[str], languages: Languages | None = None) -> Iterator[RawPair]:
+    """The pairs of msgid and msgstr; a message with plural forms gives a pair for each form.
+
+    The header, fuzzy, untranslated and obsolete messages are passed over. Of a message with
+    plurals, msgstr[0] goes with msgid and the further ones with msgid_plural; in a language with
+    one form, msgstr[0] goes with both.
+    """
+    catalogue = _parsed(_as_utf8(read_bytes(path), path), path)
+    language = catalogue.parseheader().get("Language")
+    backwards = goes_backwards(None, language, languages, path)
+    for unit in catalogue.units:
+        if unit.isheader() or unit.isobsolete() or unit.isfuzzy():
+            continue
+        for source, target in _forms(unit):
+            if source and target:
+                one, other = (target, source) if backwards else (source, target)
+                yield RawPair(one, other, str(path), unit._line_number)
+
+
+def _forms(unit: Any) -> list[tuple[str, str]]:
+    sources = [str(text) for text in getattr(unit.source, "strings", [unit.source])]
+    targets = [str(text) for text in getattr(unit.target, "strings", [unit.target])]
+    if not unit.hasplural():
+        return [(sources[0], targets[0])]
+    if len(targets) == 1:
+        return [(source, targets[0]) for source in sources]
+    return list(zip([sources[0], *[sources[-1]] * (len(targets) - 1)], targets, strict=True))
+
+
+def _as_utf8(data: bytes, path: str | PathLike[str]) -> bytes:
+    """The catalogue in UTF-8, whatever encoding its header declares."""
+    declared = _CHARSET.search(data)
+    name = declared.group(1).decode() if declared else "UTF-8"
+    if name == "CHARSET":  # the template's blank that nobody filled in
+        name = "UTF-8"
+    try:
+        codecs.lookup(name)
+    except LookupError as error:
+        line = data[: declared.start()].count(b"\n") + 1 if declared else 1
+        raise mistake(
+            path, line, f"the encoding {name} is not known", "convert the file to UTF-8"
+        ) from error
+    lines = []
+    for number, line_bytes in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
+        try:
+            lines.append(line_bytes.decode(name))
+        except UnicodeDecodeError as error:
+            raise mistake(
+                path,
+                number,
+                f"this is not {name} (byte 0x{line_bytes[error.start]:02x} "
+                f"at column {error.start + 1})",
+                "convert the file or mend the charset in its header",
+            ) from error
+    return _CHARSET.sub(b"charset=UTF-8", "\n".join(lines).encode(), count=1)
+
+
+def _parsed(data: bytes, path: str | PathLike[str]) -> Any:
+    catalogue: Any = toolkit("pypo", path).pofile
+    try:
+        return catalogue.parsestring(data)
+    except Exception as error:  # the toolkit has no one class for a broken catalogue
+        found = _LINE.search(str(error))
+        line = int(found.group(1)) if found else None
+        raise mistake(path, line, "this is not a PO catalogue", "mend the file") from error

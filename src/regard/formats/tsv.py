@@ -1,0 +1,38 @@
+"""Tab-separated pairs: source, target, and columns that are ignored (attribution, scores).
+
+There is no quoting: a quotation mark is a character like any other. A header is not guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from os import PathLike
+
+from regard.formats.compressed import writing
+from regard.formats.lines import one_line, read_lines
+from regard.formats.pair import Languages, RawPair, mistake
+
+
+def read_tsv(path: str | PathLike[str], languages: Languages | None = None) -> Iterator[RawPair]:
+    """The pairs of the first two columns; an empty line is a pair of empty sides."""
+    for number, line in enumerate(read_lines(path), start=1):
+        columns = line.split("\t")
+        if len(columns) >= 2:
+            yield RawPair(columns[0], columns[1], str(path), number)
+        elif not line.strip():
+            yield RawPair("", "", str(path), number)
+        else:
+            raise mistake(
+                path,
+                number,
+                "there is one column where two are expected",
+                "put a tab between source and target",
+            )
+
+
+def write_tsv(path: str | PathLike[str], rows: Iterable[Iterable[str]]) -> None:
+    """Write rows of columns; a tab or a line break inside a column becomes a space."""
+    with writing(path) as file:
+        for row in rows:
+            columns = (one_line(column).replace("\t", " ") for column in row)
+            file.write(("\t".join(columns) + "\n").encode())

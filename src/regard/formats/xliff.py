@@ -1,0 +1,68 @@
+"""XLIFF 1.x and 2.x, by translate-toolkit: the units that have a finished target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from os import PathLike
+from typing import Any
+
+from regard.formats.compressed import read_bytes
+from regard.formats.inline import local_name, plain_text
+from regard.formats.pair import Languages, RawPair, goes_backwards, mistake, toolkit
+
+
+def read_xliff(path: str | PathLike[str], languages: Languages | None = None) -> Iterator[RawPair]:
+    """The pairs of all files in the document; of 2.x, one pair for each segment.
+
+    Units that are untranslated, marked as needing work, or not to be translated are passed over.
+    """
+    for unit in _document(read_bytes(path), path).units:
+        element = unit.xmlelement
+        source, target = _side(element, "source"), _side(element, "target")
+        if source and target and unit.istranslatable() and _finished(element):
+            stated_source = _stated(element, "source-language", "srcLang")
+            stated_target = _stated(element, "target-language", "trgLang")
+            line = element.sourceline
+            if goes_backwards(stated_source, stated_target, languages, path, line):
+                source, target = target, source
+            yield RawPair(source, target, str(path), line)
+
+
+def _side(element: Any, name: str) -> str:
+    return next((plain_text(child) for child in element if local_name(child) == name), "")
+
+
+def _finished(element: Any) -> bool:
+    """Whether the state, of the target (1.x) or the segment (2.x), does not ask for more work."""
+    target = next(child for child in element if local_name(child) == "target")
+    state = target.get("state") or element.get("state") or ""
+    return state not in ("new", "initial") and not state.startswith("needs-")
+
+
+def _stated(element: Any, *names: str) -> str | None:
+    """The language that the unit's file (1.x) or document (2.x) states."""
+    for ancestor in element.iterancestors():
+        for name in names:
+            if ancestor.get(name):
+                return str(ancestor.get(name))
+    return None
+
+
+def _document(data: bytes, path: str | PathLike[str]) -> Any:
+    from lxml import etree
+
+    first, second_version = toolkit("xliff", path), toolkit("xliff2", path)
+    try:
+        _, root = next(iter(etree.iterparse(BytesIO(data), events=("start",), no_network=True)))
+        second = root.get("version", "").startswith("2")
+        kind: Any = second_version.Xliff2File if second else first.xlifffile
+        return kind.parsestring(data)
+    except etree.XMLSyntaxError as error:
+        raise mistake(
+            path, error.lineno, f"this is not well-formed XML ({error.msg})", "mend the file"
+        ) from error
+    except Exception as error:  # the toolkit asserts what it expects of a document
+        raise mistake(
+            path, None, "this is XML but not an XLIFF document", "export it again as XLIFF"
+        ) from error

@@ -1,0 +1,29 @@
+"""Text and what models read of it: normal form, sentences, words, and tokenisers.
+
+`normalise`, `split_sentences` and `words` are functions of a string. A `Tokenizer` (SentencePiece
+pieces, words or characters) turns normalised text into ids and back; `load` reads any kind from
+its file. Importing this room loads none of the libraries behind it.
+"""
+
+from regard.text.language import is_spaceless, joiner
+from regard.text.normal import normalise
+from regard.text.sentences import sentence_spans, split_sentences
+from regard.text.tokenizer import BOS, EOS, MASK, PAD, UNK, Tokenizer, load
+from regard.text.words import Word, words
+
+__all__ = [
+    "BOS",
+    "EOS",
+    "MASK",
+    "PAD",
+    "UNK",
+    "Tokenizer",
+    "Word",
+    "is_spaceless",
+    "joiner",
+    "load",
+    "normalise",
+    "sentence_spans",
+    "split_sentences",
+    "words",
+]

@@ -1,0 +1,97 @@
+"""The vocabulary of word and character tokenisers: a list of tokens, kept as plain JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+
+from regard.errors import InputError
+from regard.text.storage import replace_file
+from regard.text.tokenizer import UNK
+
+FORMAT = "regard-vocabulary"
+VERSION = 1
+KINDS = ("word", "char")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Tokens without the special ones; token i has the id `first + i`."""
+
+    kind: str
+    language: str
+    first: int
+    tokens: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return self.first + len(self.tokens)
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The id of each token."""
+        return {token: self.first + place for place, token in enumerate(self.tokens)}
+
+    def id(self, token: str) -> int:
+        """The token's id, or UNK."""
+        return self.ids.get(token, UNK)
+
+    def token(self, number: int) -> str:
+        """The token of an id that is not special."""
+        if not self.first <= number < len(self):
+            raise IndexError(f"The id {number} is not one of a vocabulary of {len(self)}.")
+        return self.tokens[number - self.first]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the vocabulary to a file, one token a line."""
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": self.kind,
+            "language": self.language,
+            "first": self.first,
+            "tokens": self.tokens,
+        }
+        replace_file(path, (json.dumps(content, ensure_ascii=False, indent=0) + "\n").encode())
+
+
+def most_frequent(tokens: Iterable[str], size: int | None, min_count: int = 1) -> tuple[str, ...]:
+    """The most frequent tokens, at most `size`, each seen at least `min_count` times.
+
+    Equally frequent ones are in the order of their characters, so that the same text gives the
+    same vocabulary.
+
+    >>> most_frequent("to be or not to be".split(), 3)
+    ('be', 'to', 'not')
+    """
+    counts = Counter(tokens)
+    kept = [token for token, count in counts.items() if count >= min_count]
+    kept.sort(key=lambda token: (-counts[token], token))
+    return tuple(kept[:size])
+
+
+def parse_vocabulary(data: bytes, file: object) -> Vocabulary:
+    """The vocabulary in a file's bytes, or an error that says what is wrong with it."""
+    try:
+        content = json.loads(data)
+        if content["format"] != FORMAT or content["kind"] not in KINDS:
+            raise ValueError("another format")
+        version = int(content["version"])
+        tokens = tuple(content["tokens"])
+        if not all(isinstance(token, str) and token for token in tokens):
+            raise ValueError("a token is not text")
+        vocabulary = Vocabulary(
+            content["kind"], str(content["language"]), int(content["first"]), tokens
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{file}: this is not a regard vocabulary ({error}); take the file that training wrote."
+        ) from error
+    if version > VERSION:
+        raise InputError(
+            f"{file}: the vocabulary has version {version}, newer than {VERSION}; update regard."
+        )
+    return vocabulary

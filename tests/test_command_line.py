@@ -58,6 +58,44 @@ def test_bad_input_is_exit_code_2_and_no_traceback(words, message):
     assert "Traceback" not in done.stderr
 
 
+def test_corpus_sample():
+    done = run("corpus", "sample", "--count", "2", "--languages", "en-zh", "--split", "test")
+    assert done.returncode == 0
+    assert len(re.findall(r"。", done.stdout)) == 2
+    again = run(
+        "corpus", "sample", "--count", "2", "--languages", "en-zh", "--json", "--split", "test"
+    )
+    pairs = [json.loads(line) for line in again.stdout.splitlines()]
+    assert all(pair["source"] in done.stdout and pair["links"] for pair in pairs)
+
+
+def test_corpus_write(tmp_path):
+    words = [
+        "corpus",
+        "write",
+        "--out",
+        str(tmp_path),
+        "--train",
+        "20",
+        "--dev",
+        "5",
+        "--test",
+        "0",
+    ]
+    assert run(*words).returncode == 0
+    pairs = (tmp_path / "train.en-fr.tsv").read_text(encoding="utf-8").splitlines()
+    split = (tmp_path / "train.en-fr.words.tsv").read_text(encoding="utf-8").splitlines()
+    links = (tmp_path / "train.en-fr.align").read_text(encoding="utf-8").splitlines()
+    assert len(pairs) == len(split) == len(links) == 20
+    for line, link in zip(split, links, strict=True):
+        source, target = (side.split() for side in line.split("\t"))
+        for i, j in re.findall(r"(\d+)[-?](\d+)", link):
+            assert int(i) < len(source) and int(j) < len(target)
+    assert (tmp_path / "test.en-fr.tsv").read_text() == ""
+    refused = run(*words[:-1], "-3")
+    assert refused.returncode == 2 and "must not be negative, but -3 came" in refused.stderr
+
+
 def test_bench_prints_rows():
     words = ["bench", "attention", "--only", "single-query step", "--repeats", "1"]
     done = run(*words, "--json")

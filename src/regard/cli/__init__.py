@@ -14,7 +14,10 @@ from collections.abc import Sequence
 from regard import __version__
 from regard.errors import InputError
 
-COMMANDS = {"bench": "measure regard against its peers, in ratios taken in one run"}
+COMMANDS = {
+    "bench": "measure regard against its peers, in ratios taken in one run",
+    "corpus": "print or write sentences of the built-in grammar",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from regard.attention import kernel_sum
 from regard.attention.bandwidth import golden_section
-from regard.attention.kernel_compress import Grid, pseudo_keys, transform, transform_pays
+from regard.attention.kernel_compress import NODES, Grid, pseudo_keys, transform, transform_pays
 from regard.attention.kernel_sum import (
     compressed_sums,
     gaussian_average,
@@ -41,11 +41,6 @@ def direct(X, y, queries, bandwidth):
     scores = -0.5 * (((queries[:, None] - X[None]) / bandwidth) ** 2).sum(-1)
     weights = np.exp(scores - scores.max(1, keepdims=True))
     return weights @ y / weights.sum(1, keepdims=True)
-
-
-def direct_average(query, key, value):
-    parts = [direct(key.numpy(), value.numpy(), part.numpy(), 1.0) for part in query.split(64)]
-    return torch.from_numpy(np.concatenate(parts))
 
 
 def noisy_sine(num_samples, seed=0):
@@ -100,46 +95,42 @@ LAYOUTS = {
 @example(0, "two clusters", 1, 300.0)
 def test_every_way_agrees_with_the_formula(seed, layout, num_features, width):
     random = np.random.default_rng(seed)
-    key = torch.from_numpy(LAYOUTS[layout](random, 3000, num_features) * width)
-    value = torch.from_numpy(random.normal(size=(3000, 1)))
-    spread = key.abs().max() + 1
-    near = key[:150] + torch.from_numpy(random.normal(size=(150, num_features)))
-    anywhere = torch.from_numpy(random.uniform(-3, 3, (150, num_features))) * spread
-    query = torch.cat([near, anywhere])
-    expected = direct_average(query, key, value)
-    charge = torch.cat([torch.ones_like(value), value], dim=1)
+    key = LAYOUTS[layout](random, 3000, num_features) * width
+    value = random.normal(size=(3000, 1))
+    near = key[:150] + random.normal(size=(150, num_features))
+    anywhere = random.uniform(-3, 3, (150, num_features)) * (np.abs(key).max() + 1)
+    query = np.concatenate([near, anywhere])
+    expected = direct(key, value, query, 1.0)
+    charge = np.concatenate([np.ones_like(value), value], axis=1)
     sums = {"chosen": gaussian_sums(query, key, charge), "exact": exact_sums(query, key, charge)}
     if num_features == 1:
         sums["compressed"] = compressed_sums(query, *merge_duplicates(key, charge))
     for way, sums_QC in sums.items():
-        difference = (sums_QC[:, 1:] / sums_QC[:, :1] - expected).abs().max()
-        assert difference < 1e-7, way
+        assert np.abs(sums_QC[:, 1:] / sums_QC[:, :1] - expected).max() < 1e-7, way
     grid = Grid.over(query, key, 2)
-    if grid is not None:
+    if grid is not None and grid.num_boxes * NODES**num_features < 200_000:
         sums_QC, trusted = transform(grid, query, key, charge)
-        assert ((sums_QC[:, 1:] / sums_QC[:, :1] - expected)[trusted].abs() < 1e-9).all()
+        averages = sums_QC[trusted, 1:] / sums_QC[trusted, :1]
+        np.testing.assert_allclose(averages, expected[trusted], atol=1e-9)
 
 
 @pytest.mark.parametrize("width", [20, 5000])
 def test_a_hundred_thousand_samples(width):
     random = np.random.default_rng(0)
-    query, key, value = (torch.from_numpy(random.random((100_000, 1))) for _ in range(3))
-    query, key = query * width, key * width
+    query, key = width * random.random((100_000, 1)), width * random.random((100_000, 1))
+    value = random.normal(size=(100_000, 1))
     grid = Grid.over(query, key, 2)
     assert grid is not None and transform_pays(grid, query, key, 2)
-    assert transform(grid, query, key, torch.cat([torch.ones_like(value), value], 1))[1].all()
+    assert transform(grid, query, key, np.concatenate([np.ones_like(value), value], 1))[1].all()
     predicted = gaussian_average(query, key, value)[::2000]
-    torch.testing.assert_close(
-        predicted, direct_average(query[::2000], key, value), atol=1e-9, rtol=0
-    )
+    np.testing.assert_allclose(predicted, direct(key, value, query[::2000], 1.0), atol=1e-9)
 
 
 def test_compression_keeps_few_nodes_and_all_the_charge():
-    key = torch.linspace(0, 10, 5000, dtype=torch.float64)[:, None]
-    charge = torch.ones_like(key)
-    node, node_charge = pseudo_keys(key, charge, width=1.0)
+    key = np.linspace(0, 10, 5000)[:, None]
+    node, charge = pseudo_keys(key, np.ones_like(key), width=1.0)
     assert len(node) < 200
-    torch.testing.assert_close(node_charge.sum(), charge.sum())
+    assert charge.sum() == pytest.approx(5000)
 
 
 def test_blocks_hold_every_point_once():
@@ -292,5 +283,5 @@ def test_bad_input_is_one_sentence(how, sentence):
 
 def test_small_problems_skip_the_machinery(monkeypatch):
     monkeypatch.setattr(kernel_sum, "Grid", None)
-    key = torch.zeros(3, 1, dtype=torch.float64)
+    key = np.zeros((3, 1))
     assert gaussian_average(key, key, key).tolist() == [[0.0]] * 3

@@ -1,13 +1,16 @@
 """Chebyshev nodes in place of keys and queries: the Gaussian kernel compressed.
 
-Legend: Q queries, K keys, N points, D features, C charges, B boxes, P polynomials per feature.
-Coordinates are in bandwidths, and a box is one bandwidth wide in each feature.
+Legend: Q queries, K keys, N points, D features, C charges, B boxes, P polynomials per feature,
+M = P^D their products. Coordinates are in bandwidths; a box is one bandwidth wide in each feature.
 
 Over such a box the kernel is all but a polynomial: interpolated at P Chebyshev nodes it is off by
 2/(4^P √P!) of its peak, 3e-14 for P = 14. So the keys of a box may hand their charges to its nodes
 (*anterpolation*), and queries may read off the nodes of their box (*interpolation*): the fast Gauss
 transform of Greengard and Strain (1991), in Chebyshev polynomials. Charges are kept as moments
-Σ_k charge_k T_p(place_k), one per polynomial, the product of one per feature for D > 1.
+Σ_k charge_k T_m(place_k), one per polynomial.
+
+All this is many short steps, in NumPy rather than torch: there is little for a second thread to
+gain, and much to lose wherever it is kept waiting on a busy machine.
 """
 
 import math
@@ -15,14 +18,19 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Self
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
 
 NODES = 14
 REACH = 9  # boxes to either side; what lies further weighs at most e^-40.5 = 3e-18
 MARGIN = 4.0  # the grid ends this many bandwidths beyond the keys
 BUDGET = 3 << 24  # moments held for all boxes: 400 MB of float64
-CHUNK = 1 << 19  # polynomials evaluated at once
+CHUNK = 1 << 17  # polynomials evaluated at once: a megabyte, which stays in cache
+PRODUCT = 1 << 18  # multiplications in one matrix product: few enough to stay on one thread
 NOISE = 1e-14  # error of a transformed sum, per unit of charge within reach
 TOLERANCE = 1e-10  # wanted of a weighted average, relative to the spread of the values
 
@@ -31,18 +39,18 @@ TOLERANCE = 1e-10  # wanted of a weighted average, relative to the spread of the
 class Grid:
     """Boxes laid side by side from an origin, (D,)."""
 
-    origin: Tensor
+    origin: Floats
     shape: tuple[int, ...]
 
     @classmethod
-    def over(cls, query_QD: Tensor, key_KD: Tensor, num_charges: int) -> Self | None:
+    def over(cls, query_QD: Floats, key_KD: Floats, num_charges: int) -> Self | None:
         """Cover all keys and the queries near them; None where that takes too many boxes."""
         num_features = key_KD.shape[1]
         if num_features > 3:
             return None
-        key_low_D, key_high_D = key_KD.amin(0), key_KD.amax(0)
-        low_D = query_QD.amin(0).maximum(key_low_D - MARGIN).minimum(key_low_D)
-        high_D = query_QD.amax(0).minimum(key_high_D + MARGIN).maximum(key_high_D)
+        key_low_D, key_high_D = key_KD.min(0), key_KD.max(0)
+        low_D = np.minimum(np.maximum(query_QD.min(0), key_low_D - MARGIN), key_low_D)
+        high_D = np.maximum(np.minimum(query_QD.max(0), key_high_D + MARGIN), key_high_D)
         extents = [extent + 1.0 for extent in (high_D - low_D).tolist()]
         if math.prod(extents) * NODES**num_features * num_charges > BUDGET:
             return None
@@ -53,30 +61,29 @@ class Grid:
         """How many boxes there are."""
         return math.prod(self.shape)
 
-    def locate(self, point_ND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def locate(self, point_ND: Floats) -> tuple[Ints, Floats, Bools]:
         """Return each point's box, its place there from -1 to 1, and whether it is in the grid."""
         offset_ND = point_ND - self.origin
-        shape_D = offset_ND.new_tensor(self.shape)
-        inside_N = ((offset_ND >= 0) & (offset_ND <= shape_D)).all(1)
-        cell_ND = offset_ND.floor().clamp_(min=0.0).minimum(shape_D - 1)
-        place_ND = (offset_ND - cell_ND).mul_(2).sub_(1).clamp_(-1.0, 1.0)
-        box_N = torch.zeros(len(point_ND), dtype=torch.long)
-        for d, length in enumerate(self.shape):
-            box_N = box_N * length + cell_ND[:, d].long()
-        return box_N, place_ND, inside_N
+        inside_N = ((offset_ND >= 0) & (offset_ND <= self.shape)).all(1)
+        np.clip(offset_ND, 0.0, self.shape, out=offset_ND)
+        cell_ND = np.minimum(offset_ND.astype(np.intp), np.array(self.shape) - 1)
+        box_N = cell_ND[:, 0]
+        for d, length in enumerate(self.shape[1:], start=1):
+            box_N = box_N * length + cell_ND[:, d]
+        return box_N, 2 * (offset_ND - cell_ND) - 1, inside_N
 
-    def crowd(self, box_K: Tensor, charge_K: Tensor) -> Tensor:
-        """Add up the charges within reach of each box, (B,)."""
-        charge_B = torch.bincount(box_K, charge_K, minlength=self.num_boxes)
-        return spread(charge_B[:, None], self.shape, charge_B.new_ones(2 * REACH + 1, 1, 1))[:, 0]
+    def crowd(self, box_K: Ints, charge_K: Floats | None = None) -> Floats:
+        """Add up the charges, or count the keys, within reach of each box, (B,)."""
+        charge_B = np.bincount(box_K, charge_K, minlength=self.num_boxes).astype(np.float64)
+        return spread(charge_B[:, None], self.shape, np.ones((2 * REACH + 1, 1, 1)))[:, 0]
 
 
-def transform_pays(grid: Grid, query_QD: Tensor, key_KD: Tensor, num_charges: int) -> bool:
+def transform_pays(grid: Grid, query_QD: Floats, key_KD: Floats, num_charges: int) -> bool:
     """Tell whether the transform takes less time than summing over the keys within reach.
 
     The factors are nanoseconds on one ordinary core; only their ratios matter.
     """
-    crowd_B = grid.crowd(grid.locate(key_KD)[0], key_KD.new_ones(len(key_KD)))
+    crowd_B = grid.crowd(grid.locate(key_KD)[0])
     pairs = float(crowd_B[grid.locate(query_QD)[0]].sum())
     moments = NODES ** len(grid.shape) * num_charges
     translations = len(grid.shape) * (2 * REACH + 1) * NODES * grid.num_boxes
@@ -85,124 +92,131 @@ def transform_pays(grid: Grid, query_QD: Tensor, key_KD: Tensor, num_charges: in
 
 
 def transform(
-    grid: Grid, query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor
-) -> tuple[Tensor, Tensor]:
+    grid: Grid, query_QD: Floats, key_KD: Floats, charge_KC: Floats
+) -> tuple[Floats, Bools]:
     """Return Σ_k exp(-|q - k|²/2) charge_k, (Q, C), and which queries it is good for, (Q,).
 
     The error is a small fraction of the charge within reach, however small the sum itself; where
     the first charge's sum is not large beside that error, the query is not to be trusted.
     """
-    num_charges = charge_KC.shape[1]
     box_K, place_KD, _ = grid.locate(key_KD)
-    field_BM = spread(
+    field_BCM = spread(
         anterpolate(box_K, place_KD, charge_KC, grid.num_boxes), grid.shape, gaussian_translations()
     )
     box_Q, place_QD, inside_Q = grid.locate(query_QD)
-    sums_QC = interpolate(box_Q, place_QD, field_BM, num_charges)
+    sums_QC = interpolate(box_Q, place_QD, field_BCM)
     noise_Q = NOISE * grid.crowd(box_K, charge_KC[:, 0])[box_Q]
     return sums_QC, inside_Q & (noise_Q < TOLERANCE * sums_QC[:, 0])
 
 
-def pseudo_keys(key_K1: Tensor, charge_KC: Tensor, width: float) -> tuple[Tensor, Tensor]:
+def pseudo_keys(key_K1: Floats, charge_KC: Floats, width: float) -> tuple[Floats, Floats]:
     """Replace sorted keys of one feature by the nodes of boxes of a width, where those are fewer.
 
     The nodes' charges add up to the keys' and may be negative: q_j = Σ_k charge_k L_j(place_k).
     """
     offset_K1 = (key_K1 - key_K1[0]) / width
-    cell_K1 = offset_K1.floor()
-    cell_B, box_K = torch.unique_consecutive(cell_K1[:, 0], return_inverse=True)
+    cell_K1 = np.floor(offset_K1)
+    cell_B, box_K = np.unique(cell_K1[:, 0], return_inverse=True)
     if 2 * len(cell_B) * NODES > len(key_K1):
         return key_K1, charge_KC
-    moment_BM = anterpolate(box_K, 2 * (offset_K1 - cell_K1) - 1, charge_KC, len(cell_B))
+    moment_BCP = anterpolate(box_K, 2 * (offset_K1 - cell_K1) - 1, charge_KC, len(cell_B))
     node_P, lagrange_PP = chebyshev_nodes()
     node_BP = (cell_B[:, None] + (node_P + 1) / 2) * width + key_K1[0]
-    charge_BPC = lagrange_PP @ moment_BM.view(len(cell_B), NODES, -1)
-    return node_BP.reshape(-1, 1), charge_BPC.flatten(0, 1)
+    charge_BPC = lagrange_PP @ moment_BCP.transpose(0, 2, 1)
+    return node_BP.reshape(-1, 1), charge_BPC.reshape(len(cell_B) * NODES, -1)
 
 
-def polynomials(place_ND: Tensor) -> Tensor:
-    """Evaluate the Chebyshev polynomials T_0 .. T_(P-1), and their products for D > 1, (N, P^D)."""
-    product_NM = place_ND.new_ones(len(place_ND), 1)
-    for place_N in place_ND.unbind(1):
-        value_PN = place_N.new_ones(NODES, len(place_N))
-        value_PN[1] = place_N
+def polynomials(place_ND: Floats) -> Floats:
+    """Evaluate the Chebyshev polynomials T_0 .. T_(P-1), and their products for D > 1, (M, N)."""
+    product_MN = np.ones((1, len(place_ND)))
+    for place_N in place_ND.T:
+        value_PN = np.empty((NODES, len(place_ND)))
+        value_PN[0], value_PN[1] = 1.0, place_N
+        twice_N = 2 * place_N
         for degree in range(2, NODES):
-            torch.mul(place_N, value_PN[degree - 1], out=value_PN[degree])
-            value_PN[degree].mul_(2).sub_(value_PN[degree - 2])
-        product_NM = (product_NM[:, :, None] * value_PN.T[:, None, :]).flatten(1)
-    return product_NM
+            np.multiply(twice_N, value_PN[degree - 1], out=value_PN[degree])
+            value_PN[degree] -= value_PN[degree - 2]
+        product_MN = (product_MN[:, None] * value_PN).reshape(-1, len(place_ND))
+    return product_MN
 
 
-def anterpolate(box_K: Tensor, place_KD: Tensor, charge_KC: Tensor, num_boxes: int) -> Tensor:
-    """Return the moments Σ_k charge_k T_p(place_k) of each box, (B, P^D·C)."""
-    width = NODES ** place_KD.shape[1] * charge_KC.shape[1]
-    moment_BM = charge_KC.new_zeros(num_boxes, width)
-    step = max(1, CHUNK // width)
-    pieces = zip(box_K.split(step), place_KD.split(step), charge_KC.split(step), strict=True)
-    for boxes, places, charges in pieces:
-        moment_BM.index_add_(
-            0, boxes, (polynomials(places)[:, :, None] * charges[:, None]).flatten(1)
-        )
-    return moment_BM
+def anterpolate(box_K: Ints, place_KD: Floats, charge_KC: Floats, num_boxes: int) -> Floats:
+    """Return the moments Σ_k charge_k T_m(place_k) of each box, (B, C, M)."""
+    num_moments, num_charges = NODES ** place_KD.shape[1], charge_KC.shape[1]
+    moment_BCM = np.zeros((num_boxes, num_charges, num_moments))
+    order_K = np.argsort(box_K, kind="stable")
+    step = max(64, CHUNK // (num_moments * num_charges))
+    for start in range(0, len(box_K), step):
+        chosen = order_K[start : start + step]
+        boxes, first = np.unique(box_K[chosen], return_index=True)
+        polynomial_MN = polynomials(place_KD[chosen])
+        for c in range(num_charges):
+            sums_MB = np.add.reduceat(polynomial_MN * charge_KC[chosen, c], first, axis=1)
+            moment_BCM[boxes, c] += sums_MB.T
+    return moment_BCM
 
 
-def interpolate(box_Q: Tensor, place_QD: Tensor, field_BM: Tensor, num_charges: int) -> Tensor:
+def interpolate(box_Q: Ints, place_QD: Floats, field_BCM: Floats) -> Floats:
     """Read each query's sums off the polynomial field of its box, (Q, C)."""
-    step = max(1, CHUNK // field_BM.shape[1])
-    return torch.cat(
-        [
-            torch.einsum(
-                "qm,qmc->qc", polynomials(places), field_BM[boxes].unflatten(1, (-1, num_charges))
-            )
-            for boxes, places in zip(box_Q.split(step), place_QD.split(step), strict=True)
-        ]
-    )
+    num_charges, num_moments = field_BCM.shape[1:]
+    sums_QC = np.empty((len(box_Q), num_charges))
+    step = max(64, CHUNK // (num_moments * num_charges))
+    for start in range(0, len(box_Q), step):
+        chosen = slice(start, start + step)
+        polynomial_QM = np.ascontiguousarray(polynomials(place_QD[chosen]).T)
+        sums_QC[chosen] = np.einsum("qm,qcm->qc", polynomial_QM, field_BCM[box_Q[chosen]])
+    return sums_QC
 
 
-def spread(moment_BM: Tensor, shape: tuple[int, ...], translation_RPP: Tensor) -> Tensor:
-    """Carry moments from each box to all boxes within reach, one feature at a time, (B, P^D·C).
+def spread(moment: Floats, shape: tuple[int, ...], translation_RPP: Floats) -> Floats:
+    """Carry moments from each box to all boxes within reach, one feature at a time.
 
-    The Gaussian is a product over features, so that is exact.
+    The Gaussian is a product over features, so that is exact. Takes and returns (B, ..., M).
     """
-    num_boxes, num_nodes, num_features = len(moment_BM), translation_RPP.shape[1], len(shape)
-    field = moment_BM.view(*shape, *(num_nodes,) * num_features, -1)
-    del moment_BM  # these are large: only two are held at any time
+    given, num_nodes, num_features = moment.shape, translation_RPP.shape[1], len(shape)
+    field = moment.reshape(*shape, -1, *(num_nodes,) * num_features)
+    del moment  # these are large: only two are held at any time
     for d, length in enumerate(shape):
-        ends = (d, num_features + d), (0, -1)
-        moved_shape = field.movedim(*ends).shape
-        source_BXP = field.movedim(*ends).reshape(length, -1, num_nodes)
+        ends = (d, num_features + 1 + d), (0, -1)
+        moved_shape = np.moveaxis(field, *ends).shape
+        source_BXP = np.moveaxis(field, *ends).reshape(length, -1, num_nodes)
         del field
-        field = carry(source_BXP, translation_RPP).view(moved_shape).movedim(*reversed(ends))
+        field = carry(source_BXP, translation_RPP).reshape(moved_shape)
+        field = np.moveaxis(field, *reversed(ends))
         del source_BXP
-    return field.reshape(num_boxes, -1)
+    return field.reshape(given)
 
 
-def carry(source_BXP: Tensor, translation_RPP: Tensor) -> Tensor:
+def carry(source_BXP: Floats, translation_RPP: Floats) -> Floats:
     """Return target[b] = Σ_r source[b + r] @ translation[r] over r from -REACH to REACH."""
-    length = len(source_BXP)
-    target_BXP = source_BXP.new_zeros(source_BXP.shape)
+    length, width, num_nodes = source_BXP.shape
+    source_YP, target_YP = source_BXP.reshape(-1, num_nodes), np.zeros((length * width, num_nodes))
     reach = min(REACH, length - 1)
-    for r in range(-reach, reach + 1):
-        there = source_BXP[max(r, 0) : length + min(r, 0)].flatten(0, 1)
-        here = target_BXP[max(-r, 0) : length + min(-r, 0)].flatten(0, 1)
-        here.addmm_(there, translation_RPP[r + REACH])
-    return target_BXP
+    step = max(1, PRODUCT // num_nodes**2)
+    for start in range(0, len(source_YP), step):
+        for r in range(-reach, reach + 1):
+            low = max(start, -r * width)
+            high = min(start + step, len(source_YP), len(source_YP) - r * width)
+            if low < high:
+                there = source_YP[low + r * width : high + r * width]
+                target_YP[low:high] += there @ translation_RPP[r + REACH]
+    return target_YP.reshape(source_BXP.shape)
 
 
 @cache
-def chebyshev_nodes() -> tuple[Tensor, Tensor]:
+def chebyshev_nodes() -> tuple[Floats, Floats]:
     """Return the P nodes in [-1, 1] and their Lagrange basis in polynomials, (node, polynomial)."""
-    index_P = torch.arange(NODES, dtype=torch.float64)
-    node_P = torch.cos(math.pi * (index_P + 0.5) / NODES)
-    lagrange_PP = torch.cos(node_P.arccos()[:, None] * index_P) * (2 / NODES)
+    angle_P = math.pi * (np.arange(NODES) + 0.5) / NODES
+    lagrange_PP = np.cos(angle_P[:, None] * np.arange(NODES)) * (2 / NODES)
     lagrange_PP[:, 0] /= 2
-    return node_P, lagrange_PP
+    return np.cos(angle_P), lagrange_PP
 
 
 @cache
-def gaussian_translations() -> Tensor:
+def gaussian_translations() -> Floats:
     """Return the kernel between boxes r apart in Chebyshev polynomials, (2·REACH + 1, P, P)."""
     node_P, lagrange_PP = chebyshev_nodes()
-    apart_R = torch.arange(-REACH, REACH + 1, dtype=torch.float64)
-    gap_RPP = apart_R[:, None, None] + (node_P[:, None] - node_P) / 2
-    return lagrange_PP.T @ gap_RPP.square().mul_(-0.5).exp_() @ lagrange_PP
+    apart_R11 = np.arange(-REACH, REACH + 1.0)[:, None, None]
+    gap_RPP = apart_R11 + (node_P[:, None] - node_P) / 2
+    translation_RPP: Floats = lagrange_PP.T @ np.exp(-0.5 * gap_RPP**2) @ lagrange_PP
+    return translation_RPP

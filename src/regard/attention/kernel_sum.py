@@ -13,50 +13,43 @@ Three ways to the same answer, from the plainest to the fastest:
 The fastest knows which queries it cannot answer to 1e-10, and leaves them to the ways above it.
 """
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from regard.attention.kernel_compress import NODES, Grid, pseudo_keys, transform, transform_pays
-from regard.attention.kernel_tiles import (
-    BY_DISTANCE,
-    distance_drop,
-    distance_score,
-    exact_sums,
-    tile_sums,
+from regard.attention.kernel_compress import (
+    NODES,
+    Floats,
+    Grid,
+    pseudo_keys,
+    transform,
+    transform_pays,
 )
+from regard.attention.kernel_tiles import exact_sums
 
-DENSE_PAIRS = 1 << 18  # below this many pairs, ordering and planning cost more than they save
+DENSE_PAIRS = 1 << 18  # below this many pairs there is nothing to choose
 FINEST = 10  # boxes are at least 2^-10 bandwidths wide: further away, few keys matter anyway
 
 
-def gaussian_average(query_QD: Tensor, key_KD: Tensor, value_KV: Tensor) -> Tensor:
+def gaussian_average(query_QD: Floats, key_KD: Floats, value_KV: Floats) -> Floats:
     """Average the values, weighted by softmax_k(-|q - k|²/2): attention with the Gaussian score.
 
-    Takes and returns float64. The result, (Q, V), lies within the range of the values, and a query
-    far from every key gets the value of the nearest. Memory grows with Q + K.
+    The result, (Q, V), lies within the range of the values, and a query far from every key gets
+    the value of the nearest. Memory grows with Q + K.
 
-    >>> key = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
-    >>> gaussian_average(torch.tensor([[0.5], [-90.0]], dtype=torch.float64), key, key)
-    tensor([[0.5000],
-            [0.0000]], dtype=torch.float64)
+    >>> key = np.array([[0.0], [1.0]])
+    >>> gaussian_average(np.array([[0.5], [-90.0]]), key, key)
+    array([[0.5],
+           [0. ]])
     """
-    low_V, high_V = value_KV.amin(0), value_KV.amax(0)
+    low_V, high_V = value_KV.min(0), value_KV.max(0)
     middle_V, half_V = high_V / 2 + low_V / 2, high_V / 2 - low_V / 2
-    half_V = torch.where(half_V > 0, half_V, torch.ones_like(half_V))
-    charge_KC = torch.cat([torch.ones_like(key_KD[:, :1]), (value_KV - middle_V) / half_V], dim=1)
+    half_V[half_V == 0] = 1.0
+    charge_KC = np.concatenate([np.ones((len(key_KD), 1)), (value_KV - middle_V) / half_V], axis=1)
     sums_QC = gaussian_sums(query_QD, key_KD, charge_KC)
-    average_QV = (sums_QC[:, 1:] / sums_QC[:, :1]).clamp_(-1.0, 1.0)
-    return torch.clamp(average_QV * half_V + middle_V, low_V, high_V)
+    average_QV = np.clip(sums_QC[:, 1:] / sums_QC[:, :1], -1.0, 1.0)
+    return np.clip(average_QV * half_V + middle_V, low_V, high_V)
 
 
-def gaussian_weights(query_QD: Tensor, key_KD: Tensor) -> Tensor:
-    """Return the whole attention map softmax_k(-|q - k|²/2), (Q, K), each row summing to one."""
-    score_QK = distance_score(query_QD, key_KD)
-    weights_QK = distance_drop(score_QK, score_QK.amax(1, keepdim=True)).exp_()
-    return weights_QK.div_(weights_QK.sum(1, keepdim=True))
-
-
-def gaussian_sums(query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor) -> Tensor:
+def gaussian_sums(query_QD: Floats, key_KD: Floats, charge_KC: Floats) -> Floats:
     """Return Σ_k exp(-|q - k|²/2) charge_k up to one positive factor per query, (Q, C).
 
     The first charge must be positive: it measures how much there is to sum, and dividing by its
@@ -65,7 +58,7 @@ def gaussian_sums(query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor) -> Tensor
     num_queries, num_features = query_QD.shape
     num_charges = charge_KC.shape[1]
     if num_queries * len(key_KD) <= DENSE_PAIRS:
-        return tile_sums(query_QD, key_KD, charge_KC, *BY_DISTANCE)
+        return exact_sums(query_QD, key_KD, charge_KC)
     if num_features == 1:
         key_KD, charge_KC = merge_duplicates(key_KD, charge_KC)
     remaining_sums = compressed_sums if num_features == 1 else exact_sums
@@ -78,33 +71,32 @@ def gaussian_sums(query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor) -> Tensor
     return sums_QC
 
 
-def merge_duplicates(key_K1: Tensor, charge_KC: Tensor) -> tuple[Tensor, Tensor]:
+def merge_duplicates(key_K1: Floats, charge_KC: Floats) -> tuple[Floats, Floats]:
     """Sort keys of one feature and add up the charges of equal ones."""
-    sorted_K, order_K = key_K1[:, 0].sort()
-    unique_U, inverse_K = torch.unique_consecutive(sorted_K, return_inverse=True)
-    if len(unique_U) == len(sorted_K):
-        return sorted_K[:, None], charge_KC[order_K]
-    merged_UC = charge_KC.new_zeros(len(unique_U), charge_KC.shape[1])
-    return unique_U[:, None], merged_UC.index_add_(0, inverse_K, charge_KC[order_K])
+    order_K = np.argsort(key_K1[:, 0])
+    key_K1, charge_KC = key_K1[order_K], charge_KC[order_K]
+    first_U = np.flatnonzero(np.diff(key_K1[:, 0], prepend=np.nan) != 0)  # nan differs from all
+    if len(first_U) == len(key_K1):
+        return key_K1, charge_KC
+    return key_K1[first_U], np.add.reduceat(charge_KC, first_U, axis=0)
 
 
-def compressed_sums(query_Q1: Tensor, key_K1: Tensor, charge_KC: Tensor) -> Tensor:
+def compressed_sums(query_Q1: Floats, key_K1: Floats, charge_KC: Floats) -> Floats:
     """Sum over sorted keys of one feature, through Chebyshev nodes wherever those are fewer.
 
     A query at distance d from its nearest key sees the kernel fall like e^(-d·s), so its boxes may
     be 1/d wide: queries are grouped by the power of two in d, and each group has nodes of its own.
     """
-    key_K, query_Q = key_K1[:, 0].contiguous(), query_Q1[:, 0].contiguous()
-    above_Q = torch.searchsorted(key_K, query_Q).clamp_(max=len(key_K) - 1)
-    below_Q = (above_Q - 1).clamp_(min=0)
-    gap_Q = torch.minimum((key_K[above_Q] - query_Q).abs_(), (key_K[below_Q] - query_Q).abs_())
-    level_Q = gap_Q.clamp_(1.0, 2.0 ** (FINEST + 1)).log2_().floor_()
-    sums_QC = query_Q1.new_zeros(len(query_Q1), charge_KC.shape[1])
-    for level in range(FINEST + 2):
-        rows_Q = (level_Q == level).nonzero()[:, 0]
+    key_K, query_Q = key_K1[:, 0], query_Q1[:, 0]
+    above_Q = np.searchsorted(key_K, query_Q).clip(max=len(key_K) - 1)
+    below_Q = (above_Q - 1).clip(min=0)
+    gap_Q = np.minimum(np.abs(key_K[above_Q] - query_Q), np.abs(key_K[below_Q] - query_Q))
+    level_Q = np.log2(gap_Q.clip(1.0, 2.0 ** (FINEST + 1))).astype(int)
+    sums_QC = np.empty((len(query_Q1), charge_KC.shape[1]))
+    for level in np.unique(level_Q).tolist():
+        rows_Q = np.flatnonzero(level_Q == level)
         keys, charges = key_K1, charge_KC
         if level <= FINEST and len(rows_Q) > 4 * NODES:
             keys, charges = pseudo_keys(key_K1, charge_KC, width=2.0**-level)
-        if len(rows_Q) > 0:
-            sums_QC[rows_Q] = exact_sums(query_Q1[rows_Q], keys, charges)
+        sums_QC[rows_Q] = exact_sums(query_Q1[rows_Q], keys, charges)
     return sums_QC

@@ -2,14 +2,20 @@
 
 Legend: Q queries, K keys, N points, D features, C charges, B blocks, S points of a block.
 Coordinates are in bandwidths. Keys and queries are cut into compact blocks by a k-d order, and a
-block of queries reads only those blocks of keys that weigh anything beside its nearest key.
+block of queries reads only those blocks of keys that weigh anything beside its nearest key. The
+tiles are torch's, which spreads them over the cores; arrays go in and come out.
 """
 
 import math
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+Floats = NDArray[np.float64]
+Score = Callable[[Tensor, Tensor], Tensor]
 
 LEAF = 64  # points of a block, at most
 QUERY_BLOCKS = 256  # few queries are cut smaller, down to this many blocks ...
@@ -22,14 +28,26 @@ UNDERFLOW = -600.0  # scores are cut off here, since exp is slow where it underf
 ROUNDING = 1e-14  # of a squared distance
 CENTRED = 256.0  # within this radius a centred dot product rounds a score by less than 1e-11
 
-Score = Callable[[Tensor, Tensor], Tensor]
+
+def gaussian_weights(query_QD: Floats, key_KD: Floats) -> Floats:
+    """Return the whole attention map softmax_k(-|q - k|²/2), (Q, K), each row summing to one."""
+    score_QK = distance_score(torch.from_numpy(query_QD), torch.from_numpy(key_KD))
+    weights_QK = distance_drop(score_QK, score_QK.amax(1, keepdim=True)).exp_()
+    return weights_QK.div_(weights_QK.sum(1, keepdim=True)).numpy()
 
 
-def exact_sums(query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor) -> Tensor:
+def exact_sums(query_QD: Floats, key_KD: Floats, charge_KC: Floats) -> Floats:
     """Return Σ_k exp(-|q - k|²/2) charge_k up to one positive factor per query, (Q, C)."""
+    query, key, charge = map(torch.from_numpy, (query_QD, key_KD, charge_KC))
     num_queries, num_features = query_QD.shape
-    if num_queries <= FEW_QUERIES * num_features:
-        return tile_sums(query_QD, key_KD, charge_KC, *BY_DISTANCE)
+    if num_queries <= FEW_QUERIES * num_features or query_QD.size * len(key_KD) <= BLOCK_PAIRS:
+        return tile_sums(query, key, charge, *BY_DISTANCE).numpy()
+    return block_sums(query, key, charge).numpy()
+
+
+def block_sums(query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor) -> Tensor:
+    """Return the same sums block by block, for many queries."""
+    num_queries = len(query_QD)
     leaf = max(1, min(LEAF, num_queries // QUERY_BLOCKS), BLOCK_PAIRS // len(key_KD))
     rows_BS, columns_BS = kd_blocks(query_QD, leaf), kd_blocks(key_KD, LEAF)
     # The index past the end pads a block: a copy of the last point, without charge.

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import Tensor
 
 from regard.attention.bandwidth import descended_bandwidth, searched_bandwidth
-from regard.attention.kernel_sum import gaussian_average, gaussian_weights
+from regard.attention.kernel_sum import gaussian_average
+from regard.attention.kernel_tiles import gaussian_weights
 
 Floats = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
             average_QV = np.tile(mean_V, (len(X), 1))
         else:
             query_QD, key_KD = self._in_bandwidths(X)
-            average_QV = gaussian_average(query_QD, key_KD, torch.tensor(_columns(self.y_))).numpy()
+            average_QV = gaussian_average(query_QD, key_KD, _columns(self.y_))
         return average_QV if self.y_.ndim == 2 else average_QV[:, 0]
 
     def attention_weights(self, X: ArrayLike) -> Floats:
@@ -110,9 +110,12 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         if self.kernel == "uniform":
             return np.full((len(X), len(self.X_)), 1.0 / len(self.X_))
         query_QD, key_KD = self._in_bandwidths(X)
+        weights_QK = np.empty((len(X), len(key_KD)))
         step = max(1, MAP_PAIRS // len(key_KD))
-        rows = [gaussian_weights(queries, key_KD).numpy() for queries in query_QD.split(step)]
-        return np.concatenate(rows)
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            weights_QK[rows] = gaussian_weights(query_QD[rows], key_KD)
+        return weights_QK
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -140,7 +143,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
             key_KD, value_KV, steps=self.steps, learning_rate=self.learning_rate, random=random
         ).numpy()
 
-    def _in_bandwidths(self, X: Floats) -> tuple[Tensor, Tensor]:
+    def _in_bandwidths(self, X: Floats) -> tuple[Floats, Floats]:
         """Return queries and keys from the keys' middle, in bandwidths, without overflow."""
         low_D, high_D = self.X_.min(0) / 2, self.X_.max(0) / 2
         middle_D = (low_D + high_D) / 2
@@ -148,7 +151,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         largest_D = np.maximum(np.abs(query_QD).max(0), np.abs(key_KD).max(0))
         width_D = np.maximum(self.bandwidth_ / 2, largest_D / LARGEST)
         width_D = np.where(width_D > 0, width_D, 1.0)
-        return torch.from_numpy(query_QD / width_D), torch.from_numpy(key_KD / width_D)
+        return query_QD / width_D, key_KD / width_D
 
 
 def _columns(y: Floats) -> Floats:

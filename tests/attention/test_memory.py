@@ -6,10 +6,10 @@ import sys
 import pytest
 
 MEASURED = """
-import resource, torch
+import torch
 from regard.attention import *
+from regard.bench.clock import own_peak_megabytes as peak
 torch.set_num_threads(1)
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 {prepare}
 {warm}
 before = peak()

@@ -28,7 +28,7 @@ from regard.attention.precision import accumulated, as_given
 from regard.attention.score import Score
 from regard.attention.tile import Index
 
-CACHE_ELEMENTS = 1 << 18  # numbers of a tile of tanh that stay in a core's cache
+CACHE_ELEMENTS = 1 << 20  # numbers of a tile of tanh that stay in the processor's cache
 KEPT_ELEMENTS = 1 << 20  # so few are better kept for the way back than computed again
 
 
@@ -58,13 +58,13 @@ class Additive(Score):
         return plain_scores(self.form(query, key))
 
     def form(self, query: Tensor, key: Tensor) -> AdditiveForm:
-        for name, x, projection, width in (
-            ("query", query, self.query_proj, self.query_dim),
-            ("key", key, self.key_proj, self.key_dim),
-        ):
-            arguments.width(name, x, width)
-            arguments.same_dtype(name, x, projection.weight)
-        return AdditiveForm(self.query_proj(query), self.key_proj(key), self.v)
+        v = self.v
+        arguments.width("query", query, self.query_dim)
+        arguments.width("key", key, self.key_dim)
+        if query.dtype != v.dtype or key.dtype != v.dtype:
+            arguments.same_dtype("query", query, v)
+            arguments.same_dtype("key", key, v)
+        return AdditiveForm(self.query_proj(query), self.key_proj(key), v)
 
     @property
     def numbers_per_score(self) -> int:
@@ -116,9 +116,10 @@ class AdditiveForm(Form):
         return replace(self, query=inputs[0], key=inputs[1], v=inputs[2])
 
     def scores(self) -> Tensor:
-        learning = torch.is_grad_enabled() and any(x.requires_grad for x in self.inputs)
-        numbers = math.prod(self.query.shape) * self.key.shape[-2]
-        function = _KeptScores if learning and numbers <= KEPT_ELEMENTS else _TiledScores
+        few = math.prod(self.query.shape) * self.key.shape[-2] <= KEPT_ELEMENTS
+        if few and not torch.is_grad_enabled():
+            return plain_scores(self)
+        function = _KeptScores if few else _TiledScores
         scores: Tensor = function.apply(*self.inputs)  # type: ignore[no-untyped-call]
         return scores
 

@@ -84,6 +84,20 @@ def width(name: str, x: Tensor, expected: int) -> None:
         )
 
 
+def plainly_fit(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether one look shows that dtypes, devices and shapes fit; if not, it takes a closer one."""
+    tensors = isinstance(query, Tensor) and isinstance(key, Tensor) and isinstance(value, Tensor)
+    return (
+        tensors
+        and query.dtype == key.dtype == value.dtype
+        and query.device == key.device == value.device
+        and query.is_floating_point()
+        and query.ndim > 1
+        and query.shape[:-2] == key.shape[:-2]
+        and key.shape[:-1] == value.shape[:-1]
+    )
+
+
 def common_dtype(**tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, on one device and of one floating dtype.
 
@@ -96,7 +110,7 @@ def common_dtype(**tensors: Tensor) -> tuple[Tensor, ...]:
         if not x.is_floating_point():
             raise TypeError(f"{name} must be of a floating dtype, but {x.dtype} came.")
     first = next(iter(tensors.values()))
-    if all(x.dtype == first.dtype and x.device == first.device for x in tensors.values()):
+    if all((x.dtype, x.device) == (first.dtype, first.device) for x in tensors.values()):
         return tuple(tensors.values())
     devices = {x.device for x in tensors.values()}
     if len(devices) > 1:
@@ -117,8 +131,6 @@ def attention_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
     They are equal or broadcast; the dimension before the last two (the heads) of key and value may
     also divide the query's: grouped heads.
     """
-    if query.ndim > 1 and query.shape[:-2] == key.shape[:-2] and key.shape[:-1] == value.shape[:-1]:
-        return
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x.ndim < 2:
             raise ValueError(

@@ -100,9 +100,11 @@ def attend(
     >>> attend(q, q, q, score=ScaledDot(), mask=Mask.causal()).context[0, 0]
     tensor([1., 0., 0.])
     """
-    query, key, value = arguments.common_dtype(query=query, key=key, value=value)
-    arguments.attention_shapes(query, key, value)
-    arguments.probability("dropout", dropout)
+    if not arguments.plainly_fit(query, key, value):
+        query, key, value = arguments.common_dtype(query=query, key=key, value=value)
+        arguments.attention_shapes(query, key, value)
+    if dropout != 0.0:
+        arguments.probability("dropout", dropout)
     if normalizer is not None and not isinstance(getattr(normalizer, "engines", None), frozenset):
         raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
     if isinstance(normalizer, type):
@@ -119,22 +121,21 @@ def attend(
     key, value = _fitted(key, batch), _fitted(value, batch)
     size = (query.shape[-2], key.shape[-2])
     query, key, value, tainted = quarantine(query, key, value, mask, bias)
-    avoid = engine == "auto" and score.rounds_as_dot(query, key)
-    able = score.engines & normalizer.engines - ({"fused"} if avoid else set())
+    able = score.engines & normalizer.engines
+    if engine == "auto" and "fused" in able and score.rounds_as_dot(query, key):
+        able = able - {"fused"}
     name = chosen_engine(engine, able, score, normalizer, mask, bias, dropout, batch, size)
     plain = name == "dense" and (engine == "dense" or torch.compiler.is_compiling())
     form = PlainForm.of(score, query, key) if plain else _form(name, score, query, key, mask, batch)
     call = Call(form, value, bias, mask, normalizer, dropout, tainted)
     looking = observe.observers()
     if not looking:
-        attended = _run(name, call)
+        attended = _run(name, call, weights)
     else:
         with observe.inside_ours():
-            attended = _looked_at(_run(name, call), call, kind, looking)
+            attended = _looked_at(_run(name, call, weights), call, kind, looking, weights)
     if weights and attended.weights is None:
-        return replace(attended, weights=call.weights())
-    if not weights and attended.weights is not None:
-        return replace(attended, weights=None)
+        attended = replace(attended, weights=call.weights())
     return attended
 
 
@@ -154,8 +155,8 @@ def _form(
     return form
 
 
-def _run(name: str, call: Call) -> Attended:
-    """The call on one engine; weights only where the engine has them anyway."""
+def _run(name: str, call: Call, wanted: bool) -> Attended:
+    """The call on one engine; weights only where they are wanted and the engine has them anyway."""
     weights = total = None
     if name == "fused":
         context = fused(call)
@@ -166,7 +167,7 @@ def _run(name: str, call: Call) -> Attended:
         context, weights = dense(call.spread())
     if call.tainted is not None:
         context = context.masked_fill(call.tainted, math.nan)
-    return Attended(context, weights, None, call, total, _versions(call))
+    return Attended(context, weights if wanted else None, None, call, total, _versions(call))
 
 
 def _versions(call: Call) -> tuple[int, ...]:
@@ -178,13 +179,13 @@ def _versions(call: Call) -> tuple[int, ...]:
 
 
 def _looked_at(
-    attended: Attended, call: Call, kind: str, looking: tuple[observe.Observer, ...]
+    attended: Attended, call: Call, kind: str, looking: tuple[observe.Observer, ...], wanted: bool
 ) -> Attended:
     """What is left after every observer has seen, and perhaps changed, the call."""
     sight = observe.Sight(call, attended.context, observe.here() or observe.Place(kind))
     for observer in looking:
         sight = observer(sight)
-    if sight.overlay:
+    if sight.overlay and wanted:
         attended = replace(attended, weights=sight.weights())
     return replace(attended, context=sight.context)
 

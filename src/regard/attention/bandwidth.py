@@ -86,7 +86,7 @@ def descended_bandwidth(
         optimizer.zero_grad()
         with torch.enable_grad():
             scaled_ND = standard_ND * torch.exp(-log_width_D)
-            left_out_errors(scaled_ND, value_NV, torch.from_numpy(rows)).mean().backward()  # type: ignore[no-untyped-call]
+            left_out_errors(scaled_ND, value_NV, torch.from_numpy(rows)).mean().backward()
         optimizer.step()
         with torch.no_grad():
             log_width_D.clamp_(math.log(NARROWEST), math.log(WIDEST))

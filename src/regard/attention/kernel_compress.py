@@ -64,7 +64,7 @@ class Grid:
     def locate(self, point_ND: Floats) -> tuple[Ints, Floats, Bools]:
         """Return each point's box, its place there from -1 to 1, and whether it is in the grid."""
         offset_ND = point_ND - self.origin
-        inside_N = ((offset_ND >= 0) & (offset_ND <= self.shape)).all(1)
+        inside_N: Bools = np.all((offset_ND >= 0) & (offset_ND <= np.array(self.shape)), axis=1)
         np.clip(offset_ND, 0.0, self.shape, out=offset_ND)
         cell_ND = np.minimum(offset_ND.astype(np.intp), np.array(self.shape) - 1)
         box_N = cell_ND[:, 0]
@@ -88,7 +88,7 @@ def transform_pays(grid: Grid, query_QD: Floats, key_KD: Floats, num_charges: in
     moments = NODES ** len(grid.shape) * num_charges
     translations = len(grid.shape) * (2 * REACH + 1) * NODES * grid.num_boxes
     transformed = moments * (4 * (len(query_QD) + len(key_KD)) + translations / 8)
-    return transformed < pairs * (4 + num_charges / 8) + 3000 * len(query_QD)
+    return bool(transformed < pairs * (4 + num_charges / 8) + 3000 * len(query_QD))
 
 
 def transform(

@@ -46,7 +46,8 @@ def gaussian_average(query_QD: Floats, key_KD: Floats, value_KV: Floats) -> Floa
     charge_KC = np.concatenate([np.ones((len(key_KD), 1)), (value_KV - middle_V) / half_V], axis=1)
     sums_QC = gaussian_sums(query_QD, key_KD, charge_KC)
     average_QV = np.clip(sums_QC[:, 1:] / sums_QC[:, :1], -1.0, 1.0)
-    return np.clip(average_QV * half_V + middle_V, low_V, high_V)
+    found: Floats = np.clip(average_QV * half_V + middle_V, low_V, high_V)
+    return found
 
 
 def gaussian_sums(query_QD: Floats, key_KD: Floats, charge_KC: Floats) -> Floats:

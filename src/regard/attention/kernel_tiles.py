@@ -149,7 +149,7 @@ def _least_lead(low_AD: Tensor, high_AD: Tensor, rival_AD: Tensor, box_BD2: Tens
 
 
 def _features(*corner_AD: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    return ([c[:, None] for c in corner.unbind(1)] for corner in corner_AD)
+    return (tuple(c[:, None] for c in corner.unbind(1)) for corner in corner_AD)
 
 
 def _outside(low_A1: Tensor, high_A1: Tensor, box_B2: Tensor) -> Tensor:

@@ -7,15 +7,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from regard.errors import InputError
 
 _PEAK = """
-import resource, sys
+from regard.bench.clock import own_peak_megabytes
 from {module} import {function}
 {function}({arguments})
-unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+print(own_peak_megabytes())
 """
 
 
@@ -32,6 +32,22 @@ def seconds(
             run()
             times.append(time.perf_counter() - start)
     return [statistics.median(times) for times in taken]
+
+
+def own_peak_megabytes() -> float:
+    """Peak resident memory of this process.
+
+    Linux keeps `ru_maxrss` across exec, so that a child would start with its parent's; the mark in
+    /proc belongs to the program itself.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = status.read_text().splitlines()
+        return float(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) / 1024
+    import resource
+
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def peak_megabytes(function: Callable[..., object], *arguments: object) -> float:

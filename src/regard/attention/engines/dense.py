@@ -14,13 +14,13 @@ from regard.attention.precision import accumulated, as_given
 
 def dense(call: Call) -> tuple[Tensor, Tensor]:
     """context = dropout(normalise(scores + bias, mask)) · value; gives (context, weights)."""
-    tile = call.whole()
     scores = call.form.scores()
     if call.bias is not None:
-        scores = scores + call.bias.tile(tile).to(scores.dtype)
-    keep = None if call.mask is None else call.mask.tile(tile)
+        scores = scores + call.bias.tile(call.whole()).to(scores.dtype)
+    keep = None if call.mask is None else call.mask.tile(call.whole())
     finite = call.form.finite and (call.bias is None or call.bias.finite)
     weights = call.normalizer(scores, keep, finite=finite)
     with as_given(weights.device):
-        context = F.dropout(weights, call.dropout) @ accumulated(call.value)
+        used = F.dropout(weights, call.dropout) if call.dropout else weights
+        context = used @ accumulated(call.value)
     return context.to(call.value.dtype), call.marked(weights)

@@ -101,6 +101,23 @@ def test_keys_projected_once(engine):
     torch.testing.assert_close(got.context, expected)
 
 
+@pytest.mark.parametrize("engine", ["auto", "dense", "blockwise"])
+@pytest.mark.parametrize("keys", [(2, 6), (6,)])
+def test_one_query_without_gradients(engine, keys):
+    """The decoder's step adds in place; keys, weights and logsumexp are as ever."""
+    score = Additive(3, 5, 7).double()
+    query, key = torch.randn(2, 1, 3, dtype=F64), torch.randn(*keys, 5, dtype=F64)
+    before = key.clone()
+    expected = attend(query, key, key, score=score, weights=True, engine="dense")
+    with torch.no_grad():
+        got = attend(query, key, key, score=score, weights=True, engine=engine)
+        again = attend(query, key, key, score=score, engine=engine)
+    assert torch.equal(key, before)
+    torch.testing.assert_close(got.context, expected.context)
+    torch.testing.assert_close(got.weights, expected.weights)
+    torch.testing.assert_close(again.logsumexp, expected.logsumexp)
+
+
 def test_saturated_tanh_stays_exact():
     """Projections of ±1000 end in tanh's flat parts; nothing overflows."""
     query = torch.tensor([[[1000.0, -1000.0]]], dtype=F64)

@@ -71,4 +71,4 @@ def test_a_learned_width_is_learned():
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    assert float(score.width) < 0.05 and float(loss) < 0.2
+    assert score.width.item() < 0.05 and loss.item() < 0.2

@@ -24,7 +24,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.attention import arguments
 from regard.attention.form import Cell, Form, GradOf, take_rows
-from regard.attention.precision import accumulated, as_given
+from regard.attention.precision import HALF, accumulated, as_given
 from regard.attention.score import Score
 from regard.attention.tile import Index
 
@@ -55,7 +55,14 @@ class Additive(Score):
         nn.init.uniform_(self.v, -(hidden_dim**-0.5), hidden_dim**-0.5)
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        return plain_scores(self.form(query, key))
+        form = self.form(query, key)
+        if query.shape[-2] != 1 or torch.is_grad_enabled() or form.key.dtype in HALF:
+            return plain_scores(form)
+        # a decoder's step: the projected keys are nobody else's, and become the sums in place
+        if form.key.shape[:-2] != form.query.shape[:-2]:
+            return plain_scores(form)
+        sums = form.key.add_(form.query).tanh_()
+        return (sums @ form.v)[..., None, :]
 
     def form(self, query: Tensor, key: Tensor) -> AdditiveForm:
         v = self.v

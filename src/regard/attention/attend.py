@@ -28,7 +28,7 @@ from regard.attention.quarantine import quarantine
 from regard.attention.score import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from regard.attention.cache import KeyValue
 
@@ -100,32 +100,28 @@ def attend(
     >>> attend(q, q, q, score=ScaledDot(), mask=Mask.causal()).context[0, 0]
     tensor([1., 0., 0.])
     """
+    itself = query is key
     if not arguments.plainly_fit(query, key, value):
         query, key, value = arguments.common_dtype(query=query, key=key, value=value)
         arguments.attention_shapes(query, key, value)
-    if dropout != 0.0:
-        arguments.probability("dropout", dropout)
-    if normalizer is not None and not isinstance(getattr(normalizer, "engines", None), frozenset):
-        raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
-    if isinstance(normalizer, type):
-        raise TypeError(
-            f"normalizer must be an object, as in {normalizer.__name__}(), not the class."
-        )
+        key, value = _fitted(key, query.shape[:-2]), _fitted(value, query.shape[:-2])
     if not isinstance(score, Score):
         raise TypeError(f"score must be a Score such as ScaledDot(), but {score!r} came.")
+    if dropout != 0.0:
+        arguments.probability("dropout", dropout)
+    normalizer = _SOFTMAX if normalizer is None else _checked(normalizer)
     mask = None if mask is None else as_mask(mask)
     bias = None if bias is None else as_bias(bias)
-    normalizer = _SOFTMAX if normalizer is None else normalizer
-    kind = _kind(query, key, mask)
-    batch = tuple(query.shape[:-2])
-    key, value = _fitted(key, batch), _fitted(value, batch)
-    size = (query.shape[-2], key.shape[-2])
-    query, key, value, tainted = quarantine(query, key, value, mask, bias)
+    tainted = None
+    if mask is not None or bias is not None:
+        query, key, value, tainted = quarantine(query, key, value, mask, bias)
+    batch, size = tuple(query.shape[:-2]), (query.shape[-2], key.shape[-2])
     able = score.engines & normalizer.engines
     if engine == "auto" and "fused" in able and score.rounds_as_dot(query, key):
         able = able - {"fused"}
     name = chosen_engine(engine, able, score, normalizer, mask, bias, dropout, batch, size)
-    plain = name == "dense" and (engine == "dense" or torch.compiler.is_compiling())
+    step = size[0] == 1 and not torch.is_grad_enabled()  # a score may have a shorter way for one
+    plain = name == "dense" and (engine == "dense" or step or torch.compiler.is_compiling())
     form = PlainForm.of(score, query, key) if plain else _form(name, score, query, key, mask, batch)
     call = Call(form, value, bias, mask, normalizer, dropout, tainted)
     looking = observe.observers()
@@ -133,7 +129,8 @@ def attend(
         attended = _run(name, call, weights)
     else:
         with observe.inside_ours():
-            attended = _looked_at(_run(name, call, weights), call, kind, looking, weights)
+            place = observe.here() or observe.Place(_kind(itself, mask))
+            attended = _looked_at(_run(name, call, weights), call, place, looking, weights)
     if weights and attended.weights is None:
         attended = replace(attended, weights=call.weights())
     return attended
@@ -174,15 +171,21 @@ def _versions(call: Call) -> tuple[int, ...]:
     """How often the tensors that the scores are made of have been written to."""
     if torch.compiler.is_compiling():
         return ()
-    inputs = call.form.inputs
-    return tuple(0 if x.is_inference() else x._version for x in inputs)
+    try:
+        return tuple([x._version for x in call.form.inputs])
+    except RuntimeError:  # tensors of inference mode do not count
+        return ()
 
 
 def _looked_at(
-    attended: Attended, call: Call, kind: str, looking: tuple[observe.Observer, ...], wanted: bool
+    attended: Attended,
+    call: Call,
+    place: observe.Place,
+    looking: tuple[observe.Observer, ...],
+    wanted: bool,
 ) -> Attended:
     """What is left after every observer has seen, and perhaps changed, the call."""
-    sight = observe.Sight(call, attended.context, observe.here() or observe.Place(kind))
+    sight = observe.Sight(call, attended.context, place)
     for observer in looking:
         sight = observer(sight)
     if sight.overlay and wanted:
@@ -190,15 +193,24 @@ def _looked_at(
     return replace(attended, context=sight.context)
 
 
-def _kind(query: Tensor, key: Tensor, mask: Mask | None) -> str:
+def _kind(itself: bool, mask: Mask | None) -> str:
     if mask is not None and mask.is_causal:
         return "causal"
-    return "self" if query is key else "cross"
+    return "self" if itself else "cross"
 
 
-def _fitted(x: Tensor, batch: tuple[int, ...]) -> Tensor:
+def _checked(normalizer: Normalizer) -> Normalizer:
+    if isinstance(normalizer, type):
+        name = normalizer.__name__
+        raise TypeError(f"normalizer must be an object, as in {name}(), not the class.")
+    if not isinstance(getattr(normalizer, "engines", None), frozenset):
+        raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
+    return normalizer
+
+
+def _fitted(x: Tensor, batch: Sequence[int]) -> Tensor:
     """Key or value with the query's leading dimensions, but for grouped heads."""
-    if x.shape[:-2] == batch:
+    if tuple(x.shape[:-2]) == tuple(batch):
         return x
     if x.ndim == 2 or len(batch) < 2:
         return x.expand(*batch, *x.shape[-2:])

@@ -49,9 +49,9 @@ class Call:
 
     def spread(self) -> Call:
         """The same call with grouped keys and values repeated, one for each query head."""
-        if not self.batch or self.value.shape[-3:-2] == self.batch[-1:]:
+        heads = self.form.query.shape[-3] if self.value.ndim > 2 else 1
+        if self.value.ndim < 3 or self.value.shape[-3] == heads:
             return self
-        heads = self.batch[-1]
         return replace(self, form=self.form.spread(heads), value=spread(self.value, heads))
 
     def tile(self, rows: Index, cols: Index) -> Tile:
@@ -112,7 +112,7 @@ class Call:
         if self.tainted is not None:
             tainted = self.tainted if rows is None else take_rows(self.tainted, rows)
             weights = weights.masked_fill(tainted, math.nan)
-        return weights.to(self.value.dtype)
+        return weights if weights.dtype == self.value.dtype else weights.to(self.value.dtype)
 
     def _of_heads(self, heads: Tensor) -> Call:
         """The call restricted to some heads, the last of the leading dimensions."""

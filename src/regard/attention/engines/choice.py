@@ -64,12 +64,11 @@ def _fits_fused(
 
 def _fits_dense(score: Score, batch: tuple[int, ...], size: tuple[int, int]) -> bool:
     """Whether all scores at once are few enough; a compiler gets the plain formula, and more."""
+    if not torch.compiler.is_compiling():
+        return math.prod((*batch, *size)) <= SMALL
     if torch.compiler.is_exporting():
         return True
-    scores = math.prod((*batch, *size))
-    if torch.compiler.is_compiling():
-        return scores * score.numbers_per_score <= LARGEST_MASK
-    return scores <= SMALL
+    return math.prod((*batch, *size)) * score.numbers_per_score <= LARGEST_MASK
 
 
 def _listed(names: frozenset[str]) -> str:

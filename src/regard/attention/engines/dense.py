@@ -20,7 +20,10 @@ def dense(call: Call) -> tuple[Tensor, Tensor]:
     keep = None if call.mask is None else call.mask.tile(call.whole())
     finite = call.form.finite and (call.bias is None or call.bias.finite)
     weights = call.normalizer(scores, keep, finite=finite)
-    with as_given(weights.device):
+    value = call.value
+    with as_given(value.device):
         used = F.dropout(weights, call.dropout) if call.dropout else weights
-        context = used @ accumulated(call.value)
-    return context.to(call.value.dtype), call.marked(weights)
+        context = used @ accumulated(value)
+    return context if context.dtype == value.dtype else context.to(value.dtype), call.marked(
+        weights
+    )

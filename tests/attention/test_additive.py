@@ -102,6 +102,19 @@ def test_keys_projected_once(engine):
 
 
 @pytest.mark.parametrize("engine", ["auto", "dense", "blockwise"])
+def test_gradients_of_one_query(engine):
+    score = Additive(3, 4, 5).double()
+    query = torch.randn(2, 1, 3, dtype=F64, requires_grad=True)
+    key = torch.randn(2, 4, 4, dtype=F64, requires_grad=True)
+
+    def run(q, k, *_):
+        got = attend(q, k, k, score=score, mask=Mask.lengths([4, 2]), engine=engine)
+        return got.context, got.logsumexp
+
+    assert gradcheck(run, (query, key, *score.parameters()))
+
+
+@pytest.mark.parametrize("engine", ["auto", "dense", "blockwise"])
 @pytest.mark.parametrize("keys", [(2, 6), (6,)])
 def test_one_query_without_gradients(engine, keys):
     """The decoder's step adds in place; keys, weights and logsumexp are as ever."""

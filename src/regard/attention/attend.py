@@ -120,8 +120,8 @@ def attend(
     if engine == "auto" and "fused" in able and score.rounds_as_dot(query, key):
         able = able - {"fused"}
     name = chosen_engine(engine, able, score, normalizer, mask, bias, dropout, batch, size)
-    step = size[0] == 1 and not torch.is_grad_enabled()  # a score may have a shorter way for one
-    plain = name == "dense" and (engine == "dense" or step or torch.compiler.is_compiling())
+    one = size[0] == 1  # a decoder's step: a score may have a shorter way than its form
+    plain = name == "dense" and (engine == "dense" or one or torch.compiler.is_compiling())
     form = PlainForm.of(score, query, key) if plain else _form(name, score, query, key, mask, batch)
     call = Call(form, value, bias, mask, normalizer, dropout, tainted)
     looking = observe.observers()

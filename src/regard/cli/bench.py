@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import sys
@@ -38,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     rows: list[Row] = []
     for measured in chosen:
         print(f"… {measured.name}", file=sys.stderr, flush=True)
-        rows.append(measured())
+        with contextlib.redirect_stdout(sys.stderr):  # a peer may talk
+            rows.append(measured())
     if arguments.json:
         print(json.dumps([row.as_json() for row in rows], indent=1))
     else:

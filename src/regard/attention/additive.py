@@ -127,6 +127,7 @@ class AdditiveForm(Form):
         if few and not torch.is_grad_enabled():
             return plain_scores(self)
         function = _KeptScores if few else _TiledScores
+        # torch gives `Function.apply` no types
         scores: Tensor = function.apply(*self.inputs)  # type: ignore[no-untyped-call]
         return scores
 

@@ -168,4 +168,4 @@ class _HeadsBias(Bias):
         return _some_heads(self.bias.tile(replace(tile, batch=self.batch)), self.heads)
 
     def tile_backward(self, tile: Tile, grad: Tensor, into: tuple[Tensor | None, ...]) -> None:
-        raise NotImplementedError("a bias of some heads is only looked at")
+        raise NotImplementedError("a bias of some heads is only looked at")  # see `record`

@@ -131,7 +131,7 @@ class PlainForm(Form):
         on = torch.is_autocast_enabled(device)
         return cls(score, query, key, autocast=torch.get_autocast_dtype(device) if on else None)
 
-    @property
+    @property  # a constant of the other forms, but a user's score has its own say
     def finite(self) -> bool:  # type: ignore[override]
         return self.score.finite
 

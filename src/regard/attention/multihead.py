@@ -84,6 +84,7 @@ class MultiHead(nn.Module):
         nn.init.xavier_uniform_(self.out_proj.weight)
         if bias:
             nn.init.zeros_(self.out_proj.bias)
+        # torch gives this hook no types
         self.register_load_state_dict_pre_hook(translate_torch_names)  # type: ignore[no-untyped-call]
 
     def forward(

@@ -39,6 +39,7 @@ def blockwise(call: Call) -> tuple[Tensor, Tensor]:
     seed = int(torch.randint(1 << 62, ())) if call.dropout else 0
     bias_inputs = () if call.bias is None else call.bias.inputs
     with as_given(call.value.device):
+        # torch gives `Function.apply` no types
         context, total = _Blockwise.apply(  # type: ignore[no-untyped-call]
             _Plan(call, seed), call.value, *call.form.inputs, *bias_inputs
         )

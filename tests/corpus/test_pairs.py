@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.corpus.pairs import Cleaning, Pair, clean
+from regard.config import Cleaning
+from regard.corpus.pairs import Pair, clean
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
 from regard.formats import RawPair, read_pairs

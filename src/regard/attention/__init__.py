@@ -16,6 +16,7 @@ from regard.attention.additive import Additive
 from regard.attention.attend import Attended, attend
 from regard.attention.bias import Bias, DistanceBias
 from regard.attention.cache import KeyValue
+from regard.attention.dropout import Dropout, dropout, dropout_stream
 from regard.attention.edit import Edit, ForceAlignment, Overwrite, SwitchOff
 from regard.attention.gaussian import Gaussian
 from regard.attention.intervene import intervene
@@ -57,12 +58,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Additive", "Alibi", "Attended", "AttentionMap", "Bias", "Cosine", "DistanceBias", "Dot",
-    "Edit", "ForceAlignment", "Gaussian", "General", "KeyValue", "Learned", "Location", "Mask",
-    "MultiHead", "NadarayaWatson", "Normalizer", "Overwrite", "Position", "Recording",
-    "RelativeBias", "Rotary", "ScaledDot", "Score", "Sinusoidal", "Softmax", "SwitchOff",
-    "Uniform", "attend", "from_keras", "from_onnx", "from_torch_mha", "from_torch_sdpa",
-    "intervene", "masked_softmax", "record", "rotate", "to_keras", "to_onnx", "to_torch_mha",
-    "to_torch_sdpa",
+    "Dropout", "Edit", "ForceAlignment", "Gaussian", "General", "KeyValue", "Learned", "Location",
+    "Mask", "MultiHead", "NadarayaWatson", "Normalizer", "Overwrite", "Position", "Recording",
+    "RelativeBias", "Rotary", "ScaledDot", "Score", "Sinusoidal", "Softmax", "SwitchOff", "Uniform",
+    "attend", "dropout", "dropout_stream", "from_keras", "from_onnx", "from_torch_mha",
+    "from_torch_sdpa", "intervene", "masked_softmax", "record", "rotate", "to_keras", "to_onnx",
+    "to_torch_mha", "to_torch_sdpa",
 ]  # fmt: skip
 
 

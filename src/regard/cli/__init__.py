@@ -1,7 +1,8 @@
 """The command line: `regard COMMAND …`, one file per command, loaded only when it is called.
 
-A command module has `HELP` (one line), `configure(parser)` and `run(arguments) -> int`. Nothing
-here imports torch, so that `--help` answers at once.
+A command module has `configure(parser)` and `run(arguments) -> int`; one whose flags depend on each
+other has `parse(words)` instead of `configure`. Nothing here imports torch, so that `--help`
+answers at once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from regard.errors import InputError
 COMMANDS = {
     "bench": "measure regard against its peers, in ratios taken in one run",
     "corpus": "print or write sentences of the built-in grammar",
+    "train": "learn a model from text",
 }
 
 
@@ -25,12 +27,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
-    parser = _parser(words[0] if words else None)
     if not words:
-        parser.print_help()
+        _parser(None).print_help()
         return 0
-    arguments = parser.parse_args(words)
     try:
+        arguments = _parsed(words)
         return int(arguments.run(arguments))
     except (InputError, OSError) as error:
         if debug:
@@ -40,6 +41,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("regard: stopped.", file=sys.stderr)
         return 130
+
+
+def _parsed(words: list[str]) -> argparse.Namespace:
+    """The arguments of the one command that is called, with its `run`."""
+    name = words[0]
+    if name in COMMANDS:
+        module = importlib.import_module(f"regard.cli.{name}")
+        if hasattr(module, "parse"):
+            parsed: argparse.Namespace = module.parse(words[1:])
+            return parsed
+    return _parser(name).parse_args(words)
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:

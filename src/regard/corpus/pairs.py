@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from regard.config import Cleaning
 from regard.formats import RawPair
 from regard.text.normal import normalise
 from regard.text.words import count_words
@@ -26,22 +27,6 @@ class Pair(NamedTuple):
 
     source: str
     target: str
-
-
-@dataclass(frozen=True)
-class Cleaning:
-    """What is dropped of a corpus. Lengths are in words; characters in scripts without spaces."""
-
-    max_length: int = 250
-    """The longest side that is kept, in words."""
-    max_ratio: float = 3.0
-    """The largest ratio of the sides' lengths that is kept; 0 keeps all."""
-    ratio_slack: int = 5
-    """Words added to both sides before the ratio is taken, so that short pairs may differ."""
-    drop_duplicates: bool = True
-    """Whether of equal pairs only the first is kept."""
-    drop_identical: bool = False
-    """Whether a pair whose target equals its source is dropped."""
 
 
 @dataclass

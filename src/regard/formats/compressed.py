@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import IO, BinaryIO, cast
 
 from regard.errors import InputError
 from regard.formats.pair import mistake
+from regard.storage import replacing
 
 
 def is_compressed(path: str | PathLike[str]) -> bool:
@@ -65,17 +65,9 @@ def writing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     It gets its name only when everything is on the disk: who fails or is killed half-way leaves
     the old file as it was. The same bytes give the same compressed file (it holds no time).
     """
-    final = Path(path)
-    draft = final.with_name(f".{final.name}.{os.getpid()}.part")
-    try:
-        with draft.open("wb") as raw:
-            if is_compressed(path):
-                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as compressing:
-                    yield cast(IO[bytes], compressing)
-            else:
-                yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
-        draft.replace(final)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(path) as raw:
+        if is_compressed(path):
+            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as compressing:
+                yield cast(IO[bytes], compressing)
+        else:
+            yield raw

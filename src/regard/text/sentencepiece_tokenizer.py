@@ -16,8 +16,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from regard.errors import InputError
+from regard.storage import replace_file
 from regard.text.normal import SPACE_MARK, normalise
-from regard.text.storage import replace_file
 from regard.text.tokenizer import (
     BOS,
     EOS,

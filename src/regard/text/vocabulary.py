@@ -10,7 +10,7 @@ from functools import cached_property
 from os import PathLike
 
 from regard.errors import InputError
-from regard.text.storage import replace_file
+from regard.storage import replace_file
 from regard.text.tokenizer import UNK
 
 FORMAT = "regard-vocabulary"

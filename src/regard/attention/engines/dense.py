@@ -6,9 +6,9 @@ Shapes: scores and weights (…, Q, K), value (…, K, Dv), context (…, Q, Dv)
 from __future__ import annotations
 
 from torch import Tensor
-from torch.nn import functional as F
 
 from regard.attention.call import Call
+from regard.attention.dropout import dropout
 from regard.attention.precision import accumulated, as_given
 
 
@@ -22,7 +22,7 @@ def dense(call: Call) -> tuple[Tensor, Tensor]:
     weights = call.normalizer(scores, keep, finite=finite)
     value = call.value
     with as_given(value.device):
-        used = F.dropout(weights, call.dropout) if call.dropout else weights
+        used = dropout(weights, call.dropout)
         context = used @ accumulated(value)
     return context if context.dtype == value.dtype else context.to(value.dtype), call.marked(
         weights

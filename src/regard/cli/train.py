@@ -1,0 +1,207 @@
+"""`regard train`: from text to a model folder.
+
+Its flags depend on the kind of model, so it parses its own arguments: presets first, then a YAML
+file, then flags.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import SUPPRESS, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from regard.config import MODELS, Run
+from regard.config.settings import (
+    PRESETS,
+    SECTIONS,
+    Settings,
+    merged,
+    plain,
+    preset,
+    read_settings,
+    run_from,
+)
+from regard.errors import InputError
+
+
+def parse(words: Sequence[str]) -> Namespace:
+    """The files, the folder, and the resolved run."""
+    found = _first(words)
+    settings = _base(found)
+    parser = _parser(settings)
+    arguments = parser.parse_args(list(words))
+    given = {
+        name: vars(getattr(arguments, name)) for name in ("model", *SECTIONS)
+    }  # everything, with the base as defaults
+    run_settings = merged(settings, given)
+    if arguments.languages:
+        run_settings["languages"] = arguments.languages
+    if arguments.minutes is not None:
+        run_settings["training"]["minutes"] = arguments.minutes
+        if not _ends(words, found):  # a time budget stands instead of the preset's end
+            run_settings["training"]["epochs"] = run_settings["training"]["steps"] = None
+    arguments.settings = run_settings
+    arguments.resume = found.resume
+    return Namespace(run=run, **{k: v for k, v in vars(arguments).items() if k != "run"})
+
+
+def run(arguments: Namespace) -> int:
+    """Train, or go on training."""
+    run_settings: Run = run_from(arguments.settings)
+    from rich.console import Console
+
+    from regard.training.report import Spoken
+
+    console = Console(stderr=True)
+    if arguments.resume:
+        from regard.training.run import resume
+
+        folder = Path(arguments.resume)
+        outcome = resume(folder, run_settings, Spoken(console))
+    else:
+        folder = arguments.out
+        outcome = _new(arguments, run_settings, console)
+    if not outcome.finished:
+        console.print(
+            f"Stopped after update {outcome.step}; all is saved. Go on with:\n"
+            f"  regard train --resume {folder}",
+            highlight=False,
+        )
+        return 130
+    if arguments.json:
+        print(json.dumps(json.loads((folder / "metrics.json").read_text("utf-8"))))
+    else:
+        _tell(folder, run_settings, console)
+    return 0
+
+
+def _new(arguments: Namespace, settings: Run, console: Any) -> Any:
+    if not arguments.files:
+        raise InputError("give the files to learn from: one of pairs, or two aligned ones.")
+    if arguments.out is None:
+        raise InputError("give the folder to write the model to: --out DIR.")
+    if (arguments.out / "config.yaml").exists():  # said before the corpus is read
+        raise InputError(
+            f"{arguments.out}: a model is in it already; go on with `regard train --resume "
+            f"{arguments.out}`, or give another --out."
+        )
+    from regard.training.prepare import prepare, read_texts
+    from regard.training.report import Spoken
+    from regard.training.run import train
+
+    texts = read_texts(arguments.files, arguments.dev, settings)
+    console.print(_table(texts))
+    prepared = prepare(texts, settings)
+    sizes = (len(prepared.tokenizers.source), len(prepared.tokenizers.target))
+    shared = prepared.tokenizers.shared
+    console.print(
+        f"vocabulary: {sizes[0]:,} tokens shared" if shared else f"vocabularies: {sizes[0]:,} and "
+        f"{sizes[1]:,} tokens",
+        highlight=False,
+    )  # fmt: skip
+    return train(arguments.out, settings, prepared, Spoken(console))
+
+
+def _table(texts: Any) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, show_header=True)
+    table.add_column("sentences")
+    table.add_column("number", justify="right")
+    table.add_column("first at")
+    for what, number, where in texts.report.rows():
+        table.add_row(what, f"{number:,}", where)
+    table.add_row("to learn from", f"{len(texts.train):,}", "")
+    table.add_row("development", f"{len(texts.dev):,}", "")
+    return table
+
+
+def _tell(folder: Path, settings: Run, console: Any) -> None:
+    metrics = json.loads((folder / "metrics.json").read_text("utf-8"))
+    console.print(
+        f"Done: {folder} ({metrics['steps']:,} updates, {metrics['epochs']:.1f} epochs, "
+        f"{metrics['tokens_per_second']:,.0f} target tokens/s).",
+        highlight=False,
+    )
+    command = {"lm": "generate", "mlm": "fill"}.get(settings.model.kind, "translate")
+    console.print(f'Try it:  regard {command} "…" --model {folder}', highlight=False)
+
+
+def _first(words: Sequence[str]) -> Namespace:
+    """What decides about all other flags: preset, settings file, kind of model, resumed run."""
+    import argparse
+
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--preset")
+    parser.add_argument("--config")
+    parser.add_argument("--model.kind", dest="kind")
+    parser.add_argument("--resume")
+    found, _ = parser.parse_known_args(list(words))
+    return found
+
+
+def _base(found: Namespace) -> Settings:
+    """The settings that flags change: those of the resumed run, or preset and settings file."""
+    if found.resume:
+        from regard.folder import load_run
+
+        return plain(load_run(found.resume))
+    written = read_settings(found.config) if found.config else {}
+    kind = found.kind or (written.get("model") or {}).get("kind") or "transformer"
+    if kind not in MODELS:
+        raise InputError(f"model.kind must be {', '.join(MODELS)}, but {kind!r} came.")
+    return merged(preset(found.preset or "small", kind), written)
+
+
+def _ends(words: Sequence[str], found: Namespace) -> bool:
+    """Whether the user named an end in updates or epochs."""
+    flags = ("--training.steps", "--training.epochs")
+    if any(word.partition("=")[0] in flags for word in words):
+        return True
+    training = (read_settings(found.config).get("training") or {}) if found.config else {}
+    return "steps" in training or "epochs" in training
+
+
+def _parser(settings: Settings) -> Any:
+    from jsonargparse import ArgumentParser, set_parsing_settings
+
+    set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    parser = ArgumentParser(
+        prog="regard train",
+        usage="regard train FILE… --out DIR [--dev FILE…] [--languages en-fr] [--preset small]\n"
+        "                    [--config run.yaml] [--minutes N] [--SECTION.SETTING VALUE …]",
+        description="Learn a model from text: one file of pairs (.tsv .jsonl .tmx .po .xliff) or "
+        "two aligned text files; for the kinds lm and mlm, plain text.",
+        exit_on_error=True,
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="what to learn from")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the model")
+    parser.add_argument("--dev", nargs="+", default=[], metavar="FILE", help="development set; "
+                        "without it one is split off")  # fmt: skip
+    parser.add_argument("--languages", metavar="en-fr", help="source and target language")
+    parser.add_argument("--preset", choices=PRESETS, default="small", help="size to start from")
+    parser.add_argument("--config", metavar="FILE", help="settings in YAML, over the preset's")
+    parser.add_argument("--minutes", type=float, metavar="N", help="time budget")
+    parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
+    parser.add_argument("--json", action="store_true", help="print the model's figures as JSON")
+    parser.add_argument("--model", type=MODELS[settings["model"]["kind"]], help=SUPPRESS)
+    for name, section in SECTIONS.items():
+        parser.add_argument(f"--{name}", type=section, help=SUPPRESS)
+    defaults = {
+        f"{name}.{key}": value
+        for name in ("model", *SECTIONS)
+        for key, value in (settings.get(name) or {}).items()
+    }
+    try:
+        parser.set_defaults(defaults)
+    except KeyError as error:
+        raise InputError(f"settings: {error.args[0]}") from error
+    return parser
+
+
+if __name__ == "__main__":  # for quick looks at the flags
+    parse(sys.argv[1:])

@@ -1,0 +1,41 @@
+"""What a setting may be, said in one sentence when it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regard.errors import InputError
+
+
+def at_least(settings: Any, least: float, *names: str) -> None:
+    """Each named number is `least` or more."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not value >= least:
+            raise InputError(
+                f"{_place(settings, name)} must be at least {least}, but {value} came."
+            )
+
+
+def fraction(settings: Any, *names: str) -> None:
+    """Each named number is from 0 to below 1."""
+    for name in names:
+        value = getattr(settings, name)
+        if not 0 <= value < 1:
+            raise InputError(
+                f"{_place(settings, name)} must be from 0 to below 1, but {value} came."
+            )
+
+
+def divides(settings: Any, what: str, divisor: int, name: str) -> None:
+    """The named number is a multiple of `divisor`."""
+    value = getattr(settings, name)
+    if value % divisor:
+        raise InputError(
+            f"{_place(settings, name)} must be a multiple of {divisor} ({what}), but {value} came."
+        )
+
+
+def _place(settings: Any, name: str) -> str:
+    section = getattr(settings, "SECTION", "model")
+    return f"{section}.{name}"

@@ -1,0 +1,164 @@
+"""The kinds of model (`--model.kind`) and what can be set of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from regard.config.check import at_least, divides, fraction
+
+Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
+Norm = Literal["pre", "post"]
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """Transformer encoder–decoder (Vaswani 2017)."""
+
+    kind: Literal["transformer"] = "transformer"
+    """Transformer encoder–decoder."""
+    dim: int = 512
+    """Width of words' vectors and of every sub-layer's output."""
+    heads: int = 8
+    """Heads of every attention; must divide dim."""
+    encoder_layers: int = 6
+    """Layers of the encoder."""
+    decoder_layers: int = 6
+    """Layers of the decoder."""
+    ff: int = 2048
+    """Inner width of the feed-forward sub-layers."""
+    activation: str = "relu"
+    """Activation of the feed-forward sub-layers: any function of torch.nn.functional by name."""
+    norm: Norm = "pre"
+    """Layer norm before each sub-layer, or after its residual sum as in the paper."""
+    positions: Positions = "sinusoidal"
+    """How the order of words enters."""
+    tied: Literal["all", "output", "none"] = "all"
+    """Embeddings shared: source, target and output; target and output; or none."""
+    dropout: float = 0.1
+    """Dropout of embeddings and of every sub-layer's output."""
+    attention_dropout: float = 0.0
+    """Dropout of attention weights."""
+    activation_dropout: float = 0.0
+    """Dropout inside the feed-forward sub-layers."""
+    max_length: int = 1024
+    """Longest sentence in tokens."""
+
+    def __post_init__(self) -> None:
+        _check_transformer(self)
+        at_least(self, 1, "encoder_layers", "decoder_layers")
+
+
+@dataclass(frozen=True)
+class Rnn:
+    """Recurrent encoder–decoder, with attention or without (Bahdanau 2015, Luong 2015)."""
+
+    kind: Literal["rnn"] = "rnn"
+    """Recurrent encoder–decoder."""
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    """Recurrent cell: vanilla (tanh), GRU or LSTM."""
+    embedding: int = 256
+    """Width of words' vectors."""
+    dim: int = 512
+    """Width of the decoder's state, and of the encoder's, both directions together."""
+    encoder_layers: int = 1
+    """Layers of the encoder."""
+    decoder_layers: int = 1
+    """Layers of the decoder."""
+    bidirectional: bool = True
+    """Whether the encoder reads both ways."""
+    attention: Literal["none", "bahdanau", "luong"] = "bahdanau"
+    """Attention: none (one context vector), bahdanau (before the step) or luong (after it)."""
+    score: Literal["dot", "general", "concat"] = "general"
+    """Score of luong attention."""
+    context: Literal["initial", "every"] = "initial"
+    """Without attention: the context is the decoder's first state, or joins every input too."""
+    attention_dim: int = 256
+    """Inner width of the additive score (bahdanau, and luong's concat)."""
+    tied: Literal["all", "output", "none"] = "output"
+    """Embeddings shared: source, target and output; target and output; or none."""
+    dropout: float = 0.2
+    """Dropout of embeddings, between layers, and before the output."""
+    max_length: int = 1024
+    """Longest sentence in tokens."""
+
+    def __post_init__(self) -> None:
+        at_least(
+            self, 1, "embedding", "dim", "encoder_layers", "decoder_layers", "attention_dim",
+            "max_length",
+        )  # fmt: skip
+        fraction(self, "dropout")
+        if self.bidirectional and self.dim % 2:
+            divides(self, "two directions", 2, "dim")
+
+
+@dataclass(frozen=True)
+class Lm:
+    """Decoder-only model of the next token, with causal masking."""
+
+    kind: Literal["lm"] = "lm"
+    """Decoder-only next-token model."""
+    dim: int = 512
+    """Width of words' vectors and of every sub-layer's output."""
+    heads: int = 8
+    """Heads of every attention; must divide dim."""
+    layers: int = 6
+    """Layers."""
+    ff: int = 2048
+    """Inner width of the feed-forward sub-layers."""
+    activation: str = "gelu"
+    """Activation of the feed-forward sub-layers: any function of torch.nn.functional by name."""
+    norm: Norm = "pre"
+    """Layer norm before each sub-layer, or after its residual sum."""
+    positions: Positions = "rotary"
+    """How the order of words enters."""
+    tied: Literal["all", "none"] = "all"
+    """Whether input and output embeddings are one matrix."""
+    dropout: float = 0.1
+    """Dropout of embeddings and of every sub-layer's output."""
+    attention_dropout: float = 0.0
+    """Dropout of attention weights."""
+    activation_dropout: float = 0.0
+    """Dropout inside the feed-forward sub-layers."""
+    max_length: int = 1024
+    """Longest text in tokens; longer training text is cut into pieces of this length."""
+
+    def __post_init__(self) -> None:
+        _check_transformer(self)
+        at_least(self, 1, "layers")
+
+
+@dataclass(frozen=True)
+class Mlm(Lm):
+    """Encoder-only model of masked tokens (Devlin 2019)."""
+
+    kind: Literal["mlm"] = "mlm"  # type: ignore[assignment]  # a narrower kind
+    """Encoder-only masked-token model."""
+    positions: Positions = "learned"
+    """How the order of words enters."""
+    max_length: int = 512
+    """Longest text in tokens; longer training text is cut into pieces of this length."""
+    mask_rate: float = 0.15
+    """Share of tokens to be guessed in training."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fraction(self, "mask_rate")
+
+
+Model = Transformer | Rnn | Lm | Mlm
+MODELS: dict[str, type[Transformer] | type[Rnn] | type[Lm] | type[Mlm]] = {
+    "transformer": Transformer,
+    "rnn": Rnn,
+    "lm": Lm,
+    "mlm": Mlm,
+}
+"""The kinds of model by name."""
+
+
+def _check_transformer(model: Transformer | Lm) -> None:
+    at_least(model, 1, "dim", "heads", "ff", "max_length")
+    divides(model, "heads", model.heads, "dim")
+    fraction(model, "dropout", "attention_dropout", "activation_dropout")
+    if model.positions == "rotary" and model.dim // model.heads % 2:
+        divides(model, "rotary positions turn pairs, so 2 times heads", 2 * model.heads, "dim")

@@ -1,0 +1,130 @@
+"""Settings from presets, YAML files and flags, in this order, into one checked `Run`."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from regard.config.alignment import Alignment
+from regard.config.cleaning import Cleaning
+from regard.config.decoding import Decoding
+from regard.config.model import MODELS
+from regard.config.run import FORMAT_VERSION, Run
+from regard.config.text import Text
+from regard.config.training import Training
+from regard.errors import InputError
+
+PRESETS = ("tiny", "small", "base")
+SECTIONS: dict[str, Any] = {
+    "text": Text,
+    "cleaning": Cleaning,
+    "training": Training,
+    "decoding": Decoding,
+}
+"""The sections of a run besides its model."""
+
+Settings = dict[str, Any]
+
+
+def preset(name: str, kind: str) -> Settings:
+    """The settings of a preset for one kind of model."""
+    if name not in PRESETS:
+        raise InputError(f"preset must be {', '.join(PRESETS)}, but {name!r} came.")
+    text = resources.files("regard.config").joinpath(f"presets/{name}.yaml").read_text("utf-8")
+    settings: Settings = yaml.safe_load(text)
+    models = settings.pop("models")
+    return {**settings, "model": {"kind": kind, **models[kind]}}
+
+
+def read_settings(path: str | PathLike[str]) -> Settings:
+    """The settings in a YAML file: sections, each a mapping."""
+    try:
+        read = yaml.safe_load(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: the settings cannot be read ({error.strerror}).") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        line = " ".join(str(error).split())
+        raise InputError(f"{path}: this is not YAML ({line}); correct it there.") from error
+    if not isinstance(read, dict):
+        raise InputError(f"{path}: settings are sections such as `model:`, but none is there.")
+    return read
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
+    """`base` with what `over` says in its place, section by section.
+
+    >>> merged({"model": {"dim": 8, "heads": 2}}, {"model": {"dim": 16}})
+    {'model': {'dim': 16, 'heads': 2}}
+    """
+    result = dict(base)
+    for name, value in over.items():
+        old = result.get(name)
+        both = isinstance(value, Mapping) and isinstance(old, Mapping)
+        result[name] = {**old, **value} if both else value  # type: ignore[dict-item]
+    return result
+
+
+def run_from(settings: Mapping[str, Any], place: str = "settings") -> Run:
+    """The checked run that plain settings describe; `place` says where they come from."""
+    known = {"languages", "model", "alignment", "format_version", "regard", *SECTIONS}
+    for name in settings:
+        if name not in known:
+            raise InputError(
+                f"{place}: there is no section {name!r}; there are {', '.join(sorted(known))}."
+            )
+    made: Settings = {"languages": str(settings.get("languages") or "")}
+    model = dict(settings.get("model") or {})
+    kind = model.get("kind", "transformer")
+    if kind not in MODELS:
+        raise InputError(f"{place}: model.kind must be {', '.join(MODELS)}, but {kind!r} came.")
+    made["model"] = _made(MODELS[kind], model, "model", place)
+    for name, section in SECTIONS.items():
+        if name in settings:
+            made[name] = _made(section, settings[name] or {}, name, place)
+    if settings.get("alignment"):
+        made["alignment"] = _made(Alignment, settings["alignment"], "alignment", place)
+    return Run(**made)
+
+
+def plain(run: Run) -> Settings:
+    """A run as plain settings, ready for YAML."""
+    settings = {"format_version": FORMAT_VERSION, **asdict(run)}
+    return settings if run.alignment else {k: v for k, v in settings.items() if k != "alignment"}
+
+
+def _made(kind: Any, values: Any, name: str, place: str) -> Any:
+    """One section, each value of the type that its field has."""
+    if not isinstance(values, Mapping):
+        raise InputError(f"{place}: {name} is a section with values, but {values!r} came.")
+    types = typing.get_type_hints(kind)
+    names = [field.name for field in fields(kind)]
+    fitted: Settings = {}
+    for key, value in values.items():
+        if key not in names:
+            raise InputError(f"{place}: there is no {name}.{key}; there are {', '.join(names)}.")
+        fitted[key] = _fitted(value, types[key], f"{place}: {name}.{key}")
+    return kind(**fitted)
+
+
+def _fitted(value: Any, wanted: Any, place: str) -> Any:
+    """The value if it is of the wanted type; a whole number may stand for any number."""
+    choices = typing.get_args(wanted)
+    if typing.get_origin(wanted) is typing.Literal:
+        if value not in choices:
+            listed = ", ".join(map(str, choices))
+            raise InputError(f"{place} must be {listed}, but {value!r} came.")
+        return value
+    allowed = choices or (wanted,)
+    if float in allowed and type(value) is int:
+        return float(value)
+    if type(value) in allowed or (value is None and type(None) in allowed):
+        return value
+    names = " or ".join("none" if t is type(None) else t.__name__ for t in allowed)
+    raise InputError(f"{place} must be {names}, but {value!r} came.")

@@ -1,0 +1,83 @@
+"""How a model is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from regard.config.check import at_least, fraction
+from regard.errors import InputError
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model is trained, until its minutes, steps or epochs are over."""
+
+    SECTION: ClassVar[str] = "training"
+
+    minutes: float | None = None
+    """Wall-clock budget; schedules that need an end take it from here."""
+    steps: int | None = None
+    """Most updates."""
+    epochs: float | None = None
+    """Most passes over the corpus."""
+    batch_tokens: int = 4096
+    """Padded tokens of a batch, source and target together."""
+    accumulate: int = 1
+    """Batches whose gradients are summed for one update."""
+    optimizer: Literal["adam", "adamw"] = "adamw"
+    """Adam, or Adam with decoupled weight decay."""
+    learning_rate: float = 1e-3
+    """The highest learning rate, reached at the end of the warm-up."""
+    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = "cosine"
+    """After the warm-up: by 1/sqrt(step), a half cosine to zero, straight to zero, or flat."""
+    warmup: float = 0.05
+    """Warm-up in updates; below 1, as a share of the whole run."""
+    beta1: float = 0.9
+    """Adam's decay of the mean gradient."""
+    beta2: float = 0.98
+    """Adam's decay of the mean squared gradient."""
+    weight_decay: float = 0.0
+    """Weight decay (adamw: decoupled)."""
+    clip: float = 1.0
+    """Largest norm of the gradient; 0 leaves it."""
+    label_smoothing: float = 0.1
+    """Share of the target spread over the whole vocabulary."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Number format of matrix products; auto takes bf16 where it is there and faster."""
+    average: Literal["ema", "checkpoints", "none"] = "ema"
+    """What is kept: a running mean of the weights, the last checkpoints' mean, or the last."""
+    ema_decay: float = 0.999
+    """Decay of the running mean (shorter at the beginning)."""
+    average_last: int = 5
+    """How many checkpoints are averaged."""
+    validate_every: int = 0
+    """Updates between looks at the development set; 0: about ten of them in the run."""
+    validate_sentences: int = 300
+    """Development sentences that are translated for BLEU and chrF each time; 0 for none."""
+    checkpoint_minutes: float = 5.0
+    """Minutes between checkpoints; one is also written at every look at the development set."""
+    keep: int = 2
+    """Checkpoints kept (at least average_last where those are averaged)."""
+    patience: int = 0
+    """Looks at the development set without a better loss after which training stops; 0: never."""
+    seed: int = 0
+    """Where chance begins: first weights, dropout, order of the data."""
+    threads: int = 0
+    """Processor cores that share each batch; 0: all there are."""
+    tensorboard: bool = True
+    """Whether figures are also written for TensorBoard, where it is installed."""
+    device: str = "auto"
+    """Where to train: auto, cpu, cuda or mps."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "steps", "batch_tokens", "accumulate", "average_last", "keep")
+        at_least(
+            self, 0, "minutes", "epochs", "warmup", "weight_decay", "clip", "validate_every",
+            "validate_sentences", "patience", "threads", "learning_rate", "checkpoint_minutes",
+        )  # fmt: skip
+        fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay")
+        if self.minutes is None and self.steps is None and self.epochs is None:
+            raise InputError(
+                "training has no end: set --minutes, --training.steps or --training.epochs."
+            )

@@ -1,0 +1,176 @@
+"""A model on disk: a folder that holds everything needed to rebuild it, and never a pickle.
+
+    config.yaml          settings: format_version, languages, model, text, training, …
+    model.safetensors    weights
+    tokenizer.*          one tokeniser, or tokenizer.source.* and tokenizer.target.*
+    metrics.json         what was measured
+    README.md            the model card
+    checkpoints/, latest a run in progress
+
+Every file is written as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from regard import __version__
+from regard.config import FORMAT_VERSION, Run
+from regard.config.settings import plain, read_settings, run_from
+from regard.errors import InputError
+from regard.models.build import Network, build
+from regard.storage import drafting, replace_file
+from regard.text import Tokenizer, load
+
+CONFIG, WEIGHTS, METRICS, CARD = "config.yaml", "model.safetensors", "metrics.json", "README.md"
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The tokenisers of both sides; one and the same if they are shared."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def shared(self) -> bool:
+        """Whether both sides have one."""
+        return self.source is self.target
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a folder holds."""
+
+    path: Path
+    run: Run
+    tokenizers: Tokenizers
+    network: Network
+    metrics: Mapping[str, Any]
+
+
+def save_run(folder: Path, run: Run) -> None:
+    """Write config.yaml."""
+    settings = {**plain(run), "regard": __version__}
+    replace_file(folder / CONFIG, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+
+
+def load_run(folder: str | PathLike[str]) -> Run:
+    """The settings in a model folder."""
+    path = Path(folder) / CONFIG
+    if not path.is_file():
+        raise InputError(
+            f"{folder}: there is no {CONFIG} in it, so it is not a model; "
+            "`regard train … --out FOLDER` makes one."
+        )
+    settings = read_settings(path)
+    version = settings.get("format_version")
+    if not isinstance(version, int) or version < 1:
+        raise InputError(f"{path}: format_version must be a whole number, but {version!r} came.")
+    if version > FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format_version {version} is newer than {FORMAT_VERSION}, the newest that "
+            f"regard {__version__} knows; install a newer regard."
+        )
+    return run_from(settings, str(path))
+
+
+def save_tokenizers(folder: Path, tokenizers: Tokenizers, unit: str) -> None:
+    """Write the tokeniser of each side, or the one of both."""
+    suffix = "model" if unit in ("bpe", "unigram") else "json"
+    if tokenizers.shared:
+        tokenizers.source.save(folder / f"tokenizer.{suffix}")
+        return
+    tokenizers.source.save(folder / f"tokenizer.source.{suffix}")
+    tokenizers.target.save(folder / f"tokenizer.target.{suffix}")
+
+
+def load_tokenizers(folder: Path) -> Tokenizers:
+    """The tokenisers in a folder."""
+    for suffix in ("model", "json"):
+        if (folder / f"tokenizer.{suffix}").is_file():
+            both = load(folder / f"tokenizer.{suffix}")
+            return Tokenizers(both, both)
+        if (folder / f"tokenizer.source.{suffix}").is_file():
+            return Tokenizers(
+                load(folder / f"tokenizer.source.{suffix}"),
+                load(folder / f"tokenizer.target.{suffix}"),
+            )
+    raise InputError(f"{folder}: no tokeniser is in it; copy the whole folder of the model.")
+
+
+def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
+    """Write tensors; what is shared under several names is written under the first."""
+    with drafting(path) as draft:
+        save_file(_once(weights), draft, metadata={"format": "pt"})
+
+
+def load_weights(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file."""
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: the weights cannot be read ({error}).") from error
+
+
+def put_weights(network: nn.Module, weights: Mapping[str, Tensor], place: str) -> None:
+    """Give a network its weights; any that is missing, unknown or of another shape is an error."""
+    own = _once(network.state_dict())
+    wrong = sorted(set(own) ^ set(weights)) or [
+        name for name in own if own[name].shape != weights[name].shape
+    ]
+    if wrong:
+        raise InputError(
+            f"{place}: the weights do not fit the settings beside them (first: {wrong[0]}); "
+            "the files are of different models."
+        )
+    network.load_state_dict(dict(weights), strict=False)
+
+
+def save_metrics(folder: Path, metrics: Mapping[str, Any]) -> None:
+    """Write metrics.json."""
+    replace_file(folder / METRICS, json.dumps(metrics, indent=2, ensure_ascii=False) + "\n")
+
+
+def load_metrics(folder: Path) -> dict[str, Any]:
+    """What metrics.json holds; nothing if it is not there."""
+    path = folder / METRICS
+    if not path.is_file():
+        return {}
+    read: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return read
+
+
+def load_folder(folder: str | PathLike[str], device: str | torch.device = "cpu") -> Saved:
+    """Rebuild the model that a folder holds."""
+    path = Path(folder)
+    run = load_run(path)
+    if not (path / WEIGHTS).is_file():
+        raise InputError(
+            f"{path}: there is no {WEIGHTS} yet; its training was stopped before the first look "
+            f"at the development set: go on with `regard train --resume {path}`."
+        )
+    tokenizers = load_tokenizers(path)
+    with torch.device(device):
+        network = build(run.model, len(tokenizers.source), len(tokenizers.target))
+    put_weights(network, load_weights(path / WEIGHTS), str(path / WEIGHTS))
+    return Saved(path, run, tokenizers, network.eval(), load_metrics(path))
+
+
+def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Each tensor under its first name only."""
+    seen: dict[int, str] = {}
+    for name, tensor in weights.items():
+        seen.setdefault(tensor.data_ptr(), name)
+    return {name: weights[name].detach().contiguous() for name in seen.values()}

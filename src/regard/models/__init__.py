@@ -1,0 +1,1 @@
+"""Models: Transformer and recurrent encoder–decoders, the language model, the masked one."""

@@ -1,0 +1,23 @@
+"""From settings to a model."""
+
+from __future__ import annotations
+
+from regard.config import Lm, Mlm, Model, Rnn, Transformer
+from regard.models.lm import LanguageModel, MaskedModel
+from regard.models.rnn import RnnModel
+from regard.models.transformer import TransformerModel
+
+Network = TransformerModel | RnnModel | LanguageModel | MaskedModel
+
+
+def build(settings: Model, source_vocab: int, target_vocab: int) -> Network:
+    """The model that `settings` describe, with first weights drawn from torch's generator."""
+    match settings:
+        case Transformer():
+            return TransformerModel(settings, source_vocab, target_vocab)
+        case Rnn():
+            return RnnModel(settings, source_vocab, target_vocab)
+        case Mlm():
+            return MaskedModel(settings, target_vocab)
+        case Lm():
+            return LanguageModel(settings, target_vocab)

@@ -1,0 +1,50 @@
+"""Words' vectors, and the linear layer that turns features back into words.
+
+B sentences, T tokens, V tokens of the vocabulary, D features.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import Dropout, Position
+from regard.models.batch import PAD
+
+
+def word_vectors(vocab: int, dim: int) -> nn.Embedding:
+    """One vector for each token, of norm about 1, zero for padding."""
+    vectors = nn.Embedding(vocab, dim, padding_idx=PAD)
+    nn.init.normal_(vectors.weight, std=dim**-0.5)
+    with torch.no_grad():
+        vectors.weight[PAD].zero_()
+    return vectors
+
+
+def output_layer(dim: int, vocab: int, tied: nn.Embedding | None) -> nn.Linear:
+    """The final linear layer (D → V), its matrix that of `tied` if given."""
+    layer = nn.Linear(dim, vocab)
+    nn.init.zeros_(layer.bias)
+    if tied is None:
+        nn.init.normal_(layer.weight, std=dim**-0.5)
+    else:
+        layer.weight = tied.weight
+    return layer
+
+
+class Embedding(nn.Module):
+    """√D · vector of each token, plus its place, with dropout (Vaswani 2017, §3.4–3.5)."""
+
+    def __init__(self, vectors: nn.Embedding, place: Position, dropout: float) -> None:
+        super().__init__()
+        self.vectors = vectors
+        self.place = place
+        self.dropout = Dropout(dropout)
+
+    def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
+        """(B, T) ids as (B, T, D); the first stands at `offset`."""
+        scaled = self.vectors(tokens) * math.sqrt(self.vectors.embedding_dim)
+        placed: Tensor = self.dropout(self.place.add(scaled, offset))
+        return placed

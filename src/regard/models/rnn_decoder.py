@@ -1,0 +1,209 @@
+"""The recurrent decoders: a fixed context, Bahdanau's aligner, Luong's global attention.
+
+Each runs over any number of target words from any state, so that a whole target in training and
+one word in a search are the same code.
+
+Shapes: T target tokens, B sentences, S source tokens, L layers, I features of a word's vector,
+D of a state, E = gates · D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import Additive, Dropout, observe
+from regard.config import Rnn
+from regard.models.rnn_attention import Memory, SourceAttention, bahdanau_score, luong_score
+from regard.models.rnn_cell import CELLS, State
+from regard.models.rnn_encoder import Reading
+from regard.models.rnn_loop import Parts, aligned_steps, joined_step
+from regard.models.rnn_scan import Recurrence
+
+
+class Progress(NamedTuple):
+    """The state between two words.
+
+    memory   what may be looked at
+    layers   (L, B, D)  every layer's state h, and c of the LSTM
+    written  words so far
+    """
+
+    memory: Memory
+    layers: State
+    written: int
+
+    def select(self, rows: Tensor) -> Progress:
+        """The state of chosen rows of the batch."""
+        layers = tuple(x.index_select(1, rows) for x in self.layers)
+        return Progress(self.memory.select(rows), layers, self.written)
+
+
+class Decoder(nn.Module):
+    """Base: layers of recurrence, the bridge to them from the encoder, and the readout."""
+
+    def __init__(self, settings: Rnn, joined: int) -> None:
+        super().__init__()
+        self.cell = CELLS[settings.cell]
+        self.num_layers = settings.decoder_layers
+        self.layers: Iterable[Recurrence] = nn.ModuleList(  # type: ignore[assignment]
+            Recurrence(self.cell, settings.dim if layer else settings.embedding, settings.dim)
+            for layer in range(self.num_layers)
+        )
+        final, first = settings.encoder_layers * settings.dim, self.num_layers * settings.dim
+        self.bridges = nn.ModuleList(nn.Linear(final, first) for _ in range(self.cell.states))
+        self.readout = nn.Linear(joined, settings.embedding)
+        self.dropout = Dropout(settings.dropout)
+
+    def begin(self, reading: Reading) -> Progress:
+        """The state before the first word: tanh(W · the encoder's final states), all layers'."""
+        layers = []
+        for bridge, final in zip(self.bridges, reading.final, strict=True):
+            first = torch.tanh(bridge(final)).unflatten(-1, (self.num_layers, -1))
+            layers.append(first.transpose(0, 1))
+        return Progress(self.memory(reading), tuple(layers), 0)
+
+    def memory(self, reading: Reading) -> Memory:
+        """What of the reading is kept for all steps."""
+        raise NotImplementedError
+
+    def forward(self, words: Tensor, progress: Progress) -> tuple[Tensor, Progress]:
+        """Features (T, B, I) after each of the words (T, B, I), and the state after them."""
+        joined, layers = self.states(words, progress)
+        features: Tensor = self.dropout(torch.tanh(self.readout(joined)))
+        return features, Progress(progress.memory, layers, progress.written + len(words))
+
+    def states(self, words: Tensor, progress: Progress) -> tuple[Tensor, State]:
+        """What the readout sees at every word (T, B, ·), and the layers' last states (L, B, D)."""
+        raise NotImplementedError
+
+    def upward(self, entering: Tensor, first: State) -> tuple[Tensor, State]:
+        """The top layer's states (T, B, D) and all layers' last ones, without looking around.
+
+        `entering` (1, T, B, E) is the input's share of the first layer's gates.
+        """
+        last: list[State] = []
+        top = entering
+        for number, layer in enumerate(self.layers):
+            entering = layer.entering(self.dropout(top)[None]) if number else entering
+            states = layer(entering, tuple(x[number : number + 1] for x in first))
+            top = states[0].squeeze(1)
+            last.append(tuple(x[-1] for x in states))
+        return top, tuple(torch.cat(parts) for parts in zip(*last, strict=True))
+
+
+class FixedContext(Decoder):
+    """No attention: all it knows of the source is one vector (Sutskever 2014; Cho 2014).
+
+    The vector makes the first state; with `context: every` it joins every input and readout too.
+    """
+
+    def __init__(self, settings: Rnn) -> None:
+        self.every = settings.context == "every"
+        super().__init__(settings, settings.dim * (1 + self.every) + settings.embedding)
+        if self.every:
+            self.context_proj = nn.Linear(settings.dim, self.cell.gates * settings.dim, bias=False)
+
+    def memory(self, reading: Reading) -> Memory:
+        # a memory of one vector: the last layer's final states
+        context = reading.final[0][:, -reading.states.shape[-1] :, None].transpose(1, 2)
+        return Memory(context, context, torch.ones_like(reading.lengths))
+
+    def states(self, words: Tensor, progress: Progress) -> tuple[Tensor, State]:
+        entering = next(iter(self.layers)).entering(words[None])
+        context = progress.memory.values[:, 0]
+        if self.every:
+            entering = entering + self.context_proj(context)
+        top, last = self.upward(entering, progress.layers)
+        shown = [context.expand(len(words), -1, -1)] if self.every else []
+        return torch.cat((top, *shown, words), -1), last
+
+
+class Luong(Decoder):
+    """Attention after the step: tanh(W [context; state]), then the word (Luong 2015, §3.1)."""
+
+    def __init__(self, settings: Rnn) -> None:
+        super().__init__(settings, 2 * settings.dim)
+        self.attention = SourceAttention(luong_score(settings))
+
+    def memory(self, reading: Reading) -> Memory:
+        return self.attention.memory(reading.states, reading.lengths)
+
+    def states(self, words: Tensor, progress: Progress) -> tuple[Tensor, State]:
+        entering = next(iter(self.layers)).entering(words[None])
+        top, last = self.upward(entering, progress.layers)
+        query = top.transpose(0, 1)
+        context = self.attention(query, progress.memory, progress.written).context
+        return torch.cat((context.transpose(0, 1), top), -1), last
+
+
+class Bahdanau(Decoder):
+    """Attention before the step: the state so far asks, the context joins the input (2015, §3).
+
+    The readout sees state, context and the word before, as in the paper's appendix.
+    """
+
+    def __init__(self, settings: Rnn) -> None:
+        super().__init__(settings, 2 * settings.dim + settings.embedding)
+        self.attention = SourceAttention(bahdanau_score(settings))
+        width = self.cell.gates * settings.dim
+        self.context_ih = nn.Parameter(torch.empty(settings.dim, width))
+        for gate in range(self.cell.gates):
+            columns = slice(gate * settings.dim, (gate + 1) * settings.dim)
+            nn.init.xavier_uniform_(self.context_ih.data[:, columns])
+
+    def memory(self, reading: Reading) -> Memory:
+        return self.attention.memory(reading.states, reading.lengths)
+
+    def states(self, words: Tensor, progress: Progress) -> tuple[Tensor, State]:
+        entering = next(iter(self.layers)).entering(words[None]).squeeze(0)
+        unseen = self.num_layers == 1 and not observe.observers()
+        # a source without any word is left to `attend`, which gives it the context zero
+        unseen = unseen and bool((progress.memory.lengths > 0).all())
+        run = self._in_one_loop if unseen else self._step_by_step
+        top, contexts, last = run(entering, progress)
+        return torch.cat((top, contexts, words), -1), last
+
+    def _in_one_loop(self, entering: Tensor, progress: Progress) -> tuple[Tensor, Tensor, State]:
+        """The fast way, while nobody looks."""
+        layer, memory = next(iter(self.layers)), progress.memory
+        score = self.attention.score
+        assert isinstance(score, Additive)
+        place = torch.arange(memory.keys.shape[1], device=memory.keys.device)
+        parts = Parts(
+            entering, self.context_ih, layer.weight_hh.squeeze(0), layer.bias_hh.squeeze(0),
+            score.query_proj.weight, score.v, memory.keys, memory.values,
+            place >= memory.lengths[:, None],
+        )  # fmt: skip
+        states, contexts = aligned_steps(self.cell, parts, tuple(x[0] for x in progress.layers))
+        return states[0], contexts, tuple(x[-1:] for x in states)
+
+    def _step_by_step(self, entering: Tensor, progress: Progress) -> tuple[Tensor, Tensor, State]:
+        """Any number of layers, every step's attention open to those who look."""
+        first, *upper = self.layers
+        layers = [tuple(x[n] for x in progress.layers) for n in range(self.num_layers)]
+        matrices = self.context_ih, first.weight_hh.squeeze(0), first.bias_hh.squeeze(0)
+        tops, contexts = [], []
+        for step, x in enumerate(entering):
+            query, position = layers[-1][0][:, None], progress.written + step
+            context = self.attention(query, progress.memory, position).context[:, 0]
+            layers[0], _ = joined_step(self.cell, x, context, layers[0], matrices)
+            for number, layer in enumerate(upper, 1):
+                below = layer.entering(self.dropout(layers[number - 1][0])[None, None])
+                states = layer(below, tuple(h[None] for h in layers[number]))
+                layers[number] = tuple(h[0, 0] for h in states)
+            tops.append(layers[-1][0])
+            contexts.append(context)
+        last = tuple(torch.stack(parts) for parts in zip(*layers, strict=True))
+        return torch.stack(tops), torch.stack(contexts), last
+
+
+DECODERS: dict[str, type[FixedContext] | type[Luong] | type[Bahdanau]] = {
+    "none": FixedContext,
+    "luong": Luong,
+    "bahdanau": Bahdanau,
+}
+"""The decoders by `attention` in the settings."""

@@ -1,0 +1,58 @@
+"""The model card: what a model is, how it was made, how good it is, and how to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from regard import __version__
+from regard.config import Run
+from regard.training.report import clock
+
+
+def card(name: str, run: Run, metrics: Mapping[str, Any]) -> str:
+    """README.md of a model folder."""
+    model = run.model
+    does = {"lm": "continues text", "mlm": "guesses hidden words"}.get(model.kind, "translates")
+    languages = f" ({run.languages})" if run.languages else ""
+    size = ", ".join(
+        f"{key} {value}" for key, value in vars(model).items() if key not in ("kind", "max_length")
+    )
+    use = {
+        "lm": 'regard generate "Once upon a time" --model .',
+        "mlm": 'regard fill "The [MASK] crossed the street." --model .',
+    }.get(model.kind, 'regard translate "…" --model .')
+    rows = "\n".join(f"| {label} | {text} |" for label, text in _figures(metrics))
+    return f"""# {name}
+
+A {model.kind} model that {does}{languages}, trained with regard {__version__}.
+
+| | |
+|---|---|
+{rows}
+
+Model: {size}.
+Text: {run.text.unit} tokens, vocabulary of at most {run.text.vocab_size}, \
+{"shared by both sides" if run.text.shared else "one for each side"}.
+
+Use it:
+
+    {use}
+
+The development figures are of sentences that the model was not trained on, and of the kind it was
+trained on: on other text it will do worse. All settings are in `config.yaml`.
+"""
+
+
+def _figures(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
+    dev = metrics.get("dev", {})
+    rows = [
+        ("training sentences", f"{metrics['train_sentences']:,}"),
+        ("parameters", f"{metrics['parameters']:,}"),
+        ("updates", f"{metrics['steps']:,} ({metrics['epochs']:.1f} epochs)"),
+        ("training time", clock(metrics["seconds"])),
+    ]
+    for name, label in (("bleu", "BLEU"), ("chrf", "chrF"), ("perplexity", "perplexity")):
+        if dev.get(name) is not None:
+            rows.append((f"{label} (development set)", f"{dev[name]:.2f}"))
+    return rows

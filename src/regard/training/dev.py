@@ -1,0 +1,118 @@
+"""Looks at the development set: loss, and BLEU and chrF of translations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from regard.config import Decoding, Mlm, Run
+from regard.corpus.pairs import Pair
+from regard.decoding import Hypothesis, search
+from regard.evaluation import corpus_scores
+from regard.folder import Tokenizers
+from regard.models.batch import PAD, Batch, source_of
+from regard.models.build import Network
+from regard.training.examples import Examples, masked
+from regard.training.loss import label_loss
+from regard.training.shards import Crew
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at the development set found.
+
+    loss        cross-entropy of a token, in nats, without smoothing
+    perplexity  e^loss
+    accuracy    share of tokens guessed right, given what stands before them
+    bleu, chrf  of greedy translations, from 0 to 100; None for models that do not translate
+    """
+
+    loss: float
+    perplexity: float
+    accuracy: float
+    bleu: float | None = None
+    chrf: float | None = None
+
+    @property
+    def goodness(self) -> float:
+        """What is compared from look to look: chrF, or the loss turned round."""
+        return -self.loss if self.chrf is None else self.chrf
+
+
+@dataclass(frozen=True)
+class Dev:
+    """The development set: its sentences as ids for the loss, and some as text to translate."""
+
+    examples: Examples
+    pairs: Sequence[Pair] = ()
+
+    def look(
+        self,
+        network: Network,
+        run: Run,
+        tokenizers: Tokenizers,
+        device: torch.device,
+        crew: Crew,
+    ) -> Look:
+        """Measure the network as it is."""
+        was = network.training
+        network.eval()
+        try:
+            loss, accuracy = self._loss(network, run, len(tokenizers.target), device, crew)
+            bleu = chrf = None
+            if self.pairs:
+                sources = [p.source for p in self.pairs]
+                outputs = greedy_texts(network, sources, tokenizers, device, crew)
+                scores = corpus_scores(outputs, [p.target for p in self.pairs], run.target_language)
+                bleu, chrf = scores.bleu, scores.chrf
+        finally:
+            network.train(was)
+        return Look(loss, math.exp(min(loss, 50.0)), accuracy, bleu, chrf)
+
+    def _loss(
+        self, network: Network, run: Run, vocab: int, device: torch.device, crew: Crew
+    ) -> tuple[float, float]:
+        """The mean loss of a token, and the share of tokens guessed right."""
+
+        @torch.inference_mode()
+        def measure(numbered: tuple[int, Batch]) -> tuple[float, int, int]:
+            number, batch = numbered
+            if isinstance(run.model, Mlm):
+                batch = masked(batch, run.model, vocab, 0, number)
+            batch = batch.to(device)
+            features = network.features(batch)
+            loss = float(label_loss(features, network.output, batch.labels))
+            asked = batch.labels != PAD
+            guesses = network.output(features[asked]).argmax(-1)
+            return loss, int((guesses == batch.labels[asked]).sum()), int(asked.sum())
+
+        parts = crew.map(measure, enumerate(self.examples.every()))
+        loss, right, count = (sum(column) for column in zip(*parts, strict=True))
+        return loss / max(1, count), right / max(1, count)
+
+
+def greedy_texts(
+    network: Network,
+    sources: Sequence[str],
+    tokenizers: Tokenizers,
+    device: torch.device,
+    crew: Crew,
+) -> list[str]:
+    """Greedy translations of sentences, in batches of similar length."""
+    ids = [tokenizers.source.encode(text)[: network.max_length - 1] for text in sources]
+    order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
+    size = min(128, -(-len(order) // crew.number) or 1)
+    parts = [order[start : start + size] for start in range(0, len(order), size)]
+
+    def translate(rows: list[int]) -> list[list[Hypothesis]]:
+        source = source_of([ids[n] for n in rows]).to(device)
+        return search(network, source, Decoding(beam=1))  # type: ignore[arg-type]
+
+    outputs = [""] * len(ids)
+    for rows, found in zip(parts, crew.map(translate, parts), strict=True):
+        for row, hypotheses in zip(rows, found, strict=True):
+            outputs[row] = tokenizers.target.decode(hypotheses[0].tokens)
+    return outputs

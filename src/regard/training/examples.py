@@ -1,0 +1,134 @@
+"""A corpus as ids, and its batches in an order that depends on the seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from regard.config import Mlm, Model
+from regard.corpus.batches import batches
+from regard.corpus.pairs import Pair
+from regard.folder import Tokenizers
+from regard.models.batch import BOS, EOS, PAD, Batch, batch_of
+from regard.text import MASK
+
+Ids = np.ndarray[tuple[int], np.dtype[np.int32]]
+
+
+class Place(NamedTuple):
+    """Where the next batch stands: its epoch, and its number within it."""
+
+    epoch: int = 0
+    number: int = 0
+
+
+class Examples:
+    """Encoded sentences, batched.
+
+    `sources` is None for text that is only written.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Sequence[int]] | None,
+        targets: Sequence[Sequence[int]],
+        max_tokens: int,
+        seed: int = 0,
+    ) -> None:
+        self.sources = None if sources is None else [np.asarray(s, np.int32) for s in sources]
+        self.targets: list[Ids] = [np.asarray(t, np.int32) for t in targets]
+        self.max_tokens, self.seed = max_tokens, seed
+        self.lengths_tgt = np.array([len(t) + 1 for t in self.targets], np.int64)
+        self.lengths_src = np.array(
+            [0 if self.sources is None else len(s) + 1 for s in self.sources or self.targets],
+            np.int64,
+        )
+        self._epoch: tuple[int, list[list[int]]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def epoch(self, epoch: int) -> list[list[int]]:
+        """The batches of an epoch, as places in the corpus."""
+        if self._epoch is None or self._epoch[0] != epoch:
+            made = batches(self.lengths_src, self.lengths_tgt, self.max_tokens, self.seed, epoch)
+            self._epoch = epoch, made
+        return self._epoch[1]
+
+    def batch(self, rows: Sequence[int]) -> Batch:
+        """The sentences at `rows`."""
+        sources = None if self.sources is None else [self.sources[n].tolist() for n in rows]
+        return batch_of(sources, [self.targets[n].tolist() for n in rows])
+
+    def take(self, place: Place) -> tuple[Batch, Place]:
+        """The batch at a place, and the place after it."""
+        made = self.epoch(place.epoch)
+        after = Place(place.epoch, place.number + 1)
+        if after.number == len(made):
+            after = Place(place.epoch + 1, 0)
+        return self.batch(made[place.number]), after
+
+    def every(self) -> Iterator[Batch]:
+        """All sentences once, in batches, in a fixed order."""
+        for rows in batches(self.lengths_src, self.lengths_tgt, self.max_tokens, 0, 0):
+            yield self.batch(rows)
+
+    def passed(self, place: Place) -> float:
+        """How many epochs are over at a place."""
+        return place.epoch + place.number / len(self.epoch(place.epoch))
+
+
+def encoded(
+    pairs: Sequence[Pair], tokenizers: Tokenizers, max_length: int
+) -> tuple[list[list[int]], list[list[int]], int]:
+    """Ids of both sides, without pairs of more than `max_length` tokens; how many those were."""
+    sources, targets, long = [], [], 0
+    for pair in pairs:
+        source, target = (
+            tokenizers.source.encode(pair.source),
+            tokenizers.target.encode(pair.target),
+        )
+        if max(len(source), len(target)) >= max_length:
+            long += 1
+            continue
+        sources.append(source)
+        targets.append(target)
+    return sources, targets, long
+
+
+def encoded_text(lines: Sequence[str], tokenizers: Tokenizers, max_length: int) -> list[list[int]]:
+    """Ids of each line, a longer one cut into pieces that the model can hold."""
+    pieces = []
+    for line in lines:
+        ids = tokenizers.target.encode(line)
+        room = max_length - 1  # BOS, or EOS, is with them
+        pieces += [ids[start : start + room] for start in range(0, len(ids), room)]
+    return pieces
+
+
+def masked(batch: Batch, settings: Mlm, vocab: int, *seed: int) -> Batch:
+    """Some tokens hidden, to be guessed: of them 80 % by MASK, 10 % by another, 10 % shown.
+
+    (Devlin 2019, §3.1.) Inputs and labels stand at the same places here, so BOS begins both.
+    """
+    random = np.random.default_rng(seed)
+    tokens = batch.inputs.numpy().copy()
+    drawn = random.random(tokens.shape)
+    guessed = (drawn < settings.mask_rate) & (tokens != PAD) & (tokens != BOS) & (tokens != EOS)
+    if not guessed.any():  # at least one, or there is nothing to learn
+        row, column = np.argwhere((tokens != PAD) & (tokens != BOS))[0]
+        guessed[row, column] = True
+    labels = np.where(guessed, tokens, PAD)
+    fate = random.random(tokens.shape)
+    tokens = np.where(guessed & (fate < 0.8), MASK, tokens)
+    other = random.integers(MASK + 1, max(MASK + 2, vocab), tokens.shape)
+    tokens = np.where(guessed & (fate >= 0.8) & (fate < 0.9), other, tokens)
+    return Batch(None, torch.from_numpy(tokens), torch.from_numpy(labels))
+
+
+def is_paired(settings: Model) -> bool:
+    """Whether a model learns from pairs, not from plain text."""
+    return settings.kind in ("transformer", "rnn")

@@ -1,0 +1,385 @@
+"""The training loop: updates until the run's minutes, steps or epochs are over.
+
+Everything an update does depends on the settings, the weights and its number alone: the order of
+the data and what dropout drops are drawn anew from the seed and the step. So a run that was stopped
+and goes on from its checkpoint makes the very same updates.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.attention import dropout_stream
+from regard.config import Mlm, Run
+from regard.folder import WEIGHTS, Tokenizers, load_weights, put_weights, save_weights
+from regard.models.batch import PAD, Batch
+from regard.models.build import Network
+from regard.training.average import RunningMean, mean_weights
+from regard.training.checkpoint import TENSORS, read_checkpoint, steps, write_checkpoint
+from regard.training.dev import Dev, Look
+from regard.training.examples import Examples, Place, masked
+from regard.training.loss import label_loss
+from regard.training.optimizer import clip, make_optimizer
+from regard.training.precision import autocast, chosen_precision
+from regard.training.report import Log, Reporter, Silent
+from regard.training.schedule import Progress, learning_rate
+from regard.training.shards import Crew, cores, shards
+
+LOOKS = 10  # at the development set in a run, unless settings say otherwise
+LOOK_SHARE = 15  # with a time budget, time between two looks, in units of a look's own
+LOG_SECONDS = 5.0  # between two lines of figures
+
+
+@dataclass
+class State:
+    """Where a run is; with the tensors, all that a checkpoint holds."""
+
+    step: int = 0
+    place: Place = field(default_factory=Place)
+    seconds: float = 0.0
+    looks: int = 0
+    best: float | None = None
+    since_best: int = 0
+    last_look: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: over, or stopped by hand; after how many updates and seconds."""
+
+    finished: bool
+    step: int
+    seconds: float
+    epochs: float
+    look: dict[str, Any]
+    tokens_per_second: float
+
+
+class Trainer:
+    """One run over one network, in one folder (or in memory only, without one)."""
+
+    def __init__(
+        self,
+        network: Network,
+        run: Run,
+        tokenizers: Tokenizers,
+        examples: Examples,
+        dev: Dev | None = None,
+        folder: Path | None = None,
+        reporter: Reporter | None = None,
+        tensorboard: bool = False,
+    ) -> None:
+        self.settings, self.run_settings, self.tokenizers = run.training, run, tokenizers
+        self.device = _device(run.training.device)
+        self.network = network.to(self.device)
+        self.parameters: list[Tensor] = [p for p in network.parameters() if p.requires_grad]
+        self.examples, self.dev, self.folder = examples, dev, folder
+        self.reporter = reporter or Silent()
+        self.tensorboard = tensorboard
+        self.optimizer = make_optimizer(network, self.settings)
+        self.mean = (
+            RunningMean(self.parameters, self.settings.ema_decay)
+            if self.settings.average == "ema"
+            else None
+        )
+        self.precision = chosen_precision(self.settings.precision, self.device)
+        self.cores = cores(self.settings.threads) if self.device.type == "cpu" else 1
+        self.state = State()
+        self.tokens, self.busy = 0, 1e-9
+        self._looked, self._look_cost = 0.0, 0.0
+        self._stop = False
+
+    def resume(self) -> bool:
+        """Take up the newest checkpoint of the folder; whether there was one."""
+        found = read_checkpoint(self.folder) if self.folder else None
+        if found is None:
+            return False
+        tensors, state = found
+        self._put(tensors)
+        known = {name: state[name] for name in asdict(self.state) if name in state}
+        self.state = State(**{**known, "place": Place(*state["place"])})
+        return True
+
+    def train(self) -> Outcome:
+        """Go on until the run is over or stopped; what is best is in the folder then."""
+        log = Log(self.folder, self.tensorboard, self.state.step) if self.folder else None
+        crew = Crew(self.cores)
+        self.network.train()
+        try:
+            with self._interruptible():
+                finished = self._updates(crew, log)
+        finally:
+            crew.close()
+            self.reporter.close()
+            if log:
+                log.close()
+        self.network.eval()
+        passed = self.examples.passed(self.state.place)
+        rate = self.tokens / self.busy
+        last = self.state.last_look
+        return Outcome(finished, self.state.step, self.state.seconds, passed, last, rate)
+
+    def _updates(self, crew: Crew, log: Log | None) -> bool:
+        """Make updates; True if the run came to its end, False if it was stopped."""
+        begun = time.monotonic() - self.state.seconds
+        saved, logged = time.monotonic(), time.monotonic()
+        while self.share() < 1 and not self._patience_over():
+            start = time.monotonic()
+            loss, norm, count = self._update(crew)
+            now = time.monotonic()
+            self.state.seconds = now - begun
+            self.tokens, self.busy = self.tokens + count, self.busy + now - start
+            figures = {
+                "step": self.state.step, "loss": loss, "norm": norm, "rate": self.rate(),
+                "tokens_per_second": self.tokens / self.busy, "seconds": self.state.seconds,
+            }  # fmt: skip
+            share = self.share()
+            self.reporter.update(share, self._left(share), figures)
+            if log and (now - logged >= LOG_SECONDS or self.state.step == 1):
+                log.write(self.state.step, figures)
+                logged = now
+            looked = self._look_due(share)
+            if looked:
+                self._look(crew, log)
+                before, self.state.seconds = self.state.seconds, time.monotonic() - begun
+                self._looked, self._look_cost = self.state.seconds, self.state.seconds - before
+            due = time.monotonic() - saved >= 60 * self.settings.checkpoint_minutes
+            if self._stop or looked or due:
+                self._checkpoint()
+                saved = time.monotonic()
+            if self._stop:
+                return False
+        self._finish(crew, log)
+        return True
+
+    def _update(self, crew: Crew) -> tuple[float, float, int]:
+        """One update; the loss of a token, the gradient's norm, and how many tokens it saw."""
+        state, settings = self.state, self.settings
+        batches: list[Batch] = []
+        for _ in range(settings.accumulate):
+            batch, state.place = self.examples.take(state.place)
+            batches.append(self._hidden(batch, len(batches)))
+        count = sum(int((batch.labels != PAD).sum()) for batch in batches)
+        loss = 0.0
+        gradients: list[Tensor] = []
+        for number, batch in enumerate(batches):
+            part, found = self._gradients(crew, batch, number, count)
+            loss += part
+            if gradients:
+                for total, more in zip(gradients, found, strict=True):
+                    total.add_(more)
+            else:
+                gradients = found
+        norm = clip(gradients, settings.clip)
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            parameter.grad = gradient
+        rate = self.rate()
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        state.step += 1
+        if self.mean:
+            self.mean.update(self.parameters, state.step)
+        return loss, norm, count
+
+    def _gradients(
+        self, crew: Crew, batch: Batch, number: int, count: int
+    ) -> tuple[float, list[Tensor]]:
+        seed, step, smoothing = self.settings.seed, self.state.step, self.settings.label_smoothing
+        if self.device.type != "cpu":
+            torch.manual_seed(hash((seed, step, number)))
+
+        def work(shard: int, piece: Batch) -> Tensor:
+            with dropout_stream(seed, step, number, shard), autocast(self.precision, self.device):
+                features = self.network.features(piece)
+                total = label_loss(features, self.network.output, piece.labels, smoothing)
+                return total / count
+
+        pieces = [batch.to(self.device)] if self.cores == 1 else shards(batch, self.cores)
+        return crew.gradients(pieces, work, self.parameters)
+
+    def _hidden(self, batch: Batch, number: int) -> Batch:
+        """The batch, with tokens hidden if the model is one that guesses hidden ones."""
+        model = self.run_settings.model
+        if not isinstance(model, Mlm):
+            return batch
+        vocab = len(self.tokenizers.target)
+        return masked(batch, model, vocab, 1 + self.settings.seed, self.state.step, number)
+
+    def share(self) -> float:
+        """The share of the run that is over: by time, updates or epochs, whichever is most."""
+        state, settings = self.state, self.settings
+        shares = [0.0]
+        if settings.minutes is not None:
+            shares.append(state.seconds / max(1e-9, 60 * settings.minutes))
+        if settings.steps is not None:
+            shares.append(state.step / settings.steps)
+        if settings.epochs is not None:
+            shares.append(self.examples.passed(state.place) / max(1e-9, settings.epochs))
+        return min(1.0, max(shares))
+
+    def rate(self) -> float:
+        """The learning rate of the next update."""
+        return learning_rate(self.settings, Progress(self.state.step, self.share()))
+
+    def _left(self, share: float) -> float:
+        return self.state.seconds * (1 - share) / max(share, 1e-6)
+
+    def _look_due(self, share: float) -> bool:
+        if self.dev is None:
+            return False
+        if self.settings.validate_every:
+            return self.state.step % self.settings.validate_every == 0
+        if int(share * LOOKS) <= self.state.looks or share >= 1:
+            return False
+        by_time = self.settings.minutes is not None  # then looks must not eat the budget
+        return not by_time or self.state.seconds - self._looked >= LOOK_SHARE * self._look_cost
+
+    def _patience_over(self) -> bool:
+        return bool(self.settings.patience) and self.state.since_best >= self.settings.patience
+
+    def _look(self, crew: Crew, log: Log | None) -> None:
+        """Look at the development set with the averaged weights; keep them if they are best yet."""
+        if self.dev is None:
+            return
+        if self.settings.average == "checkpoints":
+            self._checkpoint()  # these weights are to be among those averaged
+        with self._averaged():
+            found = self.dev.look(
+                self.network, self.run_settings, self.tokenizers, self.device, crew
+            )
+            better = self.state.best is None or found.goodness > self.state.best
+            if better and self.folder:
+                save_weights(self.folder / WEIGHTS, self.network.state_dict())
+        self.state.since_best = 0 if better else self.state.since_best + 1
+        self.state.best = found.goodness if better else self.state.best
+        self.state.looks = max(self.state.looks + 1, int(self.share() * LOOKS))
+        self.state.last_look = {"step": self.state.step, **asdict(found)}
+        if log:
+            log.look(self.state.step, found)
+        self.reporter.say(_line(self.state.step, found, better))
+
+    def _finish(self, crew: Crew, log: Log | None) -> None:
+        """The last look, the last checkpoint, and the best weights into the network."""
+        self._checkpoint()
+        self._look(crew, log)
+        if not self.folder:
+            self._put_mean()
+            return
+        if self.dev is None:
+            with self._averaged():
+                save_weights(self.folder / WEIGHTS, self.network.state_dict())
+        put_weights(self.network, load_weights(self.folder / WEIGHTS), str(self.folder))
+
+    def _put_mean(self) -> None:
+        if self.mean:
+            with torch.no_grad():
+                torch._foreach_copy_(self.parameters, self.mean.mean)
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """The network with its averaged weights inside."""
+        kept = [p.detach().clone() for p in self.parameters]
+        if self.mean:
+            self._put_mean()
+        elif self.settings.average == "checkpoints" and self.folder:
+            self._put_checkpoints_mean(self.folder)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                torch._foreach_copy_(self.parameters, kept)
+
+    def _put_checkpoints_mean(self, folder: Path) -> None:
+        paths = [folder / "checkpoints" / f"step-{n}" / TENSORS for n in steps(folder)]
+        if not paths:
+            return
+        files = [load_weights(path) for path in paths[-self.settings.average_last :]]
+        weights = [{n: t for n, t in f.items() if n.startswith("model.")} for f in files]
+        mean = mean_weights(weights)
+        with torch.no_grad():
+            for name, parameter in self.network.named_parameters():
+                if f"model.{name}" in mean:
+                    parameter.copy_(mean[f"model.{name}"])
+
+    def _checkpoint(self) -> None:
+        if self.folder is None:
+            return
+        keep = self.settings.keep
+        if self.settings.average == "checkpoints":
+            keep = max(keep, self.settings.average_last)
+        write_checkpoint(
+            self.folder, self.state.step, self._tensors(), asdict(self.state), keep=keep
+        )
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """Weights, their running mean, and the optimiser's moments."""
+        names = {id(p): name for name, p in self.network.named_parameters()}
+        tensors: dict[str, Tensor] = {}
+        for number, parameter in enumerate(self.parameters):
+            name = names[id(parameter)]
+            tensors[f"model.{name}"] = parameter
+            if self.mean:
+                tensors[f"mean.{name}"] = self.mean.mean[number]
+            for part, value in self.optimizer.state[parameter].items():
+                tensors[f"optimizer.{part}.{name}"] = value
+        return tensors
+
+    def _put(self, tensors: dict[str, Tensor]) -> None:
+        names = {id(p): name for name, p in self.network.named_parameters()}
+        with torch.no_grad():
+            for number, parameter in enumerate(self.parameters):
+                name = names[id(parameter)]
+                parameter.copy_(tensors[f"model.{name}"])
+                if self.mean:
+                    self.mean.mean[number].copy_(tensors[f"mean.{name}"])
+                parts = ("step", "exp_avg", "exp_avg_sq")
+                if f"optimizer.step.{name}" in tensors:
+                    self.optimizer.state[parameter] = {
+                        part: tensors[f"optimizer.{part}.{name}"].clone() for part in parts
+                    }
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM let the update end and stop the run; a second one stops at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: object) -> None:
+            if self._stop:
+                raise KeyboardInterrupt
+            self._stop = True
+            self.reporter.say("Stopping after this update …")
+
+        old = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+
+def _device(asked: str) -> torch.device:
+    if asked != "auto":
+        return torch.device(asked)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def _line(step: int, found: Look, better: bool) -> str:
+    parts = [f"step {step}", f"dev loss {found.loss:.3f}", f"perplexity {found.perplexity:.2f}"]
+    if found.bleu is not None and found.chrf is not None:
+        parts += [f"BLEU {found.bleu:.1f}", f"chrF {found.chrf:.1f}"]
+    return "  ".join(parts) + ("  (best)" if better else "")

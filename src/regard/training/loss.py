@@ -1,0 +1,89 @@
+"""Cross-entropy with label smoothing, from features to loss without ever holding all scores.
+
+N tokens to guess, D features, V tokens of the vocabulary, C tokens of a chunk. The scores
+z = W x + b of a chunk are turned into probabilities in place, and into gradients right away:
+
+    loss    = lse(z) − (1 − ε) z_y − ε mean(z)
+    ∂loss/∂z = p − (1 − ε) 1_y − ε/V
+
+The parts with ε need no pass over the scores: mean(z) = mean(W) x + mean(b), and their gradients
+are of rank one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.models.batch import PAD
+
+CHUNK = 1 << 21  # scores held at once
+
+
+def label_loss(
+    features: Tensor, output: nn.Linear, labels: Tensor, smoothing: float = 0.0
+) -> Tensor:
+    """The summed loss of all labels (…,) but PAD, from features (…, D) before the output layer."""
+    rows = (labels.flatten() != PAD).nonzero().squeeze(1)
+    x_ND = features.flatten(0, -2).index_select(0, rows)
+    y_N = labels.flatten().index_select(0, rows)
+    if torch.is_autocast_enabled(x_ND.device.type):
+        x_ND = x_ND.to(torch.get_autocast_dtype(x_ND.device.type))
+    loss: Tensor = _ChunkedLoss.apply(x_ND, output.weight, output.bias, y_N, smoothing)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _ChunkedLoss(torch.autograd.Function):
+    """Summed loss; the gradients are made on the way forward, chunk by chunk."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, y_N: Tensor, smoothing: float
+    ) -> Tensor:
+        wanted = any(ctx.needs_input_grad)
+        w_VD = weight_VD.to(x_ND.dtype)
+        mean_D, mean_b = weight_VD.float().mean(0), bias_V.float().mean()
+        loss = (-smoothing) * ((x_ND.float() @ mean_D).sum() + mean_b * len(x_ND))
+        d_x = torch.empty_like(x_ND) if wanted else None
+        d_weight = torch.zeros_like(weight_VD) if wanted else None
+        d_bias = torch.zeros_like(bias_V) if wanted else None
+        with torch.autocast(x_ND.device.type, enabled=False):
+            for rows in torch.arange(len(x_ND)).split(max(1, CHUNK // len(w_VD))):
+                part = slice(int(rows[0]), int(rows[-1]) + 1)
+                x_CD, y_C1 = x_ND[part], y_N[part, None]
+                p_CV = torch.nn.functional.linear(x_CD, w_VD).float().add_(bias_V)
+                loss = loss + _turned(p_CV, y_C1, smoothing)
+                if d_x is None or d_weight is None or d_bias is None:
+                    continue
+                p_CV.scatter_add_(1, y_C1, p_CV.new_full(y_C1.shape, smoothing - 1))
+                d_bias += p_CV.sum(0)
+                d_z = p_CV.to(x_ND.dtype)
+                torch.mm(d_z, w_VD, out=d_x[part])
+                if d_weight.dtype == d_z.dtype:
+                    d_weight.addmm_(d_z.T, x_CD)
+                else:
+                    d_weight += d_z.T @ x_CD
+        if d_x is not None and d_weight is not None and d_bias is not None:
+            even = smoothing / len(w_VD)
+            d_x -= (smoothing * mean_D).to(d_x.dtype)
+            d_weight -= even * x_ND.float().sum(0)
+            d_bias -= even * len(x_ND)
+            ctx.save_for_backward(d_x, d_weight, d_bias)
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (d_loss,) = grads
+        d_x, d_weight, d_bias = ctx.saved_tensors
+        return d_x * d_loss.to(d_x.dtype), d_weight * d_loss, d_bias * d_loss, None, None
+
+
+def _turned(z_CV: Tensor, y_C1: Tensor, smoothing: float) -> Tensor:
+    """Σ lse(z) − (1 − ε) z_y; the scores become probabilities in place."""
+    z_y = z_CV.gather(1, y_C1)
+    top_C1 = z_CV.amax(1, keepdim=True)
+    torch.softmax(z_CV, 1, out=z_CV)
+    lse = top_C1 - z_CV.amax(1, keepdim=True).log()  # the largest probability is never zero
+    return (lse - (1 - smoothing) * z_y).sum()

@@ -1,0 +1,69 @@
+"""Whether this machine can multiply in bf16, and whether it gains by it.
+
+Some machines announce instructions that they refuse: the first large product then kills the
+process. So the question is put to a process of its own, once, and only if bf16 could pay.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+
+import torch
+
+_PROBE = """
+import time, torch
+torch.set_num_threads(1)
+def seconds(kind):
+    a, b = torch.randn(1024, 512).to(kind), torch.randn(512, 1024).to(kind)
+    a @ b
+    taken = []
+    for _ in range(9):
+        start = time.perf_counter()
+        a @ b
+        taken.append(time.perf_counter() - start)
+    return sorted(taken)[4]
+print(seconds(torch.float32) / seconds(torch.bfloat16))
+"""
+
+WORTH = 1.5  # bf16 products must be this much faster than fp32 ones to pay for their conversions
+
+
+@cache
+def bf16_gain() -> float:
+    """How many times faster than fp32 a bf16 product is on this CPU; 0 if it cannot be done."""
+    probe = subprocess.run(
+        [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=False
+    )
+    return float(probe.stdout) if probe.returncode == 0 and probe.stdout else 0.0
+
+
+def chosen_precision(asked: str, device: torch.device) -> str:
+    """fp32 or bf16, as asked or, with "auto", as this device does better."""
+    if asked == "fp32" or device.type == "mps":
+        return "fp32"
+    if device.type == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
+    if not _announced():
+        return "fp32"
+    gain = bf16_gain()
+    return "bf16" if gain > (0 if asked == "bf16" else WORTH) else "fp32"
+
+
+def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
+    """Products in bf16 inside, if that is the precision."""
+    if precision == "bf16":
+        return torch.autocast(device.type, torch.bfloat16)
+    return nullcontext()
+
+
+def _announced() -> bool:
+    """Whether the CPU says that it has instructions for bf16."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:  # noqa: PTH123
+            text = file.read()
+    except OSError:
+        return False
+    return "amx_bf16" in text or "avx512_bf16" in text

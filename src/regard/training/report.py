@@ -1,0 +1,142 @@
+"""What a run says while it goes: a bar on a terminal, lines elsewhere, and figures in files."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from regard.storage import replace_file
+from regard.training.dev import Look
+
+LOG = "metrics.jsonl"
+
+
+class Reporter(Protocol):
+    """Hears of a run."""
+
+    def say(self, line: str) -> None:
+        """A line to read."""
+
+    def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
+        """Where the run is, after an update."""
+
+    def close(self) -> None:
+        """The run is over."""
+
+
+class Silent:
+    """Says nothing."""
+
+    def say(self, line: str) -> None:
+        """Say nothing."""
+
+    def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
+        """Say nothing."""
+
+    def close(self) -> None:
+        """Say nothing."""
+
+
+class Spoken:
+    """A progress bar on a terminal; elsewhere a line every `every` seconds."""
+
+    def __init__(self, console: Console | None = None, every: float = 30.0) -> None:
+        self.console = console or Console(stderr=True)
+        self.every, self._last = every, time.monotonic()
+        self._bar: Progress | None = None
+
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+        self.console.print(line, highlight=False, soft_wrap=True)
+
+    def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
+        """Move the bar, or print a line now and then."""
+        text = (
+            f"step {figures['step']}  loss {figures['loss']:.3f}  "
+            f"{figures['tokens_per_second']:,.0f} tokens/s  {clock(seconds_left)} left"
+        )
+        if self.console.is_terminal:
+            if self._bar is None:
+                self._bar = Progress(
+                    BarColumn(bar_width=None), TextColumn("{task.percentage:3.0f} %"),
+                    TextColumn("{task.description}"), console=self.console, transient=True,
+                )  # fmt: skip
+                self._bar.add_task("", total=1.0)
+                self._bar.start()
+            self._bar.update(self._bar.task_ids[0], completed=share, description=text)
+        elif time.monotonic() - self._last >= self.every:
+            self._last = time.monotonic()
+            self.say(f"{share:4.0%}  {text}")
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+class Log:
+    """Figures in `metrics.jsonl`, and for TensorBoard where it is installed."""
+
+    def __init__(self, folder: Path, tensorboard: bool, step: int = 0) -> None:
+        self.path = folder / LOG
+        self._forget_after(step)
+        self._file = self.path.open("a", encoding="utf-8")
+        self._board: Any = None
+        if tensorboard and importlib.util.find_spec("tensorboard"):
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step or None)
+
+    def write(self, step: int, figures: dict[str, Any]) -> None:
+        """One line of figures at an update."""
+        known = {name: value for name, value in figures.items() if value is not None}
+        self._file.write(json.dumps({"step": step, **known}) + "\n")
+        self._file.flush()
+        if self._board is not None:
+            for name, value in known.items():
+                if isinstance(value, int | float) and name != "step":
+                    self._board.add_scalar(name, value, step)
+
+    def look(self, step: int, found: Look) -> None:
+        """One line for a look at the development set."""
+        self.write(step, {f"dev_{name}": value for name, value in asdict(found).items()})
+
+    def close(self) -> None:
+        """Close the files."""
+        self._file.close()
+        if self._board is not None:
+            self._board.close()
+
+    def _forget_after(self, step: int) -> None:
+        """Drop lines of updates that are going to be made again."""
+        if not self.path.is_file():
+            return
+        lines = self.path.read_text("utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if _step(line) <= step]
+        replace_file(self.path, "".join(kept))
+
+
+def clock(seconds: float) -> str:
+    """Seconds as hours, minutes and seconds.
+
+    >>> clock(59), clock(61.4), clock(7322)
+    ('0:59', '1:01', '2:02:02')
+    """
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _step(line: str) -> int:
+    try:
+        return int(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):  # a line that a kill cut short
+        return 1 << 62

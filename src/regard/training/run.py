@@ -1,0 +1,129 @@
+"""A whole run, from files to a model folder, or from a folder on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.config import Run
+from regard.errors import InputError
+from regard.folder import (
+    CARD,
+    CONFIG,
+    Tokenizers,
+    load_run,
+    load_tokenizers,
+    save_metrics,
+    save_run,
+    save_tokenizers,
+)
+from regard.models.build import Network, build
+from regard.storage import replace_file
+from regard.training.aligner import choose_alignment
+from regard.training.card import card
+from regard.training.dev import Dev
+from regard.training.examples import Examples, is_paired
+from regard.training.loop import Outcome, Trainer
+from regard.training.prepare import Prepared
+from regard.training.report import Reporter, Silent
+from regard.training.stored import store, stored
+
+
+def new_network(run: Run, tokenizers: Tokenizers) -> Network:
+    """A network with first weights drawn from the run's seed."""
+    torch.manual_seed(run.training.seed)
+    return build(run.model, len(tokenizers.source), len(tokenizers.target))
+
+
+def train(folder: Path, run: Run, prepared: Prepared, reporter: Reporter | None = None) -> Outcome:
+    """Train a new model into `folder`, which must not hold one."""
+    if (folder / CONFIG).exists():
+        raise InputError(
+            f"{folder}: a model is in it already; go on with `regard train --resume {folder}`, or "
+            "give another --out."
+        )
+    network = new_network(run, prepared.tokenizers)  # settings that do not fit say so here
+    folder.mkdir(parents=True, exist_ok=True)
+    save_tokenizers(folder, prepared.tokenizers, run.text.unit)
+    store(folder, prepared.examples, prepared.dev)
+    save_run(folder, run)
+    trainer = _trainer(
+        network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter
+    )
+    return _trained(trainer, folder, run)
+
+
+def resume(folder: Path, run: Run, reporter: Reporter | None = None) -> Outcome:
+    """Go on with the run in `folder`, with the settings given (usually those of `load_run`)."""
+    tokenizers = load_tokenizers(folder)
+    examples, dev = stored(folder, run)
+    network = new_network(run, tokenizers)
+    trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter)
+    begun = trainer.resume()
+    (reporter or Silent()).say(
+        f"Going on after update {trainer.state.step}." if begun else "Beginning anew."
+    )
+    save_run(folder, run)
+    return _trained(trainer, folder, run)
+
+
+def _trainer(
+    network: Network,
+    run: Run,
+    tokenizers: Tokenizers,
+    examples: Examples,
+    dev: Dev,
+    folder: Path,
+    reporter: Reporter | None,
+) -> Trainer:
+    return Trainer(
+        network,
+        run,
+        tokenizers,
+        examples,
+        dev,
+        folder,
+        reporter,
+        tensorboard=run.training.tensorboard,
+    )
+
+
+def _trained(trainer: Trainer, folder: Path, run: Run) -> Outcome:
+    """Train, then write what is known of the model."""
+    outcome = trainer.train()
+    if outcome.finished:
+        describe(folder, run, trainer, outcome)
+    return outcome
+
+
+def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapping[str, Any]:
+    """Choose how alignment is read, and write config.yaml, metrics.json and the card."""
+    metrics: dict[str, Any] = {
+        "train_sentences": len(trainer.examples),
+        "parameters": sum(p.numel() for p in trainer.network.parameters()),
+        "steps": outcome.step,
+        "epochs": outcome.epochs,
+        "seconds": outcome.seconds,
+        "tokens_per_second": outcome.tokens_per_second,
+        "precision": trainer.precision,
+        "threads": trainer.cores,
+        "dev": outcome.look,
+    }
+    if is_paired(run.model) and trainer.dev is not None:
+        chosen = choose_alignment(trainer.network, run, trainer.tokenizers, trainer.dev.pairs)
+        if chosen is not None:
+            run = replace(run, alignment=chosen[0])
+            metrics["alignment"] = {
+                **asdict(chosen[0]), "agreement": chosen[1].agreement,
+            }  # fmt: skip
+    save_run(folder, run)
+    save_metrics(folder, metrics)
+    replace_file(folder / CARD, card(folder.resolve().name, run, metrics))
+    return metrics
+
+
+__all__ = ["describe", "load_run", "new_network", "resume", "train"]

@@ -1,0 +1,109 @@
+"""One batch shared by several cores: each takes rows of it, and their gradients are summed.
+
+Torch spreads each operation over the cores; on a batch of short sentences most operations are too
+small for that. Here each core runs its rows through the whole model by itself, as in data-parallel
+training, on threads of one process (torch releases Python's lock in its operations).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from regard.models.batch import PAD, Batch, Source
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Gradients = tuple[Tensor, Sequence[Tensor | None]]
+
+
+def cores(asked: int = 0) -> int:
+    """How many cores to use: as asked, or all that this process may run on."""
+    if asked:
+        return asked
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def shards(batch: Batch, number: int) -> list[Batch]:
+    """The batch in at most `number` pieces of about equal tokens, each without needless padding.
+
+    Rows are ordered by length first, so that long sentences pad only each other.
+    """
+    lengths = (batch.labels != PAD).sum(1)
+    if batch.source is not None:
+        lengths = lengths + batch.source.lengths
+    number = max(1, min(number, len(lengths)))
+    order = torch.argsort(lengths, stable=True)
+    total = lengths[order].cumsum(0)
+    ends = torch.searchsorted(total, total[-1] * torch.arange(1, number) / number).tolist()
+    return [_rows(batch, rows) for rows in torch.tensor_split(order, ends) if len(rows)]
+
+
+class Crew:
+    """Threads that each work on a shard, on one core each."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._before = torch.get_num_threads()
+        torch.set_num_threads(1)  # two threads of one operation would wait for cores in use
+        self._threads = ThreadPoolExecutor(number, initializer=torch.set_num_threads, initargs=(1,))
+
+    def gradients(
+        self,
+        pieces: Sequence[Batch],
+        work: Callable[[int, Batch], Tensor],
+        parameters: Sequence[Tensor],
+    ) -> tuple[float, list[Tensor]]:
+        """The summed loss of all pieces and its gradients, summed in the pieces' order."""
+
+        def one(numbered: tuple[int, Batch]) -> Gradients:
+            loss = work(*numbered)
+            return loss.detach(), torch.autograd.grad(loss, parameters, allow_unused=True)
+
+        done = list(self._threads.map(one, enumerate(pieces)))
+        total = list(done[0][1])
+        for _, more in done[1:]:
+            for place, gradient in enumerate(more):
+                kept = total[place]
+                total[place] = gradient if kept is None else _sum(kept, gradient)
+        gradients = [
+            torch.zeros_like(p) if g is None else g for p, g in zip(parameters, total, strict=True)
+        ]
+        return sum(float(loss) for loss, _ in done), gradients
+
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """What `work` makes of each item, in the items' order."""
+        return list(self._threads.map(work, items))
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._threads.shutdown()
+        torch.set_num_threads(self._before)  # part of the setting is the whole process's
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _sum(kept: Tensor, more: Tensor | None) -> Tensor:
+    return kept if more is None else kept.add_(more)
+
+
+def _rows(batch: Batch, rows: Tensor) -> Batch:
+    """Chosen rows, cut to the longest of them."""
+    labels = batch.labels[rows]
+    longest = int((labels != PAD).sum(1).max())
+    source = batch.source
+    if source is not None:
+        lengths = source.lengths[rows]
+        source = Source(source.tokens[rows, : int(lengths.max())], lengths)
+    return Batch(source, batch.inputs[rows, :longest], labels[:, :longest])

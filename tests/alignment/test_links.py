@@ -1,0 +1,154 @@
+"""Weights of tokens to links of words: pooling, the rule, and links as text."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.alignment import (
+    decide,
+    located,
+    pieces,
+    pool,
+    read_pharaoh,
+    word_links,
+    write_pharaoh,
+)
+from regard.corpus.grammar import sample, seed_sentences
+from regard.errors import InputError
+from regard.text.char_tokenizer import train_chars
+from regard.text.sentencepiece_tokenizer import train_sentencepiece
+from regard.text.word_tokenizer import train_words
+
+PAIRS = {language: sample("train", 150, language=language) for language in ("fr", "zh")}
+LINES = {
+    "en": [pair.source for pair in PAIRS["fr"]],
+    "fr": [pair.target for pair in PAIRS["fr"]],
+    "zh": [pair.target for pair in PAIRS["zh"]],
+}
+TOKENIZERS = {
+    (kind, language): train(lines, language)
+    for kind, train in {
+        "pieces": lambda lines, _: train_sentencepiece(lines, 600, "bpe"),
+        "words": lambda lines, language: train_words(lines, None, language),
+        "characters": lambda lines, language: train_chars(lines, None, language),
+    }.items()
+    for language, lines in LINES.items()
+}
+KINDS = ("pieces", "words", "characters")
+links = st.frozensets(st.tuples(st.integers(0, 40), st.integers(0, 40)))
+
+
+def random_map(target, source, seed=0):
+    """Rows that sum to one, with a row and a column for EOS and some padding."""
+    shape = (target.num_tokens + 3, source.num_tokens + 1)
+    return np.random.default_rng(seed).dirichlet(np.ones(shape[1]), shape[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("language", ["fr", "zh"])
+def test_pooling_keeps_the_mass_and_drops_specials(kind, language):
+    for pair in PAIRS[language][:20]:
+        source = pieces(pair.source, TOKENIZERS[kind, "en"], "en")
+        target = pieces(pair.target, TOKENIZERS[kind, language], language)
+        weights = random_map(target, source)
+        pooled = pool(weights, target, source)
+        assert pooled.shape == (len(target.words), len(source.words))
+        if kind == "words":  # one token is one word
+            np.testing.assert_allclose(pooled, weights[: len(pooled), :-1])
+        on_eos = target.means @ weights[: target.num_tokens, -1]
+        # What goes to a character that is a space goes to no word either.
+        spaces = source.shares.sum(axis=1) == 0
+        on_spaces = target.means @ weights[: target.num_tokens, :-1] @ spaces
+        np.testing.assert_allclose(pooled.sum(axis=1) + on_eos + on_spaces, 1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("language", ["fr", "zh"])
+def test_a_map_that_knows_the_gold_links_gives_them(kind, language):
+    """Every token of a target word looks at all tokens of its (first) gold source word."""
+    for pair in [*PAIRS[language][:20], *seed_sentences(language)]:
+        source = pieces(pair.source, TOKENIZERS[kind, "en"], "en", pair.source_words)
+        target = pieces(pair.target, TOKENIZERS[kind, language], language, pair.target_words)
+        gold = {}
+        for link in pair.links:
+            gold.setdefault(link.target, link.source)
+        weights = np.zeros((target.num_tokens + 1, source.num_tokens + 1))
+        for target_word, source_word in gold.items():
+            for token in np.flatnonzero(target.overlap[:, target_word]):
+                shares = source.overlap[:, source_word] / source.overlap[:, source_word].sum()
+                weights[token, :-1] = shares
+        weights[weights.sum(axis=1) == 0, -1] = 1.0
+        found = word_links(weights, target, source)
+        alone = (target.overlap > 0).sum(axis=1) <= 1  # a token of two words can follow only one
+        for target_word, source_word in gold.items():
+            if alone[target.overlap[:, target_word] > 0].all():
+                shared = (source.overlap[source.overlap[:, source_word] > 0] > 0).sum(axis=1).max()
+                if shared == 1:
+                    assert (source_word, target_word) in found
+        assert kind == "pieces" or alone.all()
+
+
+def test_a_token_of_two_words_is_shared_by_characters():
+    tokenizer = train_sentencepiece(["abcd " * 50], 300, "bpe")
+    assert tokenizer.spans("abcd") == [(0, 4)]
+    found = pieces("abcd", tokenizer, given=["abc", "d"])
+    np.testing.assert_allclose(found.shares, [[0.75, 0.25]])
+    np.testing.assert_allclose(found.means, [[1.0], [1.0]])
+
+
+def test_empty_texts_have_no_links():
+    tokenizer = TOKENIZERS["words", "en"]
+    nothing, something = pieces("", tokenizer, "en"), pieces("The cat", tokenizer, "en")
+    assert word_links(np.ones((1, 3)) / 3, nothing, something) == frozenset()
+    assert word_links(np.ones((3, 1)), something, nothing) == frozenset()
+
+
+def test_words_and_maps_that_do_not_fit():
+    with pytest.raises(InputError, match=r"word 1 \('dog'\)"):
+        located(["The", "dog"], "The cat")
+    text = pieces("The cat", TOKENIZERS["words", "en"], "en")
+    with pytest.raises(InputError, match="1 rows and 2 columns"):
+        pool(np.ones((1, 2)), text, text)
+
+
+def test_rule():
+    weights = np.array([[0.5, 0.3, 0.0], [0.1, 0.1, 0.2], [0.0, 0.0, 0.0], [0.3, 0.3, 0.3]])
+    assert decide(weights) == {(0, 0), (0, 3)}  # the second gave most to specials
+    assert decide(weights, null=1.0) == {(0, 0), (2, 1), (0, 3)}
+    assert decide(weights, null=0.0) == frozenset()
+    assert decide(weights, ratio=0.6) == {(0, 0), (1, 0), (0, 3), (1, 3), (2, 3)}
+    assert decide(np.array([[0.1] * 10]), null=0.0) == {(0, 0)}  # sums to one but for rounding
+    # Mutually: source word 0 is the largest of targets 0 and 3, and target 0 has more of it.
+    assert decide(weights, mutual=True) == {(0, 0)}
+    assert decide(weights, null=1.0, mutual=True) == {(0, 0)}  # 2-1 has less than 2-3
+    assert decide(weights, ratio=0.6, mutual=True) == {(0, 0), (1, 0), (0, 3), (1, 3), (2, 3)}
+    for wrong in ({"ratio": 0.0}, {"ratio": 1.5}, {"null": -0.1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            decide(weights, **wrong)
+
+
+@given(st.integers(0, 5), st.integers(0, 5), st.floats(0.01, 1), st.integers(0, 99))
+def test_a_ratio_only_adds_links(num_targets, num_sources, ratio, seed):
+    weights = np.random.default_rng(seed).random((num_targets, num_sources))
+    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
+    one, several = decide(weights), decide(weights, ratio=ratio)
+    assert one <= several
+    turned = {(source, target) for target, source in decide(weights.T, null=1.0)}
+    assert decide(weights, mutual=True) == one & turned
+    assert sorted(target for _, target in one) == list(range(num_targets if num_sources else 0))
+
+
+@given(links, links)
+def test_pharaoh_round_trip(sure, possible):
+    found = read_pharaoh(write_pharaoh(sure, possible))
+    assert found.sure == sure
+    assert found.possible == sure | possible
+
+
+@pytest.mark.parametrize("line", ["0", "0-", "0-0-0", "a-b", "0--1", "-1-0", "０-０", "0p1"])
+def test_pharaoh_says_what_is_wrong(line):
+    assert read_pharaoh("") == (frozenset(), frozenset())
+    with pytest.raises(InputError, match=r"^links\.txt:3: ") as error:
+        read_pharaoh("0-0 " + line, where="links.txt:3")
+    assert repr(line) in str(error.value)

@@ -1,0 +1,121 @@
+"""sacreBLEU's figures through our door: the right tokenisation, and clear errors."""
+
+import subprocess
+import sys
+
+import pytest
+import sacrebleu
+
+from regard.errors import InputError
+from regard.evaluation import corpus_scores, exact_match, sentence_scores
+from regard.evaluation.scores import tokenisation
+
+REFERENCES = [
+    "The dog bit the man.",
+    "It was not unexpected.",
+    "The man bit him first.",
+]
+OTHERS = [
+    "The dog had bit the man.",
+    "No one was surprised.",
+    "The man had bitten the dog.",
+]
+SYSTEM = [
+    "The dog bit the man.",
+    "It wasn't surprising.",
+    "The man had just bitten him.",
+]
+
+
+def test_the_example_of_sacrebleu_s_own_manual():
+    """The three sentences and the scores that its README gives for them."""
+    both = list(zip(REFERENCES, OTHERS, strict=True))
+    scores = corpus_scores(SYSTEM, both, "en")
+    assert round(scores.bleu, 2) == 48.53
+    assert round(scores.chrf, 2) == 59.73
+    assert scores.signature.startswith("nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+
+
+@pytest.mark.parametrize("language", ["de", "zh", "ja", "th", ""])
+def test_it_is_sacrebleu(language):
+    hypotheses = ["Ein Haus am See.", "我喜欢红色的房子。", "Das Ende"]
+    references = ["Ein Haus am Meer.", "我很喜欢这座红房子。", "das Ende"]
+    scores = corpus_scores(hypotheses, references, language)
+    options = {"tokenize": tokenisation(language), "force": True}
+    bleu = sacrebleu.corpus_bleu(hypotheses, [references], **options)
+    lower = sacrebleu.corpus_bleu(hypotheses, [references], lowercase=True, **options)
+    assert scores.bleu == pytest.approx(bleu.score)
+    assert scores.bleu_lowercase == pytest.approx(lower.score)
+    assert scores.bleu_lowercase > scores.bleu
+    assert scores.chrf == pytest.approx(sacrebleu.corpus_chrf(hypotheses, [references]).score)
+    assert scores.sentences == 3
+
+
+def test_chinese_is_not_one_long_word():
+    """One character wrong of ten: with 13a it would be a wrong sentence, in TER too."""
+    right, wrong = corpus_scores(["我很喜欢这座红房子。"], ["我很喜欢那座红房子。"], "zh-CN"), (
+        corpus_scores(["我很喜欢这座红房子。"], ["我很喜欢那座红房子。"], "de")
+    )  # fmt: skip
+    assert right.bleu > 50 > 10 > wrong.bleu
+    assert right.ter == pytest.approx(10.0)
+    assert wrong.ter == 100.0
+    assert "tok:zh" in right.signature
+
+
+def test_tokenisation():
+    assert [tokenisation(tag) for tag in ("en", "zh_TW", "yue", "km")] == [
+        "13a",
+        "zh",
+        "zh",
+        "char",
+    ]
+    assert tokenisation("ja") in ("ja-mecab", "char")
+    assert tokenisation("ko-KR") in ("ko-mecab", "char")
+
+
+def test_references_may_differ_in_number():
+    several = [[REFERENCES[0], OTHERS[0]], [REFERENCES[1]], [REFERENCES[2], OTHERS[2]]]
+    scores = corpus_scores(SYSTEM, several, "en")
+    assert "nrefs:var" in scores.signature
+    assert scores.bleu >= corpus_scores(SYSTEM, REFERENCES, "en").bleu
+
+
+def test_case_counts_in_all_but_one():
+    scores = corpus_scores(["THE CAT SAT ON MATS."], ["the cat sat on mats."], "en")
+    assert scores.bleu < 10
+    assert scores.bleu_lowercase == pytest.approx(100)
+    assert scores.ter == pytest.approx(100)
+
+
+def test_sentences():
+    found = sentence_scores(SYSTEM, REFERENCES, "en")
+    assert found[0] == pytest.approx((100, 100))
+    assert found[1].bleu < found[0].bleu
+    assert sentence_scores(["Oui."], ["Oui."])[0].bleu == pytest.approx(100)  # of two tokens
+
+
+@pytest.mark.parametrize("score", [corpus_scores, sentence_scores, exact_match])
+def test_what_cannot_be_scored(score):
+    with pytest.raises(InputError, match="1 translations but references for 2"):
+        score(["a"], ["a", "b"])
+    with pytest.raises(InputError, match="no translations"):
+        score([], [])
+    with pytest.raises(InputError, match=r"sentence 1 .* has no reference"):
+        score(["a", "b"], [["a"], []])
+    score([""], [""])  # an empty translation is bad, not an error
+
+
+def test_exact_match():
+    assert exact_match(["cafe\u0301  noir", "x", "z"], [["café noir"], ["y", "x"], ["Z"]]) == (
+        pytest.approx(2 / 3)
+    )
+
+
+def test_importing_the_rooms_loads_nothing_heavy():
+    code = (
+        "import sys, regard.alignment, regard.evaluation as room\n"
+        "heavy = {'torch', 'sacrebleu', 'regard.corpus.grammar'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "assert all(getattr(room, name).__doc__ for name in room.__all__)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

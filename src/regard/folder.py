@@ -25,13 +25,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from regard import __version__
 from regard.config import FORMAT_VERSION, Run
 from regard.config.settings import plain, read_settings, run_from
 from regard.errors import InputError
 from regard.models.build import Network, build
 from regard.storage import drafting, replace_file
 from regard.text import Tokenizer, load
+from regard.version import __version__
 
 CONFIG, WEIGHTS, METRICS, CARD = "config.yaml", "model.safetensors", "metrics.json", "README.md"
 

@@ -13,7 +13,7 @@
 from regard.alignment.choice import Choice, MappedBatch, choose
 from regard.alignment.links import Link, Links, decide, word_links
 from regard.alignment.pharaoh import GoldLinks, read_pharaoh, write_pharaoh
-from regard.alignment.pieces import Pieces, located, pieces, pool
+from regard.alignment.pieces import Pieces, located, pieces, pool, written_pieces
 from regard.alignment.reading import Reading, layer_maps, read
 from regard.alignment.statistical import BothWays, align_both_ways, align_words
 from regard.alignment.symmetrise import grow_diag, grow_diag_final_and, intersection, union
@@ -22,5 +22,5 @@ __all__ = [
     "BothWays", "Choice", "GoldLinks", "Link", "Links", "MappedBatch", "Pieces", "Reading",
     "align_both_ways", "align_words", "choose", "decide", "grow_diag", "grow_diag_final_and",
     "intersection", "layer_maps", "located", "pieces", "pool", "read", "read_pharaoh", "union",
-    "word_links", "write_pharaoh",
+    "word_links", "write_pharaoh", "written_pieces",
 ]  # fmt: skip

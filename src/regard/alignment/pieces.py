@@ -67,6 +67,21 @@ def pieces(
     return Pieces(tuple(found), _overlap(tokenizer.spans(text), found))
 
 
+def written_pieces(ids: Sequence[int], tokenizer: Tokenizer, language: str = "") -> Pieces:
+    """The words of what a model wrote, and its tokens, however the model spelled them.
+
+    A model may spell a word in other tokens than the tokeniser would; then the characters of each
+    token are found by reading the tokens one after another.
+    """
+    text = tokenizer.decode(ids)
+    if tokenizer.encode(text) == list(ids):
+        return pieces(text, tokenizer, language)
+    found = words(text, language)
+    ends = [len(tokenizer.decode(ids[: number + 1])) for number in range(len(ids))]
+    spans = list(zip([0, *ends], ends, strict=False))
+    return Pieces(tuple(found), _overlap(spans, found))
+
+
 def located(given: Sequence[str], text: str) -> list[Word]:
     """Given words at their places in the text, in order; what is between them is passed over.
 

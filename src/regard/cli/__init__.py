@@ -12,8 +12,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from regard import __version__
 from regard.errors import InputError
+from regard.version import __version__
 
 COMMANDS = {
     "bench": "measure regard against its peers, in ratios taken in one run",

@@ -15,3 +15,5 @@ class Alignment:
     """Head; none is the mean of the layer's heads."""
     shift: bool = False
     """Whether a word's row is the step that reads it, instead of the one that writes it."""
+    mutual: bool = False
+    """Whether a link must be the best one seen from both of its words."""

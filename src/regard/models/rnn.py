@@ -5,6 +5,7 @@ B sentences, S source tokens, T target tokens, D features, V tokens of the vocab
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import torch
@@ -97,8 +98,11 @@ class RnnModel(nn.Module):
             return self.decoder(self._vectors(self.target, tokens), state)  # type: ignore[no-any-return]
 
     def _vectors(self, words: nn.Embedding, tokens: Tensor) -> Tensor:
-        """(T, B, D): vectors of tokens (B, T), steps first as recurrence goes."""
-        vectors: Tensor = self.dropout(words(tokens.t()))
+        """(T, B, D): √D · vectors of tokens (B, T), steps first as recurrence goes.
+
+        Vectors have norm 1, right for the final matrix; for cells that is too faint to begin with.
+        """
+        vectors: Tensor = self.dropout(words(tokens.t()) * math.sqrt(words.embedding_dim))
         return vectors
 
 

@@ -44,5 +44,7 @@ def choose_alignment(
             device = next(network.parameters()).device
             yield MappedBatch(network.maps(batch.to(device)), sources[part], targets[part])
 
-    found = choose(mapped(), aligned)
-    return Alignment(*found.reading), found
+    batches = list(mapped())
+    found = {mutual: choose(batches, aligned, mutual=mutual) for mutual in (False, True)}
+    mutual = found[True].agreement > found[False].agreement
+    return Alignment(*found[mutual].reading, mutual=mutual), found[mutual]

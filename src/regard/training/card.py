@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from regard import __version__
 from regard.config import Run
 from regard.training.report import clock
+from regard.version import __version__
 
 
 def card(name: str, run: Run, metrics: Mapping[str, Any]) -> str:

@@ -1,0 +1,42 @@
+"""The façade: `load` gives what a model folder holds, ready for use.
+
+>>> regard.load("model").translate("The cat sleeps.").text  # doctest: +SKIP
+'Le chat dort.'
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from regard.folder import load_folder
+from regard.models.lm import LanguageModel, MaskedModel
+from regard.translator.fill import Filler, Guess
+from regard.translator.generate import Generated, Generator
+from regard.translator.translate import Translator
+from regard.translator.translation import Sentence, Translation
+
+__all__ = [
+    "Filler",
+    "Generated",
+    "Generator",
+    "Guess",
+    "Sentence",
+    "Translation",
+    "Translator",
+    "load",
+]
+
+
+def load(
+    folder: str | PathLike[str], *, device: str = "cpu", threads: int = 0
+) -> Translator | Generator | Filler:
+    """The model in a folder: a `Translator`, a `Generator` (lm) or a `Filler` (mlm).
+
+    `threads` is how many cores it may use, 0 for all.
+    """
+    saved = load_folder(folder, device)
+    if isinstance(saved.network, LanguageModel):
+        return Generator(saved)
+    if isinstance(saved.network, MaskedModel):
+        return Filler(saved)
+    return Translator(saved, threads=threads)

@@ -1,0 +1,84 @@
+"""Going on with a text, by a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from regard.attention import AttentionMap
+from regard.config import Decoding, Run
+from regard.decoding import search, stream
+from regard.errors import InputError
+from regard.folder import Saved
+from regard.models.batch import Batch, batch_of
+from regard.models.lm import LanguageModel
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """A text, its continuation included; log-probability of a token; tokens; maps if asked for."""
+
+    text: str
+    score: float
+    tokens: tuple[str, ...]
+    finished: bool
+    attention: tuple[AttentionMap, ...] = ()
+
+
+class Generator:
+    """Goes on with texts, with the model of a folder."""
+
+    def __init__(self, saved: Saved) -> None:
+        assert isinstance(saved.network, LanguageModel)
+        self.run: Run = saved.run
+        self.path = saved.path
+        self.network = saved.network
+        self.tokenizer = saved.tokenizers.target
+        self.device = next(saved.network.parameters()).device
+
+    def generate(
+        self, prompt: str = "", *, settings: Decoding | None = None, attention: bool = False
+    ) -> list[Generated]:
+        """`n_best` continuations of a prompt, the best first, or as many samples."""
+        settings = settings or Decoding(sample=True, max_length=100)
+        ids = self._ids(prompt, settings)
+        found = search(self.network, None, settings, prefix=[ids])[0]
+        return [
+            Generated(
+                self.tokenizer.decode(one.tokens),
+                one.score,
+                tuple(self.tokenizer.pieces(one.tokens)),
+                one.finished,
+                tuple(self._maps(one.tokens)) if attention else (),
+            )
+            for one in found
+        ]
+
+    def stream(self, prompt: str = "", *, settings: Decoding | None = None) -> Iterator[str]:
+        """The prompt and its continuation, in pieces as they are written."""
+        settings = settings or Decoding(sample=True, max_length=100)
+        shown, ids = "", []
+        for step in stream(self.network, None, settings, self._ids(prompt, settings)):
+            if step.finished:
+                return
+            ids.append(step.token)
+            text = self.tokenizer.decode(ids)
+            if not text.endswith("�"):  # a character that is not whole yet
+                yield text[len(shown) :]
+                shown = text
+
+    def _ids(self, prompt: str, settings: Decoding) -> list[int]:
+        ids = self.tokenizer.encode(prompt) if prompt else []
+        if len(ids) >= self.network.max_length - 1:
+            raise InputError(
+                f"the prompt has {len(ids)} tokens, but the model holds {self.network.max_length}; "
+                "give a shorter one."
+            )
+        return ids
+
+    def _maps(self, tokens: tuple[int, ...]) -> list[AttentionMap]:
+        batch: Batch = batch_of(None, [tokens])
+        with torch.no_grad():
+            return self.network.maps(batch.to(self.device))

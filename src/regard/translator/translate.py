@@ -1,0 +1,248 @@
+"""Translating with a loaded model: cut, search in batches on all cores, align, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+import torch
+
+from regard.alignment import Pieces, Reading, pieces, read, word_links, written_pieces
+from regard.attention import AttentionMap
+from regard.config import Decoding, Run
+from regard.decoding import Hypothesis, alternatives, search, word_confidence
+from regard.errors import InputError
+from regard.folder import Saved
+from regard.models.batch import batch_of, source_of
+from regard.text import normalise
+from regard.training.shards import Crew, cores
+from regard.translator.segments import put_together, segments, whole
+from regard.translator.translation import Sentence, Translation
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted with the translation."""
+
+    alignment: bool
+    attention: bool
+
+
+class Translator:
+    """Translates with the model of a folder."""
+
+    def __init__(self, saved: Saved, threads: int = 0) -> None:
+        self.run: Run = saved.run
+        self.path: Path = saved.path
+        self.network = saved.network
+        self.tokenizers = saved.tokenizers
+        self.device = next(saved.network.parameters()).device
+        self.threads = cores(threads) if self.device.type == "cpu" else 1
+
+    @overload
+    def translate(
+        self,
+        text: str,
+        *,
+        settings: Decoding | None = None,
+        prefix: str = "",
+        alignment: bool = True,
+        attention: bool = False,
+        split: bool = True,
+    ) -> Translation: ...
+
+    @overload
+    def translate(
+        self,
+        text: list[str],
+        *,
+        settings: Decoding | None = None,
+        prefix: str = "",
+        alignment: bool = True,
+        attention: bool = False,
+        split: bool = True,
+    ) -> list[Translation]: ...
+
+    def translate(
+        self,
+        text: str | list[str],
+        *,
+        settings: Decoding | None = None,
+        prefix: str = "",
+        alignment: bool = True,
+        attention: bool = False,
+        split: bool = True,
+    ) -> Translation | list[Translation]:
+        """The translation of a text, or of each text of a list.
+
+        settings   how to search; the model's own by default
+        prefix     what the translation must begin with (a single sentence)
+        alignment  whether word links are read from attention
+        attention  whether every layer's and head's maps are kept
+        split      whether text is cut into sentences; what is too long for the model always is
+        """
+        texts = [text] if isinstance(text, str) else list(text)
+        cut = segments if split and not prefix else whole
+        room = self.network.max_length - 1
+        language = self.run.source_language
+        made = [cut(one, language, self.tokenizers.source, room) for one in texts]
+        if prefix and any(len(parts) != 1 for parts in made):
+            raise InputError("prefix is for one sentence that fits the model; give it by itself.")
+        wish = Wish(alignment, attention)
+        flat = [part.text for parts in made for part in parts]
+        done = iter(self.sentences(flat, settings or self.run.decoding, wish, prefix))
+        translations = []
+        for one, parts in zip(texts, made, strict=True):
+            own = [next(done) for _ in parts]
+            joined = put_together(parts, [s.text for s in own], self.run.target_language)
+            translations.append(Translation(joined, one, tuple(own)))
+        return translations[0] if isinstance(text, str) else translations
+
+    def sentences(
+        self, texts: Sequence[str], settings: Decoding, wish: Wish, prefix: str = ""
+    ) -> list[Sentence]:
+        """Single sentences, each of which fits the model."""
+        ids = [self.tokenizers.source.encode(text) for text in texts]
+        start = self.tokenizers.target.encode(prefix) if prefix else []
+        groups = _groups([len(row) for row in ids], settings)
+        found: list[Sentence | None] = [None] * len(texts)
+
+        def work(rows: list[int]) -> list[Sentence]:
+            return self._group(
+                [texts[n] for n in rows], [ids[n] for n in rows], rows, settings, wish, start
+            )
+
+        few = len(groups) == 1 or self.threads == 1
+        with nullcontext() if few else Crew(self.threads) as crew:
+            done = list(map(work, groups)) if crew is None else crew.map(work, groups)
+        for rows, sentences in zip(groups, done, strict=True):
+            for row, sentence in zip(rows, sentences, strict=True):
+                found[row] = sentence
+        return [sentence for sentence in found if sentence is not None]
+
+    def alternatives(
+        self, text: str, translation: str, word: int, count: int = 5
+    ) -> list[tuple[str, float]]:
+        """What else could stand at a word of a translation: whole translations, probabilities."""
+        ids = self.tokenizers.target.encode(translation)
+        target = written_pieces(ids, self.tokenizers.target, self.run.target_language)
+        if not 0 <= word < len(target.words):
+            raise InputError(f"word {word} is not in {translation!r}; count from 0.")
+        position = int(np.flatnonzero(target.overlap[:, word])[0])
+        source = source_of([self.tokenizers.source.encode(text)]).to(self.device)
+        found = alternatives(
+            self.network, source, ids, position, count, settings=Decoding(beam=1)  # type: ignore[arg-type]
+        )  # fmt: skip
+        texts = []
+        for one in found:
+            tokens = ids[:position] if one.continuation is None else one.continuation.tokens
+            texts.append((self.tokenizers.target.decode(tokens), one.probability))
+        return texts
+
+    def _group(
+        self,
+        texts: list[str],
+        ids: list[list[int]],
+        numbers: list[int],
+        settings: Decoding,
+        wish: Wish,
+        start: list[int],
+    ) -> list[Sentence]:
+        source = source_of(ids).to(self.device)
+        prefix = [start] * len(ids) if start else None
+        found = search(self.network, source, settings, prefix=prefix, numbers=numbers)  # type: ignore[arg-type]
+        best = [hypotheses[0] for hypotheses in found]
+        maps: list[AttentionMap] = []
+        if wish.alignment or wish.attention:
+            with torch.no_grad():
+                maps = self.network.maps(batch_of(ids, [h.tokens for h in best]).to(self.device))
+        return [
+            self._sentence(text, ids[row], found[row], maps, row, wish)
+            for row, text in enumerate(texts)
+        ]
+
+    def _sentence(
+        self,
+        text: str,
+        ids: list[int],
+        found: list[Hypothesis],
+        maps: list[AttentionMap],
+        row: int,
+        wish: Wish,
+    ) -> Sentence:
+        best, target = found[0], self.tokenizers.target
+        sentence = Sentence(
+            source=text,
+            text=target.decode(best.tokens),
+            score=best.score,
+            source_tokens=tuple(self.tokenizers.source.pieces(ids)),
+            tokens=tuple(target.pieces(best.tokens)),
+            alternatives=tuple((target.decode(h.tokens), h.score) for h in found[1:]),
+            finished=best.finished,
+            hypothesis=best,
+        )
+        if not (wish.alignment or wish.attention):
+            return sentence
+        own = pieces(normalise(text), self.tokenizers.source, self.run.source_language)
+        other = written_pieces(best.tokens, target, self.run.target_language)
+        spelled = [np.flatnonzero(column).tolist() for column in other.overlap.T]
+        return replace(
+            sentence,
+            source_words=tuple(word.text for word in own.words),
+            words=tuple(word.text for word in other.words),
+            alignment=self._links(maps, row, own, other),
+            confidence=tuple(word_confidence(best, spelled)),
+            attention=tuple(_one(m, row, len(ids) + 1, len(best.tokens) + 1) for m in maps)
+            if wish.attention
+            else (),
+        )
+
+    def _links(
+        self, maps: Iterable[AttentionMap], row: int, own: Pieces, other: Pieces
+    ) -> tuple[tuple[int, int], ...]:
+        """Word links by the attention that training chose; without one, the last layer's mean."""
+        cross = [one for one in maps if one.kind == "cross"]
+        if not cross:
+            return ()
+        chosen = self.run.alignment
+        last = max(one.layer for one in cross)
+        reading = (
+            Reading(chosen.layer, chosen.head, chosen.shift)
+            if chosen
+            else Reading(last, None, False)
+        )
+        weights = read(
+            cross,
+            reading,
+            row,
+            target_length=other.num_tokens + 1,
+            source_length=own.num_tokens + 1,
+        )
+        return tuple(sorted(word_links(weights, other, own, mutual=bool(chosen and chosen.mutual))))
+
+
+def _groups(lengths: Sequence[int], settings: Decoding) -> list[list[int]]:
+    """Places of sentences of similar length, as many together as `batch_tokens` allows."""
+    width = settings.n_best if settings.sample else settings.beam
+    groups: list[list[int]] = []
+    for place in sorted(range(len(lengths)), key=lambda n: lengths[n]):
+        full = (
+            not groups
+            or (len(groups[-1]) + 1) * (lengths[place] + 1) * width > settings.batch_tokens
+        )
+        if full:
+            groups.append([])
+        groups[-1].append(place)
+    return groups[::-1]  # the longest first, so that the last ones to finish are short
+
+
+def _one(whole_map: AttentionMap, row: int, source: int, target: int) -> AttentionMap:
+    """One sentence of a batch's map, without its padding."""
+    rows = source if whole_map.kind == "self" else target
+    columns = target if whole_map.kind == "causal" else source
+    weights = whole_map.weights[row : row + 1, :, :rows, :columns]
+    return replace(whole_map, weights=weights, rows=whole_map.rows[:rows])

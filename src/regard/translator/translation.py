@@ -1,0 +1,122 @@
+"""What comes back from a translator: text, and what explains it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from regard.attention import AttentionMap
+from regard.decoding import Hypothesis
+
+Link = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Sentence:
+    """One sentence and its translation.
+
+    source, text          the sentence and its translation
+    score                 log-probability by length, as the search compares it
+    source_tokens, tokens readable pieces of both, without </s>
+    source_words, words   words of both
+    alignment             word links (source word, target word)
+    confidence            of each target word, from 0 to 1
+    attention             every layer's and head's map, if asked for; one sentence each
+    alternatives          other hypotheses, the best first, if more than one was asked for
+    finished              False if the longest allowed output was reached before its end
+    hypothesis            ids, and the log-probability of each
+    """
+
+    source: str
+    text: str
+    score: float
+    source_tokens: tuple[str, ...]
+    tokens: tuple[str, ...]
+    source_words: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    alignment: tuple[Link, ...] = ()
+    confidence: tuple[float, ...] = ()
+    attention: tuple[AttentionMap, ...] = ()
+    alternatives: tuple[tuple[str, float], ...] = ()
+    finished: bool = True
+    hypothesis: Hypothesis | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A text and its translation, sentence by sentence.
+
+    text      the translation, with the white space between sentences as the language has it
+    source    what was given
+    sentences in the order of the text; several where it was split
+    """
+
+    text: str
+    source: str
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def score(self) -> float:
+        """The mean of the sentences' scores; 0 for an empty text."""
+        scores = [sentence.score for sentence in self.sentences]
+        return sum(scores) / len(scores) if scores else 0.0
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """All sentences' tokens."""
+        return tuple(token for sentence in self.sentences for token in sentence.tokens)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All sentences' words."""
+        return tuple(word for sentence in self.sentences for word in sentence.words)
+
+    @property
+    def source_words(self) -> tuple[str, ...]:
+        """The words of all that was read."""
+        return tuple(word for sentence in self.sentences for word in sentence.source_words)
+
+    @property
+    def confidence(self) -> tuple[float, ...]:
+        """Of each word."""
+        return tuple(share for sentence in self.sentences for share in sentence.confidence)
+
+    @property
+    def alignment(self) -> tuple[Link, ...]:
+        """Links between `source_words` and `words`, counted through all sentences."""
+        links: list[Link] = []
+        before = (0, 0)
+        for sentence in self.sentences:
+            links += [(before[0] + s, before[1] + t) for s, t in sentence.alignment]
+            before = before[0] + len(sentence.source_words), before[1] + len(sentence.words)
+        return tuple(links)
+
+    @property
+    def attention(self) -> tuple[AttentionMap, ...]:
+        """All sentences' maps, one sentence after another; `sentences` tells them apart."""
+        return tuple(one for sentence in self.sentences for one in sentence.attention)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `--json` prints: all but the maps."""
+        return {
+            "source": self.source,
+            "text": self.text,
+            "score": self.score,
+            "sentences": [
+                {
+                    "source": one.source,
+                    "text": one.text,
+                    "score": one.score,
+                    "tokens": list(one.tokens),
+                    "source_words": list(one.source_words),
+                    "words": list(one.words),
+                    "alignment": [list(link) for link in one.alignment],
+                    "confidence": [round(share, 4) for share in one.confidence],
+                    "alternatives": [
+                        {"text": text, "score": score} for text, score in one.alternatives
+                    ],
+                    "finished": one.finished,
+                }
+                for one in self.sentences
+            ],
+        }

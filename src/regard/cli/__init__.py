@@ -17,6 +17,7 @@ from regard.version import __version__
 
 COMMANDS = {
     "bench": "measure regard against its peers, in ratios taken in one run",
+    "demo": "learn the built-in language pair in minutes, and look inside",
     "corpus": "print or write sentences of the built-in grammar",
     "train": "learn a model from text",
 }

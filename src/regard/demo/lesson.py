@@ -1,0 +1,105 @@
+"""What the demonstration learns from, with which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from regard.config import Decoding, Rnn, Run, Text, Training, Transformer
+from regard.corpus.grammar import GrammarPair, sample, seed_sentences
+from regard.corpus.pairs import CleaningReport, Pair
+from regard.training.prepare import Prepared, Texts, prepare
+
+Kind = Literal["transformer", "rnn"]
+Language = Literal["fr", "zh"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is learned from, for how long, and how much is tested."""
+
+    sentences: int
+    minutes: float
+    test: int
+
+
+BUDGETS: dict[tuple[Kind, bool], Budget] = {
+    ("transformer", False): Budget(50_000, 2.2, 500),
+    ("rnn", False): Budget(50_000, 4.0, 500),
+    ("transformer", True): Budget(4_000, 0.2, 100),
+    ("rnn", True): Budget(4_000, 0.2, 100),
+}
+"""By kind of model, and whether it is the quick version."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Sentences to learn from, to choose by (dev) and to test on; the showcase is in none."""
+
+    train: Sequence[GrammarPair]
+    dev: Sequence[GrammarPair]
+    test: Sequence[GrammarPair]
+    seeds: Sequence[GrammarPair]
+
+
+def lesson(language: Language, budget: Budget, seed: int = 0) -> Lesson:
+    """Sentences of the built-in grammar."""
+    return Lesson(
+        sample("train", budget.sentences, language=language, seed=seed),
+        sample("dev", budget.test, language=language, seed=seed),
+        sample("test", budget.test, language=language, seed=seed),
+        seed_sentences(language),
+    )
+
+
+def settings(kind: Kind, language: Language, minutes: float, seed: int = 0) -> Run:
+    """A small model, words as tokens, and a time budget."""
+    model = (
+        Transformer(
+            dim=128, heads=4, encoder_layers=2, decoder_layers=2, ff=512, dropout=0.0,
+            tied="output", max_length=128,
+        )
+        if kind == "transformer"
+        else Rnn(embedding=128, dim=256, attention_dim=128, dropout=0.0, max_length=128)
+    )  # fmt: skip
+    return Run(
+        languages=f"en-{language}",
+        model=model,
+        text=Text(unit="word", shared=False, vocab_size=4000),
+        training=Training(
+            minutes=minutes,
+            batch_tokens=2048,
+            learning_rate=3e-3 if kind == "transformer" else 2e-3,
+            schedule="linear",
+            warmup=0.05,
+            label_smoothing=0.0,
+            ema_decay=0.99,
+            validate_sentences=0,
+            checkpoint_minutes=60.0,
+            keep=1,
+            tensorboard=False,
+            seed=seed,
+        ),
+        decoding=Decoding(beam=1),
+    )
+
+
+def texts(taught: Lesson) -> Texts:
+    """The lesson as plain pairs, as any other corpus."""
+
+    def plain(pairs: Sequence[GrammarPair]) -> list[Pair]:
+        return [Pair(pair.source, pair.target) for pair in pairs]
+
+    report = CleaningReport(read=len(taught.train), kept=len(taught.train))
+    return Texts(plain(taught.train), plain(taught.dev), report)
+
+
+def prepared(taught: Lesson, run: Run) -> Prepared:
+    """Tokenisers learned and sentences encoded."""
+    return prepare(texts(taught), run)
+
+
+def language_of(languages: str) -> Language:
+    """fr or zh, of en-fr or en-zh."""
+    return cast(Language, languages.partition("-")[2])

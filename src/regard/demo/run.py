@@ -1,0 +1,124 @@
+"""The whole demonstration, one step after another."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from regard.demo.explain import explain
+from regard.demo.lesson import BUDGETS, Kind, language_of, lesson, prepared, settings
+from regard.demo.measure import measure
+from regard.demo.story import (
+    figures,
+    print_explanation,
+    print_figures,
+    print_showcase,
+    showcase,
+    write_page,
+)
+from regard.errors import InputError
+from regard.training.report import Spoken, clock
+from regard.training.run import train
+from regard.translator import Translator, load
+
+PAGE, MODEL = "demo.html", "model"
+
+
+def demo(
+    out: Path,
+    kind: Kind = "transformer",
+    languages: str = "en-fr",
+    *,
+    quick: bool = False,
+    explained: bool = False,
+    seed: int = 0,
+    console: Console | None = None,
+) -> dict[str, Any]:
+    """Learn, translate, measure, draw; what `--json` prints comes back."""
+    console = console or Console()
+    begun = time.monotonic()
+    budget, language = BUDGETS[kind, quick], language_of(languages)
+    run = settings(kind, language, budget.minutes, seed)
+    console.print(
+        f"Writing {budget.sentences:,} sentence pairs ({languages}) with the built-in grammar …",
+        highlight=False,
+    )
+    taught = lesson(language, budget, seed)
+    ready = prepared(taught, run)
+    console.print(
+        f"Training a small {_name(kind)} on them for {clock(60 * budget.minutes)} minutes …",
+        highlight=False,
+    )
+    folder = _emptied(out) / MODEL
+    outcome = train(folder, run, ready, Spoken(console))
+    if not outcome.finished:
+        raise KeyboardInterrupt
+    model = load(folder)
+    assert isinstance(model, Translator)
+    found = measure(model, taught.test, language)
+    sentences = showcase(model, taught.seeds)
+    seconds = time.monotonic() - begun
+    facts = figures(found, seconds, language)
+    write_page(out / PAGE, model, taught.seeds, sentences, facts)
+    print_showcase(console, model, taught.seeds, sentences)
+    print_figures(console, found, time.monotonic() - begun, language)
+    result: dict[str, Any] = {
+        "seconds": time.monotonic() - begun,
+        "languages": languages,
+        "kind": kind,
+        **found.as_dict(),
+        "steps": outcome.step,
+        "epochs": outcome.epochs,
+        "tokens_per_second": outcome.tokens_per_second,
+        "sentences": [
+            {
+                "source": pair.source,
+                "translation": sentence.text,
+                "reference": pair.target,
+                "exact": sentence.text == pair.target,
+                "alignment": [list(link) for link in sentence.alignment],
+            }
+            for pair, sentence in zip(taught.seeds, sentences, strict=True)
+        ],
+    }
+    if explained:
+        explanation = explain(model, taught.dev, taught.test, language, seed)
+        print_explanation(console, explanation)
+        result["explanation"] = explanation.as_dict()
+    _tell(console, out, folder, quick)
+    return result
+
+
+def _name(kind: Kind) -> str:
+    return "Transformer" if kind == "transformer" else "recurrent network with Bahdanau attention"
+
+
+def _emptied(out: Path) -> Path:
+    """The folder, without what an earlier demonstration left in it; nothing else is touched."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: this is a file; give a folder as --out.")
+    known = {PAGE, MODEL}
+    if out.exists() and any(path.name not in known for path in out.iterdir()):
+        raise InputError(f"{out}: other files are in this folder; give another as --out.")
+    shutil.rmtree(out / MODEL, ignore_errors=True)
+    (out / PAGE).unlink(missing_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+def _tell(console: Console, out: Path, folder: Path, quick: bool) -> None:
+    console.print(f"\nSee every head's attention:  open [bold]{out / PAGE}[/] in a browser")
+    console.print(
+        f'Try your own sentence:       regard translate --model {folder} --align "The owl chased '
+        'the bat."\n'
+        "Learn from your own text:    regard train yours.tsv --languages en-fr --out model "
+        "--minutes 30",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if quick:
+        console.print("(This was --quick: a model of seconds. Without it, it is a good one.)")

@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help setup check test test-all bench clean
+.PHONY: help setup demo check test test-all bench clean
 
 help:
 	@echo "make setup     create .venv and install regard with its development tools"
+	@echo "make demo      set-up, then 'regard demo': train a translator in minutes and look inside"
 	@echo "make test      set-up, ruff, mypy --strict, import-linter and the test suite"
 	@echo "make test-all  the same, with the slow tests"
 	@echo "make bench     set-up with the peers, then 'regard bench attention'"
@@ -20,6 +21,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling editables torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[dev]'
 	touch $@
+
+demo: setup
+	$(BIN)/regard demo
 
 check: setup
 	$(BIN)/ruff check .
@@ -38,4 +42,4 @@ bench: setup
 	$(BIN)/regard bench attention
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) regard-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

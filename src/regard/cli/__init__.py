@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,9 +19,15 @@ from regard.version import __version__
 
 COMMANDS = {
     "bench": "measure regard against its peers, in ratios taken in one run",
-    "demo": "learn the built-in language pair in minutes, and look inside",
+    "compare": "tell which of two models or outputs is better, and where",
     "corpus": "print or write sentences of the built-in grammar",
+    "demo": "learn the built-in language pair in minutes, and look inside",
+    "evaluate": "score a model, or translations, against a reference",
+    "fill": "guess hidden words with a masked model",
+    "generate": "go on with a text by a language model",
+    "info": "tell what a model folder holds",
     "train": "learn a model from text",
+    "translate": "translate text with a model",
 }
 
 
@@ -31,9 +39,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words:
         _parser(None).print_help()
         return 0
+    _speak_utf8()
     try:
         arguments = _parsed(words)
-        return int(arguments.run(arguments))
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()  # here, where a reader that is gone can be told from an error
+        return code
+    except BrokenPipeError:  # as with `| head`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + 13
     except (InputError, OSError) as error:
         if debug:
             raise
@@ -42,6 +56,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("regard: stopped.", file=sys.stderr)
         return 130
+
+
+def _speak_utf8() -> None:
+    """Text for files and pipes is UTF-8, whatever the terminal's encoding is."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def _parsed(words: list[str]) -> argparse.Namespace:

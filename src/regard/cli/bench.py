@@ -7,31 +7,54 @@ import contextlib
 import importlib
 import json
 import sys
+from typing import Any
 
 from regard.errors import InputError
 
-SUBJECTS = {"attention": "the attention library against torch, naive formulas, KeOps, statsmodels"}
+SUBJECTS = {
+    "attention": "the attention library against torch, naive formulas, KeOps, statsmodels",
+    "train": "training against a torch.nn.Transformer loop and JoeyNMT",
+}
+REPEATS = {"attention": 7, "train": 3}
+OPTIONS = {"train": ("steps", "data", "joeynmt_env")}
+"""What else can be set of a subject."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     listed = "; ".join(f"{name}: {line}" for name, line in SUBJECTS.items())
+    usual = ", ".join(f"{name} {number}" for name, number in REPEATS.items())
     parser.add_argument("subject", choices=SUBJECTS, help=listed)
     parser.add_argument("--json", action="store_true", help="print the rows as a JSON list")
     parser.add_argument(
         "--only", metavar="WORD", default="", help="only the rows whose name contains WORD"
     )
     parser.add_argument(
-        "--repeats", metavar="N", type=_positive, default=7, help="runs to take the median of (7)"
+        "--repeats", metavar="N", type=_positive, help=f"runs to take the median of ({usual})"
     )
+    train = parser.add_argument_group("train")
+    train.add_argument(
+        "--steps", metavar="N", type=_positive, help="updates in each of the runs (30)"
+    )
+    train.add_argument(
+        "--data", metavar=("SRC", "TGT"), nargs=2,
+        help="two aligned text files to learn from, instead of made-up sentences",
+    )  # fmt: skip
+    train.add_argument(
+        "--joeynmt-env", metavar="DIR",
+        help="where JoeyNMT's environment is, or is made on first use "
+        "($REGARD_BENCH_JOEYNMT, or regard/bench/joeynmt in the user's cache)",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and say by the exit code 1 that a bar was missed."""
     from regard.bench.row import Row, print_table
 
+    options = _options(arguments)
     subject = importlib.import_module(f"regard.bench.{arguments.subject}")
-    every = list(subject.measurements(arguments.repeats))
+    repeats = arguments.repeats or REPEATS[arguments.subject]
+    every = list(subject.measurements(repeats, **options))
     chosen = [m for m in every if arguments.only.lower() in m.name.lower()]
     if not chosen:
         names = "; ".join(m.name for m in every)
@@ -46,6 +69,24 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_table(f"regard bench {arguments.subject}", rows)
     return 0 if all(row.holds for row in rows) else 1
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The subject's own options; one of another subject is an error."""
+    known = OPTIONS.get(arguments.subject, ())
+    given: dict[str, Any] = {}
+    for subject, names in OPTIONS.items():
+        for name in names:
+            value = getattr(arguments, name)
+            if value is None:
+                continue
+            if name not in known:
+                flag = "--" + name.replace("_", "-")
+                raise InputError(
+                    f"{flag} belongs to `regard bench {subject}`, not to {arguments.subject}."
+                )
+            given[name] = value
+    return given
 
 
 def _positive(word: str) -> int:

@@ -26,9 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="folder of the model and the page (regard-demo)",
     )  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another run (0)")
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object"
-    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,17 +7,19 @@ file, then flags.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from argparse import SUPPRESS, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-from regard.config import MODELS, Run
+from regard.config import MODELS, Run, Training
 from regard.config.settings import (
     PRESETS,
     SECTIONS,
     Settings,
+    fitted,
     merged,
     plain,
     preset,
@@ -32,7 +34,7 @@ def parse(words: Sequence[str]) -> Namespace:
     found = _first(words)
     settings = _base(found)
     parser = _parser(settings)
-    arguments = parser.parse_args(list(words))
+    arguments = _parsed(parser, words, MODELS[settings["model"]["kind"]])
     given = {
         name: vars(getattr(arguments, name)) for name in ("model", *SECTIONS)
     }  # everything, with the base as defaults
@@ -131,6 +133,24 @@ def _tell(folder: Path, settings: Run, console: Any) -> None:
     console.print(f'Try it:  regard {command} "…" --model {folder}', highlight=False)
 
 
+def _parsed(parser: Any, words: Sequence[str], model: type) -> Any:
+    """The arguments; what is wrong with them becomes one sentence."""
+    from jsonargparse import ArgumentError
+
+    try:
+        return parser.parse_args(list(words))
+    except ArgumentError as error:
+        text = str(error)
+    named = re.search(r'Parser key "(?:(\w+)\.)?(\w+)"', text)
+    given = re.search(r"(?:Given|Got) value: (.*)", text)
+    if named and given:  # our own words for it, which name what may come
+        kinds = get_type_hints({"model": model, **SECTIONS}.get(named[1], Training))
+        place = f"{named[1]}.{named[2]}" if named[1] else f"--{named[2]}"
+        fitted(given[1], kinds.get(named[2], float), place)
+    line = " ".join(text.split()).rstrip(".")
+    raise InputError(f"{line}; `regard train --help` lists all flags.")
+
+
 def _first(words: Sequence[str]) -> Namespace:
     """What decides about all other flags: preset, settings file, kind of model, resumed run."""
     import argparse
@@ -176,7 +196,7 @@ def _parser(settings: Settings) -> Any:
         "                    [--config run.yaml] [--minutes N] [--SECTION.SETTING VALUE …]",
         description="Learn a model from text: one file of pairs (.tsv .jsonl .tmx .po .xliff) or "
         "two aligned text files; for the kinds lm and mlm, plain text.",
-        exit_on_error=True,
+        exit_on_error=False,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="what to learn from")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the model")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -31,6 +32,8 @@ SECTIONS: dict[str, Any] = {
 """The sections of a run besides its model."""
 
 Settings = dict[str, Any]
+
+_NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
 
 def preset(name: str, kind: str) -> Settings:
@@ -79,7 +82,13 @@ def run_from(settings: Mapping[str, Any], place: str = "settings") -> Run:
             raise InputError(
                 f"{place}: there is no section {name!r}; there are {', '.join(sorted(known))}."
             )
-    made: Settings = {"languages": str(settings.get("languages") or "")}
+    languages = settings.get("languages")
+    if languages is not None and not isinstance(languages, str):
+        raise InputError(
+            f"{place}: languages must be codes as in en-fr, but {languages!r} came "
+            "(YAML takes no and on for truth values; put them in quotation marks)."
+        )
+    made: Settings = {"languages": languages or ""}
     model = dict(settings.get("model") or {})
     kind = model.get("kind", "transformer")
     if kind not in MODELS:
@@ -105,16 +114,19 @@ def _made(kind: Any, values: Any, name: str, place: str) -> Any:
         raise InputError(f"{place}: {name} is a section with values, but {values!r} came.")
     types = typing.get_type_hints(kind)
     names = [field.name for field in fields(kind)]
-    fitted: Settings = {}
+    made: Settings = {}
     for key, value in values.items():
         if key not in names:
             raise InputError(f"{place}: there is no {name}.{key}; there are {', '.join(names)}.")
-        fitted[key] = _fitted(value, types[key], f"{place}: {name}.{key}")
-    return kind(**fitted)
+        made[key] = fitted(value, types[key], f"{place}: {name}.{key}")
+    return kind(**made)
 
 
-def _fitted(value: Any, wanted: Any, place: str) -> Any:
-    """The value if it is of the wanted type; a whole number may stand for any number."""
+def fitted(value: Any, wanted: Any, place: str) -> Any:
+    """The value if it is of the wanted type; a whole number may stand for any number.
+
+    YAML takes 1e-3, without a point, for text: it is read as the number that is meant.
+    """
     choices = typing.get_args(wanted)
     if typing.get_origin(wanted) is typing.Literal:
         if value not in choices:
@@ -122,7 +134,9 @@ def _fitted(value: Any, wanted: Any, place: str) -> Any:
             raise InputError(f"{place} must be {listed}, but {value!r} came.")
         return value
     allowed = choices or (wanted,)
-    if float in allowed and type(value) is int:
+    if float in allowed and (
+        type(value) is int or (isinstance(value, str) and _NUMBER.fullmatch(value))
+    ):
         return float(value)
     if type(value) in allowed or (value is None and type(None) in allowed):
         return value

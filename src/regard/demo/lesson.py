@@ -61,7 +61,7 @@ def settings(kind: Kind, language: Language, minutes: float, seed: int = 0) -> R
             tied="output", max_length=128,
         )
         if kind == "transformer"
-        else Rnn(embedding=128, dim=256, attention_dim=128, dropout=0.0, max_length=128)
+        else Rnn(embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128)
     )  # fmt: skip
     return Run(
         languages=f"en-{language}",
@@ -69,7 +69,7 @@ def settings(kind: Kind, language: Language, minutes: float, seed: int = 0) -> R
         text=Text(unit="word", shared=False, vocab_size=4000),
         training=Training(
             minutes=minutes,
-            batch_tokens=2048,
+            batch_tokens=2048 if kind == "transformer" else 3000,
             learning_rate=3e-3 if kind == "transformer" else 2e-3,
             schedule="linear",
             warmup=0.05,

@@ -16,8 +16,8 @@ from regard.demo.measure import Measured
 from regard.storage import replace_file
 from regard.training.report import clock
 from regard.translator import Sentence, Translator
-from regard.translator.seen import viewed
-from regard.views import Matrix, page
+from regard.translator.seen import drawn, viewed
+from regard.views import page
 
 DRAWN = (1, 6)  # the showcase sentences whose alignment is drawn
 
@@ -49,7 +49,7 @@ def print_showcase(
     for place in DRAWN:
         if place < len(sentences):
             console.print()
-            console.print(Matrix(viewed(sentences[place], translator.run)))
+            console.print(drawn(sentences[place], translator.run))
 
 
 def print_figures(console: Console, found: Measured, seconds: float, language: str) -> None:

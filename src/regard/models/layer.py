@@ -78,9 +78,11 @@ class LayerCache:
     own: KeyValue
     memory: KeyValue | None = None
 
-    def select(self, rows: Tensor) -> LayerCache:
-        """The cache of chosen rows of the batch."""
-        return LayerCache(self.own.select(rows), self.memory and self.memory.select(rows))
+    def select(self, rows: Tensor, *, same_sources: bool = False) -> LayerCache:
+        """The cache of chosen rows of the batch; if their sources stay, so does the memory."""
+        if same_sources or self.memory is None:
+            return LayerCache(self.own.select(rows), self.memory)
+        return LayerCache(self.own.select(rows), self.memory.select(rows))
 
 
 class Layer(nn.Module):

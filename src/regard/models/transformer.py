@@ -27,10 +27,12 @@ class Reading:
     """The state between two steps: each layer's cache, and what of the source is padding.
 
     lengths  (B,)  tokens of each source
+    sources  (B,)  which of the sources read each row has: hypotheses of one sentence share it
     """
 
     layers: tuple[LayerCache, ...]
     lengths: Tensor
+    sources: Tensor
 
 
 class Encoder(nn.Module):
@@ -121,7 +123,8 @@ class TransformerModel(nn.Module):
         assert source is not None
         mask = Mask.lengths(source.lengths)
         memory = self.encoder(self.source(source.tokens), mask)
-        return Reading(self.decoder.memories(memory), source.lengths)
+        rows = torch.arange(len(source.lengths), device=source.lengths.device)
+        return Reading(self.decoder.memories(memory), source.lengths, rows)
 
     def step(
         self, state: Reading, tokens: Tensor, look: bool = False
@@ -137,9 +140,11 @@ class TransformerModel(nn.Module):
 
     def select(self, state: Reading, rows: Tensor) -> Reading:
         """The state of chosen rows of the batch."""
-        return Reading(
-            tuple(cache.select(rows) for cache in state.layers), state.lengths.index_select(0, rows)
-        )
+        sources = state.sources.index_select(0, rows)
+        same = torch.equal(sources, state.sources)  # then what was read need not be copied
+        lengths = state.lengths if same else state.lengths.index_select(0, rows)
+        caches = tuple(cache.select(rows, same_sources=same) for cache in state.layers)
+        return Reading(caches, lengths, sources)
 
     @torch.no_grad()
     def maps(self, batch: Batch) -> list[AttentionMap]:

@@ -10,8 +10,9 @@ from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
 from regard.models.build import Network
+from regard.training.examples import Examples
 
-SENTENCES = 200  # that readings are compared on
+SENTENCES = 300  # that readings are compared on
 MORE = 5000  # that help the statistical aligner
 
 
@@ -20,13 +21,19 @@ def choose_alignment(
     run: Run,
     tokenizers: Tokenizers,
     dev: Sequence[Pair],
-    more: Sequence[Pair] = (),
+    train: Examples | None = None,
 ) -> tuple[Alignment, Choice] | None:
     """The reading that agrees best with a statistical aligner; None without cross-attention."""
-    shown = [p for p in dev[:SENTENCES] if p.source and p.target]
+    room = run.model.max_length - 1
+    shown = [
+        p
+        for p in dev[:SENTENCES]
+        if len(tokenizers.source.encode(p.source)) < room
+        and len(tokenizers.target.encode(p.target)) < room
+    ]
     if not shown or (run.model.kind == "rnn" and run.model.attention == "none"):
         return None
-    every = [*shown, *more[:MORE]]
+    every = [*shown, *_some(train, tokenizers)]
     sources = [pieces(p.source, tokenizers.source, run.source_language) for p in every]
     targets = [pieces(p.target, tokenizers.target, run.target_language) for p in every]
     aligned = align_both_ways(
@@ -48,3 +55,17 @@ def choose_alignment(
     found = {mutual: choose(batches, aligned, mutual=mutual) for mutual in (False, True)}
     mutual = found[True].agreement > found[False].agreement
     return Alignment(*found[mutual].reading, mutual=mutual), found[mutual]
+
+
+def _some(train: Examples | None, tokenizers: Tokenizers) -> list[Pair]:
+    """Sentences of the training corpus, read back from their ids."""
+    if train is None or train.sources is None:
+        return []
+    step = max(1, len(train) // MORE)
+    return [
+        Pair(
+            tokenizers.source.decode(train.sources[n].tolist()),
+            tokenizers.target.decode(train.targets[n].tolist()),
+        )
+        for n in range(0, len(train), step)
+    ][:MORE]

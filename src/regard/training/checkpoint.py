@@ -59,7 +59,9 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | 
         return None
     named = (folder / LATEST).read_text("utf-8").strip()
     numbers = sorted(steps(folder), reverse=True)
-    order = [named, *(f"step-{n}" for n in numbers if f"step-{n}" != named)]
+    # One that was to replace another of its step may be whole without having got its name yet.
+    drafts = sorted(path.name for path in (folder / "checkpoints").glob(".step-*.part"))
+    order = [named, *drafts, *(f"step-{n}" for n in numbers if f"step-{n}" != named)]
     for name in order:
         read = _read(folder / "checkpoints" / name)
         if read is not None:

@@ -44,10 +44,14 @@ class Look:
 
 @dataclass(frozen=True)
 class Dev:
-    """The development set: its sentences as ids for the loss, and some as text to translate."""
+    """The development set: its sentences as ids for the loss, and as text.
+
+    shown is how many of the pairs are translated at every look.
+    """
 
     examples: Examples
     pairs: Sequence[Pair] = ()
+    shown: int = 0
 
     def look(
         self,
@@ -63,10 +67,11 @@ class Dev:
         try:
             loss, accuracy = self._loss(network, run, len(tokenizers.target), device, crew)
             bleu = chrf = None
-            if self.pairs:
-                sources = [p.source for p in self.pairs]
+            shown = self.pairs[: self.shown]
+            if shown:
+                sources = [p.source for p in shown]
                 outputs = greedy_texts(network, sources, tokenizers, device, crew)
-                scores = corpus_scores(outputs, [p.target for p in self.pairs], run.target_language)
+                scores = corpus_scores(outputs, [p.target for p in shown], run.target_language)
                 bleu, chrf = scores.bleu, scores.chrf
         finally:
             network.train(was)

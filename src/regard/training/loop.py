@@ -34,6 +34,7 @@ from regard.training.precision import autocast, chosen_precision
 from regard.training.report import Log, Reporter, Silent
 from regard.training.schedule import Progress, learning_rate
 from regard.training.shards import Crew, cores, shards
+from regard.training.snapshot import restore, snapshot, weights_of
 
 LOOKS = 10  # at the development set in a run, unless settings say otherwise
 LOOK_SHARE = 15  # with a time budget, time between two looks, in units of a look's own
@@ -51,6 +52,7 @@ class State:
     best: float | None = None
     since_best: int = 0
     last_look: dict[str, Any] = field(default_factory=dict)
+    best_look: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Trainer:
         if found is None:
             return False
         tensors, state = found
-        self._put(tensors)
+        restore(tensors, self.network, self.optimizer, self.mean)
         known = {name: state[name] for name in asdict(self.state) if name in state}
         self.state = State(**{**known, "place": Place(*state["place"])})
         return True
@@ -126,8 +128,9 @@ class Trainer:
         self.network.eval()
         passed = self.examples.passed(self.state.place)
         rate = self.tokens / self.busy
-        last = self.state.last_look
-        return Outcome(finished, self.state.step, self.state.seconds, passed, last, rate)
+        # figures are those of the weights that are kept: the best in a folder, else the last
+        look = (self.folder and self.state.best_look) or self.state.last_look
+        return Outcome(finished, self.state.step, self.state.seconds, passed, look, rate)
 
     def _updates(self, crew: Crew, log: Log | None) -> bool:
         """Make updates; True if the run came to its end, False if it was stopped."""
@@ -236,11 +239,11 @@ class Trainer:
         return self.state.seconds * (1 - share) / max(share, 1e-6)
 
     def _look_due(self, share: float) -> bool:
-        if self.dev is None:
+        if self.dev is None or share >= 1:  # the last look comes after the last update
             return False
         if self.settings.validate_every:
             return self.state.step % self.settings.validate_every == 0
-        if int(share * LOOKS) <= self.state.looks or share >= 1:
+        if int(share * LOOKS) <= self.state.looks:
             return False
         by_time = self.settings.minutes is not None  # then looks must not eat the budget
         return not by_time or self.state.seconds - self._looked >= LOOK_SHARE * self._look_cost
@@ -265,6 +268,8 @@ class Trainer:
         self.state.best = found.goodness if better else self.state.best
         self.state.looks = max(self.state.looks + 1, int(self.share() * LOOKS))
         self.state.last_look = {"step": self.state.step, **asdict(found)}
+        if better:
+            self.state.best_look = self.state.last_look
         if log:
             log.look(self.state.step, found)
         self.reporter.say(_line(self.state.step, found, better))
@@ -305,12 +310,11 @@ class Trainer:
         if not paths:
             return
         files = [load_weights(path) for path in paths[-self.settings.average_last :]]
-        weights = [{n: t for n, t in f.items() if n.startswith("model.")} for f in files]
-        mean = mean_weights(weights)
+        mean = mean_weights([weights_of(file) for file in files])
         with torch.no_grad():
             for name, parameter in self.network.named_parameters():
-                if f"model.{name}" in mean:
-                    parameter.copy_(mean[f"model.{name}"])
+                if name in mean:
+                    parameter.copy_(mean[name])
 
     def _checkpoint(self) -> None:
         if self.folder is None:
@@ -318,36 +322,8 @@ class Trainer:
         keep = self.settings.keep
         if self.settings.average == "checkpoints":
             keep = max(keep, self.settings.average_last)
-        write_checkpoint(
-            self.folder, self.state.step, self._tensors(), asdict(self.state), keep=keep
-        )
-
-    def _tensors(self) -> dict[str, Tensor]:
-        """Weights, their running mean, and the optimiser's moments."""
-        names = {id(p): name for name, p in self.network.named_parameters()}
-        tensors: dict[str, Tensor] = {}
-        for number, parameter in enumerate(self.parameters):
-            name = names[id(parameter)]
-            tensors[f"model.{name}"] = parameter
-            if self.mean:
-                tensors[f"mean.{name}"] = self.mean.mean[number]
-            for part, value in self.optimizer.state[parameter].items():
-                tensors[f"optimizer.{part}.{name}"] = value
-        return tensors
-
-    def _put(self, tensors: dict[str, Tensor]) -> None:
-        names = {id(p): name for name, p in self.network.named_parameters()}
-        with torch.no_grad():
-            for number, parameter in enumerate(self.parameters):
-                name = names[id(parameter)]
-                parameter.copy_(tensors[f"model.{name}"])
-                if self.mean:
-                    self.mean.mean[number].copy_(tensors[f"mean.{name}"])
-                parts = ("step", "exp_avg", "exp_avg_sq")
-                if f"optimizer.step.{name}" in tensors:
-                    self.optimizer.state[parameter] = {
-                        part: tensors[f"optimizer.{part}.{name}"].clone() for part in parts
-                    }
+        tensors = snapshot(self.network, self.optimizer, self.mean)
+        write_checkpoint(self.folder, self.state.step, tensors, asdict(self.state), keep=keep)
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:

@@ -44,16 +44,18 @@ class _ChunkedLoss(torch.autograd.Function):
     ) -> Tensor:
         wanted = any(ctx.needs_input_grad)
         w_VD = weight_VD.to(x_ND.dtype)
-        mean_D, mean_b = weight_VD.float().mean(0), bias_V.float().mean()
-        loss = (-smoothing) * ((x_ND.float() @ mean_D).sum() + mean_b * len(x_ND))
+        wide = torch.promote_types(x_ND.dtype, torch.float32)  # what sums are taken in
+        mean_D, mean_b = weight_VD.to(wide).mean(0), bias_V.to(wide).mean()
+        loss = (-smoothing) * ((x_ND.to(wide) @ mean_D).sum() + mean_b * len(x_ND))
         d_x = torch.empty_like(x_ND) if wanted else None
         d_weight = torch.zeros_like(weight_VD) if wanted else None
         d_bias = torch.zeros_like(bias_V) if wanted else None
         with torch.autocast(x_ND.device.type, enabled=False):
-            for rows in torch.arange(len(x_ND)).split(max(1, CHUNK // len(w_VD))):
-                part = slice(int(rows[0]), int(rows[-1]) + 1)
+            size = max(1, CHUNK // len(w_VD))
+            for start in range(0, len(x_ND), size):
+                part = slice(start, start + size)
                 x_CD, y_C1 = x_ND[part], y_N[part, None]
-                p_CV = torch.nn.functional.linear(x_CD, w_VD).float().add_(bias_V)
+                p_CV = torch.nn.functional.linear(x_CD, w_VD).to(wide).add_(bias_V)
                 loss = loss + _turned(p_CV, y_C1, smoothing)
                 if d_x is None or d_weight is None or d_bias is None:
                     continue
@@ -68,7 +70,7 @@ class _ChunkedLoss(torch.autograd.Function):
         if d_x is not None and d_weight is not None and d_bias is not None:
             even = smoothing / len(w_VD)
             d_x -= (smoothing * mean_D).to(d_x.dtype)
-            d_weight -= even * x_ND.float().sum(0)
+            d_weight -= even * x_ND.to(wide).sum(0)
             d_bias -= even * len(x_ND)
             ctx.save_for_backward(d_x, d_weight, d_bias)
         return loss

@@ -23,7 +23,7 @@ def make_optimizer(model: nn.Module, settings: Training) -> torch.optim.Optimize
         lr=settings.learning_rate,
         betas=(settings.beta1, settings.beta2),
         eps=1e-9,
-        fused=parameters[0].device.type in ("cpu", "cuda", "mps"),
+        fused=parameters[0].device.type in ("cpu", "cuda"),
     )
 
 

@@ -72,9 +72,9 @@ def prepare(texts: Texts, run: Run) -> Prepared:
 
 
 def dev_set(pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run) -> Dev:
-    """The development set as ids, and as text the part that is translated at every look."""
-    shown = pairs[: run.training.validate_sentences] if is_paired(run.model) else []
-    return Dev(_examples(pairs, tokenizers, run), shown)
+    """The development set as ids and as text."""
+    shown = run.training.validate_sentences if is_paired(run.model) else 0
+    return Dev(_examples(pairs, tokenizers, run), pairs, shown)
 
 
 def train_tokenizers(pairs: Sequence[Pair], run: Run) -> Tokenizers:

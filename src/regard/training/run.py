@@ -64,9 +64,10 @@ def resume(folder: Path, run: Run, reporter: Reporter | None = None) -> Outcome:
     network = new_network(run, tokenizers)
     trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter)
     begun = trainer.resume()
-    (reporter or Silent()).say(
-        f"Going on after update {trainer.state.step}." if begun else "Beginning anew."
-    )
+    said = f"Going on after update {trainer.state.step}." if begun else "Beginning anew."
+    if trainer.share() >= 1:
+        said = "This run is over; give it more with --minutes or --training.steps."
+    (reporter or Silent()).say(said)
     save_run(folder, run)
     return _trained(trainer, folder, run)
 
@@ -114,7 +115,9 @@ def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapp
         "dev": outcome.look,
     }
     if is_paired(run.model) and trainer.dev is not None:
-        chosen = choose_alignment(trainer.network, run, trainer.tokenizers, trainer.dev.pairs)
+        chosen = choose_alignment(
+            trainer.network, run, trainer.tokenizers, trainer.dev.pairs, trainer.examples
+        )
         if chosen is not None:
             run = replace(run, alignment=chosen[0])
             metrics["alignment"] = {

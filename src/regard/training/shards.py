@@ -36,7 +36,7 @@ def shards(batch: Batch, number: int) -> list[Batch]:
 
     Rows are ordered by length first, so that long sentences pad only each other.
     """
-    lengths = (batch.labels != PAD).sum(1)
+    lengths = (batch.inputs != PAD).sum(1)  # not labels: a masked model has few of them
     if batch.source is not None:
         lengths = lengths + batch.source.lengths
     number = max(1, min(number, len(lengths)))
@@ -100,10 +100,10 @@ def _sum(kept: Tensor, more: Tensor | None) -> Tensor:
 
 def _rows(batch: Batch, rows: Tensor) -> Batch:
     """Chosen rows, cut to the longest of them."""
-    labels = batch.labels[rows]
-    longest = int((labels != PAD).sum(1).max())
+    inputs = batch.inputs[rows]
+    longest = int((inputs != PAD).sum(1).max())
     source = batch.source
     if source is not None:
         lengths = source.lengths[rows]
         source = Source(source.tokens[rows, : int(lengths.max())], lengths)
-    return Batch(source, batch.inputs[rows, :longest], labels[:, :longest])
+    return Batch(source, inputs[:, :longest], batch.labels[rows, :longest])

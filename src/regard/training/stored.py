@@ -12,10 +12,11 @@ from torch import Tensor
 
 from regard.config import Run
 from regard.corpus.pairs import Pair
+from regard.errors import InputError
 from regard.folder import load_weights, save_weights
 from regard.storage import replace_file
 from regard.training.dev import Dev
-from regard.training.examples import Examples
+from regard.training.examples import Examples, is_paired
 
 IDS, TEXTS = "corpus.safetensors", "dev.json"
 
@@ -30,12 +31,17 @@ def store(folder: Path, examples: Examples, dev: Dev) -> None:
             if rows is not None:
                 tensors |= _packed(f"{name}.{side}", rows)
     save_weights(home / IDS, tensors)
-    replace_file(home / TEXTS, json.dumps(dev.pairs, ensure_ascii=False) + "\n")
+    replace_file(home / TEXTS, json.dumps(list(dev.pairs), ensure_ascii=False) + "\n")
 
 
 def stored(folder: Path, run: Run) -> tuple[Examples, Dev]:
     """What `store` wrote."""
     home = folder / "checkpoints"
+    if not (home / IDS).is_file():
+        raise InputError(
+            f"{folder}: what the run was learning from is not in it ({home / IDS}), so it cannot "
+            "go on; `regard train` begins a new one."
+        )
     tensors = load_weights(home / IDS)
 
     def part(name: str) -> Examples:
@@ -47,7 +53,8 @@ def stored(folder: Path, run: Run) -> tuple[Examples, Dev]:
         )
 
     pairs = [Pair(*pair) for pair in json.loads((home / TEXTS).read_text("utf-8"))]
-    return part("train"), Dev(part("dev"), pairs)
+    shown = run.training.validate_sentences if is_paired(run.model) else 0
+    return part("train"), Dev(part("dev"), pairs, shown)
 
 
 def _packed(name: str, rows: Sequence[np.ndarray]) -> dict[str, Tensor]:

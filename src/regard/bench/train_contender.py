@@ -1,0 +1,97 @@
+"""The benchmark's side of a contender: its process, its rounds, and how it died if it did."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from regard.errors import InputError
+
+
+@dataclass(frozen=True)
+class Lap:
+    """One round of one contender: its seconds, its target tokens, and their mean loss."""
+
+    seconds: float
+    tokens: int
+    loss: float
+
+    @property
+    def speed(self) -> float:
+        """Target tokens per second."""
+        return self.tokens / self.seconds
+
+
+class ContenderError(InputError):
+    """A contender's process ended before its time; the message says how."""
+
+
+class Contender:
+    """A process that trains in rounds (see `train_rounds`); what it says goes to `log`."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name, self.log = name, log
+        with log.open("w", encoding="utf-8") as said:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                env={**os.environ, **(environment or {})},
+                text=True,
+                encoding="utf-8",
+            )
+
+    def warm(self) -> dict[str, Any]:
+        """Wait for the end of the warm-up; what it tells about itself."""
+        about: dict[str, Any] = self._line()["about"]
+        return about
+
+    def lap(self) -> Lap:
+        """Let it run one round."""
+        assert self._process.stdin is not None
+        try:
+            print(file=self._process.stdin, flush=True)
+        except BrokenPipeError:
+            raise self._died() from None
+        return Lap(**self._line())
+
+    def __enter__(self) -> Contender:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process.poll() is None and kind is not None:
+            self._process.kill()
+        self._process.communicate()
+
+    def _line(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise self._died()
+        read: dict[str, Any] = json.loads(line)
+        return read
+
+    def _died(self) -> ContenderError:
+        code = self._process.wait()
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return ContenderError(f"{self.name} ended with {how}" + (f": {lines[-1]}" if lines else ""))

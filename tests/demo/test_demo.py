@@ -1,0 +1,85 @@
+"""The demonstration, for real: half a minute of training, figures, drawing, page."""
+
+import json
+import re
+
+import pytest
+
+from regard.cli import main
+from regard.demo.explain import Bench, all_heads, explain
+from regard.demo.lesson import BUDGETS, lesson
+from regard.translator import load
+
+FIGURES = (
+    "exact_match", "pronoun_accuracy", "sense_accuracy", "coreference_accuracy",
+    "alignment_error_rate",
+)  # fmt: skip
+
+
+def run(capsys, out, *words):
+    assert main(["demo", "--quick", "--json", "--out", str(out), *words]) == 0
+    captured = capsys.readouterr()
+    return json.loads(captured.out), captured.err
+
+
+def check(found, kind, languages):
+    assert found["kind"] == kind
+    assert found["languages"] == languages
+    assert all(0 <= found[name] <= 1 for name in FIGURES)
+    assert 0 < found["seconds"] < 300
+    assert len(found["sentences"]) == 16
+    for sentence in found["sentences"]:
+        assert sentence["exact"] == (sentence["translation"] == sentence["reference"])
+    table = found["coreference_heads"]
+    assert max(row["accuracy"] for row in table) == found["coreference_accuracy"]
+    assert {row["row"] for row in table} >= {"decoder pronoun cross"}
+
+
+@pytest.fixture(scope="module")
+def transformer(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo") / "out"
+
+
+def test_transformer(capsys, transformer):
+    found, told = run(capsys, transformer)
+    check(found, "transformer", "en-fr")
+    rows = {row["row"] for row in found["coreference_heads"]}
+    assert rows == {
+        "encoder it", "encoder adjective", "decoder pronoun cross", "decoder pronoun self",
+    }  # fmt: skip
+    assert found["alignment"]["layer"] in (0, 1)
+    assert "The owl chased the bat." in told
+    assert "regard train" in told  # what to do next
+    page = (transformer / "demo.html").read_text("utf-8")
+    assert "The owl chased the bat." in page
+    assert not re.search(r"""(src|href)=["']?https?:""", page)
+
+    # the same model, loaded again: switching heads off, on the real thing
+    model = load(transformer / "model")
+    taught = lesson("fr", BUDGETS["transformer", True])
+    bench = Bench(model, taught.dev[:60])
+    heads = all_heads(model, bench)
+    assert len(heads) == 6 * 4
+    plain = bench.effect([])
+    assert 0.2 < plain.others <= 1  # it has learned something
+    assert bench.effect(heads).others < plain.others  # and needs its heads for it
+    found_set = explain(model, taught.dev[:30], taught.test[:30], "fr")
+    assert found_set.random
+    assert all(len(e.heads) == len(found_set.dev.heads) for e in found_set.random)
+    assert found_set.found == (found_set.dev.pronouns < 0.75 and found_set.dev.others >= 0.95)
+
+
+def test_other_files_in_the_folder_are_left_alone(capsys, tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    assert main(["demo", "--quick", "--out", str(tmp_path)]) == 2
+    assert "other files" in capsys.readouterr().err
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "languages"), [("rnn", "en-fr"), ("transformer", "en-zh"), ("rnn", "en-zh")]
+)
+def test_the_others(capsys, tmp_path, kind, languages):
+    found, _ = run(capsys, tmp_path / "out", "--kind", kind, "--languages", languages)
+    check(found, kind, languages)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,15 +41,62 @@ def dropout(x: Tensor, rate: float) -> Tensor:
     return x * kept(stream, x, rate)
 
 
+def added(x: Tensor, answer: Tensor, rate: float) -> Tensor:
+    """x + dropout(answer), in one pass where it can be."""
+    stream = _stream.get()
+    if not rate or stream is None or x.device.type != "cpu" or x.dtype != answer.dtype:
+        return x + dropout(answer, rate)
+    return torch.addcmul(x, answer, kept(stream, answer, rate))
+
+
+class _ReluDropout(torch.autograd.Function):
+    """dropout(relu(x)), in place: what is positive afterwards is all that the way back needs."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rate: float) -> Tensor:
+        stream = _stream.get()
+        assert stream is not None
+        factors = kept(stream, x, rate)
+        ctx.mark_dirty(x)
+        x.clamp_min_(0).mul_(factors)
+        ctx.save_for_backward(x)
+        ctx.factor = float(_factor(rate))
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (answer,) = ctx.saved_tensors
+        passed = torch.ops.aten.threshold_backward(gradients[0], answer, 0)
+        return passed.mul_(ctx.factor), None
+
+
+def relu_dropout(x: Tensor, rate: float) -> Tensor:
+    """dropout(relu(x)); on a CPU, in a `dropout_stream`, `x` itself is overwritten."""
+    if _stream.get() is None or x.device.type != "cpu" or not 0 < rate < 1:
+        return dropout(F.relu(x), rate)
+    answer: Tensor = _ReluDropout.apply(x, rate)  # type: ignore[no-untyped-call]
+    return answer
+
+
 def kept(stream: np.random.Generator, like: Tensor, rate: float) -> Tensor:
     """Factors of the shape of `like`: 0 where dropped, 1 / (1 − rate) elsewhere."""
     number = like.numel()
     bits = stream.integers(0, 1 << 64, size=-(-number // 4), dtype=np.uint64).view(np.int16)
-    dropped = min(_STEPS - 1, round(rate * _STEPS))
+    dropped = _dropped(rate)
     drawn = torch.from_numpy(bits[:number]).view(like.shape)
     factors = torch.empty(like.shape, dtype=like.dtype)
     torch.ge(drawn, dropped - _STEPS // 2, out=factors)  # straight to numbers, in one pass
-    return factors.mul_(_STEPS / (_STEPS - dropped))
+    return factors.mul_(_factor(rate))
+
+
+def _dropped(rate: float) -> int:
+    """Of 65,536 numbers, how many mean that an element is dropped."""
+    return min(_STEPS - 1, round(rate * _STEPS))
+
+
+def _factor(rate: float) -> float:
+    """What the elements that are kept are multiplied by."""
+    return _STEPS / (_STEPS - _dropped(rate))
 
 
 class Dropout(nn.Module):

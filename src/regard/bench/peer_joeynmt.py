@@ -106,6 +106,7 @@ def configuration(task: Task, folder: Path) -> dict[str, Any]:
         "testing": {},
         "training": {
             "optimizer": "adam", "adam_betas": list(task.betas), "learning_rate": task.rate,
+            "scheduling": "exponential", "decrease_factor": 1.0,  # that is, constant
             "learning_rate_min": 0.0, "normalization": "tokens", "loss": "crossentropy",
             "label_smoothing": task.smoothing, "batch_type": "token", "batch_size": 4096,
             "epochs": 1, "logging_freq": never, "validation_freq": never,

@@ -7,6 +7,7 @@ counts, since a machine is not equally fast at all times.
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import tempfile
@@ -40,6 +41,7 @@ class Race:
     def __call__(self) -> Row:
         """Measure: ours, the best variant's speed (medians), and the median ratio of the rounds."""
         task = self.task()
+        _warn_if_busy(task.threads)
         with tempfile.TemporaryDirectory(prefix="regard-bench-") as name, ExitStack() as open_:
             folder = Path(name)
             task.write(folder / "task.json")
@@ -216,6 +218,13 @@ def _warmed(contender: Contender) -> Contender:
         raise
     _say(f"{contender.name} is warm ({about['settings']}; {about['parameters']:,} parameters)")
     return contender
+
+
+def _warn_if_busy(threads: int) -> None:
+    """Torch's threads wait for each other in every operation, so other work hits it hardest."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > threads / 2:
+        _say(f"this machine is busy (load {load:.1f}): measure again when it is not")
 
 
 def _say(line: str) -> None:

@@ -28,6 +28,9 @@ from regard.config.settings import (
 )
 from regard.errors import InputError
 
+ENDS = ("minutes", "steps", "epochs")
+"""The settings of training that end a run, each by itself."""
+
 
 def parse(words: Sequence[str]) -> Namespace:
     """The files, the folder, and the resolved run."""
@@ -43,8 +46,9 @@ def parse(words: Sequence[str]) -> Namespace:
         run_settings["languages"] = arguments.languages
     if arguments.minutes is not None:
         run_settings["training"]["minutes"] = arguments.minutes
-        if not _ends(words, found):  # a time budget stands instead of the preset's end
-            run_settings["training"]["epochs"] = run_settings["training"]["steps"] = None
+    ends = _ends(words, found)
+    if ends:  # what the user named stands instead of the preset's end, or the resumed run's
+        run_settings["training"] |= dict.fromkeys(set(ENDS) - ends)
     arguments.settings = run_settings
     arguments.resume = found.resume
     return Namespace(run=run, **{k: v for k, v in vars(arguments).items() if k != "run"})
@@ -177,13 +181,15 @@ def _base(found: Namespace) -> Settings:
     return merged(preset(found.preset or "small", kind), written)
 
 
-def _ends(words: Sequence[str], found: Namespace) -> bool:
-    """Whether the user named an end in updates or epochs."""
-    flags = ("--training.steps", "--training.epochs")
-    if any(word.partition("=")[0] in flags for word in words):
-        return True
+def _ends(words: Sequence[str], found: Namespace) -> set[str]:
+    """The ends of a run that the user named, by flag or in the settings file."""
     training = (read_settings(found.config).get("training") or {}) if found.config else {}
-    return "steps" in training or "epochs" in training
+    flags = {word.partition("=")[0] for word in words}
+    return {
+        name
+        for name in ENDS
+        if flags & {f"--{name}", f"--training.{name}"} or training.get(name) is not None
+    }
 
 
 def _parser(settings: Settings) -> Any:

@@ -57,6 +57,12 @@ def read_settings(path: str | PathLike[str]) -> Settings:
         raise InputError(f"{path}: this is not YAML ({line}); correct it there.") from error
     if not isinstance(read, dict):
         raise InputError(f"{path}: settings are sections such as `model:`, but none is there.")
+    for name in ("model", *SECTIONS):
+        if not isinstance(read.get(name, {}), dict | None):
+            raise InputError(
+                f"{path}: {name} is a section with values, but {read[name]!r} came; "
+                f"write them below `{name}:`, indented."
+            )
     return read
 
 
@@ -89,8 +95,8 @@ def run_from(settings: Mapping[str, Any], place: str = "settings") -> Run:
             "(YAML takes no and on for truth values; put them in quotation marks)."
         )
     made: Settings = {"languages": languages or ""}
-    model = dict(settings.get("model") or {})
-    kind = model.get("kind", "transformer")
+    model = settings.get("model") or {}
+    kind = model.get("kind", "transformer") if isinstance(model, Mapping) else "transformer"
     if kind not in MODELS:
         raise InputError(f"{place}: model.kind must be {', '.join(MODELS)}, but {kind!r} came.")
     made["model"] = _made(MODELS[kind], model, "model", place)

@@ -45,6 +45,25 @@ class Embedding(nn.Module):
 
     def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
         """(B, T) ids as (B, T, D); the first stands at `offset`."""
-        scaled = self.vectors(tokens) * math.sqrt(self.vectors.embedding_dim)
+        return self.placed(self.vectors(tokens), offset)
+
+    def placed(self, vectors: Tensor, offset: int = 0) -> Tensor:
+        """The same from tokens' vectors (B, T, D)."""
+        scaled = vectors * math.sqrt(self.vectors.embedding_dim)
         placed: Tensor = self.dropout(self.place.add(scaled, offset))
         return placed
+
+
+def both_embedded(
+    source: Embedding, target: Embedding, source_tokens: Tensor, target_tokens: Tensor
+) -> tuple[Tensor, Tensor]:
+    """(B, S, D) and (B, T, D) of two embeddings; vectors that both share are looked up at once.
+
+    The gradient of a shared table is as large as the table, and is then made once, not twice.
+    """
+    if source.vectors is not target.vectors:
+        return source(source_tokens), target(target_tokens)
+    tokens = torch.cat([source_tokens.flatten(), target_tokens.flatten()])
+    parts = source.vectors(tokens).split([source_tokens.numel(), target_tokens.numel()])
+    shapes = (*source_tokens.shape, -1), (*target_tokens.shape, -1)
+    return source.placed(parts[0].view(shapes[0])), target.placed(parts[1].view(shapes[1]))

@@ -16,7 +16,6 @@ from torch.nn import functional as F
 from regard.attention import (
     Alibi,
     Attended,
-    Dropout,
     KeyValue,
     Learned,
     Mask,
@@ -27,6 +26,7 @@ from regard.attention import (
     Sinusoidal,
     dropout,
 )
+from regard.attention.dropout import added, relu_dropout
 from regard.config import Lm, Transformer
 from regard.errors import InputError
 
@@ -39,7 +39,7 @@ class Residual(nn.Module):
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(settings.dim)
-        self.dropout = Dropout(settings.dropout)
+        self.rate = settings.dropout
         self.before = settings.norm == "pre"
 
     def entered(self, x: Tensor) -> Tensor:
@@ -48,8 +48,8 @@ class Residual(nn.Module):
 
     def left(self, x: Tensor, answer: Tensor) -> Tensor:
         """What goes on after the sub-layer's `answer`."""
-        total = x + self.dropout(answer)
-        return total if self.before else self.norm(total)  # type: ignore[no-any-return]
+        total = added(x, answer, self.rate) if self.training else x + answer
+        return total if self.before else self.norm(total)
 
 
 class FeedForward(nn.Module):
@@ -66,8 +66,13 @@ class FeedForward(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        hidden = self.activation(self.inner(x))
-        answer: Tensor = self.outer(dropout(hidden, self.rate) if self.training else hidden)
+        hidden = self.inner(x)
+        rate = self.rate if self.training else 0.0
+        if self.activation is F.relu:  # the usual one, and one pass with its dropout
+            hidden = relu_dropout(hidden, rate)
+        else:
+            hidden = dropout(self.activation(hidden), rate)
+        answer: Tensor = self.outer(hidden)
         return answer
 
 

@@ -15,7 +15,7 @@ from regard.attention import AttentionMap, Mask, record
 from regard.config import Transformer
 from regard.errors import InputError
 from regard.models.batch import Batch, Source
-from regard.models.embedding import Embedding, output_layer, word_vectors
+from regard.models.embedding import Embedding, both_embedded, output_layer, word_vectors
 from regard.models.layer import Layer, LayerCache, added_place, attended_place, final_norm
 
 CAUSAL = Mask.causal()
@@ -115,8 +115,8 @@ class TransformerModel(nn.Module):
         """(B, T, D): what the final layer sees at each target word."""
         assert batch.source is not None
         mask = Mask.lengths(batch.source.lengths)
-        memory = self.encoder(self.source(batch.source.tokens), mask)
-        return self.decoder(self.target(batch.inputs), memory, mask)  # type: ignore[no-any-return]
+        source, target = both_embedded(self.source, self.target, batch.source.tokens, batch.inputs)
+        return self.decoder(target, self.encoder(source, mask), mask)  # type: ignore[no-any-return]
 
     def start(self, source: Source | None, batch: int = 1) -> Reading:
         """The state before the first word, the source read."""

@@ -29,7 +29,7 @@ from regard.training.checkpoint import TENSORS, read_checkpoint, steps, write_ch
 from regard.training.dev import Dev, Look
 from regard.training.examples import Examples, Place, masked
 from regard.training.loss import label_loss
-from regard.training.optimizer import clip, make_optimizer
+from regard.training.optimizer import Optimizers
 from regard.training.precision import autocast, chosen_precision
 from regard.training.report import Log, Reporter, Silent
 from regard.training.schedule import Progress, learning_rate
@@ -88,7 +88,6 @@ class Trainer:
         self.examples, self.dev, self.folder = examples, dev, folder
         self.reporter = reporter or Silent()
         self.tensorboard = tensorboard
-        self.optimizer = make_optimizer(network, self.settings)
         self.mean = (
             RunningMean(self.parameters, self.settings.ema_decay)
             if self.settings.average == "ema"
@@ -96,6 +95,7 @@ class Trainer:
         )
         self.precision = chosen_precision(self.settings.precision, self.device)
         self.cores = cores(self.settings.threads) if self.device.type == "cpu" else 1
+        self.optimizers = Optimizers(self.parameters, self.settings, self.cores)
         self.state = State()
         self.tokens, self.busy = 0, 1e-9
         self._looked, self._look_cost = 0.0, 0.0
@@ -107,7 +107,7 @@ class Trainer:
         if found is None:
             return False
         tensors, state = found
-        restore(tensors, self.network, self.optimizer, self.mean)
+        restore(tensors, self.network, self.optimizers, self.mean)
         known = {name: state[name] for name in asdict(self.state) if name in state}
         self.state = State(**{**known, "place": Place(*state["place"])})
         return True
@@ -183,13 +183,7 @@ class Trainer:
                     total.add_(more)
             else:
                 gradients = found
-        norm = clip(gradients, settings.clip)
-        for parameter, gradient in zip(self.parameters, gradients, strict=True):
-            parameter.grad = gradient
-        rate = self.rate()
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.step()
+        norm = self.optimizers.step(crew, gradients, self.rate())
         state.step += 1
         if self.mean:
             self.mean.update(self.parameters, state.step)
@@ -205,8 +199,9 @@ class Trainer:
         def work(shard: int, piece: Batch) -> Tensor:
             with dropout_stream(seed, step, number, shard), autocast(self.precision, self.device):
                 features = self.network.features(piece)
-                total = label_loss(features, self.network.output, piece.labels, smoothing)
-                return total / count
+                return label_loss(
+                    features, self.network.output, piece.labels, smoothing, scale=1 / count
+                )
 
         pieces = [batch.to(self.device)] if self.cores == 1 else shards(batch, self.cores)
         return crew.gradients(pieces, work, self.parameters)
@@ -322,7 +317,7 @@ class Trainer:
         keep = self.settings.keep
         if self.settings.average == "checkpoints":
             keep = max(keep, self.settings.average_last)
-        tensors = snapshot(self.network, self.optimizer, self.mean)
+        tensors = snapshot(self.network, self.optimizers, self.mean)
         write_checkpoint(self.folder, self.state.step, tensors, asdict(self.state), keep=keep)
 
     @contextmanager

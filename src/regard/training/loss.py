@@ -23,24 +23,34 @@ CHUNK = 1 << 21  # scores held at once
 
 
 def label_loss(
-    features: Tensor, output: nn.Linear, labels: Tensor, smoothing: float = 0.0
+    features: Tensor,
+    output: nn.Linear,
+    labels: Tensor,
+    smoothing: float = 0.0,
+    scale: float = 1.0,
 ) -> Tensor:
-    """The summed loss of all labels (…,) but PAD, from features (…, D) before the output layer."""
+    """scale · the summed loss of all labels (…,) but PAD, from features (…, D) before `output`."""
     rows = (labels.flatten() != PAD).nonzero().squeeze(1)
     x_ND = features.flatten(0, -2).index_select(0, rows)
     y_N = labels.flatten().index_select(0, rows)
     if torch.is_autocast_enabled(x_ND.device.type):
         x_ND = x_ND.to(torch.get_autocast_dtype(x_ND.device.type))
-    loss: Tensor = _ChunkedLoss.apply(x_ND, output.weight, output.bias, y_N, smoothing)  # type: ignore[no-untyped-call]
+    loss: Tensor = _ChunkedLoss.apply(x_ND, output.weight, output.bias, y_N, smoothing, scale)  # type: ignore[no-untyped-call]
     return loss
 
 
 class _ChunkedLoss(torch.autograd.Function):
-    """Summed loss; the gradients are made on the way forward, chunk by chunk."""
+    """Summed loss, scaled; the gradients are made on the way forward, chunk by chunk."""
 
     @staticmethod
     def forward(
-        ctx: Any, x_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, y_N: Tensor, smoothing: float
+        ctx: Any,
+        x_ND: Tensor,
+        weight_VD: Tensor,
+        bias_V: Tensor,
+        y_N: Tensor,
+        smoothing: float,
+        scale: float,
     ) -> Tensor:
         wanted = any(ctx.needs_input_grad)
         w_VD = weight_VD.to(x_ND.dtype)
@@ -48,7 +58,7 @@ class _ChunkedLoss(torch.autograd.Function):
         mean_D, mean_b = weight_VD.to(wide).mean(0), bias_V.to(wide).mean()
         loss = (-smoothing) * ((x_ND.to(wide) @ mean_D).sum() + mean_b * len(x_ND))
         d_x = torch.empty_like(x_ND) if wanted else None
-        d_weight = torch.zeros_like(weight_VD) if wanted else None
+        d_weight = torch.empty_like(weight_VD) if wanted else None
         d_bias = torch.zeros_like(bias_V) if wanted else None
         with torch.autocast(x_ND.device.type, enabled=False):
             size = max(1, CHUNK // len(w_VD))
@@ -64,22 +74,26 @@ class _ChunkedLoss(torch.autograd.Function):
                 d_z = p_CV.to(x_ND.dtype)
                 torch.mm(d_z, w_VD, out=d_x[part])
                 if d_weight.dtype == d_z.dtype:
-                    d_weight.addmm_(d_z.T, x_CD)
+                    d_weight.addmm_(d_z.T, x_CD, beta=float(start > 0), alpha=scale)
                 else:
-                    d_weight += d_z.T @ x_CD
+                    d_weight = scale * (d_z.T @ x_CD) + (d_weight if start else 0)
         if d_x is not None and d_weight is not None and d_bias is not None:
-            even = smoothing / len(w_VD)
-            d_x -= (smoothing * mean_D).to(d_x.dtype)
+            if not len(x_ND):
+                d_weight.zero_()
+            even = scale * smoothing / len(w_VD)
+            d_x.sub_((smoothing * mean_D).to(d_x.dtype)).mul_(scale)
             d_weight -= even * x_ND.to(wide).sum(0)
-            d_bias -= even * len(x_ND)
+            d_bias.mul_(scale).sub_(even * len(x_ND))
             ctx.save_for_backward(d_x, d_weight, d_bias)
-        return loss
+        return loss * scale
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (d_loss,) = grads
         d_x, d_weight, d_bias = ctx.saved_tensors
-        return d_x * d_loss.to(d_x.dtype), d_weight * d_loss, d_bias * d_loss, None, None
+        if d_loss.device.type == "cpu" and d_loss.item() == 1:  # as where training begins
+            return d_x, d_weight, d_bias, None, None, None
+        return d_x * d_loss.to(d_x.dtype), d_weight * d_loss, d_bias * d_loss, None, None, None
 
 
 def _turned(z_CV: Tensor, y_C1: Tensor, smoothing: float) -> Tensor:

@@ -67,15 +67,22 @@ class Crew:
             loss = work(*numbered)
             return loss.detach(), torch.autograd.grad(loss, parameters, allow_unused=True)
 
-        done = list(self._threads.map(one, enumerate(pieces)))
-        total = list(done[0][1])
-        for _, more in done[1:]:
-            for place, gradient in enumerate(more):
-                kept = total[place]
-                total[place] = gradient if kept is None else _sum(kept, gradient)
-        gradients = [
-            torch.zeros_like(p) if g is None else g for p, g in zip(parameters, total, strict=True)
-        ]
+        done = self.map(one, enumerate(pieces))
+
+        def total(place: int) -> Tensor:
+            found = [g for g in (gradients[place] for _, gradients in done) if g is not None]
+            if not found:
+                return torch.zeros_like(parameters[place])
+            for more in found[1:]:
+                found[0].add_(more)
+            return found[0]
+
+        if len(done) == 1:
+            gradients = list(map(total, range(len(parameters))))
+        else:  # in as many parts as there are threads: an errand for each tensor would cost more
+            places = [range(n, len(parameters), self.number) for n in range(self.number)]
+            sums = self.map(lambda part: [total(place) for place in part], places)
+            gradients = [sums[n % self.number][n // self.number] for n in range(len(parameters))]
         return sum(float(loss) for loss, _ in done), gradients
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
@@ -92,10 +99,6 @@ class Crew:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _sum(kept: Tensor, more: Tensor | None) -> Tensor:
-    return kept if more is None else kept.add_(more)
 
 
 def _rows(batch: Batch, rows: Tensor) -> Batch:

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from regard.training.average import RunningMean
+from regard.training.optimizer import Optimizers
 
 MODEL = "model."
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 def snapshot(
-    network: nn.Module, optimizer: torch.optim.Optimizer, mean: RunningMean | None
+    network: nn.Module, optimizers: Optimizers, mean: RunningMean | None
 ) -> dict[str, Tensor]:
     """The tensors, not copied."""
     tensors: dict[str, Tensor] = {}
@@ -22,7 +23,7 @@ def snapshot(
         tensors[f"{MODEL}{name}"] = parameter
         if mean:
             tensors[f"mean.{name}"] = mean.mean[number]
-        for part, value in optimizer.state[parameter].items():
+        for part, value in optimizers.of(parameter).state[parameter].items():
             tensors[f"optimizer.{part}.{name}"] = value
     return tensors
 
@@ -31,7 +32,7 @@ def snapshot(
 def restore(
     tensors: Mapping[str, Tensor],
     network: nn.Module,
-    optimizer: torch.optim.Optimizer,
+    optimizers: Optimizers,
     mean: RunningMean | None,
 ) -> None:
     """Put back what `snapshot` gave."""
@@ -41,7 +42,7 @@ def restore(
             kept = tensors.get(f"mean.{name}", tensors[f"{MODEL}{name}"])
             mean.mean[number].copy_(kept)
         if f"optimizer.step.{name}" in tensors:
-            optimizer.state[parameter] = {
+            optimizers.of(parameter).state[parameter] = {
                 part: tensors[f"optimizer.{part}.{name}"].to(parameter.device).clone()
                 for part in _MOMENTS
             }

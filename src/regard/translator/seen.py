@@ -20,11 +20,13 @@ def viewed(
 ) -> Viewed:
     """What there is to see of a sentence, translated with `alignment` and `attention`."""
     chosen = run.alignment
+    written = [len(one.rows) for one in sentence.attention if one.kind != "self"]
+    ended = all(rows > len(sentence.tokens) for rows in written)  # else cut off at the model's end
     return Viewed.from_maps(
         sentence.attention,
         0,
         source_tokens=(*sentence.source_tokens, END),
-        target_tokens=(*sentence.tokens, END),
+        target_tokens=(*sentence.tokens, END) if ended else sentence.tokens,
         source_words=sentence.source_words,
         target_words=sentence.words,
         links=sentence.alignment,

@@ -158,8 +158,11 @@ class Translator:
         best = [hypotheses[0] for hypotheses in found]
         maps: list[AttentionMap] = []
         if wish.alignment or wish.attention:
+            batch = batch_of(ids, [h.tokens for h in best])
+            room = self.network.max_length  # an output cut off there has no step for its end
+            batch = batch._replace(inputs=batch.inputs[:, :room], labels=batch.labels[:, :room])
             with torch.no_grad():
-                maps = self.network.maps(batch_of(ids, [h.tokens for h in best]).to(self.device))
+                maps = self.network.maps(batch.to(self.device))
         return [
             self._sentence(text, ids[row], found[row], maps, row, wish)
             for row, text in enumerate(texts)

@@ -1,0 +1,207 @@
+"""`regard generate`, `fill`, `info`, `train`, and what all commands have in common."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from regard.cli import COMMANDS
+from trained import FLAGS, taught, write_corpus
+
+TEXTS = [source for source, _ in taught("lm")]
+HELP = """
+import sys
+from regard.cli import main
+try:
+    main([{!r}, "--help"])
+except SystemExit as stop:
+    assert not stop.code
+assert "torch" not in sys.modules and "numpy" not in sys.modules
+"""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_comes_at_once_without_torch(command):
+    """Under half a second; the best of some, since other tests share the machine."""
+    best = 9.0
+    for _ in range(4):
+        start = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", HELP.format(command)], capture_output=True)
+        best = min(best, time.perf_counter() - start)
+        assert done.returncode == 0, done.stderr
+        assert b"--help" in done.stdout
+        if best < 0.5:
+            return
+    assert best < 0.5
+
+
+def test_generate(regard, lm):
+    begin = " ".join(TEXTS[0].split()[:2])
+    greedy = regard("generate", begin, "--model", lm, "--beam", 1)
+    assert greedy.code == 0 and greedy.out.startswith(begin)
+    drawn = ["generate", begin, "--model", lm, "--count", 3, "--temperature", 2, "--seed"]
+    assert regard(*drawn, 1).out == regard(*drawn, 1).out != regard(*drawn, 2).out
+    found = [json.loads(line) for line in regard(*drawn, 1, "--json").out.splitlines()]
+    assert len(found) == 3
+    assert all(set(one) == {"text", "score", "tokens", "finished"} for one in found)
+    several = regard("generate", "The", "--model", lm, "--beam", 4, "--count", 2, "--json")
+    scores = [json.loads(line)["score"] for line in several.out.splitlines()]
+    assert len(scores) == 2 and scores[0] >= scores[1]
+    assert regard("generate", "--model", lm).out.strip()
+
+
+def test_the_length_is_counted_after_the_prompt(regard, lm):
+    begin = TEXTS[0].rstrip(".")
+    words = ["generate", begin, "--model", lm, "--max-length", 2, "--json"]
+    (found,) = (json.loads(line) for line in regard(*words).out.splitlines())
+    assert found["text"].startswith(begin)
+    assert len(found["tokens"]) > 2
+
+
+def test_a_terminal_sees_it_written(regard, lm, monkeypatch):
+    plain = regard("generate", "The", "--model", lm, "--seed", 4).out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert regard("generate", "The", "--model", lm, "--seed", 4).out == plain
+
+
+def test_fill(regard, mlm):
+    words = ["fill", "The [MASK] was playing during the [MASK].", "--model", mlm]
+    found = json.loads(regard(*words, "--json", "--count", 3).out)
+    assert [len(guesses) for guesses in found["masks"]] == [3, 3]
+    assert set(found["masks"][0][0]) == {"token", "probability", "text"}
+    table = regard(*words).out
+    assert "[MASK] 1" in table and "[MASK] 2" in table and "%" in table
+
+
+@pytest.mark.parametrize("name", ["en_fr", "lm", "mlm"])
+def test_info(regard, name, request):
+    folder = request.getfixturevalue(name)
+    found = json.loads(regard("info", folder, "--json").out)
+    metrics = found["metrics"]
+    assert found["parameters"] == metrics["parameters"] > 1000
+    assert found["resumable"] and found["checkpoint"] == metrics["steps"]
+    assert found["command"] == {"en_fr": "translate", "lm": "generate", "mlm": "fill"}[name]
+    assert (found["alignment"] is not None) == (name == "en_fr")
+    assert all(number > 5 for number in found["vocabulary"].values())
+    table = regard("info", folder).out
+    assert f"{found['parameters']:,}" in table
+    assert "can go on" in table and "development" in table
+
+
+def test_info_of_a_folder_without_all_its_parts(regard, refused, lm, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(lm, folder, ignore=shutil.ignore_patterns("checkpoints", "metrics.json"))
+    (folder / "model.safetensors").unlink()
+    said = regard("info", folder)
+    assert said.code == 0
+    assert "none yet" in said.out and "not to its end yet" in said.out
+    found = json.loads(regard("info", folder, "--json").out)
+    assert found["parameters"] is None and not found["resumable"]
+    (folder / "model.safetensors").write_bytes(b"nonsense")
+    assert "the weights cannot be read" in refused("info", folder)
+    assert "it is not a model" in refused("info", tmp_path)
+
+
+def test_info_needs_no_torch(lm):
+    code = "import sys; from regard.cli import main; main(['info', sys.argv[1]]); "
+    code += "assert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code, lm], capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_model_of_the_wrong_kind_names_the_right_command(refused, en_fr, lm, mlm):
+    for words, folder, right in (
+        (["translate", "x"], lm, "generate"),
+        (["translate", "x"], mlm, "fill"),
+        (["generate", "x"], en_fr, "translate"),
+        (["generate", "x"], mlm, "fill"),
+        (["fill", "[MASK]"], lm, "generate"),
+    ):
+        assert f"`regard {right} … --model {folder}`" in refused(*words, "--model", folder)
+
+
+@pytest.mark.parametrize("words", [["translate", "x"], ["generate"], ["fill", "[MASK]"]])
+def test_a_model_that_is_not_there(refused, words, tmp_path):
+    assert "it is not a model" in refused(*words, "--model", tmp_path / "none")
+
+
+def test_fill_and_generate_say_what_is_wrong(refused, lm, mlm):
+    assert "there is no [MASK] in 'x'" in refused("fill", "x", "--model", mlm)
+    assert "but the model holds 48" in refused("generate", " ".join(TEXTS), "--model", lm)
+    both = ["generate", "x", "--model", lm, "--beam", 2, "--temperature", 2]
+    assert "--temperature is for sampling" in refused(*both)
+
+
+def test_training_says_what_it_did(regard, tmp_path):
+    corpus = write_corpus("en-fr", tmp_path)
+    out = tmp_path / "model"
+    words = ["train", corpus, "--out", out, *FLAGS["rnn"].split(), "--training.steps", 2]
+    said = regard(*words, "--json")
+    assert said.code == 0
+    assert json.loads(said.out)["steps"] == 2
+    assert "to learn from" in said.err and "vocabulary" in said.err
+    names = {"config.yaml", "model.safetensors", "metrics.json", "README.md", "tokenizer.model"}
+    assert names <= {path.name for path in out.iterdir()}
+
+
+def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
+    """The preset's twenty epochs do not end a run that was given its own end."""
+    corpus = write_corpus("lm", tmp_path)
+    out = tmp_path / "model"
+    words = ["train", corpus, "--out", out, *FLAGS["lm"].split(), "--model.layers", 1]
+    assert regard(*words, "--training.steps", 25).code == 0
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["steps"] == 25 and metrics["epochs"] > 20
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give the files to learn from"),
+        (["nowhere.tsv"], "nowhere.tsv: there is no such file"),
+        (["latin.tsv"], "latin.tsv, line 2: this is not UTF-8"),
+        (["narrow.tsv"], "narrow.tsv, line 2: there is one column where two are expected"),
+        (["good.tsv", "--training.nonsense", "3"], "--training.nonsense"),
+        (["good.tsv", "--training.steps", "many"], "training.steps must be int or none"),
+        (["good.tsv", "--model.norm", "mid"], "model.norm must be pre, post, but 'mid' came"),
+        (["good.tsv", "--model.heads", "3"], "must be a multiple of 3 (heads)"),
+        (["good.tsv", "--minutes", "soon"], "--minutes must be float"),
+        (["good.tsv", "--preset", "huge"], "preset must be tiny, small, base"),
+        (["good.tsv", "--model.kind", "cnn"], "model.kind must be transformer, rnn, lm, mlm"),
+        (["good.tsv", "--languages", "e-f"], "languages must be two codes"),
+        (["good.tsv", "--config", "run.yaml"], "model is a section with values"),
+        (["good.tsv", "--config", "none.yaml"], "none.yaml: the settings cannot be read"),
+        (["good.tsv", "one.txt"], "sentence pairs are read from"),
+        (["--resume", "nowhere"], "nowhere: there is no config.yaml in it"),
+    ],
+)
+def test_training_refuses_bad_input_and_writes_nothing(
+    refused, words, message, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.tsv").write_text("a b\tc d\n" * 9)
+    (tmp_path / "latin.tsv").write_bytes("a\tb\ncafé\tb\n".encode("latin-1"))
+    (tmp_path / "narrow.tsv").write_text("a\tb\nc d\n")
+    (tmp_path / "one.txt").write_text("a\n")
+    (tmp_path / "run.yaml").write_text("model: transformer\n")
+    before = sorted(tmp_path.iterdir())
+    assert message in refused("train", *words, "--out", "model")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_run_without_its_corpus_cannot_go_on(refused, lm, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(lm, folder, ignore=shutil.ignore_patterns("checkpoints"))
+    assert "so it cannot go on" in refused("train", "--resume", folder)
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    words = [sys.executable, "-m", "regard", "corpus", "sample", "--count", "3000"]
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert run.stdout.readline()
+    run.stdout.close()
+    assert run.wait() == 128 + 13
+    assert run.stderr.read() == b""

@@ -1,0 +1,137 @@
+"""Models of one stack: the next token, and hidden tokens."""
+
+import pytest
+import torch
+
+from regard.config import Lm, Mlm
+from regard.models.batch import BOS, PAD, batch_of
+from regard.models.build import build
+from regard.models.lm import LanguageModel, MaskedModel
+
+ROWS = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8, 12, 11, 10, 5]]
+BATCH = batch_of(None, ROWS)
+POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
+SMALL = {"dim": 16, "heads": 2, "ff": 24, "layers": 2, "max_length": 32}
+
+every_position = pytest.mark.parametrize("positions", POSITIONS)
+every_norm = pytest.mark.parametrize("norm", ["pre", "post"])
+
+
+def lm(**settings):
+    return LanguageModel(Lm(**{**SMALL, **settings}), 13).double().eval()
+
+
+def mlm(**settings):
+    return MaskedModel(Mlm(**{**SMALL, **settings}), 13).double().eval()
+
+
+@every_position
+@every_norm
+@pytest.mark.parametrize("tied", ["all", "none"])
+@torch.no_grad()
+def test_steps_are_the_whole(positions, norm, tied):
+    network = lm(positions=positions, norm=norm, tied=tied)
+    expected, state, found = network(BATCH), network.start(batch=3), []
+    for column in BATCH.inputs.T:
+        scores, state, _ = network.step(state, column)
+        found.append(scores)
+    torch.testing.assert_close(torch.stack(found, 1), expected)
+
+
+@every_position
+@torch.no_grad()
+def test_padding_and_later_tokens_change_nothing(positions):
+    network = lm(positions=positions)
+    together = network(BATCH)
+    for row, tokens in enumerate(ROWS):
+        alone = network(batch_of(None, [tokens]))[0]
+        torch.testing.assert_close(together[row, : len(tokens) + 1], alone)
+    for place in range(1, 8):
+        inputs = BATCH.inputs.clone()
+        inputs[:, place:] = 12
+        torch.testing.assert_close(
+            network(BATCH._replace(inputs=inputs))[:, :place], together[:, :place]
+        )
+
+
+@torch.no_grad()
+def test_select_reorders_and_repeats():
+    network = lm()
+    _, state, _ = network.step(network.start(batch=3), torch.full((3,), BOS))
+    rows, tokens = torch.tensor([2, 0, 0, 1]), torch.tensor([5, 6, 7])
+    _, state, _ = network.step(state, tokens)
+    expected, _, _ = network.step(state, tokens)
+    chosen, _, _ = network.step(network.select(state, rows), tokens[rows])
+    torch.testing.assert_close(chosen, expected[rows])
+
+
+@every_position
+def test_maps_sum_to_one(positions):
+    for network in (lm(positions=positions), mlm(positions=positions)):
+        maps = network.maps(BATCH)
+        assert [one.layer for one in maps] == [0, 1]
+        for one in maps:
+            assert one.weights.shape == (3, 2, 8, 8)
+            sums = one.weights.sum(-1)
+            torch.testing.assert_close(sums, torch.ones_like(sums))
+
+
+@torch.no_grad()
+def test_steps_look_at_what_is_before():
+    network = lm()
+    whole = {one.layer: one.weights for one in network.maps(BATCH)}
+    state = network.start(batch=3)
+    for place, column in enumerate(BATCH.inputs.T):
+        _, state, maps = network.step(state, column, look=True)
+        for one in maps:
+            assert one.rows == (place,)
+            torch.testing.assert_close(
+                one.weights[:, :, 0], whole[one.layer][:, :, place, : place + 1]
+            )
+
+
+@every_position
+@torch.no_grad()
+def test_a_masked_model_sees_both_sides_but_no_padding(positions):
+    network = mlm(positions=positions)
+    together = network(BATCH)
+    for row, tokens in enumerate(ROWS):
+        alone = network(batch_of(None, [tokens]))[0]
+        torch.testing.assert_close(together[row, : len(tokens) + 1], alone)
+    inputs = BATCH.inputs.clone()
+    inputs[0, 5] = 12
+    other = network(BATCH._replace(inputs=inputs))
+    assert not torch.allclose(other[0, 1], together[0, 1])  # what is later matters
+    torch.testing.assert_close(other[1:], together[1:])
+
+
+@torch.no_grad()
+def test_fill_gives_probabilities():
+    network = mlm()
+    shares = network.fill(BATCH.inputs)
+    torch.testing.assert_close(shares.sum(-1), torch.ones(3, 8))
+    expected = torch.softmax(network(BATCH).float(), -1)
+    torch.testing.assert_close(shares, expected)
+
+
+def test_build_makes_the_kind_that_is_asked_for():
+    assert isinstance(build(Lm(**SMALL), 9, 13), LanguageModel)
+    assert isinstance(build(Mlm(**SMALL), 9, 13), MaskedModel)
+
+
+def test_it_learns_to_count():
+    """The next token is the one after, in a ring of six: a thing causal attention can learn."""
+    network = LanguageModel(Lm(dim=24, heads=2, ff=48, layers=1, max_length=16, dropout=0), 11)
+    optimizer = torch.optim.Adam(network.parameters(), 1e-2)
+    rows = [[5 + (start + n) % 6 for n in range(7)] for start in range(6)]
+    batch = batch_of(None, rows)
+    for _ in range(60):
+        scores = network(batch)
+        loss = torch.nn.functional.cross_entropy(
+            scores.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    guesses = network.eval()(batch).argmax(-1)
+    assert torch.equal(guesses[:, 1:], batch.labels[:, 1:])

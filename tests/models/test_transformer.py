@@ -1,0 +1,226 @@
+"""The Transformer: one contract over positions, norms and tied embeddings."""
+
+import pytest
+import torch
+
+from regard.attention import record
+from regard.config import Transformer
+from regard.errors import InputError
+from regard.models.batch import BOS, PAD, batch_of, source_of
+from regard.models.transformer import TransformerModel
+
+SOURCES = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8]]
+TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5], [7]]
+BATCH = batch_of(SOURCES, TARGETS)
+POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
+SMALL = {"dim": 16, "heads": 2, "ff": 24, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.1}
+
+
+def model(**settings):
+    network = TransformerModel(Transformer(**{**SMALL, **settings}), 13, 13).double().eval()
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if parameter.ndim == 1 or "bias" in name:  # zero at first, which would hide mistakes
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+    return network
+
+
+every_position = pytest.mark.parametrize("positions", POSITIONS)
+every_norm = pytest.mark.parametrize("norm", ["pre", "post"])
+every_tie = pytest.mark.parametrize("tied", ["all", "output", "none"])
+
+
+def steps(network, batch, look=False):
+    """Scores (B, T, V) and maps of one step after another."""
+    state, scores, maps = network.start(batch.source), [], []
+    for column in batch.inputs.T:
+        found, state, seen = network.step(state, column, look=look)
+        scores.append(found)
+        maps += seen
+    return torch.stack(scores, 1), maps
+
+
+@every_position
+@every_norm
+@every_tie
+@torch.no_grad()
+def test_steps_are_the_whole(positions, norm, tied):
+    network = model(positions=positions, norm=norm, tied=tied)
+    expected = network(BATCH)
+    assert expected.shape == (3, 7, 13)
+    torch.testing.assert_close(steps(network, BATCH)[0], expected)
+    torch.testing.assert_close(network.output(network.features(BATCH)), expected)
+
+
+@every_position
+@every_norm
+@torch.no_grad()
+def test_padding_changes_nothing(positions, norm):
+    network = model(positions=positions, norm=norm)
+    together = network(BATCH)
+    for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
+        alone = network(batch_of([source], [target]))[0]
+        torch.testing.assert_close(together[row, : len(target) + 1], alone)
+    tokens = BATCH.source.tokens.clone()
+    tokens[tokens == PAD] = 11
+    other = BATCH._replace(source=BATCH.source._replace(tokens=tokens))
+    torch.testing.assert_close(network(other), together)
+
+
+@every_position
+@torch.no_grad()
+def test_a_later_word_never_changes_an_earlier_score(positions):
+    network = model(positions=positions)
+    expected = network(BATCH)
+    for place in range(1, 7):
+        inputs = BATCH.inputs.clone()
+        inputs[:, place:] = 12
+        found = network(BATCH._replace(inputs=inputs))
+        torch.testing.assert_close(found[:, :place], expected[:, :place])
+    inputs = BATCH.inputs.clone()
+    inputs[:, 1] = 12
+    assert not torch.allclose(network(BATCH._replace(inputs=inputs))[:, 1:], expected[:, 1:])
+
+
+@every_position
+@torch.no_grad()
+def test_order_matters_if_there_are_positions(positions):
+    network = model(positions=positions)
+    turned = batch_of([SOURCES[0][::-1]], [TARGETS[0]])
+    same = torch.allclose(network(batch_of(SOURCES[:1], TARGETS[:1])), network(turned))
+    assert same == (positions == "none")  # the EOS at the end has no place either
+
+
+@every_position
+@torch.no_grad()
+def test_select_reorders_and_repeats(positions):
+    network = model(positions=positions)
+    _, state, _ = network.step(network.start(BATCH.source), torch.full((3,), BOS))
+    rows, tokens = torch.tensor([2, 0, 0, 1]), torch.tensor([5, 6, 7])
+    expected, after, _ = network.step(state, tokens)
+    chosen, chosen_after, _ = network.step(network.select(state, rows), tokens[rows])
+    torch.testing.assert_close(chosen, expected[rows])
+    more, _, _ = network.step(after, tokens)
+    chosen_more, _, _ = network.step(chosen_after, tokens[rows])
+    torch.testing.assert_close(chosen_more, more[rows])
+
+
+@torch.no_grad()
+def test_a_step_leaves_its_state_alone():
+    network = model()
+    state = network.start(BATCH.source)
+    first, one, _ = network.step(state, torch.full((3,), BOS))
+    again, other, _ = network.step(state, torch.full((3,), BOS))
+    assert torch.equal(first, again)
+    torch.testing.assert_close(
+        network.step(one, torch.tensor([5, 6, 7]))[0],
+        network.step(other, torch.tensor([5, 6, 7]))[0],
+    )
+
+
+@every_position
+@every_norm
+def test_maps_sum_to_one_and_padding_gets_none(positions, norm):
+    network = model(positions=positions, norm=norm)
+    maps = network.maps(BATCH)
+    assert [(one.kind, one.layer) for one in maps] == [
+        ("self", 0), ("self", 1), ("causal", 0), ("cross", 0), ("causal", 1), ("cross", 1)
+    ]  # fmt: skip
+    sizes = {"self": (6, 6), "causal": (7, 7), "cross": (7, 6)}
+    for one in maps:
+        assert one.weights.shape == (3, 2, *sizes[one.kind])
+        sums = one.weights.sum(-1)
+        torch.testing.assert_close(sums, torch.ones_like(sums))
+        if one.kind == "causal":
+            assert not one.weights.triu(1).any()
+        else:
+            for row, length in enumerate(BATCH.source.lengths):
+                assert not one.weights[row, ..., length:].any()
+
+
+@torch.no_grad()
+def test_maps_of_steps_are_those_of_the_whole():
+    network = model()
+    whole = {(m.kind, m.layer): m.weights for m in network.maps(BATCH) if m.kind != "self"}
+    _, seen = steps(network, BATCH, look=True)
+    assert len(seen) == 7 * 4
+    for one in seen:
+        (row,) = one.rows
+        width = one.weights.shape[-1]
+        torch.testing.assert_close(
+            one.weights[:, :, 0], whole[one.kind, one.layer][:, :, row, :width]
+        )
+
+
+@torch.no_grad()
+def test_looking_changes_nothing():
+    network = model()
+    expected = network(BATCH)
+    with record(network):
+        assert torch.equal(network(BATCH), expected)
+
+
+@every_tie
+def test_tied_vectors_are_one(tied):
+    network = TransformerModel(Transformer(**SMALL, tied=tied), 13, 13)
+    source, target = network.source.vectors.weight, network.target.vectors.weight
+    assert (source is target) == (tied == "all")
+    assert (network.output.weight is target) == (tied != "none")
+
+
+def test_a_vocabulary_for_each_side():
+    network = TransformerModel(Transformer(**SMALL, tied="output"), 17, 13)
+    assert network(BATCH).shape == (3, 7, 13)
+    with pytest.raises(InputError, match="17 and 13"):
+        TransformerModel(Transformer(**SMALL), 17, 13)
+
+
+@pytest.mark.parametrize("name", ["relu", "gelu", "silu", "tanh", "mish"])
+def test_any_activation(name):
+    assert model(activation=name)(BATCH).isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["nonsense", "linear", "glu", "__name__", "cross_entropy"])
+def test_what_is_no_activation_is_said(name):
+    with pytest.raises(InputError, match=r"model\.activation must be a function"):
+        model(activation=name)
+
+
+def test_first_weights_come_from_the_seed():
+    def drawn(seed):
+        torch.manual_seed(seed)
+        return TransformerModel(Transformer(**SMALL), 13, 13).state_dict()
+
+    one, same, other = drawn(1), drawn(1), drawn(2)
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_it_learns_to_copy(positions):
+    settings = Transformer(dim=32, heads=2, ff=64, encoder_layers=1, decoder_layers=1, dropout=0,
+                           positions=positions)  # fmt: skip
+    network = TransformerModel(settings, 10, 10)
+    optimizer = torch.optim.Adam(network.parameters(), 5e-3)
+    generator = torch.Generator().manual_seed(0)
+    for step in range(250):
+        optimizer.param_groups[0]["lr"] = 5e-3 * (1 - step / 250)
+        rows = torch.randint(5, 10, (32, 5), generator=generator).tolist()
+        batch = batch_of(rows, rows)
+        loss = torch.nn.functional.cross_entropy(
+            network(batch).flatten(0, 1), batch.labels.flatten()
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    rows = torch.randint(5, 10, (50, 5), generator=generator).tolist()
+    batch = batch_of(rows, rows)
+    with torch.no_grad():
+        right = network.eval()(batch).argmax(-1) == batch.labels
+    assert right.float().mean() > 0.97
+
+
+def test_an_empty_source_is_only_its_end():
+    network = model()
+    assert network(batch_of([[]], [[5]])).isfinite().all()
+    assert source_of([[]]).lengths.tolist() == [1]

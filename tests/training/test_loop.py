@@ -1,0 +1,224 @@
+"""The loop, in this process: accumulation, averaging, early stopping, figures, budgets."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from regard.config import Run, Training, Transformer
+from regard.corpus.pairs import Pair
+from regard.errors import InputError
+from regard.folder import Tokenizers, load_weights
+from regard.models.build import build
+from regard.text.word_tokenizer import train_words
+from regard.training.checkpoint import read_checkpoint, steps, write_checkpoint
+from regard.training.dev import Dev
+from regard.training.examples import Examples, encoded
+from regard.training.loop import Trainer
+from regard.training.run import describe
+from regard.training.snapshot import weights_of
+
+LETTERS = list("abcdefgh")
+PAIRS = [
+    Pair(" ".join(row), " ".join(row[::-1]))
+    for row in ([LETTERS[(start + n) % 8] for n in range(3 + start % 2)] for start in range(16))
+]
+MODEL = Transformer(dim=16, heads=2, ff=32, encoder_layers=1, decoder_layers=1, dropout=0)
+BASE = Training(steps=4, precision="fp32", threads=1, tensorboard=False, average="none",
+                label_smoothing=0.0, clip=0.0, warmup=0, schedule="constant")  # fmt: skip
+
+
+def trainer(folder=None, max_tokens=2000, shown=0, model=MODEL, looks=True, **settings):
+    one = train_words([pair.source for pair in PAIRS], None, "en")
+    tokenizers = Tokenizers(one, one)
+    sources, targets, _ = encoded(PAIRS, tokenizers, 64)
+    torch.manual_seed(0)
+    run = Run(model=model, training=replace(BASE, **settings))
+    examples = Examples(sources, targets, max_tokens, 0)
+    dev = Dev(Examples(sources, targets, 2000, 0), PAIRS, shown) if looks else None
+    return Trainer(
+        build(model, len(one), len(one)), run, tokenizers, examples, dev, folder,
+        tensorboard=run.training.tensorboard,
+    )  # fmt: skip
+
+
+def weights(network):
+    return [parameter.detach().clone() for parameter in network.parameters()]
+
+
+def test_it_learns_to_turn_words_round():
+    made = trainer(steps=120, learning_rate=1e-2, schedule="linear", shown=16)
+    outcome = made.train()
+    assert outcome.finished and outcome.step == 120
+    assert outcome.look["bleu"] == pytest.approx(100)
+    assert outcome.look["accuracy"] == 1
+    assert outcome.tokens_per_second > 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_accumulated_batches_are_one_larger_batch(threads):
+    """By their gradients: Adam makes full steps of rounding where a gradient is zero."""
+    whole = trainer(steps=1, label_smoothing=0.1, looks=False)
+    assert len(whole.examples.epoch(0)) == 1
+    parts = trainer(max_tokens=90, steps=1, label_smoothing=0.1, looks=False, threads=threads,
+                    accumulate=2)  # fmt: skip
+    assert len(parts.examples.epoch(0)) == 2
+    whole.train()
+    parts.train()
+    assert parts.examples.passed(parts.state.place) == 1
+    for one, other in zip(whole.parameters, parts.parameters, strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_the_same_seed_the_same_weights_another_seed_others():
+    dropping = replace(MODEL, dropout=0.2, attention_dropout=0.1, activation_dropout=0.1)
+    found = []
+    for seed in (0, 0, 1):
+        made = trainer(model=dropping, seed=seed, threads=2, looks=False, max_tokens=90)
+        made.train()
+        found.append(weights(made.network))
+    assert all(torch.equal(a, b) for a, b in zip(found[0], found[1], strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(found[0], found[2], strict=True))
+
+
+def test_gradients_are_clipped():
+    made = trainer(steps=1, clip=1e-9, learning_rate=0.1, optimizer="adam", looks=False)
+    before = weights(made.network)
+    made.train()
+    after = weights(made.network)
+    norm = sum(float(p.grad.square().sum()) for p in made.parameters) ** 0.5
+    assert norm == pytest.approx(1e-9, rel=1e-3)
+    assert any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def test_it_stops_early_when_nothing_gets_better():
+    made = trainer(steps=50, learning_rate=0.0, validate_every=2, patience=2)
+    outcome = made.train()
+    assert outcome.finished
+    assert outcome.step == 6  # the first look is the best, then two are not better
+
+
+def test_without_patience_it_goes_on():
+    assert trainer(steps=8, learning_rate=0.0, validate_every=2).train().step == 8
+
+
+def test_epochs_and_steps_end_a_run_whichever_is_first():
+    assert trainer(max_tokens=90, steps=None, epochs=1.5).train().epochs == 1.5
+    assert trainer(max_tokens=90, steps=100, epochs=2.0).train().step == 4
+
+
+def test_figures_in_files(tmp_path):
+    outcome = trainer(tmp_path, steps=4, validate_every=2, shown=4, tensorboard=True).train()
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "dev_loss" in line] == [2, 4]
+    assert {"loss", "norm", "rate", "tokens_per_second", "seconds"} <= set(lines[0])
+    assert {"dev_bleu", "dev_chrf", "dev_perplexity"} <= set(lines[-1])
+    (events,) = (tmp_path / "tensorboard").glob("events*")
+    assert b"dev_loss" in events.read_bytes()
+    assert outcome.look["step"] in (2, 4)
+
+
+def test_figures_are_those_of_the_weights_that_are_kept(tmp_path):
+    """With a rate that spoils them, the best weights are not the last, nor are their figures."""
+    made = trainer(tmp_path, steps=30, learning_rate=0.3, validate_every=3)
+    outcome = made.train()
+    looks = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    found = {line["step"]: line["dev_loss"] for line in looks if "dev_loss" in line}
+    assert outcome.look["loss"] == min(found.values())
+    kept = load_weights(tmp_path / "model.safetensors")
+    for name, weight in made.network.state_dict().items():
+        if name in kept:
+            assert torch.equal(weight, kept[name])
+
+
+def test_checkpoints_are_averaged(tmp_path):
+    made = trainer(tmp_path, steps=6, validate_every=1, average="checkpoints", average_last=3,
+                   learning_rate=1e-2)  # fmt: skip
+    made.train()
+    assert steps(tmp_path) == [4, 5, 6]
+    files = [
+        weights_of(load_weights(tmp_path / f"checkpoints/step-{n}/tensors.safetensors"))
+        for n in (4, 5, 6)
+    ]
+    with made._averaged():
+        for name, parameter in made.network.named_parameters():
+            mean = sum(file[name].double() for file in files) / 3
+            torch.testing.assert_close(parameter.double(), mean, rtol=1e-6, atol=1e-7)
+
+
+def test_the_remaining_minutes_go_on(tmp_path):
+    first = trainer(tmp_path, steps=2, minutes=10.0)
+    assert first.train().seconds < 500
+    home = tmp_path / "checkpoints" / "step-2" / "state.json"
+    state = json.loads(home.read_text())
+    home.write_text(json.dumps({**state, "seconds": 599.8}))
+    again = trainer(tmp_path, steps=None, minutes=10.0)
+    assert again.resume()
+    assert again.state.seconds == 599.8
+    outcome = again.train()
+    assert outcome.finished and outcome.step > 2
+    assert 600 <= outcome.seconds < 660
+
+
+@pytest.fixture
+def checkpoints(tmp_path):
+    for step in (1, 2):
+        write_checkpoint(tmp_path, step, {"x": torch.full((3,), float(step))}, {"a": step}, keep=2)
+    return tmp_path
+
+
+def test_only_the_newest_checkpoints_stay(checkpoints):
+    write_checkpoint(checkpoints, 3, {"x": torch.zeros(1)}, {}, keep=2)
+    assert steps(checkpoints) == [2, 3]
+    assert (checkpoints / "latest").read_text() == "step-3\n"
+    assert not list((checkpoints / "checkpoints").glob(".*"))
+
+
+@pytest.mark.parametrize("harm", ["flipped", "short", "no tensors", "no state", "gone"])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(checkpoints, harm):
+    home = checkpoints / "checkpoints" / "step-2"
+    tensors, state = home / "tensors.safetensors", home / "state.json"
+    if harm == "flipped":
+        data = bytearray(tensors.read_bytes())
+        data[-1] ^= 1
+        tensors.write_bytes(data)
+    elif harm == "short":
+        tensors.write_bytes(tensors.read_bytes()[:-2])
+    elif harm == "no tensors":
+        tensors.unlink()
+    elif harm == "no state":
+        state.write_text("{")
+    else:
+        tensors.unlink()
+        state.unlink()
+        home.rmdir()
+    found, state = read_checkpoint(checkpoints)
+    assert state["step"] == 1
+    assert found["x"].tolist() == [1, 1, 1]
+
+
+def test_no_whole_checkpoint_is_an_error_and_none_yet_is_not(checkpoints, tmp_path):
+    for number in (1, 2):
+        (checkpoints / "checkpoints" / f"step-{number}" / "tensors.safetensors").write_bytes(b"")
+    with pytest.raises(InputError, match="all checkpoints are damaged"):
+        read_checkpoint(checkpoints)
+    assert read_checkpoint(tmp_path / "elsewhere") is None
+
+
+def test_a_kill_while_a_step_is_written_again_loses_nothing(checkpoints):
+    """The old one of the same step is gone and the new one has not got its name yet."""
+    home = checkpoints / "checkpoints"
+    (home / "step-2").rename(home / ".step-2.123.part")
+    assert read_checkpoint(checkpoints)[1]["step"] == 2
+    write_checkpoint(checkpoints, 3, {"x": torch.zeros(1)}, {}, keep=2)
+    assert not list(home.glob(".*"))
+
+
+def test_a_model_without_a_development_set_is_kept(tmp_path):
+    made = trainer(tmp_path, looks=False)
+    outcome = made.train()
+    assert (tmp_path / "model.safetensors").is_file()
+    metrics = describe(tmp_path, made.run_settings, made, outcome)
+    assert metrics["steps"] == 4 and metrics["dev"] == {}
+    assert "| updates | 4" in (tmp_path / "README.md").read_text()

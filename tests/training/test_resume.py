@@ -1,0 +1,128 @@
+"""Killed, interrupted, resumed: real processes, and weights that are equal bit for bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from regard.cli import main
+from regard.folder import load_weights
+from trained import write_corpus
+
+FLAGS = (
+    "--preset tiny --languages en-fr --text.vocab_size 330 --model.dim 16 --model.heads 2 "
+    "--model.ff 32 --model.encoder_layers 1 --model.decoder_layers 1 --model.dropout 0.2 "
+    "--model.attention_dropout 0.1 --training.precision fp32 --training.threads 2 "
+    "--training.batch_tokens 400 --training.steps 40 --training.validate_every 7 "
+    "--training.validate_sentences 2 --training.checkpoint_minutes 0 --training.tensorboard false"
+)
+
+KILLER = """
+import os, random, signal, sys, time
+from pathlib import Path
+import jsonargparse, sacrebleu.metrics, torch._dynamo  # once, not in every child
+import regard.training.run, regard.training.prepare
+from regard.cli import main
+
+words, folder, kills = sys.argv[2:], Path(sys.argv[1]), 0
+latest, chance = folder / "latest", random.Random(0)
+resume = ["train", "--resume", str(folder)]
+
+def newest():
+    try:
+        return latest.read_text()
+    except OSError:
+        return None
+
+begun = ["train", *words, "--out", str(folder)]
+while kills < 12:
+    before = newest()
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os._exit(main(resume if before else begun))
+    while newest() == before:  # it has made and saved an update of its own
+        assert os.waitpid(child, os.WNOHANG) == (0, 0), "it ended by itself"
+        time.sleep(0.002)
+    time.sleep(chance.random() * 0.03)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if os.WIFEXITED(status):  # it was over before the kill
+        break
+    kills += 1
+assert kills >= 3, kills
+sys.exit(main(resume))
+"""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus("en-fr", tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(corpus, tmp_path_factory):
+    """The folder of a run that nobody stopped."""
+    folder = tmp_path_factory.mktemp("run") / "whole"
+    assert main(["train", str(corpus), "--out", str(folder), *FLAGS.split()]) == 0
+    return folder
+
+
+def assert_equal(one, other):
+    """All weights, moments and running means, and the file of the model."""
+    state = "checkpoints/step-40/tensors.safetensors"
+    assert (one / state).read_bytes() == (other / state).read_bytes()
+    names = load_weights(one / state)
+    assert any(name.startswith("optimizer.exp_avg_sq") for name in names)
+    assert any(name.startswith("mean.") for name in names)
+    assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
+
+
+def environment():
+    return {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def test_killed_again_and_again_it_ends_as_if_never_stopped(corpus, uninterrupted, tmp_path):
+    folder = tmp_path / "killed"
+    done = subprocess.run(
+        [sys.executable, "-c", KILLER, folder, corpus, *FLAGS.split()],
+        capture_output=True,
+        text=True,
+        env=environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Going on after update" in done.stderr
+    assert_equal(folder, uninterrupted)
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(corpus, uninterrupted, tmp_path):
+    folder = tmp_path / "stopped"
+    words = [sys.executable, "-m", "regard", "train", corpus, "--out", folder, *FLAGS.split()]
+    run = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment())
+    while not (folder / "latest").exists():
+        assert run.poll() is None
+        time.sleep(0.002)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate()
+    assert run.returncode == 130
+    assert "all is saved" in said
+    assert f"regard train --resume {folder}" in " ".join(said.split())
+    assert "Traceback" not in said
+    assert not (folder / "metrics.json").exists()
+    assert main(["train", "--resume", str(folder)]) == 0
+    assert_equal(folder, uninterrupted)
+
+
+def test_a_run_that_is_over_can_be_given_more(uninterrupted, capsys):
+    assert main(["train", "--resume", str(uninterrupted), "--training.steps", "42"]) == 0
+    assert (uninterrupted / "checkpoints" / "step-42").is_dir()
+
+
+def test_a_model_is_not_trained_over(corpus, uninterrupted, capsys):
+    before = (uninterrupted / "model.safetensors").read_bytes()
+    assert main(["train", str(corpus), "--out", str(uninterrupted), *FLAGS.split()]) == 2
+    assert "a model is in it already" in capsys.readouterr().err
+    assert (uninterrupted / "model.safetensors").read_bytes() == before

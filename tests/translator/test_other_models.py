@@ -1,0 +1,114 @@
+"""Language models and masked models, loaded; and folders that cannot be."""
+
+import shutil
+
+import pytest
+import torch
+
+import regard
+from regard.config import Decoding
+from regard.errors import InputError
+from regard.translator import Filler, Generator, Translator
+from trained import taught
+
+TEXTS = [source for source, _ in taught("lm")]
+
+
+def test_each_folder_gives_its_own_kind(en_fr, lm, mlm):
+    assert isinstance(regard.load(en_fr.path), Translator)
+    assert isinstance(lm, Generator)
+    assert isinstance(mlm, Filler)
+
+
+def test_it_goes_on_as_it_learned(lm):
+    begin = " ".join(TEXTS[0].split()[:2])
+    (found,) = lm.generate(begin, settings=Decoding(beam=1, max_length=40))
+    assert found.text.startswith(begin)
+    assert found.finished
+    assert "".join(found.tokens).replace("▁", " ").strip() == found.text
+
+
+def test_a_stream_is_the_same_text_in_pieces(lm):
+    for settings in (Decoding(beam=1, max_length=30), Decoding(sample=True, seed=5, max_length=30)):
+        pieces = list(lm.stream("The", settings=settings))
+        (found,) = lm.generate("The", settings=settings)
+        assert "".join(pieces) == found.text
+        assert len(pieces) > 1
+
+
+def test_samples_and_lengths(lm):
+    settings = Decoding(sample=True, temperature=2.0, n_best=3, max_length=12)
+    found = lm.generate("The", settings=settings)
+    assert len(found) == 3 and len({one.text for one in found}) > 1
+    assert all(len(one.tokens) <= 12 for one in found)
+    assert [one.text for one in lm.generate("The", settings=settings)] == [o.text for o in found]
+    assert lm.generate()[0].text
+
+
+def test_maps_of_what_was_generated(lm):
+    (found,) = lm.generate("The", settings=Decoding(beam=1, max_length=9), attention=True)
+    assert [one.layer for one in found.attention] == [0, 1]
+    size = len(found.tokens) + 1
+    assert all(one.weights.shape == (1, 2, size, size) for one in found.attention)
+
+
+def test_a_prompt_that_does_not_fit(lm):
+    with pytest.raises(InputError, match=r"the prompt has .* tokens, but the model holds 48"):
+        lm.generate(" ".join(TEXTS))
+
+
+def test_hidden_words_are_guessed_as_learned(mlm):
+    right = 0
+    for text in TEXTS:
+        word = text.split()[1]
+        (guesses,) = mlm.fill(text.replace(f" {word} ", " [MASK] ", 1))
+        right += guesses[0].token.lstrip("▁") == word
+        if guesses[0].token.lstrip("▁") == word:
+            assert guesses[0].text == text
+    assert right > len(TEXTS) / 2
+
+
+def test_guesses_are_probabilities_in_order(mlm):
+    first, second = mlm.fill("The [MASK] was playing during the [MASK].", count=7)
+    for guesses in (first, second):
+        assert len(guesses) == 7
+        shares = [guess.probability for guess in guesses]
+        assert shares == sorted(shares, reverse=True)
+        assert 0 < sum(shares) <= 1 + 1e-6
+        assert not any("[MASK]" in guess.text or "<" in guess.token for guess in guesses)
+    assert first[0].text == second[0].text  # the other place has its best guess
+
+
+def test_texts_that_cannot_be_filled(mlm):
+    with pytest.raises(InputError, match=r"there is no \[MASK\] in"):
+        mlm.fill("The cat.")
+    with pytest.raises(InputError, match="tokens, but the model holds 48"):
+        mlm.fill("[MASK] " + " ".join(TEXTS))
+
+
+def test_maps_of_a_text(mlm):
+    (found,) = mlm.attention("The [MASK] was playing.")
+    size = len(mlm.tokenizer.encode_masked("The [MASK] was playing.")) + 1
+    assert found.weights.shape == (1, 2, size, size)
+    torch.testing.assert_close(found.weights.sum(-1), torch.ones(1, 2, size))
+
+
+def test_folders_that_are_not_whole(lm, tmp_path):
+    for name, message in (
+        ("config.yaml", r"there is no config\.yaml in it"),
+        ("model.safetensors", r"there is no model\.safetensors yet.*regard train --resume"),
+        ("tokenizer.model", "no tokeniser is in it"),
+    ):
+        folder = tmp_path / name.partition(".")[0]
+        shutil.copytree(lm.path, folder, ignore=shutil.ignore_patterns("checkpoints", name))
+        with pytest.raises(InputError, match=message):
+            regard.load(folder)
+    folder = tmp_path / "other"
+    shutil.copytree(lm.path, folder, ignore=shutil.ignore_patterns("checkpoints"))
+    config = folder / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace("ff: 96", "ff: 64"), "utf-8")
+    with pytest.raises(InputError, match="the weights do not fit the settings beside them"):
+        regard.load(folder)
+    (folder / "model.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="the weights cannot be read"):
+        regard.load(folder)

@@ -10,9 +10,9 @@ Location Softmax MultiHead Sinusoidal Learned Rotary Alibi RelativeBias Nadaraya
 intervene AttentionMap
 """
 JOINED = """
-Bias DistanceBias Dropout Edit ForceAlignment KeyValue Normalizer Overwrite Position Recording SwitchOff
-dropout dropout_stream from_keras from_onnx from_torch_mha from_torch_sdpa rotate to_keras to_onnx to_torch_mha
-to_torch_sdpa
+Bias DistanceBias Dropout Edit ForceAlignment KeyValue Normalizer Overwrite Position Recording
+SwitchOff dropout dropout_stream from_keras from_onnx from_torch_mha from_torch_sdpa rotate
+to_keras to_onnx to_torch_mha to_torch_sdpa
 """
 
 

@@ -25,15 +25,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from regard.config import FORMAT_VERSION, Run
-from regard.config.settings import plain, read_settings, run_from
+from regard.config import Run
+from regard.config.settings import plain
+from regard.config.stored import CONFIG, load_run
 from regard.errors import InputError
 from regard.models.build import Network, build
 from regard.storage import drafting, replace_file
 from regard.text import Tokenizer, load
 from regard.version import __version__
 
-CONFIG, WEIGHTS, METRICS, CARD = "config.yaml", "model.safetensors", "metrics.json", "README.md"
+WEIGHTS, METRICS, CARD = "model.safetensors", "metrics.json", "README.md"
 
 
 @dataclass(frozen=True)
@@ -64,26 +65,6 @@ def save_run(folder: Path, run: Run) -> None:
     """Write config.yaml."""
     settings = {**plain(run), "regard": __version__}
     replace_file(folder / CONFIG, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
-
-
-def load_run(folder: str | PathLike[str]) -> Run:
-    """The settings in a model folder."""
-    path = Path(folder) / CONFIG
-    if not path.is_file():
-        raise InputError(
-            f"{folder}: there is no {CONFIG} in it, so it is not a model; "
-            "`regard train … --out FOLDER` makes one."
-        )
-    settings = read_settings(path)
-    version = settings.get("format_version")
-    if not isinstance(version, int) or version < 1:
-        raise InputError(f"{path}: format_version must be a whole number, but {version!r} came.")
-    if version > FORMAT_VERSION:
-        raise InputError(
-            f"{path}: format_version {version} is newer than {FORMAT_VERSION}, the newest that "
-            f"regard {__version__} knows; install a newer regard."
-        )
-    return run_from(settings, str(path))
 
 
 def save_tokenizers(folder: Path, tokenizers: Tokenizers, unit: str) -> None:

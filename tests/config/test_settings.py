@@ -20,7 +20,6 @@ from regard.config.settings import (
 )
 from regard.config.stored import load_run
 from regard.errors import InputError
-from regard.folder import load_run as load_run_of_folder
 from regard.folder import save_run
 from regard.models.build import build
 
@@ -132,28 +131,26 @@ RUNS = [
 def test_config_yaml_and_back(run, tmp_path):
     save_run(tmp_path, run)
     assert load_run(tmp_path) == run
-    assert load_run_of_folder(tmp_path) == run
     assert run_from(plain(run)) == run
     text = (tmp_path / "config.yaml").read_text("utf-8")
     assert yaml.safe_load(text)["format_version"] == 1
 
 
-@pytest.mark.parametrize("load", [load_run, load_run_of_folder])
-def test_formats_that_are_not_known(load, tmp_path):
+def test_formats_that_are_not_known(tmp_path):
     with pytest.raises(InputError, match=r"there is no config\.yaml in it"):
-        load(tmp_path)
+        load_run(tmp_path)
     save_run(tmp_path, RUNS[0])
     path = tmp_path / "config.yaml"
     text = path.read_text("utf-8")
     path.write_text(text.replace("format_version: 1", "format_version: 2"), "utf-8")
     with pytest.raises(InputError, match=r"format_version 2 is newer than 1.*install a newer"):
-        load(tmp_path)
+        load_run(tmp_path)
     path.write_text(text.replace("format_version: 1", "format_version: one"), "utf-8")
     with pytest.raises(InputError, match="format_version must be a whole number, but 'one' came"):
-        load(tmp_path)
+        load_run(tmp_path)
     path.write_text(text.replace("format_version: 1\n", ""), "utf-8")
     with pytest.raises(InputError, match="format_version must be a whole number, but None came"):
-        load(tmp_path)
+        load_run(tmp_path)
 
 
 def test_yaml_that_cannot_be_read(tmp_path):

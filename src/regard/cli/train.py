@@ -171,7 +171,7 @@ def _first(words: Sequence[str]) -> Namespace:
 def _base(found: Namespace) -> Settings:
     """The settings that flags change: those of the resumed run, or preset and settings file."""
     if found.resume:
-        from regard.folder import load_run
+        from regard.config.stored import load_run
 
         return plain(load_run(found.resume))
     written = read_settings(found.config) if found.config else {}

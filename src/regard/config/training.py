@@ -60,7 +60,7 @@ class Training:
     keep: int = 2
     """Checkpoints kept (at least average_last where those are averaged)."""
     patience: int = 0
-    """Looks at the development set without a better loss after which training stops; 0: never."""
+    """Looks at the development set without a better one after which training stops; 0: never."""
     seed: int = 0
     """Where chance begins: first weights, dropout, order of the data."""
     threads: int = 0

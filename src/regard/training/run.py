@@ -10,12 +10,11 @@ from typing import Any
 import torch
 
 from regard.config import Run
+from regard.config.stored import CONFIG
 from regard.errors import InputError
 from regard.folder import (
     CARD,
-    CONFIG,
     Tokenizers,
-    load_run,
     load_tokenizers,
     save_metrics,
     save_run,
@@ -127,6 +126,3 @@ def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapp
     save_metrics(folder, metrics)
     replace_file(folder / CARD, card(folder.resolve().name, run, metrics))
     return metrics
-
-
-__all__ = ["describe", "load_run", "new_network", "resume", "train"]

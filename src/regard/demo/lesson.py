@@ -25,7 +25,7 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 2.2, 500),
+    ("transformer", False): Budget(50_000, 2.3, 500),
     ("rnn", False): Budget(50_000, 4.0, 500),
     ("transformer", True): Budget(4_000, 0.2, 100),
     ("rnn", True): Budget(4_000, 0.2, 100),
@@ -58,7 +58,7 @@ def settings(kind: Kind, language: Language, minutes: float, seed: int = 0) -> R
     model = (
         Transformer(
             dim=128, heads=4, encoder_layers=2, decoder_layers=2, ff=512, dropout=0.0,
-            tied="output", max_length=128,
+            positions="rotary", tied="output", max_length=128,
         )
         if kind == "transformer"
         else Rnn(embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128)
@@ -69,12 +69,13 @@ def settings(kind: Kind, language: Language, minutes: float, seed: int = 0) -> R
         text=Text(unit="word", shared=False, vocab_size=4000),
         training=Training(
             minutes=minutes,
-            batch_tokens=2048 if kind == "transformer" else 3000,
-            learning_rate=3e-3 if kind == "transformer" else 2e-3,
+            batch_tokens=1400 if kind == "transformer" else 3000,
+            learning_rate=2e-3,
             schedule="linear",
             warmup=0.05,
             label_smoothing=0.0,
             ema_decay=0.99,
+            validate_every=1_000_000,  # one look, at the end
             validate_sentences=0,
             checkpoint_minutes=60.0,
             keep=1,

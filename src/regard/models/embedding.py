@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Dropout, Position
+from regard.errors import InputError
 from regard.models.batch import PAD
 
 
@@ -21,6 +22,19 @@ def word_vectors(vocab: int, dim: int) -> nn.Embedding:
     with torch.no_grad():
         vectors.weight[PAD].zero_()
     return vectors
+
+
+def both_vectors(
+    tied: str, source_vocab: int, target_vocab: int, dim: int
+) -> tuple[nn.Embedding, nn.Embedding]:
+    """The vectors of source and target tokens; one and the same if `tied` is all."""
+    if tied == "all" and source_vocab != target_vocab:
+        raise InputError(
+            f"model.tied is all, but the vocabularies have {source_vocab} and {target_vocab} "
+            "tokens; share the tokeniser (text.shared) or set model.tied to output."
+        )
+    target = word_vectors(target_vocab, dim)
+    return target if tied == "all" else word_vectors(source_vocab, dim), target
 
 
 def output_layer(dim: int, vocab: int, tied: nn.Embedding | None) -> nn.Linear:

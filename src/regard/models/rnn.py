@@ -13,9 +13,8 @@ from torch import Tensor, nn
 from regard.attention import AttentionMap, Dropout, record
 from regard.attention.precision import as_given
 from regard.config import Rnn
-from regard.errors import InputError
 from regard.models.batch import Batch, Source
-from regard.models.embedding import output_layer, word_vectors
+from regard.models.embedding import both_vectors, output_layer
 from regard.models.rnn_decoder import DECODERS, Progress
 from regard.models.rnn_encoder import Encoder
 
@@ -28,16 +27,9 @@ class RnnModel(nn.Module):
 
     def __init__(self, settings: Rnn, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
-        if settings.tied == "all" and source_vocab != target_vocab:
-            raise InputError(
-                f"model.tied is all, but the vocabularies have {source_vocab} and {target_vocab} "
-                "tokens; share the tokeniser (text.shared) or set model.tied to output."
-            )
         self.max_length = settings.max_length
         width = settings.embedding
-        self.target = word_vectors(target_vocab, width)
-        same = settings.tied == "all"
-        self.source = self.target if same else word_vectors(source_vocab, width)
+        self.source, self.target = both_vectors(settings.tied, source_vocab, target_vocab, width)
         self.dropout = Dropout(settings.dropout)
         self.encoder = Encoder(settings)
         self.decoder = DECODERS[settings.attention](settings)

@@ -13,9 +13,8 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Mask, record
 from regard.config import Transformer
-from regard.errors import InputError
 from regard.models.batch import Batch, Source
-from regard.models.embedding import Embedding, both_embedded, output_layer, word_vectors
+from regard.models.embedding import Embedding, both_embedded, both_vectors, output_layer
 from regard.models.layer import Layer, LayerCache, added_place, attended_place, final_norm
 
 CAUSAL = Mask.causal()
@@ -90,15 +89,9 @@ class TransformerModel(nn.Module):
 
     def __init__(self, settings: Transformer, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
-        if settings.tied == "all" and source_vocab != target_vocab:
-            raise InputError(
-                f"model.tied is all, but the vocabularies have {source_vocab} and {target_vocab} "
-                "tokens; share the tokeniser (text.shared) or set model.tied to output."
-            )
         self.max_length = settings.max_length
-        target_vectors = word_vectors(target_vocab, settings.dim)
-        source_vectors = (
-            target_vectors if settings.tied == "all" else word_vectors(source_vocab, settings.dim)
+        source_vectors, target_vectors = both_vectors(
+            settings.tied, source_vocab, target_vocab, settings.dim
         )
         self.source = Embedding(source_vectors, added_place(settings), settings.dropout)
         self.target = Embedding(target_vectors, added_place(settings), settings.dropout)

@@ -50,18 +50,16 @@ def added(x: Tensor, answer: Tensor, rate: float) -> Tensor:
 
 
 class _ReluDropout(torch.autograd.Function):
-    """dropout(relu(x)), in place: what is positive afterwards is all that the way back needs."""
+    """dropout(relu(x)): where the answer is positive is all that the way back needs to know."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, rate: float) -> Tensor:
         stream = _stream.get()
         assert stream is not None
-        factors = kept(stream, x, rate)
-        ctx.mark_dirty(x)
-        x.clamp_min_(0).mul_(factors)
-        ctx.save_for_backward(x)
-        ctx.factor = float(_factor(rate))
-        return x
+        answer = x.clamp_min(0).mul_(kept(stream, x, rate))
+        ctx.save_for_backward(answer)
+        ctx.factor = _factor(rate)
+        return answer
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
@@ -71,7 +69,7 @@ class _ReluDropout(torch.autograd.Function):
 
 
 def relu_dropout(x: Tensor, rate: float) -> Tensor:
-    """dropout(relu(x)); on a CPU, in a `dropout_stream`, `x` itself is overwritten."""
+    """dropout(relu(x)), in fewer passes where it can be."""
     if _stream.get() is None or x.device.type != "cpu" or not 0 < rate < 1:
         return dropout(F.relu(x), rate)
     answer: Tensor = _ReluDropout.apply(x, rate)  # type: ignore[no-untyped-call]

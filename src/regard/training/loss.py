@@ -61,7 +61,8 @@ class _ChunkedLoss(torch.autograd.Function):
         d_weight = torch.empty_like(weight_VD) if wanted else None
         d_bias = torch.zeros_like(bias_V) if wanted else None
         with torch.autocast(x_ND.device.type, enabled=False):
-            size = max(1, CHUNK // len(w_VD))
+            chunks = -(-len(x_ND) * len(w_VD) // CHUNK)  # as few as fit, of equal sizes
+            size = max(1, -(-len(x_ND) // max(1, chunks)))
             for start in range(0, len(x_ND), size):
                 part = slice(start, start + size)
                 x_CD, y_C1 = x_ND[part], y_N[part, None]

@@ -63,10 +63,15 @@ class _ChunkedLoss(torch.autograd.Function):
         with torch.autocast(x_ND.device.type, enabled=False):
             chunks = -(-len(x_ND) * len(w_VD) // CHUNK)  # as few as fit, of equal sizes
             size = max(1, -(-len(x_ND) // max(1, chunks)))
+            plain = x_ND.dtype == wide == bias_V.dtype
+            room = x_ND.new_empty(min(size, len(x_ND)), len(w_VD)) if plain else None
             for start in range(0, len(x_ND), size):
                 part = slice(start, start + size)
                 x_CD, y_C1 = x_ND[part], y_N[part, None]
-                p_CV = torch.nn.functional.linear(x_CD, w_VD).to(wide).add_(bias_V)
+                if room is None:
+                    p_CV = torch.nn.functional.linear(x_CD, w_VD).to(wide).add_(bias_V)
+                else:  # the same memory for every chunk: fresh pages would cost a third more
+                    p_CV = torch.addmm(bias_V, x_CD, w_VD.T, out=room[: len(x_CD)])
                 loss = loss + _turned(p_CV, y_C1, smoothing)
                 if d_x is None or d_weight is None or d_bias is None:
                     continue

@@ -160,8 +160,7 @@ def explain(
     bench, proof = Bench(translator, dev), Bench(translator, test)
     heads = all_heads(translator, bench)
     found = smallest(bench, heads)
-    chance = random.Random(seed)
-    rivals = [proof.effect(chance.sample(heads, len(found.heads))) for _ in range(RANDOM_SETS)]
+    rivals = [proof.effect(others) for others in rival_sets(heads, found.heads, seed)]
     return Explanation(
         found.found,
         found,
@@ -169,6 +168,23 @@ def explain(
         translated(translator, proof.pairs, found.heads, language),
         rivals,
     )
+
+
+def rival_sets(
+    heads: Sequence[HeadName], found: Sequence[HeadName], seed: int
+) -> list[tuple[HeadName, ...]]:
+    """Random sets of heads as large as the found one, and none of them the found one.
+
+    >>> rival_sets([("self", 0, 0), ("self", 0, 1)], [("self", 0, 1)], seed=0)[:2]
+    [(('self', 0, 0),), (('self', 0, 0),)]
+    """
+    chance = random.Random(seed)
+    sets: list[tuple[HeadName, ...]] = []
+    while len(sets) < RANDOM_SETS and len(found) < len(heads):
+        drawn = tuple(sorted(chance.sample(list(heads), len(found))))
+        if drawn != tuple(sorted(found)):
+            sets.append(drawn)
+    return sets
 
 
 def translated(

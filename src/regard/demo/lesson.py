@@ -25,7 +25,7 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 2.3, 500),
+    ("transformer", False): Budget(50_000, 2.4, 500),
     ("rnn", False): Budget(50_000, 4.0, 500),
     ("transformer", True): Budget(4_000, 0.2, 100),
     ("rnn", True): Budget(4_000, 0.2, 100),

@@ -128,7 +128,7 @@ class AdditiveForm(Form):
             return plain_scores(self)
         function = _KeptScores if few else _TiledScores
         # torch gives `Function.apply` no types
-        scores: Tensor = function.apply(*self.inputs)  # type: ignore[no-untyped-call]
+        scores: Tensor = function.apply(*self.inputs)  # type: ignore[no-untyped-call]  # torch's
         return scores
 
     def tile(self, rows: Index, cols: Index) -> Tensor:

@@ -72,7 +72,7 @@ def relu_dropout(x: Tensor, rate: float) -> Tensor:
     """dropout(relu(x)), in fewer passes where it can be."""
     if _stream.get() is None or x.device.type != "cpu" or not 0 < rate < 1:
         return dropout(F.relu(x), rate)
-    answer: Tensor = _ReluDropout.apply(x, rate)  # type: ignore[no-untyped-call]
+    answer: Tensor = _ReluDropout.apply(x, rate)  # type: ignore[no-untyped-call]  # torch's
     return answer
 
 

@@ -132,7 +132,7 @@ class PlainForm(Form):
         return cls(score, query, key, autocast=torch.get_autocast_dtype(device) if on else None)
 
     @property  # a constant of the other forms, but a user's score has its own say
-    def finite(self) -> bool:  # type: ignore[override]
+    def finite(self) -> bool:  # type: ignore[override]  # asked for, not stored
         return self.score.finite
 
     @property

@@ -85,7 +85,7 @@ class MultiHead(nn.Module):
         if bias:
             nn.init.zeros_(self.out_proj.bias)
         # torch gives this hook no types
-        self.register_load_state_dict_pre_hook(translate_torch_names)  # type: ignore[no-untyped-call]
+        self.register_load_state_dict_pre_hook(translate_torch_names)  # type: ignore[no-untyped-call]  # torch's
 
     def forward(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from regard.config.stored import load_run
 from regard.errors import InputError
@@ -30,35 +30,26 @@ def use_of(kind: str) -> str:
 
 def open_translator(folder: str, threads: int = 0) -> Translator:
     """The translator in a folder."""
-    _check(folder, "translate")
-    from regard.translator import Translator, load
-
-    _limit(threads)
-    opened = load(folder, threads=threads)
-    assert isinstance(opened, Translator)
-    return opened
+    return cast("Translator", _opened(folder, "translate", threads))
 
 
 def open_generator(folder: str, threads: int = 0) -> Generator:
     """The language model in a folder."""
-    _check(folder, "generate")
-    from regard.translator import Generator, load
-
-    _limit(threads)
-    opened = load(folder)
-    assert isinstance(opened, Generator)
-    return opened
+    return cast("Generator", _opened(folder, "generate", threads))
 
 
 def open_filler(folder: str, threads: int = 0) -> Filler:
     """The masked model in a folder."""
-    _check(folder, "fill")
-    from regard.translator import Filler, load
+    return cast("Filler", _opened(folder, "fill", threads))
+
+
+def _opened(folder: str, command: str, threads: int) -> Translator | Generator | Filler:
+    """What a folder holds, once it is known to be of the kind that the command uses."""
+    _check(folder, command)
+    from regard.translator import load
 
     _limit(threads)
-    opened = load(folder)
-    assert isinstance(opened, Filler)
-    return opened
+    return load(folder, threads=threads)
 
 
 def positive(word: str) -> int:

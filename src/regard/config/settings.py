@@ -75,8 +75,10 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
     result = dict(base)
     for name, value in over.items():
         old = result.get(name)
-        both = isinstance(value, Mapping) and isinstance(old, Mapping)
-        result[name] = {**old, **value} if both else value  # type: ignore[dict-item]
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            result[name] = {**old, **value}
+        else:
+            result[name] = value
     return result
 
 

@@ -196,7 +196,7 @@ def translated(
     """What is right in whole translations with `heads` off."""
     source = source_of([translator.tokenizers.source.encode(pair.source) for pair in pairs])
     with intervene(translator.network, edits(heads)):
-        found = search(translator.network, source, Decoding(beam=1))  # type: ignore[arg-type]
+        found = search(translator.network, source, Decoding(beam=1))
     texts = [translator.tokenizers.target.decode(one[0].tokens) for one in found]
     scores = grammar_scores(pairs, texts, language)
     return Effect(tuple(heads), scores.pronoun_accuracy or 0.0, scores.other_words_right or 0.0)

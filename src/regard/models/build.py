@@ -7,7 +7,9 @@ from regard.models.lm import LanguageModel, MaskedModel
 from regard.models.rnn import RnnModel
 from regard.models.transformer import TransformerModel
 
-Network = TransformerModel | RnnModel | LanguageModel | MaskedModel
+Translating = TransformerModel | RnnModel
+"""Those that read a source and write a target."""
+Network = Translating | LanguageModel | MaskedModel
 
 
 def build(settings: Model, source_vocab: int, target_vocab: int) -> Network:

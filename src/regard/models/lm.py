@@ -37,7 +37,7 @@ class Stack(nn.Module):
         vectors = word_vectors(vocab, settings.dim)
         self.words = Embedding(vectors, added_place(settings), settings.dropout)
         place = attended_place(settings, causal=causal)
-        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]
+        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Layer(settings, place, cross=False) for _ in range(settings.layers)
         )
         self.norm = final_norm(settings)
@@ -48,15 +48,15 @@ class Stack(nn.Module):
         x = self.words(tokens)
         for layer in self.layers:
             x, _ = layer(x, mask)
-        return self.norm(x)  # type: ignore[no-any-return]
+        return self.norm(x)  # type: ignore[no-any-return]  # modules answer Any
 
     def features(self, batch: Batch) -> Tensor:
         """(B, T, D): what the final layer sees at each token."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind has its own
 
     def forward(self, batch: Batch) -> Tensor:
         """Scores (B, T, V) at each token."""
-        return self.output(self.features(batch))  # type: ignore[no-any-return]
+        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules answer Any
 
     @torch.no_grad()
     def maps(self, batch: Batch) -> list[AttentionMap]:

@@ -49,7 +49,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.cell = CELLS[settings.cell]
         self.num_layers = settings.decoder_layers
-        self.layers: Iterable[Recurrence] = nn.ModuleList(  # type: ignore[assignment]
+        self.layers: Iterable[Recurrence] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Recurrence(self.cell, settings.dim if layer else settings.embedding, settings.dim)
             for layer in range(self.num_layers)
         )
@@ -68,7 +68,7 @@ class Decoder(nn.Module):
 
     def memory(self, reading: Reading) -> Memory:
         """What of the reading is kept for all steps."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind has its own
 
     def forward(self, words: Tensor, progress: Progress) -> tuple[Tensor, Progress]:
         """Features (T, B, I) after each of the words (T, B, I), and the state after them."""
@@ -78,7 +78,7 @@ class Decoder(nn.Module):
 
     def states(self, words: Tensor, progress: Progress) -> tuple[Tensor, State]:
         """What the readout sees at every word (T, B, ·), and the layers' last states (L, B, D)."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind has its own
 
     def upward(self, entering: Tensor, first: State) -> tuple[Tensor, State]:
         """The top layer's states (T, B, D) and all layers' last ones, without looking around.

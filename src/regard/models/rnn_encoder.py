@@ -42,7 +42,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.directions = 2 if settings.bidirectional else 1
         cell, width = CELLS[settings.cell], settings.dim // self.directions
-        self.layers: Iterable[Recurrence] = nn.ModuleList(  # type: ignore[assignment]
+        self.layers: Iterable[Recurrence] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Recurrence(cell, settings.dim if layer else settings.embedding, width, self.directions)
             for layer in range(settings.encoder_layers)
         )

@@ -60,7 +60,7 @@ def aligned_steps(cell: Cell, parts: Parts, state: State) -> tuple[State, Tensor
     """All states (T, B, D) after the first `state` (B, D), and all contexts (T, B, V)."""
     if torch.is_grad_enabled():
         # torch gives `Function.apply` no types
-        *states, contexts = _Loop.apply(cell, *parts, *state)  # type: ignore[no-untyped-call]
+        *states, contexts = _Loop.apply(cell, *parts, *state)  # type: ignore[no-untyped-call]  # torch's
         return tuple(states), contexts
     trace = _forward(cell, parts, state)
     return trace.stacked(), torch.stack(trace.contexts)

@@ -59,7 +59,7 @@ def scan(cell: Cell, entering: Tensor, weight: Tensor, bias: Tensor, state: Stat
     tensors = (entering, weight, bias, *state)
     if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
         # torch gives `Function.apply` no types
-        states: State = _Scan.apply(cell, *tensors)  # type: ignore[no-untyped-call]
+        states: State = _Scan.apply(cell, *tensors)  # type: ignore[no-untyped-call]  # torch's
         return states
     return _stacked(_steps(cell, *tensors)[0][1:])
 

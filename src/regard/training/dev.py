@@ -14,7 +14,7 @@ from regard.decoding import Hypothesis, search
 from regard.evaluation import corpus_scores
 from regard.folder import Tokenizers
 from regard.models.batch import PAD, Batch, source_of
-from regard.models.build import Network
+from regard.models.build import Network, Translating
 from regard.training.examples import Examples, masked
 from regard.training.loss import label_loss
 from regard.training.shards import Crew
@@ -68,7 +68,7 @@ class Dev:
             loss, accuracy = self._loss(network, run, len(tokenizers.target), device, crew)
             bleu = chrf = None
             shown = self.pairs[: self.shown]
-            if shown:
+            if shown and isinstance(network, Translating):
                 sources = [p.source for p in shown]
                 outputs = greedy_texts(network, sources, tokenizers, device, crew)
                 scores = corpus_scores(outputs, [p.target for p in shown], run.target_language)
@@ -100,7 +100,7 @@ class Dev:
 
 
 def greedy_texts(
-    network: Network,
+    network: Translating,
     sources: Sequence[str],
     tokenizers: Tokenizers,
     device: torch.device,
@@ -114,7 +114,7 @@ def greedy_texts(
 
     def translate(rows: list[int]) -> list[list[Hypothesis]]:
         source = source_of([ids[n] for n in rows]).to(device)
-        return search(network, source, Decoding(beam=1))  # type: ignore[arg-type]
+        return search(network, source, Decoding(beam=1))
 
     outputs = [""] * len(ids)
     for rows, found in zip(parts, crew.map(translate, parts), strict=True):

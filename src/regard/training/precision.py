@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from pathlib import Path
 
 import torch
 
@@ -62,8 +63,7 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[obj
 def _announced() -> bool:
     """Whether the CPU says that it has instructions for bf16."""
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:  # noqa: PTH123
-            text = file.read()
+        text = Path("/proc/cpuinfo").read_text("ascii", errors="replace")
     except OSError:
         return False
     return "amx_bf16" in text or "avx512_bf16" in text

@@ -18,6 +18,7 @@ from regard.decoding import Hypothesis, alternatives, search, word_confidence
 from regard.errors import InputError
 from regard.folder import Saved
 from regard.models.batch import batch_of, source_of
+from regard.models.build import Translating
 from regard.text import normalise
 from regard.training.shards import Crew, cores
 from regard.translator.segments import put_together, segments, whole
@@ -38,6 +39,7 @@ class Translator:
     def __init__(self, saved: Saved, threads: int = 0) -> None:
         self.run: Run = saved.run
         self.path: Path = saved.path
+        assert isinstance(saved.network, Translating)
         self.network = saved.network
         self.tokenizers = saved.tokenizers
         self.device = next(saved.network.parameters()).device
@@ -135,7 +137,7 @@ class Translator:
         position = int(np.flatnonzero(target.overlap[:, word])[0])
         source = source_of([self.tokenizers.source.encode(text)]).to(self.device)
         found = alternatives(
-            self.network, source, ids, position, count, settings=Decoding(beam=1)  # type: ignore[arg-type]
+            self.network, source, ids, position, count, settings=Decoding(beam=1)
         )  # fmt: skip
         texts = []
         for one in found:
@@ -154,7 +156,7 @@ class Translator:
     ) -> list[Sentence]:
         source = source_of(ids).to(self.device)
         prefix = [start] * len(ids) if start else None
-        found = search(self.network, source, settings, prefix=prefix, numbers=numbers)  # type: ignore[arg-type]
+        found = search(self.network, source, settings, prefix=prefix, numbers=numbers)
         best = [hypotheses[0] for hypotheses in found]
         maps: list[AttentionMap] = []
         if wish.alignment or wish.attention:

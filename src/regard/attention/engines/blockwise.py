@@ -40,7 +40,7 @@ def blockwise(call: Call) -> tuple[Tensor, Tensor]:
     bias_inputs = () if call.bias is None else call.bias.inputs
     with as_given(call.value.device):
         # torch gives `Function.apply` no types
-        context, total = _Blockwise.apply(  # type: ignore[no-untyped-call]
+        context, total = _Blockwise.apply(  # type: ignore[no-untyped-call]  # torch's
             _Plan(call, seed), call.value, *call.form.inputs, *bias_inputs
         )
     return context, total

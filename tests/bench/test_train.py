@@ -18,7 +18,7 @@ from regard.bench.train_regard import GivenBatches
 from regard.bench.train_task import Pairs, Sizes, Task
 from regard.errors import InputError
 from regard.models.batch import PAD
-from regard.training.examples import Place
+from regard.training.place import Place
 
 
 @pytest.fixture

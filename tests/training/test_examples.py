@@ -13,7 +13,8 @@ from regard.folder import Tokenizers
 from regard.models.batch import BOS, PAD, batch_of
 from regard.text import MASK
 from regard.text.word_tokenizer import train_words
-from regard.training.examples import Examples, Place, encoded, encoded_text, masked
+from regard.training.examples import Examples, encoded, encoded_text, masked
+from regard.training.place import Place
 
 ROWS = [[5 + n % 7] * (1 + n % 9) for n in range(60)]
 

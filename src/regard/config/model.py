@@ -67,8 +67,14 @@ class Rnn:
     """Layers of the decoder."""
     bidirectional: bool = True
     """Whether the encoder reads both ways."""
-    attention: Literal["none", "bahdanau", "luong"] = "bahdanau"
-    """Attention: none (one context vector), bahdanau (before the step) or luong (after it)."""
+    attention: Literal[
+        "none", "bahdanau", "luong", "location", "coverage", "graves", "monotonic"
+    ] = "bahdanau"
+    """How it looks at the source: not at all (one context vector), before the step (bahdanau), after
+    it (luong), or before it with a memory: of where it looked last (location), of how much each
+    word was looked at (coverage), or moving forward only (graves, monotonic)."""
+    components: int = 5
+    """Gaussians of the graves window."""
     score: Literal["dot", "general", "concat"] = "general"
     """Score of luong attention."""
     context: Literal["initial", "every"] = "initial"

@@ -42,6 +42,27 @@ class Batch(NamedTuple):
     inputs: Tensor
     labels: Tensor
 
+    @property
+    def answers(self) -> int:
+        """How many labels there are: what the loss is a mean of."""
+        return int((self.labels != PAD).sum())
+
+    @property
+    def sizes(self) -> Tensor:
+        """(B,): how much there is to read and write in each sentence."""
+        sizes = (self.inputs != PAD).sum(1)  # not labels: a masked model has few of them
+        return sizes if self.source is None else sizes + self.source.lengths
+
+    def rows(self, rows: Tensor) -> Batch:
+        """Chosen sentences, cut to the longest of them."""
+        inputs = self.inputs[rows]
+        longest = int((inputs != PAD).sum(1).max())
+        source = self.source
+        if source is not None:
+            lengths = source.lengths[rows]
+            source = Source(source.tokens[rows, : int(lengths.max())], lengths)
+        return Batch(source, inputs[:, :longest], self.labels[rows, :longest])
+
     def to(self, device: torch.device) -> Batch:
         """The same, there."""
         source = self.source and self.source.to(device)

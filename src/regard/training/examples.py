@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,15 +13,9 @@ from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import BOS, EOS, PAD, Batch, batch_of
 from regard.text import MASK
+from regard.training.place import Place
 
 Ids = np.ndarray[tuple[int], np.dtype[np.int32]]
-
-
-class Place(NamedTuple):
-    """Where the next batch stands: its epoch, and its number within it."""
-
-    epoch: int = 0
-    number: int = 0
 
 
 class Examples:

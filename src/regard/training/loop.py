@@ -22,14 +22,14 @@ from torch import Tensor
 from regard.attention import dropout_stream
 from regard.config import Mlm, Run
 from regard.folder import WEIGHTS, Tokenizers, load_weights, put_weights, save_weights
-from regard.models.batch import PAD, Batch
 from regard.models.build import Network
 from regard.training.average import RunningMean, mean_weights
 from regard.training.checkpoint import TENSORS, read_checkpoint, steps, write_checkpoint
 from regard.training.dev import Dev, Look
-from regard.training.examples import Examples, Place, masked
-from regard.training.loss import label_loss
+from regard.training.examples import masked
+from regard.training.objective import Lesson, Lessons, objective_of
 from regard.training.optimizer import Optimizers
+from regard.training.place import Place
 from regard.training.precision import autocast, chosen_precision
 from regard.training.report import Log, Reporter, Silent
 from regard.training.schedule import Progress, learning_rate
@@ -75,7 +75,7 @@ class Trainer:
         network: Network,
         run: Run,
         tokenizers: Tokenizers,
-        examples: Examples,
+        examples: Lessons,
         dev: Dev | None = None,
         folder: Path | None = None,
         reporter: Reporter | None = None,
@@ -86,6 +86,7 @@ class Trainer:
         self.network = network.to(self.device)
         self.parameters: list[Tensor] = [p for p in network.parameters() if p.requires_grad]
         self.examples, self.dev, self.folder = examples, dev, folder
+        self.objective = objective_of(run, tokenizers)
         self.reporter = reporter or Silent()
         self.tensorboard = tensorboard
         self.mean = (
@@ -168,11 +169,11 @@ class Trainer:
     def _update(self, crew: Crew) -> tuple[float, float, int]:
         """One update; the loss of a token, the gradient's norm, and how many tokens it saw."""
         state, settings = self.state, self.settings
-        batches: list[Batch] = []
+        batches: list[Any] = []
         for _ in range(settings.accumulate):
             batch, state.place = self.examples.take(state.place)
             batches.append(self._hidden(batch, len(batches)))
-        count = sum(int((batch.labels != PAD).sum()) for batch in batches)
+        count = sum(batch.answers for batch in batches)
         loss = 0.0
         gradients: list[Tensor] = []
         for number, batch in enumerate(batches):
@@ -190,23 +191,20 @@ class Trainer:
         return loss, norm, count
 
     def _gradients(
-        self, crew: Crew, batch: Batch, number: int, count: int
+        self, crew: Crew, batch: Lesson, number: int, count: int
     ) -> tuple[float, list[Tensor]]:
         seed, step, smoothing = self.settings.seed, self.state.step, self.settings.label_smoothing
         if self.device.type != "cpu":
             torch.manual_seed(hash((seed, step, number)))
 
-        def work(shard: int, piece: Batch) -> Tensor:
+        def work(shard: int, piece: Lesson) -> Tensor:
             with dropout_stream(seed, step, number, shard), autocast(self.precision, self.device):
-                features = self.network.features(piece)
-                return label_loss(
-                    features, self.network.output, piece.labels, smoothing, scale=1 / count
-                )
+                return self.objective(self.network, piece, smoothing, 1 / count)
 
         pieces = [batch.to(self.device)] if self.cores == 1 else shards(batch, self.cores)
         return crew.gradients(pieces, work, self.parameters)
 
-    def _hidden(self, batch: Batch, number: int) -> Batch:
+    def _hidden(self, batch: Any, number: int) -> Any:
         """The batch, with tokens hidden if the model is one that guesses hidden ones."""
         model = self.run_settings.model
         if not isinstance(model, Mlm):

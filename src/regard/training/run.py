@@ -113,9 +113,10 @@ def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapp
         "threads": trainer.cores,
         "dev": outcome.look,
     }
-    if is_paired(run.model) and trainer.dev is not None:
+    examples = trainer.examples
+    if is_paired(run.model) and trainer.dev is not None and isinstance(examples, Examples):
         chosen = choose_alignment(
-            trainer.network, run, trainer.tokenizers, trainer.dev.pairs, trainer.examples
+            trainer.network, run, trainer.tokenizers, trainer.dev.pairs, examples
         )
         if chosen is not None:
             run = replace(run, alignment=chosen[0])

@@ -15,10 +15,11 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from regard.models.batch import PAD, Batch, Source
+from regard.training.objective import Lesson
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Taught = TypeVar("Taught", bound=Lesson)
 Gradients = tuple[Tensor, Sequence[Tensor | None]]
 
 
@@ -31,19 +32,17 @@ def cores(asked: int = 0) -> int:
     return os.cpu_count() or 1
 
 
-def shards(batch: Batch, number: int) -> list[Batch]:
+def shards(batch: Taught, number: int) -> list[Taught]:
     """The batch in at most `number` pieces of about equal tokens, each without needless padding.
 
     Rows are ordered by length first, so that long sentences pad only each other.
     """
-    lengths = (batch.inputs != PAD).sum(1)  # not labels: a masked model has few of them
-    if batch.source is not None:
-        lengths = lengths + batch.source.lengths
+    lengths = batch.sizes
     number = max(1, min(number, len(lengths)))
     order = torch.argsort(lengths, stable=True)
     total = lengths[order].cumsum(0)
     ends = torch.searchsorted(total, total[-1] * torch.arange(1, number) / number).tolist()
-    return [_rows(batch, rows) for rows in torch.tensor_split(order, ends) if len(rows)]
+    return [batch.rows(rows) for rows in torch.tensor_split(order, ends) if len(rows)]
 
 
 class Crew:
@@ -57,13 +56,13 @@ class Crew:
 
     def gradients(
         self,
-        pieces: Sequence[Batch],
-        work: Callable[[int, Batch], Tensor],
+        pieces: Sequence[Taught],
+        work: Callable[[int, Taught], Tensor],
         parameters: Sequence[Tensor],
     ) -> tuple[float, list[Tensor]]:
         """The summed loss of all pieces and its gradients, summed in the pieces' order."""
 
-        def one(numbered: tuple[int, Batch]) -> Gradients:
+        def one(numbered: tuple[int, Taught]) -> Gradients:
             loss = work(*numbered)
             return loss.detach(), torch.autograd.grad(loss, parameters, allow_unused=True)
 
@@ -99,14 +98,3 @@ class Crew:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _rows(batch: Batch, rows: Tensor) -> Batch:
-    """Chosen rows, cut to the longest of them."""
-    inputs = batch.inputs[rows]
-    longest = int((inputs != PAD).sum(1).max())
-    source = batch.source
-    if source is not None:
-        lengths = source.lengths[rows]
-        source = Source(source.tokens[rows, : int(lengths.max())], lengths)
-    return Batch(source, inputs[:, :longest], batch.labels[rows, :longest])

@@ -1,0 +1,1 @@
+"""Stateful aligners of recurrent decoders: location, coverage, Graves' window, monotonic."""

@@ -30,7 +30,7 @@ from regard.attention.score import Score
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from regard.attention.cache import KeyValue
+    from regard.attention.cache import Cache
 
 Engine = Literal["auto", "dense", "fused", "blockwise"]
 _SOFTMAX = Softmax()
@@ -48,7 +48,7 @@ class Attended:
 
     context: Tensor
     weights: Tensor | None = None
-    cache: KeyValue | None = None
+    cache: Cache | None = None
     _call: Call | None = field(default=None, repr=False)
     _logsumexp: Tensor | None = field(default=None, repr=False)
     _versions: tuple[int, ...] = field(default=(), repr=False)
@@ -185,9 +185,7 @@ def _looked_at(
     wanted: bool,
 ) -> Attended:
     """What is left after every observer has seen, and perhaps changed, the call."""
-    sight = observe.Sight(call, attended.context, place)
-    for observer in looking:
-        sight = observer(sight)
+    sight = observe.seen_by(looking, observe.Sight(call, attended.context, place))
     if sight.overlay and wanted:
         attended = replace(attended, weights=sight.weights())
     return replace(attended, context=sight.context)

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor
+
+
+class Cache(Protocol):
+    """What attention keeps between words; a mechanism may have its own."""
+
+    @property
+    def length(self) -> int:
+        """How many positions have been read."""
+        ...
+
+    def select(self, rows: Tensor) -> Self:
+        """The cache of chosen sentences of the batch, in that order (beam search reorders)."""
+        ...
 
 
 class KeyValue(NamedTuple):

@@ -290,6 +290,34 @@ class _Either(Mask):
         return self.a.by_key and self.b.by_key
 
 
+def told_apart(
+    mask: Mask | None, num_queries: int, num_keys: int
+) -> tuple[Tensor | None, bool, Mask | None]:
+    """A mask as lengths (B,), whether it is causal, and whatever else it is (None: nothing).
+
+    Causal here means that the queries are the last of the keys and see none after themselves.
+    """
+    match mask:
+        case None:
+            return None, False, None
+        case _Lengths(n) if n.ndim < 2:
+            return n.reshape(-1), False, None
+        case _Window(left=None, right=0, offset=offset):
+            last = isinstance(offset, str) or (
+                isinstance(offset, int) and offset == num_keys - num_queries
+            )
+            return (None, True, None) if last else (None, False, mask)
+        case _Both(a, b):
+            first, second = (told_apart(part, num_queries, num_keys) for part in (a, b))
+            if first[2] is None and second[2] is None:
+                lengths = [n for n in (first[0], second[0]) if n is not None]
+                least = None if not lengths else lengths[0]
+                for n in lengths[1:]:
+                    least = torch.minimum(lengths[0], n)
+                return least, first[1] or second[1], None
+    return None, False, mask
+
+
 def _whole(name: str, numbers: object) -> Tensor:
     """Whole numbers as a tensor."""
     if isinstance(numbers, Tensor):

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 from regard.attention import arguments, observe
 from regard.attention.attend import Attended, Engine, attend
 from regard.attention.bias import Bias, DistanceBias, SumBias, as_bias
-from regard.attention.cache import KeyValue
+from regard.attention.cache import Cache, KeyValue
 from regard.attention.engines.choice import ENGINES
 from regard.attention.mask import Mask, as_mask, is_triangle
+from regard.attention.mechanisms.mechanism import Mechanism
 from regard.attention.multihead_state import translate_torch_names, with_projections
 from regard.attention.normalizer import Normalizer
 from regard.attention.position import Position
@@ -39,6 +40,7 @@ class MultiHead(nn.Module):
     projections  "joint", "separate" (same layer, a matrix per head) or "slice" (none; see there)
     positions    a Position that turns or biases the heads, or is added to queries and keys
     dropout      of the weights, while training
+    mechanism    how heads attend instead, within one sequence: `Local(64)`, `Linear()`, …
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class MultiHead(nn.Module):
         bias: bool = True,
         normalizer: Normalizer | None = None,
         engine: Engine = "auto",
+        mechanism: Mechanism | None = None,
     ) -> None:
         super().__init__()
         self.dim = arguments.positive("dim", dim)
@@ -76,7 +79,12 @@ class MultiHead(nn.Module):
         self.positions = Position() if positions is None else positions
         self.normalizer = normalizer
         self.engine = engine
+        self.mechanism = mechanism
         self.query_proj, self.key_proj, self.value_proj = self._projections(bias)
+        if mechanism is not None:
+            _check_mechanism(self, score, normalizer, engine)
+            if mechanism.shares_query:
+                self.key_proj = self.query_proj
         joined = heads * (
             self.value_dim // self.kv_heads if projections == "slice" else self.head_dim
         )
@@ -95,7 +103,7 @@ class MultiHead(nn.Module):
         *,
         mask: Mask | Tensor | None = None,
         bias: Tensor | Bias | DistanceBias | None = None,
-        cache: KeyValue | None = None,
+        cache: Cache | None = None,
         memory: KeyValue | None = None,
         offset: int | None = None,
         weights: bool = False,
@@ -114,6 +122,13 @@ class MultiHead(nn.Module):
         offset = before if offset is None else offset
         mask = None if mask is None else as_mask(mask)
         kind = self._kind(query, key, mask, cache, memory)
+        if self.mechanism is not None:
+            if kind == "cross" or value is not None:
+                raise ValueError(f"{type(self.mechanism).__name__} attends within one sequence.")
+            return self._by_mechanism(
+                self.mechanism, query, mask, bias, cache, offset, kind, weights
+            )
+        assert cache is None or isinstance(cache, KeyValue)
         if memory is None:
             held = self._held(query if key is None else key, value, before)
             held = held if cache is None else self._extended(cache, held, mask)
@@ -138,21 +153,52 @@ class MultiHead(nn.Module):
         context = self.out_proj(merged(attended.context))
         return replace(attended, context=context, cache=None if memory is not None else held)
 
+    def _by_mechanism(
+        self,
+        mechanism: Mechanism,
+        query: Tensor,
+        mask: Mask | None,
+        bias: Tensor | Bias | DistanceBias | None,
+        cache: Cache | None,
+        offset: int,
+        kind: str,
+        weights: bool,
+    ) -> Attended:
+        """Projected heads through the mechanism, and joined."""
+        heads_BHQD = self.positions.turn(self.query_proj(self.positions.add(query, offset)), offset)
+        if mechanism.shares_query:
+            key, value = heads_BHQD, self.value_proj(query)
+        else:
+            key, value = self._held(query, None, offset)
+        with observe.at(observe.Place(kind, offset)):
+            if cache is None:
+                attended: Attended = mechanism(
+                    heads_BHQD, key, value, mask=mask, bias=self._bias(bias, 0),
+                    dropout=self.dropout if self.training else 0.0, weights=weights,
+                )  # fmt: skip
+            else:
+                placed = self._bias(bias, mechanism.held(cache))
+                attended = mechanism.go_on(
+                    heads_BHQD, key, value, cache, bias=placed, weights=weights
+                )
+        return replace(attended, context=self.out_proj(merged(attended.context)))
+
     def memory(self, key: Tensor, value: Tensor | None = None) -> KeyValue:
         """Keys and values projected once, to be asked many times."""
         return self._held(key, value, 0)
 
-    def empty_cache(self, batch: int) -> KeyValue:
+    def empty_cache(self, batch: int) -> Cache:
         """A cache of no positions, to start with."""
         like = self.out_proj.weight
         width = self.value_dim // self.kv_heads if self.projections == "slice" else self.head_dim
-        return KeyValue(
-            like.new_zeros(batch, self.kv_heads, 0, self.head_dim),
-            like.new_zeros(batch, self.kv_heads, 0, width),
-        )
+        key = like.new_zeros(batch, self.kv_heads, 0, self.head_dim)
+        value = like.new_zeros(batch, self.kv_heads, 0, width)
+        return KeyValue(key, value) if self.mechanism is None else self.mechanism.empty(key, value)
 
     def with_projections(self, projections: Literal["joint", "separate"]) -> MultiHead:
         """The same layer, numerically, with one large matrix or with one per head."""
+        if self.mechanism is not None:
+            raise ValueError("a layer with a mechanism of its own keeps its projections.")
         if "slice" in (projections, self.projections):
             raise ValueError("only joint and separate projections convert into each other.")
         other = MultiHead(
@@ -186,7 +232,7 @@ class MultiHead(nn.Module):
         query: Tensor,
         key: Tensor | None,
         mask: Mask | None,
-        cache: KeyValue | None,
+        cache: Cache | None,
         memory: KeyValue | None,
     ) -> str:
         if memory is not None or (key is not None and key is not query):
@@ -258,6 +304,21 @@ def _check_parts(
         raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
     if engine != "auto" and engine not in ENGINES:
         raise ValueError(f'engine must be "auto", {", ".join(ENGINES)}, but {engine!r} came.')
+
+
+def _check_mechanism(
+    layer: MultiHead, score: Score | None, normalizer: Normalizer | None, engine: str
+) -> None:
+    """A mechanism scores and normalises by itself, head by head."""
+    name = type(layer.mechanism).__name__
+    if not isinstance(layer.mechanism, Mechanism):
+        raise TypeError(f"mechanism must be one such as Local(64), but {layer.mechanism!r} came.")
+    if score is not None or normalizer is not None or engine != "auto":
+        raise ValueError(f"{name} has its own score, normaliser and engine; give none.")
+    if layer.kv_heads != layer.heads:
+        raise ValueError(f"{name} needs as many key/value heads as heads; leave kv_heads out.")
+    if layer.key_dim != layer.dim or layer.value_dim != layer.dim:
+        raise ValueError(f"{name} attends within one sequence; leave key_dim and value_dim out.")
 
 
 def _head_dim(dim: int, heads: int, head_dim: int | None) -> int:

@@ -15,7 +15,69 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from regard.attention.call import Call
+
+class Seen(Protocol):
+    """What made a context, as far as observers look: weights on demand, over these values."""
+
+    @property
+    def value(self) -> Tensor:
+        """(…, K, Dv): what the weights are given to."""
+        ...
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading dimensions, usually (B, H)."""
+        ...
+
+    @property
+    def num_queries(self) -> int:
+        """Q."""
+        ...
+
+    @property
+    def num_keys(self) -> int:
+        """K."""
+        ...
+
+    def spread(self) -> Seen:
+        """The same with grouped values repeated, one for each query head."""
+        ...
+
+    def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
+        """(…, r, K): the weights of the asked rows and heads (all by default)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class GivenWeights:
+    """Weights (…, Q, K) that are there anyway, over values (…, K, Dv) of the same heads."""
+
+    given: Tensor
+    value: Tensor
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading dimensions."""
+        return tuple(self.given.shape[:-2])
+
+    @property
+    def num_queries(self) -> int:
+        """Q."""
+        return self.given.shape[-2]
+
+    @property
+    def num_keys(self) -> int:
+        """K."""
+        return self.given.shape[-1]
+
+    def spread(self) -> GivenWeights:
+        """Itself: it has no grouped heads."""
+        return self
+
+    def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
+        """(…, r, K): those of the asked rows and heads."""
+        shown = self.given if rows is None else self.given.index_select(-2, rows)
+        return shown if heads is None else shown.index_select(-3, heads)
 
 
 @dataclass(frozen=True)
@@ -41,7 +103,7 @@ class Overlay(Protocol):
 class Sight:
     """What an observer sees of one call: its context, its weights on demand, and its place."""
 
-    call: Call
+    call: Seen
     context: Tensor  # (…, Q, Dv)
     place: Place
     overlay: tuple[Overlay, ...] = ()
@@ -81,6 +143,24 @@ def observing(observer: Observer) -> Iterator[None]:
         _observers.set(tuple(o for o in _observers.get() if o is not observer))
 
 
+def shown(context: Tensor, seen: Seen, kind: str = "self") -> Tensor:
+    """The context (…, Q, Dv) after every observer has seen, and perhaps changed, the call.
+
+    The place is the one that was said (`at`); else one of this `kind`.
+    """
+    looking = observers()
+    if not looking:
+        return context
+    return seen_by(looking, Sight(seen, context, here() or Place(kind))).context
+
+
+def seen_by(looking: tuple[Observer, ...], sight: Sight) -> Sight:
+    """The call after every one of the observers has seen, and perhaps changed, it."""
+    for observer in looking:
+        sight = observer(sight)
+    return sight
+
+
 @contextmanager
 def at(place: Place) -> Iterator[None]:
     """Say where the calls inside happen."""
@@ -94,6 +174,21 @@ def at(place: Place) -> Iterator[None]:
 def here() -> Place | None:
     """The place that was said, if any."""
     return _place.get()
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Calls inside are parts of a larger one, which is shown as a whole."""
+    before = _observers.get()
+    if not before:
+        yield
+        return
+    _observers.set(())
+    try:
+        with inside_ours():
+            yield
+    finally:
+        _observers.set(before)
 
 
 @contextmanager

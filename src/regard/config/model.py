@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from regard.config.attention import Attending, DecoderAttention, check_attention
 from regard.config.check import at_least, divides, fraction
+from regard.config.classifier import Classifier
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
 Norm = Literal["pre", "post"]
 
 
 @dataclass(frozen=True)
-class Transformer:
+class Transformer(Attending):
     """Transformer encoder–decoder (Vaswani 2017)."""
 
     kind: Literal["transformer"] = "transformer"
@@ -25,6 +27,8 @@ class Transformer:
     """Layers of the encoder."""
     decoder_layers: int = 6
     """Layers of the decoder."""
+    decoder_attention: DecoderAttention = "same"
+    """Self-attention of the decoder, if it is not to be the encoder's."""
     ff: int = 2048
     """Inner width of the feed-forward sub-layers."""
     activation: str = "relu"
@@ -47,6 +51,9 @@ class Transformer:
     def __post_init__(self) -> None:
         _check_transformer(self)
         at_least(self, 1, "encoder_layers", "decoder_layers")
+        check_attention(self, causal=self.decoder_attention == "same")
+        if self.decoder_attention != "same":
+            check_attention(self, causal=True, name="decoder_attention")
 
 
 @dataclass(frozen=True)
@@ -70,9 +77,9 @@ class Rnn:
     attention: Literal[
         "none", "bahdanau", "luong", "location", "coverage", "graves", "monotonic"
     ] = "bahdanau"
-    """How it looks at the source: not at all (one context vector), before the step (bahdanau), after
-    it (luong), or before it with a memory: of where it looked last (location), of how much each
-    word was looked at (coverage), or moving forward only (graves, monotonic)."""
+    """How it looks at the source: not at all (one context vector), before the step (bahdanau),
+    after it (luong), or before it with a memory: of where it looked last (location), of how much
+    each word was looked at (coverage), or moving forward only (graves, monotonic)."""
     components: int = 5
     """Gaussians of the graves window."""
     score: Literal["dot", "general", "concat"] = "general"
@@ -99,7 +106,7 @@ class Rnn:
 
 
 @dataclass(frozen=True)
-class Lm:
+class Lm(Attending):
     """Decoder-only model of the next token, with causal masking."""
 
     kind: Literal["lm"] = "lm"
@@ -132,6 +139,7 @@ class Lm:
     def __post_init__(self) -> None:
         _check_transformer(self)
         at_least(self, 1, "layers")
+        check_attention(self, causal=self.kind == "lm")
 
 
 @dataclass(frozen=True)
@@ -152,12 +160,13 @@ class Mlm(Lm):
         fraction(self, "mask_rate")
 
 
-Model = Transformer | Rnn | Lm | Mlm
-MODELS: dict[str, type[Transformer] | type[Rnn] | type[Lm] | type[Mlm]] = {
+Model = Transformer | Rnn | Lm | Mlm | Classifier
+MODELS: dict[str, type[Transformer] | type[Rnn] | type[Lm] | type[Mlm] | type[Classifier]] = {
     "transformer": Transformer,
     "rnn": Rnn,
     "lm": Lm,
     "mlm": Mlm,
+    "classifier": Classifier,
 }
 """The kinds of model by name."""
 

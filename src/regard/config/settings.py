@@ -113,6 +113,7 @@ def run_from(settings: Mapping[str, Any], place: str = "settings") -> Run:
 def plain(run: Run) -> Settings:
     """A run as plain settings, ready for YAML."""
     settings = {"format_version": FORMAT_VERSION, **asdict(run)}
+    settings["model"] = {"kind": run.model.kind, **settings["model"]}  # what it is comes first
     return settings if run.alignment else {k: v for k, v in settings.items() if k != "alignment"}
 
 
@@ -141,6 +142,8 @@ def fitted(value: Any, wanted: Any, place: str) -> Any:
             listed = ", ".join(map(str, choices))
             raise InputError(f"{place} must be {listed}, but {value!r} came.")
         return value
+    if typing.get_origin(wanted) is tuple and isinstance(value, list | tuple):
+        return tuple(fitted(one, choices[0], f"each of {place}") for one in value)
     allowed = choices or (wanted,)
     if float in allowed and (
         type(value) is int or (isinstance(value, str) and _NUMBER.fullmatch(value))

@@ -26,9 +26,13 @@ from regard.attention import (
     Sinusoidal,
     dropout,
 )
+from regard.attention.cache import Cache
 from regard.attention.dropout import added, relu_dropout
+from regard.attention.mechanisms.mechanism import Mechanism
+from regard.attention.normalizer import NORMALIZERS
 from regard.config import Lm, Transformer
 from regard.errors import InputError
+from regard.models.mechanism import self_attention
 
 Settings = Transformer | Lm
 
@@ -80,7 +84,7 @@ class FeedForward(nn.Module):
 class LayerCache:
     """What a layer keeps between steps: its own words, and the encoder's, projected once."""
 
-    own: KeyValue
+    own: Cache
     memory: KeyValue | None = None
 
     def select(self, rows: Tensor, *, same_sources: bool = False) -> LayerCache:
@@ -93,10 +97,12 @@ class LayerCache:
 class Layer(nn.Module):
     """Self-attention, attention to the encoder's output if `cross`, and feed-forward."""
 
-    def __init__(self, settings: Settings, positions: Position, *, cross: bool) -> None:
+    def __init__(
+        self, settings: Settings, positions: Position, *, cross: bool, causal: bool = False
+    ) -> None:
         super().__init__()
         self.around_attention = Residual(settings)
-        self.attention = _attention(settings, positions)
+        self.attention = _attention(settings, positions, self_attention(settings, causal=causal))
         self.around_cross = Residual(settings) if cross else None
         self.cross = _attention(settings, None) if cross else None
         self.around_feed_forward = Residual(settings)
@@ -108,8 +114,8 @@ class Layer(nn.Module):
         mask: Mask | None,
         memory: Tensor | KeyValue | None = None,
         memory_mask: Mask | None = None,
-        cache: KeyValue | None = None,
-    ) -> tuple[Tensor, KeyValue | None]:
+        cache: Cache | None = None,
+    ) -> tuple[Tensor, Cache | None]:
         """x (B, T, D) and what this layer's own attention holds of it.
 
         `memory` is the encoder's output (B, S, D), or its keys and values projected before.
@@ -185,7 +191,15 @@ def final_norm(settings: Settings) -> nn.Module:
     return nn.LayerNorm(settings.dim) if settings.norm == "pre" else nn.Identity()
 
 
-def _attention(settings: Settings, positions: Position | None) -> MultiHead:
+def _attention(
+    settings: Settings, positions: Position | None, mechanism: Mechanism | None = None
+) -> MultiHead:
+    plain = settings.normalizer == "softmax"
     return MultiHead(
-        settings.dim, settings.heads, positions=positions, dropout=settings.attention_dropout
+        settings.dim,
+        settings.heads,
+        positions=positions,
+        dropout=settings.attention_dropout,
+        mechanism=mechanism,
+        normalizer=None if plain else NORMALIZERS[settings.normalizer](),
     )

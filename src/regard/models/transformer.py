@@ -58,7 +58,7 @@ class Decoder(nn.Module):
         super().__init__()
         place = attended_place(settings, causal=True)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
-            Layer(settings, place, cross=True) for _ in range(settings.decoder_layers)
+            Layer(settings, place, cross=True, causal=True) for _ in range(settings.decoder_layers)
         )
         self.norm = final_norm(settings)
 

@@ -27,6 +27,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.attention.call import Call
 from regard.attention.form import Cell
+from regard.attention.mask import Mask
 from regard.attention.precision import accumulated, as_given
 from regard.attention.tile import Tile
 
@@ -68,11 +69,25 @@ class _Plan:
 
     def row_blocks(self) -> Iterator[slice]:
         """Rows of queries that are worked on together."""
-        lead = math.prod(self.call.batch)
+        lead = max(1, math.prod(self.call.batch))
         keys = min(TILE_KEYS, max(self.call.num_keys, 1))
-        step = max(1, TILE_SCORES // max(1, lead * keys))
+        step = max(1, TILE_SCORES // (lead * keys))
+        if self.call.mask is not None and step < self.call.num_queries:
+            step = self._step_of_window(self.call.mask, lead, step)
         for start in range(0, self.call.num_queries, step):
             yield slice(start, min(start + step, self.call.num_queries))
+
+    def _step_of_window(self, mask: Mask, lead: int, step: int) -> int:
+        """More rows at once where the mask's structure shows each of them few keys."""
+        call = self.call
+        for _ in range(3):
+            middle = max(0, (call.num_queries - step) // 2)
+            rows = range(middle, min(middle + step, call.num_queries))
+            seen = len(mask.key_range(rows, call.num_queries, call.num_keys))
+            if seen >= TILE_KEYS:
+                break
+            step = max(1, (step + TILE_SCORES // (lead * max(seen, 1))) // 2)
+        return step
 
     def tiles(self, rows: slice) -> Iterator[Tile]:
         """The tiles of a row block that some query may look at."""

@@ -1,0 +1,119 @@
+"""Adaptive span: each head learns how far it looks, and nothing beyond the farthest is computed."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import arguments
+from regard.attention.attend import Attended, attend
+from regard.attention.bias import Bias, DistanceBias, SumBias
+from regard.attention.cache import Cache, KeyValue
+from regard.attention.call import Call
+from regard.attention.mask import Mask
+from regard.attention.mechanisms.full import SCORE, SOFTMAX
+from regard.attention.mechanisms.local import SHORT
+from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism
+from regard.attention.mechanisms.recent import Recent, look_back
+
+
+class SpanBias(DistanceBias):
+    """log m(x), m(x) = min(1, max(0, (ramp + z − x) / ramp)): the soft edge of a head's span z."""
+
+    def __init__(self, heads: int, max_span: int, ramp: int, first: float) -> None:
+        super().__init__()
+        self.heads, self.max_span, self.ramp = heads, max_span, ramp
+        first = min(max(first / max_span, 0.01), 0.99)
+        self.share = nn.Parameter(torch.full((heads,), math.log(first / (1 - first))))
+
+    @property
+    def span(self) -> Tensor:
+        """z of each head, (H,), in words: a sigmoid's share of max_span, which never sticks."""
+        return self.max_span * torch.sigmoid(self.share)
+
+    def forward(self, distance: Tensor) -> Tensor:
+        span = self.span[:, None, None]
+        shown = ((self.ramp + span - distance.abs()) / self.ramp).clamp(max=1.0)
+        there = shown > 0
+        return torch.where(there, shown.masked_fill(~there, 1.0).log(), -math.inf)
+
+
+class AdaptiveSpan(Mechanism):
+    """weight_j ∝ m(|i − j|) exp(s_j), with a learned span of each head (Sukhbaatar 2019).
+
+    Words beyond the widest head's span and ramp cost nothing. `span` (H,) is to be kept small by
+    a penalty in the loss.
+    """
+
+    declared = Declared(
+        answer="approximate", masks=frozenset({"lengths", "causal"}), map="keys", sums_to_one=True,
+        cost="n·span", growth=1.0, bias=True, dropout=True,
+    )  # fmt: skip
+
+    def __init__(
+        self, heads: int, max_span: int = 256, ramp: int = 16, first: float | None = None
+    ) -> None:
+        super().__init__()
+        arguments.positive("max_span", max_span)
+        self.reaching = SpanBias(
+            arguments.positive("heads", heads), max_span, arguments.positive("ramp", ramp),
+            max_span / 2 if first is None else first,
+        )  # fmt: skip
+
+    @property
+    def span(self) -> Tensor:
+        """How far each head looks, (H,), in words."""
+        return self.reaching.span
+
+    @property
+    def reach(self) -> int:
+        """The farthest any head looks, its ramp included."""
+        return math.ceil(float(self.span.detach().max())) + self.reaching.ramp
+
+    def context(self, asked: Asked) -> Tensor:
+        short = asked.key.shape[-2] <= SHORT
+        return attend(
+            asked.query, asked.key, asked.value, score=SCORE, bias=self._bias(asked),
+            mask=self._mask(asked), dropout=asked.dropout, engine="auto" if short else "blockwise",
+        ).context  # fmt: skip
+
+    def seen(self, asked: Asked) -> Call:
+        form = SCORE.form(asked.query, asked.key)
+        return Call(form, asked.value, self._bias(asked), self._mask(asked), SOFTMAX, 0.0)
+
+    def _mask(self, asked: Asked) -> Mask:
+        near: Mask = Mask.window(self.reach, self.reach, asked.offset)
+        return near if asked.mask is None else near & asked.mask
+
+    def _bias(self, asked: Asked) -> Bias:
+        own = self.reaching.at(asked.offset)
+        return own if asked.bias is None else SumBias(own, asked.bias)
+
+    def empty(self, key: Tensor, value: Tensor) -> Cache:
+        return Recent(KeyValue(key, value), KeyValue(key, value), 0)
+
+    def held(self, cache: Cache) -> int:
+        assert isinstance(cache, Recent)
+        return cache.last.length
+
+    def go_on(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        cache: Cache,
+        *,
+        bias: Bias | None = None,
+        weights: bool = False,
+    ) -> Attended:
+        assert isinstance(cache, Recent)
+        own: Bias = self.reaching.at(cache.last.length)
+        grown = cache.extended(key, value, 0)
+        both = own if bias is None else SumBias(own, bias)
+        attended = look_back(query, grown, self.reach, both, weights)
+        return Attended(attended.context, attended.weights, grown.trimmed(self.reach))
+
+    def extra_repr(self) -> str:
+        return f"max_span={self.reaching.max_span}, ramp={self.reaching.ramp}"

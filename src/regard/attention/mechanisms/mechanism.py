@@ -1,0 +1,195 @@
+"""What every mechanism of self-attention says of itself and how it is called.
+
+A mechanism takes projected heads and gives their contexts, at its own cost. What it is stands in
+its `declared`: whether its answer is that of full attention, which masks it takes, what kind of
+map can be looked at. A contract test proves it for every mechanism in `MECHANISMS`.
+
+Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), context (B, H, Q, Dv).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import arguments, observe
+from regard.attention.attend import Attended
+from regard.attention.bias import Bias
+from regard.attention.cache import Cache, KeyValue
+from regard.attention.mask import Mask, as_mask, told_apart
+from regard.attention.observe import Seen
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a mechanism is.
+
+    answer       "exact": that of full attention; "pattern": the softmax over fewer keys, those of
+                 its `pattern`; "approximate": near to full attention, or another kernel's
+    masks        of "lengths", "causal" and "any": what it takes besides no mask
+    map          what a query's weights are given to: all keys ("keys"), fewer that were made of
+                 them ("projected"), or nothing that could be shown ("none")
+    sums_to_one  whether a query's weights sum to one
+    cost         how time grows with the length n, as its paper says
+    growth       the exponent of that cost, for causal or full reading whichever is dearer
+    bias         whether scores can be biased (alibi and relative positions)
+    dropout      whether weights can be dropped
+    steps        whether it can go on word by word with a cache
+    """
+
+    answer: Literal["exact", "pattern", "approximate"]
+    masks: frozenset[str]
+    map: Literal["keys", "projected", "none"]
+    sums_to_one: bool
+    cost: str
+    growth: float
+    bias: bool = False
+    dropout: bool = False
+    steps: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One call, its mask told apart.
+
+    lengths  (B,) keys of each sentence, or None: all
+    causal   whether query i sees keys up to i + K − Q only
+    mask     the mask as it was given
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Mask | None
+    lengths: Tensor | None
+    causal: bool
+    bias: Bias | None = None
+    dropout: float = 0.0
+
+    @property
+    def offset(self) -> int:
+        """The place of the first query among the keys: queries are the last of the keys."""
+        return self.key.shape[-2] - self.query.shape[-2]
+
+
+class Mechanism(nn.Module):
+    """Base of all mechanisms. A subclass gives `declared`, `context` and `seen`."""
+
+    declared: ClassVar[Declared]
+    shares_query: ClassVar[bool] = False
+    """Whether keys are the queries themselves (Reformer), so that a layer projects no keys."""
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        mask: Mask | Tensor | None = None,
+        bias: Bias | None = None,
+        dropout: float = 0.0,
+        weights: bool = False,
+    ) -> Attended:
+        """Attend from query (B, H, Q, D) to key (B, H, K, D) and value (B, H, K, Dv).
+
+        With fewer queries than keys, queries are the last of the keys. `weights` asks for the
+        map. A mask, bias or dropout that is not declared is an error.
+        """
+        asked = self._asked(query, key, value, mask, bias, dropout)
+        with observe.unseen():
+            context = self.context(asked)
+        found = None
+        if weights or observe.observers():
+            if self.declared.map == "none":
+                _refuse(self, "has no map, so weights cannot be shown", "look at another one")
+            with observe.inside_ours():
+                seen = self.seen(asked)
+                found = seen.weights() if weights else None
+                context = observe.shown(context, seen, "causal" if asked.causal else "self")
+        return Attended(context, found)
+
+    @abstractmethod
+    def context(self, asked: Asked) -> Tensor:
+        """The context (B, H, Q, Dv), at the promised cost."""
+
+    @abstractmethod
+    def seen(self, asked: Asked) -> Seen:
+        """The same call for those who look: weights on demand, row by row."""
+
+    def pattern(self, asked: Asked) -> Mask:
+        """For a "pattern": the mask that full attention would need to give the same answer."""
+        raise NotImplementedError(f"{type(self).__name__} is no pattern of full attention.")
+
+    def empty(self, key: Tensor, value: Tensor) -> Cache:
+        """The cache before the first word, for heads like these (B, H, 0, D) and (B, H, 0, Dv)."""
+        return KeyValue(key, value)
+
+    def held(self, cache: Cache) -> int:
+        """How many words before the new ones a cache still has keys of."""
+        return cache.length
+
+    def go_on(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        cache: Cache,
+        *,
+        bias: Bias | None = None,
+        weights: bool = False,
+    ) -> Attended:
+        """Attend causally from words that follow those in the cache; the new cache comes back."""
+        assert isinstance(cache, KeyValue)
+        held = cache.extended(key, value)
+        after = Mask.causal(corner="bottom-right")
+        attended: Attended = self(
+            query, held.key, held.value, mask=after, bias=bias, weights=weights
+        )
+        return replace(attended, cache=held)
+
+    def _asked(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Mask | Tensor | None,
+        bias: Bias | None,
+        dropout: float,
+    ) -> Asked:
+        declared = self.declared
+        arguments.attention_shapes(query, key, value)
+        if query.ndim != 4 or key.ndim != 4 or query.shape[:2] != key.shape[:2]:
+            raise ValueError(
+                f"{type(self).__name__} takes heads of shape (B, H, T, D), but query "
+                f"{arguments.shape(query)} and key {arguments.shape(key)} came."
+            )
+        if bias is not None and not declared.bias:
+            _refuse(self, "cannot bias its scores", "use rotary, sinusoidal or learned positions")
+        if dropout and not declared.dropout:
+            _refuse(self, "has no weights to drop", "set attention dropout to 0")
+        given = None if mask is None else as_mask(mask)
+        lengths, causal, rest = told_apart(given, query.shape[-2], key.shape[-2])
+        for there, kind in (
+            (lengths is not None, "lengths"), (causal, "causal"), (rest is not None, "any"),
+        ):  # fmt: skip
+            if there and not declared.masks & {kind, "any"}:
+                kinds = " and ".join(sorted(declared.masks)) or "no"
+                named = "this" if kind == "any" else f"a {kind}"
+                _refuse(self, f"takes {kinds} masks, not {named} one", "use attention full")
+        return Asked(query, key, value, given, lengths, causal, bias, dropout)
+
+
+def _refuse(mechanism: Mechanism, what: str, instead: str) -> None:
+    raise ValueError(f"{type(mechanism).__name__} {what}; {instead}.")
+
+
+def hidden_keys(asked: Asked) -> Tensor | None:
+    """(B, 1, K, 1): True where a key is beyond its sentence; None if none is."""
+    if asked.lengths is None:
+        return None
+    place = torch.arange(asked.key.shape[-2], device=asked.key.device)
+    return (place >= asked.lengths.to(place.device)[:, None])[:, None, :, None]

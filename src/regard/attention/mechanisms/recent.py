@@ -1,0 +1,83 @@
+"""The cache of mechanisms that look back only so far: the last words, and the first few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from regard.attention import observe
+from regard.attention.attend import Attended, attend
+from regard.attention.bias import Bias
+from regard.attention.cache import KeyValue
+from regard.attention.call import Call
+from regard.attention.mask import Mask
+from regard.attention.mechanisms.full import SCORE, SOFTMAX
+
+
+@dataclass(frozen=True, eq=False)
+class Recent:
+    """The first words (those that all may look at) and the last ones, of `length` words read."""
+
+    first: KeyValue
+    last: KeyValue
+    length: int
+
+    def select(self, rows: Tensor) -> Recent:
+        """The cache of chosen sentences of the batch, in that order."""
+        return replace(self, first=self.first.select(rows), last=self.last.select(rows))
+
+    def extended(self, key: Tensor, value: Tensor, kept_first: int) -> Recent:
+        """With new words at the end; the first `kept_first` of all words stay for good."""
+        room = max(0, kept_first - self.first.length)
+        first = self.first
+        if room:
+            first = first.extended(key[..., :room, :], value[..., :room, :])
+            key, value = key[..., room:, :], value[..., room:, :]
+        last = self.last.extended(key, value)
+        grown = self.length + first.length - self.first.length + last.length - self.last.length
+        return Recent(first, last, grown)
+
+    def trimmed(self, reach: int) -> Recent:
+        """Without the words that are too far back for the next one."""
+        key, value = (x[..., max(0, x.shape[-2] - reach) :, :] for x in self.last)
+        return replace(self, last=KeyValue(key, value))
+
+    @property
+    def held(self) -> KeyValue:
+        """The words that are held, in their order."""
+        return self.first.extended(*self.last)
+
+    @property
+    def places(self) -> Tensor:
+        """Where the held words stand."""
+        device = self.last.key.device
+        first = torch.arange(self.first.length, device=device)
+        last = torch.arange(self.length - self.last.length, self.length, device=device)
+        return torch.cat([first, last])
+
+
+def look_back(
+    query: Tensor, cache: Recent, reach: int, bias: Bias | None, weights: bool
+) -> Attended:
+    """Attend from the last words (B, H, t, D) to themselves and `reach` words before, causally.
+
+    The cache holds the keys and values of the new words too. Those who look see a map over all
+    words that were read.
+    """
+    held, place = cache.held, cache.places
+    here = torch.arange(cache.length - query.shape[-2], cache.length, device=query.device)[:, None]
+    far = (place < here - reach) & (place >= cache.first.length)
+    keep = Mask.keep((place <= here) & ~(far & (here >= cache.first.length)))
+    with observe.unseen():
+        attended = attend(query, *held, score=SCORE, bias=bias, mask=keep)
+    if not weights and not observe.observers():
+        return replace(attended, cache=cache)
+    with observe.inside_ours():
+        seen = Call(SCORE.form(query, held.key), held.value, bias, keep, SOFTMAX, 0.0).weights()
+        everywhere = seen.new_zeros(*seen.shape[:-1], cache.length).index_copy(-1, place, seen)
+        value = held.value.new_zeros(*held.value.shape[:-2], cache.length, held.value.shape[-1])
+        given = observe.GivenWeights(everywhere, value.index_copy(-2, place, held.value))
+        context = observe.shown(attended.context, given, "causal")
+    return Attended(context, everywhere if weights else None, cache)

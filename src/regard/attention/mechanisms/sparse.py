@@ -1,0 +1,242 @@
+"""Sparse attention in two steps of about √n keys each, strided or fixed (Child 2019).
+
+    strided   near: the last l words;          far: every l-th word before (or after)
+    fixed     near: the words of one's block;  far: the last c words of the other blocks
+
+The two parts are computed apart, each without any score that is not seen, and merged.
+
+Shapes: B sentences, H heads, N blocks of l words, D features.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from regard.attention import arguments, observe
+from regard.attention.attend import Attended, attend
+from regard.attention.bias import Bias
+from regard.attention.cache import Cache, KeyValue
+from regard.attention.call import Call
+from regard.attention.mask import Mask
+from regard.attention.mechanisms.full import SCORE, softmax_call
+from regard.attention.mechanisms.local import SHORT
+from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism
+from regard.attention.mechanisms.merge import merged
+from regard.attention.tile import Tile
+
+Pattern = Literal["strided", "fixed"]
+
+
+class Sparse(Mechanism):
+    """softmax over near keys and a regular choice of far ones.
+
+    pattern  "strided" or "fixed"
+    stride   l, near √n for the promised cost; None takes √n of each call, which a model that goes
+             on word by word must not
+    summary  c: the last words of a block that others look at ("fixed")
+    """
+
+    declared = Declared(
+        answer="pattern", masks=frozenset({"lengths", "causal"}), map="keys", sums_to_one=True,
+        cost="n·√n", growth=1.5, dropout=True,
+    )  # fmt: skip
+
+    def __init__(
+        self, pattern: Pattern = "strided", stride: int | None = None, summary: int = 1
+    ) -> None:
+        super().__init__()
+        if pattern not in ("strided", "fixed"):
+            raise ValueError(f'pattern must be "strided" or "fixed", but {pattern!r} came.')
+        self.kind: Pattern = pattern
+        self.stride = None if stride is None else arguments.positive("stride", stride)
+        self.summary = arguments.positive("summary", summary)
+        if stride is not None and pattern == "fixed" and summary > stride:
+            raise ValueError(f"summary must be at most stride {stride}, but {summary} came.")
+
+    def context(self, asked: Asked) -> Tensor:
+        stride = self._stride(asked.key.shape[-2])
+        if asked.key.shape[-2] <= max(SHORT, stride) or asked.offset:
+            mask = self.pattern(asked)
+            return attend(
+                asked.query, asked.key, asked.value, score=SCORE, mask=mask, dropout=asked.dropout
+            ).context
+        if self.kind == "strided":
+            return merged([_window(asked, stride), _columns(asked, stride)])
+        return merged([_blocks(asked, stride), _summaries(asked, stride, self.summary)])
+
+    def seen(self, asked: Asked) -> Call:
+        return softmax_call(asked, self.pattern(asked))
+
+    def pattern(self, asked: Asked) -> Mask:
+        shown: Mask = self._pattern(asked.key.shape[-2], asked.offset)
+        return shown if asked.mask is None else shown & asked.mask
+
+    def go_on(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        cache: Cache,
+        *,
+        bias: Bias | None = None,
+        weights: bool = False,
+    ) -> Attended:
+        assert isinstance(cache, KeyValue)
+        if self.stride is None:
+            raise ValueError("Sparse goes on word by word only with a stride; give it one.")
+        if not cache.length or query.shape[-2] > 1 or weights or observe.observers():
+            return super().go_on(query, key, value, cache, bias=bias, weights=weights)
+        held = cache.extended(key, value)
+        place = torch.arange(held.length, device=key.device)
+        here = torch.full((1, 1), held.length - 1, device=key.device)
+        shown = self._pattern(held.length, held.length - 1).visible(here, place[None])[0]
+        chosen = place[shown]
+        near = (x.index_select(-2, chosen) for x in held)
+        attended = attend(query, *near, score=SCORE)
+        return replace(attended, cache=held)
+
+    def _stride(self, length: int) -> int:
+        return self.stride or max(1, round(math.sqrt(length)))
+
+    def _pattern(self, length: int, offset: int) -> _Pattern:
+        return _Pattern(self.kind, self._stride(length), self.summary, offset)
+
+    def extra_repr(self) -> str:
+        return f"{self.kind}, stride={self.stride}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Pattern(Mask):
+    """Who sees whom, for queries that start at place `offset`."""
+
+    kind: Pattern
+    stride: int
+    summary: int
+    offset: int
+
+    def tile(self, tile: Tile) -> Tensor:
+        return self.visible(tile.query_index + self.offset, tile.key_index)
+
+    def visible(self, query: Tensor, key: Tensor) -> Tensor:
+        """(r, c): whether the words at places `query` (r, 1) see those at `key` (1, c)."""
+        if self.kind == "strided":
+            distance = (query - key).abs()
+            return (distance < self.stride) | (distance % self.stride == 0)
+        block = query // self.stride == key // self.stride
+        return block | (key % self.stride >= self.stride - self.summary)
+
+
+def _window(asked: Asked, stride: int) -> Attended:
+    """The near part of "strided": words less than a stride away."""
+    near: Mask = Mask.window(stride - 1, 0 if asked.causal else stride - 1)
+    near = near if asked.lengths is None else near & Mask.lengths(asked.lengths)
+    return _part(asked, asked.query, asked.key, asked.value, near)
+
+
+def _columns(asked: Asked, stride: int) -> Attended:
+    """The far part of "strided": words a whole number of strides away, but not oneself.
+
+    Words of equal remainder modulo l become a sentence of their own, (B · l, H, N, D).
+    """
+    length = asked.key.shape[-2]
+    blocks = -(-length // stride)
+    rest = torch.arange(stride, device=asked.key.device)
+    lengths = _lengths(asked)[:, None] - rest  # of column r: the words r, r + l, … within it
+    counts = (lengths.clamp(min=0) + stride - 1) // stride
+
+    def columns(x: Tensor) -> Tensor:
+        return _cut(x, blocks, stride).permute(0, 3, 1, 2, 4).flatten(0, 1)
+
+    others: Mask = Mask.causal(-1)
+    others = others if asked.causal else others | Mask.window(0, None, 1)
+    mask = others & Mask.lengths(counts.flatten())
+    part = _part(asked, columns(asked.query), columns(asked.key), columns(asked.value), mask)
+
+    def back(x: Tensor) -> Tensor:  # (B · l, H, N, ·) to (B, H, n, ·)
+        words = x.view(-1, stride, *x.shape[1:]).permute(0, 2, 3, 1, 4).flatten(2, 3)
+        return words[..., :length, :]
+
+    return _moved(part, back)
+
+
+def _blocks(asked: Asked, stride: int) -> Attended:
+    """The near part of "fixed": the words of one's own block, (B · N, H, l, D)."""
+    length = asked.key.shape[-2]
+    blocks = -(-length // stride)
+    starts = torch.arange(blocks, device=asked.key.device) * stride
+    counts = (_lengths(asked)[:, None] - starts).clamp(0, stride)
+
+    def cut(x: Tensor) -> Tensor:
+        return _cut(x, blocks, stride).transpose(1, 2).flatten(0, 1)
+
+    mask: Mask = Mask.lengths(counts.flatten())
+    mask = mask & Mask.causal() if asked.causal else mask
+    part = _part(asked, cut(asked.query), cut(asked.key), cut(asked.value), mask)
+
+    def back(x: Tensor) -> Tensor:
+        words = x.view(-1, blocks, *x.shape[1:]).transpose(1, 2).flatten(2, 3)
+        return words[..., :length, :]
+
+    return _moved(part, back)
+
+
+def _summaries(asked: Asked, stride: int, summary: int) -> Attended:
+    """The far part of "fixed": the last words of the other blocks (of those before, if causal)."""
+    length = asked.key.shape[-2]
+    place = torch.arange(length, device=asked.key.device)
+    chosen = place[place % stride >= stride - summary]
+    lengths = _lengths(asked)
+    counts = lengths // stride * summary + (lengths % stride - (stride - summary)).clamp(min=0)
+    mask = _OtherBlocks(stride, summary, asked.causal) & Mask.lengths(counts)
+    key, value = (x.index_select(-2, chosen) for x in (asked.key, asked.value))
+    return _part(asked, asked.query, key, value, mask)
+
+
+@dataclass(frozen=True, eq=False)
+class _OtherBlocks(Mask):
+    """Each word sees the summaries of other blocks, `summary` of each."""
+
+    stride: int
+    summary: int
+    before: bool
+
+    def tile(self, tile: Tile) -> Tensor:
+        mine, theirs = tile.query_index // self.stride, tile.key_index // self.summary
+        return theirs < mine if self.before else theirs != mine
+
+    def key_range(self, rows: range, num_queries: int, num_keys: int) -> range:
+        if not self.before:
+            return range(num_keys)
+        return range(min(num_keys, (rows.stop - 1) // self.stride * self.summary))
+
+
+def _part(asked: Asked, query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Attended:
+    return attend(
+        query, key, value, score=SCORE, mask=mask, dropout=asked.dropout, engine="blockwise"
+    )
+
+
+def _moved(part: Attended, back: Callable[[Tensor], Tensor]) -> Attended:
+    """A part's context and logsumexp with their words in the old order."""
+    total = back(part.logsumexp[..., None])[..., 0]
+    return Attended(back(part.context), _logsumexp=total)
+
+
+def _lengths(asked: Asked) -> Tensor:
+    if asked.lengths is not None:
+        given = asked.lengths.to(asked.key.device).clamp(max=asked.key.shape[-2])
+        return given.expand(asked.key.shape[0])
+    return torch.full((asked.key.shape[0],), asked.key.shape[-2], device=asked.key.device)
+
+
+def _cut(x: Tensor, blocks: int, stride: int) -> Tensor:
+    """(B, H, n, D) as (B, H, N, l, D), zeros at the end."""
+    padded = F.pad(x, (0, 0, 0, blocks * stride - x.shape[-2]))
+    return padded.view(*x.shape[:2], blocks, stride, x.shape[-1])

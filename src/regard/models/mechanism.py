@@ -1,0 +1,48 @@
+"""From settings to the mechanism of a layer's self-attention."""
+
+from __future__ import annotations
+
+import math
+
+from regard.attention.mechanisms import AdaptiveSpan, Blockwise, Local, Mechanism, Sparse
+from regard.config import Lm, Transformer
+
+
+def self_attention(settings: Transformer | Lm, *, causal: bool) -> Mechanism | None:
+    """The mechanism that `settings` name; None for full attention, a layer's own."""
+    name: str = settings.attention
+    if causal and isinstance(settings, Transformer) and settings.decoder_attention != "same":
+        name = settings.decoder_attention
+    width = settings.dim // settings.heads
+    match name:
+        case "local":
+            return Local(settings.window, settings.global_tokens)
+        case "sparse":
+            stride = settings.stride or max(1, math.isqrt(settings.max_length))
+            return Sparse(settings.pattern, stride, settings.summary)
+        case "blockwise":
+            return Blockwise()
+        case "linformer":
+            from regard.attention.mechanisms.linformer import Linformer
+
+            return Linformer(settings.max_length, settings.projected)
+        case "reformer":
+            from regard.attention.mechanisms.reformer import Reformer
+
+            buckets = max(2, 2 * math.ceil(settings.max_length / settings.chunk / 2))
+            return Reformer(width, settings.chunk, buckets, settings.rounds)
+        case "linear":
+            from regard.attention.mechanisms.linear import Linear
+
+            return Linear()
+        case "performer":
+            from regard.attention.mechanisms.performer import Performer
+
+            return Performer(width, settings.features or None)
+        case "adaptive-span":
+            return AdaptiveSpan(settings.heads, settings.span, settings.ramp)
+        case "ring":
+            from regard.attention.mechanisms.ring import Ring
+
+            return Ring()
+    return None

@@ -88,11 +88,12 @@ def layer_maps(maps: Iterable[AttentionMap], kind: str) -> dict[int, LayerMaps]:
     """Each layer's maps of one kind as arrays, in single precision.
 
     A layer may come in several maps, as when decoding recorded one step at a time; they are put
-    together by their rows. Rows and columns that no map has are zero.
+    together by their rows. Rows and columns that no map has are zero. Maps whose columns are not
+    words (Linformer's) are left out.
     """
     found: dict[int, list[AttentionMap]] = {}
     for one in maps:
-        if one.kind == kind:
+        if one.kind == kind and one.over == "keys":
             found.setdefault(one.layer, []).append(one)
     return {layer: _together(found[layer]) for layer in sorted(found)}
 

@@ -33,6 +33,7 @@ class AttentionMap:
     heads    which heads these are
     rows     absolute positions of the queries these are
     module   name of the module that attended
+    over     what a column is: one of the "keys", or one "projected" from all of them (Linformer)
     """
 
     weights: Tensor
@@ -41,6 +42,7 @@ class AttentionMap:
     heads: tuple[int, ...]
     rows: tuple[int, ...]
     module: str
+    over: str = "keys"
 
     def __repr__(self) -> str:
         size = "×".join(map(str, self.weights.shape))
@@ -149,7 +151,10 @@ class _Watcher:
         weights = weights.detach()
         lead = math.prod(sight.call.batch[:-1] if len(sight.call.batch) > 1 else sight.call.batch)
         weights = weights.reshape(lead, len(heads), *weights.shape[-2:])
-        found = AttentionMap(weights, site.kind, site.layer, tuple(heads), tuple(rows), site.module)
+        over = getattr(sight.call, "over", "keys")
+        found = AttentionMap(
+            weights, site.kind, site.layer, tuple(heads), tuple(rows), site.module, over
+        )
         self.recording.maps.append(found)
         return sight
 

@@ -6,13 +6,21 @@ import argparse
 import json
 from pathlib import Path
 
+from regard.errors import InputError
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "--kind", choices=("transformer", "rnn"), default="transformer",
+        "--kind", choices=("transformer", "rnn"),
         help="Transformer, or recurrent with Bahdanau attention (transformer)",
     )  # fmt: skip
+    parser.add_argument(
+        "--attention", metavar="NAME", help="another attention: of the Transformer full, local, "
+        "sparse, blockwise, linformer, reformer, linear, performer, adaptive-span; of the "
+        "recurrent network bahdanau, luong, location, coverage, graves, monotonic, none",
+    )  # fmt: skip
+    parser.add_argument("--minutes", metavar="N", type=float, help="train this long (2.4; rnn 4)")
     parser.add_argument(
         "--languages", choices=("en-fr", "en-zh"), default="en-fr", help="pair (en-fr)"
     )
@@ -37,8 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     found = demo(
         arguments.out,
-        arguments.kind,
+        _attention(arguments),
         arguments.languages,
+        minutes=arguments.minutes,
         quick=arguments.quick,
         explained=arguments.explain,
         seed=arguments.seed,
@@ -47,3 +56,21 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(found, ensure_ascii=False))
     return 0
+
+
+def _attention(arguments: argparse.Namespace) -> str:
+    """The attention that is asked for: by name, or the usual one of the kind of model."""
+    from regard.demo.lesson import SELF_ATTENTIONS, SOURCE_ATTENTIONS, kind_of
+
+    asked: str | None = arguments.attention
+    if asked is None:
+        return "bahdanau" if arguments.kind == "rnn" else "full"
+    if asked not in (*SELF_ATTENTIONS, *SOURCE_ATTENTIONS):
+        names = ", ".join((*SELF_ATTENTIONS, *SOURCE_ATTENTIONS))
+        raise InputError(f"--attention must be {names}, but {asked!r} came.")
+    if arguments.kind not in (None, kind_of(asked)):
+        raise InputError(
+            f"--attention {asked} is of the kind {kind_of(asked)}, not {arguments.kind}; "
+            "leave --kind out."
+        )
+    return asked

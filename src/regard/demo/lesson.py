@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
-from regard.config import Decoding, Rnn, Run, Text, Training, Transformer
+from regard.config import Decoding, Model, Rnn, Run, Text, Training, Transformer
 from regard.corpus.grammar import GrammarPair, sample, seed_sentences
 from regard.corpus.pairs import CleaningReport, Pair
 from regard.training.prepare import Prepared, Texts, prepare
@@ -53,16 +53,43 @@ def lesson(language: Language, budget: Budget, seed: int = 0) -> Lesson:
     )
 
 
-def settings(kind: Kind, language: Language, minutes: float, seed: int = 0) -> Run:
-    """A small model, words as tokens, and a time budget."""
-    model = (
-        Transformer(
+SELF_ATTENTIONS: dict[str, dict[str, Any]] = {
+    "full": {},
+    "local": {"window": 4},
+    "sparse": {"stride": 4},
+    "blockwise": {},
+    "linformer": {"projected": 32, "decoder_attention": "full"},
+    "reformer": {"chunk": 16, "rounds": 4},
+    "linear": {},
+    "performer": {"features": 128},
+    "adaptive-span": {"span": 32, "ramp": 8, "span_penalty": 1e-3},
+}
+"""Settings by which a mechanism has something to leave out in sentences of a dozen words."""
+SOURCE_ATTENTIONS = ("bahdanau", "none", "luong", "location", "coverage", "graves", "monotonic")
+"""How the recurrent network looks at the source."""
+
+
+def kind_of(attention: str) -> Kind:
+    """The model that has this attention."""
+    return "transformer" if attention in SELF_ATTENTIONS else "rnn"
+
+
+def _model(attention: str) -> Model:
+    if kind_of(attention) == "transformer":
+        return Transformer(
             dim=128, heads=4, encoder_layers=2, decoder_layers=2, ff=512, dropout=0.0,
             positions="rotary", tied="output", max_length=128,
-        )
-        if kind == "transformer"
-        else Rnn(embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128)
+            **{"attention": attention, **SELF_ATTENTIONS[attention]},
+        )  # fmt: skip
+    return Rnn(
+        embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128,
+        attention=cast(Any, attention),
     )  # fmt: skip
+
+
+def settings(attention: str, language: Language, minutes: float, seed: int = 0) -> Run:
+    """A small model, words as tokens, and a time budget."""
+    kind, model = kind_of(attention), _model(attention)
     return Run(
         languages=f"en-{language}",
         model=model,

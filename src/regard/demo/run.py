@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from regard.demo.explain import explain
-from regard.demo.lesson import BUDGETS, Kind, language_of, lesson, prepared, settings
+from regard.demo.lesson import BUDGETS, kind_of, language_of, lesson, prepared, settings
 from regard.demo.measure import measure
 from regard.demo.story import (
     figures,
@@ -30,9 +31,10 @@ PAGE, MODEL = "demo.html", "model"
 
 def demo(
     out: Path,
-    kind: Kind = "transformer",
+    attention: str = "full",
     languages: str = "en-fr",
     *,
+    minutes: float | None = None,
     quick: bool = False,
     explained: bool = False,
     seed: int = 0,
@@ -41,8 +43,10 @@ def demo(
     """Learn, translate, measure, draw; what `--json` prints comes back."""
     console = console or Console()
     begun = time.monotonic()
-    budget, language = BUDGETS[kind, quick], language_of(languages)
-    run = settings(kind, language, budget.minutes, seed)
+    kind, language = kind_of(attention), language_of(languages)
+    budget = BUDGETS[kind, quick]
+    budget = budget if minutes is None else replace(budget, minutes=minutes)
+    run = settings(attention, language, budget.minutes, seed)
     console.print(
         f"Writing {budget.sentences:,} sentence pairs ({languages}) with the built-in grammar …",
         highlight=False,
@@ -50,7 +54,7 @@ def demo(
     taught = lesson(language, budget, seed)
     ready = prepared(taught, run)
     console.print(
-        f"Training a small {_name(kind)} on them for {clock(60 * budget.minutes)} minutes …",
+        f"Training a small {_name(attention)} on them for {clock(60 * budget.minutes)} minutes …",
         highlight=False,
     )
     folder = _emptied(out) / MODEL
@@ -70,6 +74,7 @@ def demo(
         "seconds": time.monotonic() - begun,
         "languages": languages,
         "kind": kind,
+        "attention": attention,
         **found.as_dict(),
         "steps": outcome.step,
         "epochs": outcome.epochs,
@@ -93,8 +98,11 @@ def demo(
     return result
 
 
-def _name(kind: Kind) -> str:
-    return "Transformer" if kind == "transformer" else "recurrent network with Bahdanau attention"
+def _name(attention: str) -> str:
+    if kind_of(attention) == "transformer":
+        return "Transformer" if attention == "full" else f"Transformer with {attention} attention"
+    name = {"none": "no", "bahdanau": "Bahdanau", "luong": "Luong", "graves": "Graves’"}
+    return f"recurrent network with {name.get(attention, attention)} attention"
 
 
 def _emptied(out: Path) -> Path:

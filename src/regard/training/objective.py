@@ -12,7 +12,8 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor
 
-from regard.config import Run
+from regard.attention.mechanisms import AdaptiveSpan
+from regard.config import Handwriting, Run
 from regard.folder import Tokenizers
 from regard.training.loss import label_loss
 from regard.training.place import Place
@@ -63,6 +64,29 @@ def next_token(network: Any, batch: Any, smoothing: float, scale: float) -> Tens
     return label_loss(network.features(batch), network.output, batch.labels, smoothing, scale=scale)
 
 
+def next_point(network: Any, batch: Any, smoothing: float, scale: float) -> Tensor:
+    """−log density of every point of written lines, given those before it."""
+    loss: Tensor = network.loss(batch)
+    return loss * scale
+
+
+def with_spans(objective: Objective, price: float) -> Objective:
+    """The objective, and `price` for every word of the heads' mean span (Sukhbaatar 2019, §3)."""
+
+    def priced(network: Any, batch: Any, smoothing: float, scale: float) -> Tensor:
+        spans = [part.span for part in network.modules() if isinstance(part, AdaptiveSpan)]
+        share = batch.answers * scale  # this part of the update's batch
+        loss = objective(network, batch, smoothing, scale)
+        return loss + price * share * torch.stack(spans).mean() if spans else loss
+
+    return priced
+
+
 def objective_of(run: Run, tokenizers: Tokenizers) -> Objective:
     """What the run's kind of model is trained for."""
+    if isinstance(run.model, Handwriting):
+        return next_point
+    price = getattr(run.model, "span_penalty", 0.0)
+    if price:
+        return with_spans(next_token, price)
     return next_token

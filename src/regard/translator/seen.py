@@ -22,8 +22,9 @@ def viewed(
     chosen = run.alignment
     written = [len(one.rows) for one in sentence.attention if one.kind != "self"]
     ended = all(rows > len(sentence.tokens) for rows in written)  # else cut off at the model's end
+    over_words = [one for one in sentence.attention if one.over == "keys"]
     return Viewed.from_maps(
-        sentence.attention,
+        over_words,
         0,
         source_tokens=(*sentence.source_tokens, END),
         target_tokens=(*sentence.tokens, END) if ended else sentence.tokens,

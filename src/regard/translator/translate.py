@@ -249,5 +249,6 @@ def _one(whole_map: AttentionMap, row: int, source: int, target: int) -> Attenti
     """One sentence of a batch's map, without its padding."""
     rows = source if whole_map.kind == "self" else target
     columns = target if whole_map.kind == "causal" else source
+    columns = columns if whole_map.over == "keys" else whole_map.weights.shape[-1]
     weights = whole_map.weights[row : row + 1, :, :rows, :columns]
     return replace(whole_map, weights=weights, rows=whole_map.rows[:rows])

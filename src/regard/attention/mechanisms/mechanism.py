@@ -103,9 +103,10 @@ class Mechanism(nn.Module):
         with observe.unseen():
             context = self.context(asked)
         found = None
-        if weights or observe.observers():
-            if self.declared.map == "none":
-                _refuse(self, "has no map, so weights cannot be shown", "look at another one")
+        shown = self.declared.map != "none"
+        if weights and not shown:
+            _refuse(self, "has no map, so its weights cannot be had", "leave weights out")
+        if shown and (weights or observe.observers()):
             with observe.inside_ours():
                 seen = self.seen(asked)
                 found = seen.weights() if weights else None

@@ -1,0 +1,34 @@
+"""Every mechanism by its name: what the contract test proves and the benchmark measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from regard.attention.mechanisms.adaptive_span import AdaptiveSpan
+from regard.attention.mechanisms.full import Blockwise, Full
+from regard.attention.mechanisms.local import Local
+from regard.attention.mechanisms.mechanism import Mechanism
+from regard.attention.mechanisms.sparse import Sparse
+
+MECHANISMS: dict[str, Callable[[int, int, int], Mechanism]] = {
+    "full": lambda length, heads, width: Full(),
+    "local": lambda length, heads, width: Local(_within(length, 64)),
+    "local+global": lambda length, heads, width: Local(_within(length, 64), 2),
+    "sparse": lambda length, heads, width: Sparse("strided", _root(length)),
+    "sparse+fixed": lambda length, heads, width: Sparse("fixed", _root(length)),
+    "blockwise": lambda length, heads, width: Blockwise(),
+    "adaptive-span": lambda length, heads, width: AdaptiveSpan(
+        heads, _within(length, 128), ramp=16, first=_within(length, 48)
+    ),
+}
+"""(longest sequence, heads, width of a head) ▶ a mechanism fit for it, by the setting's name; what
+follows a + is a variant of it."""
+
+
+def _within(length: int, usual: int) -> int:
+    """The usual size, or a quarter of a short sequence."""
+    return max(1, min(usual, length // 4))
+
+
+def _root(length: int) -> int:
+    return max(1, round(length**0.5))

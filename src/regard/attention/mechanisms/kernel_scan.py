@@ -1,0 +1,340 @@
+"""Attention whose weights are products of features, read and summed chunk by chunk.
+
+A kernel φ(q)·φ(k) needs no scores: the sums S = Σ_j φ(k_j) v_jᵀ and z = Σ_j φ(k_j) are all that a
+query asks (Katharopoulos 2020), so that
+
+    context_i = φ(q_i)ᵀ S / φ(q_i)ᵀ z
+
+costs the same for every query. Causally, S and z are those of the words up to i: a chunk reads what
+the chunks before left behind, adds the triangle of its own pairs, and leaves its words behind. The
+way back walks the chunks in reverse and computes each again from the sums at its border, so memory
+is that of the input.
+
+A kernel may hold its keys' features at a level a_j: φ(k_j) = e^{a_j} f_j with f_j of modest size.
+Sums are then kept relative to the highest level so far, as in the online softmax; a level to come
+changes nothing in the words before it.
+
+Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), features (B, H, T, M),
+level (B, H, T, 1), hidden (B, 1, K, 1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from regard.attention.mask import Mask
+from regard.attention.precision import accumulated, as_given
+from regard.attention.tile import Tile
+
+CHUNK = 128  # words whose pairs are looked at one by one, in the causal form
+BLOCK = 512  # words read or summed at a time where no triangle is needed
+ROWS_AT_ONCE = 1 << 22  # weights held at a time when rows are computed for looking
+
+
+class Kernel(Protocol):
+    """A feature map, of queries and of keys."""
+
+    def query_features(self, query: Tensor) -> Tensor:
+        """φ(q), (B, H, T, M), up to a factor for each query."""
+        ...
+
+    def key_features(self, key: Tensor) -> tuple[Tensor, Tensor | None]:
+        """f of φ(k) = e^a f, (B, H, T, M), and the level a, (B, H, T, 1); None: zero."""
+        ...
+
+
+class State(NamedTuple):
+    """The sums of all words read: S (B, H, M, Dv), z (B, H, M) and their level (B, H, 1, 1)."""
+
+    sums: Tensor
+    mass: Tensor
+    level: Tensor | None
+
+
+class Step(NamedTuple):
+    """Queries that read, keys that are summed, or a chunk of words that does both."""
+
+    rows: slice | None
+    cols: slice | None
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A kernel and the steps it walks."""
+
+    kernel: Kernel
+    steps: tuple[Step, ...]
+
+
+def empty_state(key: Tensor, value: Tensor, features: int, levelled: bool) -> State:
+    """The sums of no words, for heads like these."""
+    like = accumulated(key.new_empty(0))
+    batch = key.shape[:2]
+    return State(
+        like.new_zeros(*batch, features, value.shape[-1]),
+        like.new_zeros(*batch, features),
+        like.new_full((*batch, 1, 1), -math.inf) if levelled else None,
+    )
+
+
+def scan(
+    kernel: Kernel, query: Tensor, key: Tensor, value: Tensor, state: State, *,
+    causal: bool, hidden: Tensor | None = None,
+) -> tuple[Tensor, State]:  # fmt: skip
+    """The context (B, H, Q, Dv) and the sums after all keys, beginning with those of `state`.
+
+    Causally, the queries are the last of the keys: at most as many as these.
+    """
+    work = Work(kernel, _steps(query.shape[-2], key.shape[-2], causal))
+    inputs = (query, key, value, hidden, *state)
+    with as_given(value.device):
+        graph = torch.is_grad_enabled() and any(
+            x is not None and x.requires_grad for x in inputs
+        )  # one step, or a compiler's graph, is as well differentiated by autograd
+        if graph and len(work.steps) > 1 and not torch.compiler.is_compiling():
+            # torch gives `Function.apply` no types
+            context, *after = _Scan.apply(work, *inputs)  # type: ignore[no-untyped-call]  # torch's
+            return context, State(*after)
+        parts, states = _walk(work, query, key, value, hidden, state, keep=False)
+        return _joined(parts, value), states[-1]
+
+
+def _steps(num_queries: int, num_keys: int, causal: bool) -> tuple[Step, ...]:
+    if not causal:
+        summed = (Step(None, cols) for cols in _slices(0, num_keys, BLOCK))
+        return (*summed, *(Step(rows, None) for rows in _slices(0, num_queries, BLOCK)))
+    offset = num_keys - num_queries
+    before = (Step(None, cols) for cols in _slices(0, offset, BLOCK))
+    pairs = (
+        Step(rows, slice(rows.start + offset, rows.stop + offset))
+        for rows in _slices(0, num_queries, CHUNK)
+    )
+    return (*before, *pairs)
+
+
+def _slices(start: int, stop: int, size: int) -> list[slice]:
+    return [slice(i, min(i + size, stop)) for i in range(start, stop, size)]
+
+
+def _walk(
+    work: Work, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
+    state: State, *, keep: bool,
+) -> tuple[list[Tensor], list[State]]:  # fmt: skip
+    """The contexts of all steps, and the sums before each (`keep`) or only the last."""
+    parts, states = [], [state]
+    for step in work.steps:
+        context, state = _step(work.kernel, state, *_taken(step, query, key, value, hidden))
+        if context is not None:
+            parts.append(context.to(value.dtype))
+        states = [*states, state] if keep else [state]
+    return parts, states
+
+
+def _joined(parts: list[Tensor], value: Tensor) -> Tensor:
+    if not parts:
+        return value.new_zeros(*value.shape[:2], 0, value.shape[-1])
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-2)
+
+
+def _taken(
+    step: Step, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None
+) -> tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]:
+    """Query, key, value and hidden of one step."""
+    rows, cols = step
+    return (
+        None if rows is None else query[..., rows, :],
+        None if cols is None else key[..., cols, :],
+        None if cols is None else value[..., cols, :],
+        None if cols is None or hidden is None else hidden[..., cols, :],
+    )
+
+
+def _step(
+    kernel: Kernel, state: State, query: Tensor | None, key: Tensor | None,
+    value: Tensor | None, hidden: Tensor | None,
+) -> tuple[Tensor | None, State]:  # fmt: skip
+    """The context of the step's queries, if it has any, and the sums after its keys."""
+    asking = None if query is None else kernel.query_features(accumulated(query))
+    if key is None or value is None:
+        return None if asking is None else _read(asking, state), state
+    features, level, value = _summands(kernel, key, value, hidden)
+    after = _absorbed(state, features, level, value)
+    if asking is None:
+        return None, after
+    pairs = asking @ features.transpose(-2, -1)
+    if level is None or state.level is None:
+        pairs = pairs.tril()
+    else:
+        base = _based(torch.maximum(level.cummax(dim=-2).values, state.level))
+        later = torch.ones(pairs.shape[-2:], dtype=torch.bool, device=pairs.device).triu(1)
+        pairs = pairs * (level.transpose(-2, -1) - base).masked_fill(later, -math.inf).exp()
+        asking = asking * (state.level - base).exp()
+    total = pairs @ value + asking @ state.sums
+    mass = pairs.sum(dim=-1, keepdim=True) + asking @ state.mass[..., None]
+    return _divided(total, mass), after
+
+
+def _read(asking: Tensor, state: State) -> Tensor:
+    """φ(q) S / φ(q) z; a level would cancel."""
+    return _divided(asking @ state.sums, asking @ state.mass[..., None])
+
+
+def _divided(total: Tensor, mass: Tensor) -> Tensor:
+    """total / mass, and exactly zero where nothing was seen."""
+    return total / mass.masked_fill(mass == 0, 1.0)
+
+
+def _based(level: Tensor) -> Tensor:
+    """The level to count from: zero where there is nothing yet."""
+    return level.masked_fill(level == -math.inf, 0.0)
+
+
+def _summands(
+    kernel: Kernel, key: Tensor, value: Tensor, hidden: Tensor | None
+) -> tuple[Tensor, Tensor | None, Tensor]:
+    """The keys' features and level, and the values; those that are hidden count nothing."""
+    key, value = accumulated(key), accumulated(value)
+    if hidden is not None:
+        key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
+    features, level = kernel.key_features(key)
+    if hidden is not None:
+        features = features.masked_fill(hidden, 0.0)
+        level = None if level is None else level.masked_fill(hidden, -math.inf)
+    return features, level, value
+
+
+def _absorbed(state: State, features: Tensor, level: Tensor | None, value: Tensor) -> State:
+    """The sums with these words added."""
+    sums, mass, before = state
+    higher = None
+    if level is not None and before is not None:
+        higher = torch.maximum(before, level.amax(dim=-2, keepdim=True))
+        base = _based(higher)
+        features, fade = features * (level - base).exp(), (before - base).exp()
+        sums, mass = sums * fade, mass * fade[..., 0]
+    return State(sums + features.transpose(-2, -1) @ value, mass + features.sum(dim=-2), higher)
+
+
+class _Scan(torch.autograd.Function):
+    """`_walk` that remembers only the sums at each step's border."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, work: Work, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
+        *start: Tensor | None,
+    ) -> tuple[Tensor | None, ...]:  # fmt: skip
+        sums, mass, level = start
+        assert sums is not None and mass is not None
+        state = State(sums, mass, level)
+        parts, states = _walk(work, query, key, value, hidden, state, keep=True)
+        ctx.work = work
+        ctx.save_for_backward(query, key, value, hidden, *(x for state in states for x in state))
+        last = states[-1]
+        if last.level is not None:
+            ctx.mark_non_differentiable(last.level)
+        return _joined(parts, value), *last
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        grad_context, grad_sums, grad_mass = gradients[:3]
+        query, key, value, hidden, *borders = ctx.saved_tensors
+        grads = tuple(torch.empty_like(x) for x in (query, key, value))
+        with as_given(value.device):
+            for number, step in reversed(tuple(enumerate(ctx.work.steps))):
+                state = State(*borders[3 * number : 3 * number + 3])
+                grad_sums, grad_mass = _step_backward(
+                    ctx.work.kernel, step, state, (query, key, value, hidden),
+                    (grad_context, grad_sums, grad_mass), grads,
+                )  # fmt: skip
+        return None, *grads, None, grad_sums, grad_mass, None
+
+
+def _step_backward(
+    kernel: Kernel, step: Step, state: State, inputs: tuple[Tensor, Tensor, Tensor, Tensor | None],
+    gradients: tuple[Tensor, Tensor, Tensor], into: tuple[Tensor, ...],
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Compute one step again, write its inputs' gradients, and give those of the sums before it."""
+    *parts, hidden = _taken(step, *inputs)
+    with torch.enable_grad():
+        leaves = [None if x is None else x.detach().requires_grad_() for x in parts]
+        sums, mass = (x.detach().requires_grad_() for x in state[:2])
+        context, after = _step(kernel, State(sums, mass, state.level), *leaves, hidden)
+    found = {}  # what the step made: the gradient that came for it
+    grad_context, grad_sums, grad_mass = gradients
+    if context is not None:
+        found[context] = grad_context[..., step.rows, :].to(context.dtype)
+    if step.cols is not None:
+        found[after.sums], found[after.mass] = grad_sums, grad_mass
+    wanted = [x for x in (*leaves, sums, mass) if x is not None]
+    *own, back_sums, back_mass = torch.autograd.grad(list(found), wanted, list(found.values()))
+    places = (step.rows, step.cols, step.cols)
+    used = [(g, p) for g, p, x in zip(into, places, leaves, strict=True) if x is not None]
+    for grad, (place, index) in zip(own, used, strict=True):
+        place[..., index, :] = grad
+    if step.cols is None:  # the sums themselves went on, too
+        return grad_sums + back_sums, grad_mass + back_mass
+    return back_sums, back_mass
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMap:
+    """The map that a kernel implies, φ(q)·φ(k) / Σ, row by row for those who look."""
+
+    kernel: Kernel
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Mask | None
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """(B, H)."""
+        return tuple(self.query.shape[:-2])
+
+    @property
+    def num_queries(self) -> int:
+        """Q."""
+        return self.query.shape[-2]
+
+    @property
+    def num_keys(self) -> int:
+        """K."""
+        return self.key.shape[-2]
+
+    def spread(self) -> KernelMap:
+        """Itself: it has no grouped heads."""
+        return self
+
+    def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
+        """(B, H, r, K): the weights of the asked rows and heads (all by default)."""
+        query, key = accumulated(self.query), accumulated(self.key)
+        every = torch.arange(self.num_queries, device=query.device)
+        chosen = every if rows is None else rows
+        if heads is not None:
+            query, key = query.index_select(1, heads), key.index_select(1, heads)
+        step = max(1, ROWS_AT_ONCE // max(1, math.prod(query.shape[:2]) * self.num_keys))
+        with as_given(query.device):
+            features, level = self.kernel.key_features(key)
+            blocks = [self._rows(query, features, level, block) for block in chosen.split(step)]
+        return torch.cat(blocks, dim=-2).to(self.value.dtype)
+
+    def _rows(self, query: Tensor, features: Tensor, level: Tensor | None, rows: Tensor) -> Tensor:
+        asking = self.kernel.query_features(query.index_select(-2, rows))
+        pairs = asking @ features.transpose(-2, -1)
+        cols = slice(0, self.num_keys)
+        tile = Tile(rows, cols, self.num_queries, self.num_keys, self.batch, query.device)
+        hidden = None if self.mask is None else ~self.mask.tile(tile)
+        if level is not None:
+            level = level.transpose(-2, -1)
+            level = level if hidden is None else level.masked_fill(hidden, -math.inf)
+            pairs = pairs * (level - _based(level.amax(dim=-1, keepdim=True))).exp()
+        if hidden is not None:
+            pairs = pairs.masked_fill(hidden, 0.0)
+        return _divided(pairs, pairs.sum(dim=-1, keepdim=True))

@@ -1,0 +1,111 @@
+"""Linear attention: a kernel of features in place of the softmax, so that n words cost n.
+
+Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), context (B, H, Q, Dv).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from regard.attention.attend import Attended
+from regard.attention.bias import Bias
+from regard.attention.cache import Cache
+from regard.attention.mechanisms.kernel_scan import KernelMap, State, empty_state, scan
+from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, hidden_keys
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """All that is kept of the words read, however many they are.
+
+    sums    (B, H, M, Dv)  S = Σ φ(k) vᵀ
+    mass    (B, H, M)      z = Σ φ(k)
+    level   (B, H, 1, 1)   the logarithm that both are to be multiplied by; None: zero
+    length  how many words these are
+    """
+
+    sums: Tensor
+    mass: Tensor
+    level: Tensor | None
+    length: int
+
+    def select(self, rows: Tensor) -> Sums:
+        """The sums of chosen sentences of the batch, in that order."""
+        sums, mass = self.sums.index_select(0, rows), self.mass.index_select(0, rows)
+        level = None if self.level is None else self.level.index_select(0, rows)
+        return replace(self, sums=sums, mass=mass, level=level)
+
+
+class Linear(Mechanism):
+    """φ(q_i)ᵀ Σ_j φ(k_j) v_jᵀ / φ(q_i)ᵀ Σ_j φ(k_j), φ(x) = elu(x) + 1 (Katharopoulos 2020).
+
+    Its map is that of another kernel than the softmax's. Word by word it keeps two sums and no
+    keys, so a step costs the same after any number of words, and shows no map.
+    """
+
+    declared = Declared(
+        answer="approximate", masks=frozenset({"lengths", "causal"}), map="keys",
+        sums_to_one=True, cost="n", growth=1.0,
+    )  # fmt: skip
+    levelled = False
+
+    def query_features(self, query: Tensor) -> Tensor:
+        """φ(q), (B, H, T, M)."""
+        # elu + 1 written so that it does not round to zero below −17
+        return query.clamp(max=0.0).exp() + F.relu(query)
+
+    def key_features(self, key: Tensor) -> tuple[Tensor, Tensor | None]:
+        """φ(k), (B, H, T, M), and the level that it is to be raised by (none)."""
+        return self.query_features(key), None
+
+    def num_features(self, width: int) -> int:
+        """M, for heads of this width."""
+        return width
+
+    def context(self, asked: Asked) -> Tensor:
+        query, key, value = asked.query, asked.key, asked.value
+        blind = max(0, -asked.offset) if asked.causal else 0  # queries before the first key
+        context, _ = scan(
+            self, query[..., blind:, :], key, value, self._start(key, value),
+            causal=asked.causal, hidden=hidden_keys(asked),
+        )  # fmt: skip
+        if blind:
+            nothing = context.new_zeros(*context.shape[:2], blind, context.shape[-1])
+            context = torch.cat([nothing, context], dim=-2)
+        return context
+
+    def seen(self, asked: Asked) -> KernelMap:
+        return KernelMap(self, asked.query, asked.key, asked.value, asked.mask)
+
+    def empty(self, key: Tensor, value: Tensor) -> Sums:
+        return Sums(*self._start(key, value), length=0)
+
+    def go_on(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        cache: Cache,
+        *,
+        bias: Bias | None = None,
+        weights: bool = False,
+    ) -> Attended:
+        assert isinstance(cache, Sums)
+        if weights:
+            raise ValueError(
+                f"{type(self).__name__} keeps no keys word by word, so that weights cannot be "
+                "shown; ask for them on the whole sentence."
+            )
+        if bias is not None:
+            self._asked(query, key, value, None, bias, 0.0)  # says what to do instead
+        before = State(cache.sums, cache.mass, cache.level)
+        context, after = scan(self, query, key, value, before, causal=True)
+        held = Sums(*after, length=cache.length + key.shape[-2])
+        return Attended(context, cache=held)
+
+    def _start(self, key: Tensor, value: Tensor) -> State:
+        return empty_state(key, value, self.num_features(key.shape[-1]), self.levelled)

@@ -1,0 +1,314 @@
+"""What every mechanism declares is so, and what it does not declare is a clear error.
+
+A new mechanism joins `MECHANISMS`, and all of this.
+"""
+
+import math
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from regard.attention import Mask, MultiHead, ScaledDot, SwitchOff, attend, intervene, record
+from regard.attention.bias import TensorBias
+from regard.attention.mechanisms import MECHANISMS
+from regard.attention.mechanisms.mechanism import Asked
+from regard.config.attention import NOT_CAUSAL, UNBIASED, WITHOUT_DROPOUT
+
+HEADS, WIDTH = 2, 8
+MASKS = {
+    "none": lambda n: None,
+    "lengths": lambda n: Mask.lengths([n, n // 2, 0]),
+    "causal": lambda n: Mask.causal(),
+    "both": lambda n: Mask.lengths([n, n // 2, 0]) & Mask.causal(),
+    "any": lambda n: Mask.segments(torch.arange(n) // 3),
+}
+LENGTHS = (20, 170)  # within one tile, and over several
+
+
+def made(name, length, dtype=torch.float64):
+    torch.manual_seed(1)
+    return MECHANISMS[name](length, HEADS, WIDTH).to(dtype).eval()
+
+
+def drawn(length, dtype=torch.float64, batch=3):
+    torch.manual_seed(0)
+    return [
+        torch.randn(batch, HEADS, length, WIDTH, dtype=dtype, requires_grad=True) for _ in range(3)
+    ]
+
+
+def takes(mechanism, kind):
+    needed = {"none": set(), "both": {"lengths", "causal"}}.get(kind, {kind})
+    return needed <= mechanism.declared.masks
+
+
+def visible(mask, length):
+    if mask is None:
+        return torch.ones(3, 1, length, length, dtype=torch.bool)
+    keep = mask.tensor(length, length, batch=(3, HEADS))
+    return keep.broadcast_to(3, HEADS, length, length)
+
+
+NAMES = sorted(MECHANISMS)
+every = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("kind", sorted(MASKS))
+@every
+def test_the_answer_is_what_is_declared(name, kind, length):
+    mechanism = made(name, length)
+    query, key, value = drawn(length)
+    mask = MASKS[kind](length)
+    if not takes(mechanism, kind):
+        with pytest.raises(ValueError, match="masks"):
+            mechanism(query, key, value, mask=mask)
+        return
+    context = mechanism(query, key, value, mask=mask).context
+    assert context.shape == value.shape
+    answer = mechanism.declared.answer
+    if answer == "exact":
+        expected = attend(query, key, value, score=ScaledDot(), mask=mask, engine="dense").context
+        torch.testing.assert_close(context, expected)
+    elif answer == "pattern":
+        asked = mechanism._asked(query, key, value, mask, None, 0.0)
+        expected = patterned(mechanism, asked)
+        torch.testing.assert_close(context, expected)
+
+
+def patterned(mechanism, asked):
+    """Full attention under the mechanism's own pattern."""
+    key = asked.key
+    if mechanism.shares_query:
+        key = torch.nn.functional.normalize(asked.query, dim=-1)
+    score = getattr(mechanism, "score", ScaledDot())
+    mask = mechanism.pattern(asked)
+    return attend(asked.query, key, asked.value, score=score, mask=mask, engine="dense").context
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("kind", ["none", "lengths", "causal", "both"])
+@every
+def test_the_map_is_what_made_the_context(name, kind, length):
+    mechanism = made(name, length)
+    query, key, value = drawn(length)
+    mask = MASKS[kind](length)
+    if not takes(mechanism, kind):
+        return
+    shown = mechanism.declared.map
+    if shown == "none":
+        with pytest.raises(ValueError, match="map"):
+            mechanism(query, key, value, mask=mask, weights=True)
+        return
+    attended = mechanism(query, key, value, mask=mask, weights=True)
+    assert torch.equal(attended.context, mechanism(query, key, value, mask=mask).context)
+    weights = attended.weights
+    asked = mechanism._asked(query, key, value, mask, None, 0.0)
+    seen = mechanism.seen(asked)
+    torch.testing.assert_close(weights @ seen.value, attended.context)
+    rows, heads = torch.tensor([3, 0]), torch.tensor([1])
+    torch.testing.assert_close(seen.weights(rows, heads), weights[:, 1:, [3, 0]])
+    assert bool((weights >= 0).all())
+    if mechanism.declared.sums_to_one:
+        total = weights.sum(-1)
+        torch.testing.assert_close(total, (total > 0).to(total.dtype))  # one, or nothing at all
+        words = torch.arange(length) < torch.tensor([length, length // 2, 0])[:, None]
+        words = words if kind in ("lengths", "both") else torch.ones_like(words)
+        assert bool((total[words[:, None].expand_as(total)] > 0).all())
+    if shown == "keys":
+        assert weights.shape[-1] == length
+        hidden = ~visible(mask, length).expand_as(weights)
+        assert bool((weights[hidden] == 0).all())
+    else:
+        assert weights.shape[-1] == seen.num_keys < length
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@every
+def test_what_is_hidden_changes_nothing_and_gets_no_gradient(name, length):
+    mechanism = made(name, length)
+    query, key, value = drawn(length)
+    mask = MASKS["lengths"](length)
+    context = mechanism(query, key, value, mask=mask).context
+    assert bool((context[2] == 0).all())
+    other_key, other_value = key.detach().clone(), value.detach().clone()
+    other_key[1, :, length // 2 :] = 50.0
+    other_value[1, :, length // 2 :] = -50.0
+    shown = slice(0, length // 2)  # with shared queries, hidden words ask differently
+    changed = mechanism(query, other_key, other_value, mask=mask).context
+    torch.testing.assert_close(changed[1, :, shown], context[1, :, shown])
+    grads = torch.autograd.grad(context.sum(), [query, key, value], allow_unused=True)
+    for grad in grads:
+        assert grad is None or bool(torch.isfinite(grad).all())
+    assert bool((grads[2][1, :, length // 2 :] == 0).all())
+    assert all(g is None or bool((g[2] == 0).all()) for g in grads)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@every
+def test_the_future_is_not_seen(name, length):
+    mechanism = made(name, length)
+    if not takes(mechanism, "causal"):
+        return
+    query, key, value = drawn(length)
+    context = mechanism(query, key, value, mask=Mask.causal()).context
+    cut = length // 3
+    others = [x.detach().clone() for x in (query, key, value)]
+    for x in others:
+        x[..., cut:, :] = torch.randn_like(x[..., cut:, :])
+    changed = mechanism(*others, mask=Mask.causal()).context
+    torch.testing.assert_close(changed[..., :cut, :], context[..., :cut, :])
+
+
+@every
+def test_it_goes_on_word_by_word(name):
+    mechanism = made(name, 170)
+    query, key, value = (x.detach() for x in drawn(170))
+    if not mechanism.declared.steps:
+        return
+    whole = mechanism(query, key, value, mask=Mask.causal()).context
+    cache = mechanism.empty(key[..., :0, :], value[..., :0, :])
+    parts, place = [], 0
+    for size in (4, 3, *[1] * 60):
+        new = (x[..., place : place + size, :] for x in (query, key, value))
+        attended = mechanism.go_on(*new, cache)
+        cache, place = attended.cache, place + size
+        assert cache.length == place
+        parts.append(attended.context)
+        if place == 40:  # as beam search does
+            rows = torch.tensor([2, 0, 1])
+            cache = cache.select(rows).select(torch.argsort(rows))
+    found = torch.cat(parts, -2)
+    if name.startswith("reformer"):  # a bucket that overflows its chunk is seen whole here
+        near = (found - whole[..., :place, :]).abs().amax(-1) < 1e-9
+        assert near.double().mean() > 0.9
+        return
+    torch.testing.assert_close(found, whole[..., :place, :])
+
+
+@pytest.mark.parametrize("kind", ["none", "both"])
+@every
+def test_gradients(name, kind):
+    mechanism = made(name, 150)
+    if not takes(mechanism, kind):
+        return
+    torch.manual_seed(3)
+    inputs = [torch.randn(1, HEADS, 150, WIDTH, dtype=torch.float64) for _ in range(3)]
+    inputs = [x.requires_grad_() for x in inputs]
+    mask = None if kind == "none" else Mask.lengths([140]) & Mask.causal()
+
+    def run(*parts):
+        return mechanism(*parts, mask=mask).context
+
+    assert torch.autograd.gradcheck(run, inputs, fast_mode=True)
+
+
+@every
+def test_looking_changes_nothing_and_sees_the_map(name):
+    mechanism = made(name, 40)
+    query, key, value = drawn(40)
+    plain = mechanism(query, key, value).context
+    if mechanism.declared.map == "none":
+        return
+    with record(mechanism) as recording:
+        looked = mechanism(query, key, value).context
+    assert torch.equal(plain, looked)
+    assert len(recording) == 1
+    weights = mechanism(query, key, value, weights=True).weights
+    torch.testing.assert_close(recording[0].weights, weights)
+    assert recording[0].over == mechanism.declared.map
+    with intervene(mechanism, [SwitchOff(heads=1)]):
+        changed = mechanism(query, key, value).context
+    assert torch.equal(changed[:, 0], plain[:, 0])
+    assert bool((changed[:, 1] == 0).all())
+
+
+@every
+def test_bias_and_dropout_only_where_declared(name):
+    mechanism = made(name, 20)
+    query, key, value = drawn(20)
+    bias = TensorBias(torch.zeros(20, 20, dtype=torch.float64))
+    if not mechanism.declared.bias:
+        with pytest.raises(ValueError, match="bias"):
+            mechanism(query, key, value, bias=bias)
+    if not mechanism.declared.dropout:
+        with pytest.raises(ValueError, match="drop"):
+            mechanism(query, key, value, dropout=0.1)
+    else:
+        torch.manual_seed(0)
+        dropped = mechanism(query, key, value, dropout=0.5).context
+        assert not torch.equal(dropped, mechanism(query, key, value).context)
+
+
+@every
+def test_settings_refuse_what_is_not_declared(name):
+    """The torch-free lists of `regard.config` say the same as the mechanisms."""
+    declared = made(name, 20).declared
+    setting = name.partition("+")[0]
+    assert (setting in NOT_CAUSAL) == (not declared.masks & {"causal", "any"})
+    assert (setting in UNBIASED) == (not declared.bias)
+    assert (setting in WITHOUT_DROPOUT) == (not declared.dropout)
+
+
+@every
+def test_in_a_layer(name):
+    torch.manual_seed(0)
+    mechanism = made(name, 30, torch.float32)
+    layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=mechanism)
+    x = torch.randn(2, 30, HEADS * WIDTH)
+    context = layer(x, mask=Mask.lengths([30, 11])).context
+    assert context.shape == x.shape
+    context.sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
+    with pytest.raises(ValueError, match="one sequence"):
+        layer(x, torch.randn(2, 5, HEADS * WIDTH))
+    if mechanism.declared.steps:
+        cache = layer.empty_cache(2)
+        whole = layer(x, mask=Mask.causal()).context
+        parts = []
+        for place in range(12):
+            attended = layer(x[:, place : place + 1], cache=cache)
+            cache = attended.cache
+            parts.append(attended.context)
+        if not name.startswith("reformer"):
+            found = torch.cat(parts, 1)
+            torch.testing.assert_close(found, whole[:, :12], atol=1e-5, rtol=1e-4)
+
+
+class Largest(TorchDispatchMode):
+    """How many numbers the largest tensor holds that is ever made."""
+
+    def __init__(self):
+        super().__init__()
+        self.numbers = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        for x in out if isinstance(out, tuple | list) else (out,):
+            if isinstance(x, torch.Tensor) and x.untyped_storage().nbytes():
+                held = x.untyped_storage().nbytes() // x.element_size()
+                self.numbers = max(self.numbers, held)
+        return out
+
+
+@pytest.mark.parametrize("kind", ["none", "causal"])
+@every
+def test_no_matrix_of_all_scores(name, kind):
+    """Nothing as large as n × n is ever held, forward or backward; full attention may."""
+    if name == "full":
+        return
+    length = 4096
+    mechanism = MECHANISMS[name](length, 1, WIDTH)
+    if not takes(mechanism, kind):
+        return
+    inputs = [torch.randn(1, 1, length, WIDTH, requires_grad=True) for _ in range(3)]
+    with Largest() as largest:
+        mechanism(*inputs, mask=MASKS[kind](length)).context.sum().backward()
+    assert largest.numbers <= length**2 / 4
+
+
+def test_asked_says_where_queries_stand():
+    query, key, value = (torch.zeros(1, 1, n, 4) for n in (2, 5, 5))
+    assert Asked(query, key, value, None, None, True).offset == 3
+    assert math.isclose(made("full", 4).declared.growth, 2.0)

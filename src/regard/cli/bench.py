@@ -13,10 +13,14 @@ from regard.errors import InputError
 
 SUBJECTS = {
     "attention": "the attention library against torch, naive formulas, KeOps, statsmodels",
+    "mechanisms": "every mechanism of self-attention: error, time, memory, and how they grow",
     "train": "training against a torch.nn.Transformer loop and JoeyNMT",
 }
-REPEATS = {"attention": 7, "train": 3}
-OPTIONS = {"train": ("steps", "data", "joeynmt_env")}
+REPEATS = {"attention": 7, "mechanisms": 5, "train": 3}
+OPTIONS = {
+    "mechanisms": ("tensors", "lengths", "causal", "figure"),
+    "train": ("steps", "data", "joeynmt_env"),
+}
 """What else can be set of a subject."""
 
 
@@ -31,6 +35,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--repeats", metavar="N", type=_positive, help=f"runs to take the median of ({usual})"
+    )
+    mechanisms = parser.add_argument_group("mechanisms")
+    mechanisms.add_argument(
+        "--tensors", metavar="FILE", help="safetensors of your own query, key and value: errors "
+        "are measured over them instead of drawn ones",
+    )  # fmt: skip
+    mechanisms.add_argument(
+        "--lengths", metavar="N", nargs="+", type=_positive,
+        help="lengths to time (512 1024 … 16384)",
+    )  # fmt: skip
+    mechanisms.add_argument(
+        "--causal", action="store_true", default=None, help="each token sees those before it only"
+    )
+    mechanisms.add_argument(
+        "--figure", metavar="FILE", help="draw growth there (.png, .svg or .pdf)"
     )
     train = parser.add_argument_group("train")
     train.add_argument(
@@ -52,6 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
     from regard.bench.row import Row, print_table
 
     options = _options(arguments)
+    if arguments.subject == "mechanisms":
+        from regard.bench.mechanisms_report import report
+
+        repeats = arguments.repeats or REPEATS["mechanisms"]
+        return report(arguments.only, repeats, as_json=arguments.json, **options)
     subject = importlib.import_module(f"regard.bench.{arguments.subject}")
     repeats = arguments.repeats or REPEATS[arguments.subject]
     every = list(subject.measurements(repeats, **options))

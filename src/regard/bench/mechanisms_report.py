@@ -1,0 +1,113 @@
+"""What `regard bench mechanisms` prints and draws."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from regard.bench.mechanisms import (
+    LENGTHS,
+    Measured,
+    bars,
+    chosen,
+    inputs,
+    measure,
+    read_tensors,
+)
+from regard.bench.row import Row, print_table
+from regard.views.growth import Panel, check_ending, growth_figure
+
+DRAWN_LENGTH = 1024  # of the tensors that errors are measured over
+
+
+def report(
+    only: str,
+    repeats: int,
+    *,
+    as_json: bool,
+    tensors: str | None = None,
+    lengths: Sequence[int] = LENGTHS,
+    causal: bool = False,
+    figure: str | None = None,
+) -> int:
+    """Measure every chosen mechanism; 1 if a bar was missed, else 0."""
+    names = chosen(only)
+    lengths = sorted(set(lengths))
+    if figure:
+        check_ending(Path(figure))  # said before minutes are spent
+    asked = read_tensors(tensors) if tensors else inputs(DRAWN_LENGTH)
+    found: list[Measured] = []
+    for name in names:
+        print(f"… {name}", file=sys.stderr, flush=True)
+        one = measure(name, asked, lengths, repeats, causal=causal)
+        if one is not None:
+            found.append(one)
+    rows = [] if causal else bars(found)
+    if as_json:
+        made = {"mechanisms": [m.as_json() for m in found], "bars": [r.as_json() for r in rows]}
+        print(json.dumps(made, indent=1))
+    else:
+        _print(found, rows, lengths)
+    if figure:
+        growth_figure(_panels(found), Path(figure))
+        print(f"Drawn: {figure}", file=sys.stderr)
+    return 0 if all(row.holds for row in rows) else 1
+
+
+def _print(found: Sequence[Measured], rows: list[Row], lengths: Sequence[int]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    declared = Table(title="What each mechanism is", title_justify="left", box=box.SIMPLE_HEAD)
+    for column in ("mechanism", "answer", "takes masks", "its map is over", "cost (paper)"):
+        declared.add_column(column)
+    for one in found:
+        said = one.declared
+        declared.add_row(
+            one.name, said["answer"], ", ".join(said["masks"]), said["map"], said["cost"]
+        )
+    longest = f"{lengths[-1]:,}"
+    costs = Table(
+        title=f"What each costs: n = {longest}, 8 heads of 64, forward and backward",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    costs.add_column("mechanism")
+    for column in ("error", "seconds", "MB", "time", "memory", "word 100", "word 10,000"):
+        costs.add_column(column, justify="right")
+    for one in found:
+        steps = one.steps
+        costs.add_row(
+            one.name,
+            "–" if one.error is None else f"{one.error:.2g}",
+            f"{one.seconds[-1]:.3g}",
+            f"{one.megabytes[-1]:,.0f}",
+            f"n^{one.growth['time']:.2f}" if one.growth else "–",
+            f"n^{one.growth['memory']:.2f}" if one.growth else "–",
+            *(("–", "–") if steps is None else (_ms(steps.seconds[0]), _ms(steps.seconds[-1]))),
+        )
+    console = Console()
+    console.print(declared)
+    console.print(costs)
+    if rows:
+        print_table("bars", rows)
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.2g} ms"
+
+
+def _panels(found: Sequence[Measured]) -> list[Panel]:
+    return [
+        Panel(
+            "Time, forward and backward, 8 heads of 64", "seconds",
+            {one.name: (one.lengths, one.seconds) for one in found},
+        ),
+        Panel(
+            "Memory at the peak, without torch itself", "megabytes",
+            {one.name: (one.lengths, one.megabytes) for one in found},
+        ),
+    ]  # fmt: skip

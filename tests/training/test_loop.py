@@ -154,7 +154,7 @@ def test_the_remaining_minutes_go_on(tmp_path):
     state = json.loads(home.read_text())
     home.write_text(json.dumps({**state, "seconds": 599.8}))
     again = trainer(tmp_path, steps=None, minutes=10.0)
-    assert again.resume()
+    assert again.resume(tmp_path)
     assert again.state.seconds == 599.8
     outcome = again.train()
     assert outcome.finished and outcome.step > 2

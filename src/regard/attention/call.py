@@ -31,6 +31,7 @@ class Call:
     normalizer: Normalizer
     dropout: float
     tainted: Tensor | None = None  # (…, Q, 1): rows that see a non-finite number
+    over: str = "keys"  # what a column of the weights is; "projected": made of all keys
 
     @property
     def batch(self) -> tuple[int, ...]:

@@ -179,7 +179,7 @@ def here() -> Place | None:
 @contextmanager
 def unseen() -> Iterator[None]:
     """Calls inside are parts of a larger one, which is shown as a whole."""
-    before = _observers.get()
+    before = observers()
     if not before:
         yield
         return

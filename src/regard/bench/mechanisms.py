@@ -86,14 +86,19 @@ def error_against_exact(
 ) -> float:
     """‖context − exact‖ / ‖exact‖; a mechanism whose keys are its queries is held to just that."""
     query, key, value = tensors
-    key = torch.nn.functional.normalize(query, dim=-1) if mechanism.shares_query else key
-    score = getattr(mechanism, "score", None) or ScaledDot()
+    key = query if mechanism.shares_query else key
     mask = Mask.causal() if causal else None
     mechanism.eval()
     with torch.no_grad():
-        exact = attend(query, key, value, score=score, mask=mask).context
+        compared = _unit(key) if mechanism.shares_query else key
+        exact = attend(query, compared, value, score=ScaledDot(), mask=mask).context
         found = mechanism(query, key, value, mask=mask).context
     return float((found - exact).norm() / exact.norm())
+
+
+def _unit(key: Tensor) -> Tensor:
+    """Keys of length √d, as Reformer's are."""
+    return torch.nn.functional.normalize(key, dim=-1) * key.shape[-1] ** 0.5
 
 
 def slope(lengths: Sequence[int], costs: Sequence[float]) -> float:

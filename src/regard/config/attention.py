@@ -21,7 +21,7 @@ DecoderAttention = Literal[
 # what the mechanisms declare (`regard.attention.mechanisms`), where torch may not be imported
 NOT_CAUSAL = frozenset({"linformer"})
 UNBIASED = frozenset({"sparse", "linformer", "reformer", "linear", "performer", "ring"})
-WITHOUT_DROPOUT = frozenset({"linformer", "reformer", "linear", "performer", "ring"})
+WITHOUT_DROPOUT = frozenset({"reformer", "linear", "performer", "ring"})
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,16 @@ def _check_sizes(model: Any, chosen: str) -> None:
 
 
 def check_ranks(model: Any) -> None:
-    """Ring attention is trained over several processes: say so where there is only one."""
+    """Ring attention, and it alone, is trained over several processes."""
     names = {getattr(model, "attention", ""), getattr(model, "decoder_attention", "")}
-    if "ring" in names and int(os.environ.get("WORLD_SIZE", "1")) < 2:
+    several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if "ring" in names and not several:
         raise InputError(
             "model.attention ring splits sentences over several processes, but there is only one; "
             "start it with `torchrun --nproc-per-node 2 -m regard train …`."
+        )
+    if several and (names - {"", "same", "ring"} or "ring" not in names):
+        raise InputError(
+            "several processes share a run by splitting its sentences, which needs "
+            "--model.attention ring (and no other for the decoder)."
         )

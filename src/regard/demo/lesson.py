@@ -58,7 +58,7 @@ SELF_ATTENTIONS: dict[str, dict[str, Any]] = {
     "local": {"window": 4},
     "sparse": {"stride": 4},
     "blockwise": {},
-    "linformer": {"projected": 32, "decoder_attention": "full"},
+    "linformer": {"projected": 8, "decoder_attention": "full"},
     "reformer": {"chunk": 16, "rounds": 4},
     "linear": {},
     "performer": {"features": 128},

@@ -115,14 +115,16 @@ class Layer(nn.Module):
         memory: Tensor | KeyValue | None = None,
         memory_mask: Mask | None = None,
         cache: Cache | None = None,
+        offset: int = 0,
     ) -> tuple[Tensor, Cache | None]:
         """x (B, T, D) and what this layer's own attention holds of it.
 
         `memory` is the encoder's output (B, S, D), or its keys and values projected before.
+        `offset` is where x begins in its sentence; with a cache, after the words in it.
         """
-        offset = 0 if cache is None else cache.length
+        offset = offset if cache is None else cache.length
         attended: Attended = self.attention(
-            self.around_attention.entered(x), mask=mask, cache=cache
+            self.around_attention.entered(x), mask=mask, cache=cache, offset=offset
         )
         x = self.around_attention.left(x, attended.context)
         if self.cross is not None and self.around_cross is not None:

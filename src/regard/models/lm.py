@@ -16,6 +16,7 @@ from regard.config import Lm, Mlm
 from regard.models.batch import PAD, Batch, Source
 from regard.models.embedding import Embedding, output_layer, word_vectors
 from regard.models.layer import Layer, LayerCache, added_place, attended_place, final_norm
+from regard.models.split import split_of
 
 CAUSAL = Mask.causal()
 BEFORE = Mask.causal(corner="bottom-right")
@@ -44,10 +45,12 @@ class Stack(nn.Module):
         self.output = output_layer(settings.dim, vocab, vectors if settings.tied == "all" else None)
 
     def read(self, tokens: Tensor, mask: Mask) -> Tensor:
-        """(B, T) ids as features (B, T, D)."""
-        x = self.words(tokens)
+        """(B, T) ids as features (B, T, D); of this process's part, where sentences are split."""
+        split = split_of(self)
+        offset = split.offset(tokens.shape[1])
+        x = self.words(split.own(tokens), offset)
         for layer in self.layers:
-            x, _ = layer(x, mask)
+            x, _ = layer(x, mask, offset=offset)
         return self.norm(x)  # type: ignore[no-any-return]  # modules answer Any
 
     def features(self, batch: Batch) -> Tensor:

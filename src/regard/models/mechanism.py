@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import math
 
-from regard.attention.mechanisms import AdaptiveSpan, Blockwise, Local, Mechanism, Sparse
+from regard.attention.mechanisms import (
+    AdaptiveSpan,
+    Blockwise,
+    Linear,
+    Linformer,
+    Local,
+    Mechanism,
+    Performer,
+    Reformer,
+    Ring,
+    Sparse,
+)
 from regard.config import Lm, Transformer
 
 
@@ -23,26 +34,16 @@ def self_attention(settings: Transformer | Lm, *, causal: bool) -> Mechanism | N
         case "blockwise":
             return Blockwise()
         case "linformer":
-            from regard.attention.mechanisms.linformer import Linformer
-
             return Linformer(settings.max_length, settings.projected)
         case "reformer":
-            from regard.attention.mechanisms.reformer import Reformer
-
             buckets = max(2, 2 * math.ceil(settings.max_length / settings.chunk / 2))
             return Reformer(width, settings.chunk, buckets, settings.rounds)
         case "linear":
-            from regard.attention.mechanisms.linear import Linear
-
             return Linear()
         case "performer":
-            from regard.attention.mechanisms.performer import Performer
-
             return Performer(width, settings.features or None)
         case "adaptive-span":
             return AdaptiveSpan(settings.heads, settings.span, settings.ramp)
         case "ring":
-            from regard.attention.mechanisms.ring import Ring
-
             return Ring()
     return None

@@ -16,6 +16,7 @@ from regard.config import Transformer
 from regard.models.batch import Batch, Source
 from regard.models.embedding import Embedding, both_embedded, both_vectors, output_layer
 from regard.models.layer import Layer, LayerCache, added_place, attended_place, final_norm
+from regard.models.split import Split, split_of, whole
 
 CAUSAL = Mask.causal()
 BEFORE = Mask.causal(corner="bottom-right")
@@ -45,9 +46,9 @@ class Encoder(nn.Module):
         )
         self.norm = final_norm(settings)
 
-    def forward(self, x: Tensor, mask: Mask) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask, offset: int = 0) -> Tensor:
         for layer in self.layers:
-            x, _ = layer(x, mask)
+            x, _ = layer(x, mask, offset=offset)
         return self.norm(x)  # type: ignore[no-any-return]  # modules answer Any
 
 
@@ -62,9 +63,9 @@ class Decoder(nn.Module):
         )
         self.norm = final_norm(settings)
 
-    def forward(self, x: Tensor, memory: Tensor, memory_mask: Mask) -> Tensor:
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Mask, offset: int = 0) -> Tensor:
         for layer in self.layers:
-            x, _ = layer(x, CAUSAL, memory, memory_mask)
+            x, _ = layer(x, CAUSAL, memory, memory_mask, offset=offset)
         return self.norm(x)  # type: ignore[no-any-return]  # modules answer Any
 
     def memories(self, memory: Tensor) -> tuple[LayerCache, ...]:
@@ -108,8 +109,19 @@ class TransformerModel(nn.Module):
         """(B, T, D): what the final layer sees at each target word."""
         assert batch.source is not None
         mask = Mask.lengths(batch.source.lengths)
+        split = split_of(self)
+        if split.ranks > 1:
+            return self._part(batch.source, batch.inputs, mask, split)
         source, target = both_embedded(self.source, self.target, batch.source.tokens, batch.inputs)
         return self.decoder(target, self.encoder(source, mask), mask)  # type: ignore[no-any-return]  # modules answer Any
+
+    def _part(self, source: Source, inputs: Tensor, mask: Mask, split: Split) -> Tensor:
+        """The features of this process's part; what was read is put together for all parts."""
+        length = source.tokens.shape[1]
+        begin, after = split.offset(length), split.offset(inputs.shape[1])
+        memory = self.encoder(self.source(split.own(source.tokens), begin), mask, begin)
+        written = self.target(split.own(inputs), after)
+        return self.decoder(written, whole(memory, split, length), mask, after)  # type: ignore[no-any-return]  # modules answer Any
 
     def start(self, source: Source | None, batch: int = 1) -> Reading:
         """The state before the first word, the source read."""

@@ -31,6 +31,7 @@ from regard.training.objective import Lesson, Lessons, objective_of
 from regard.training.optimizer import Optimizers
 from regard.training.place import Place
 from regard.training.precision import autocast, chosen_precision
+from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Log, Reporter, Silent
 from regard.training.schedule import Progress, learning_rate
 from regard.training.shards import Crew, cores, shards
@@ -80,6 +81,7 @@ class Trainer:
         folder: Path | None = None,
         reporter: Reporter | None = None,
         tensorboard: bool = False,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.settings, self.run_settings, self.tokenizers = run.training, run, tokenizers
         self.device = _device(run.training.device)
@@ -89,22 +91,24 @@ class Trainer:
         self.objective = objective_of(run, tokenizers)
         self.reporter = reporter or Silent()
         self.tensorboard = tensorboard
+        self.ranks = ranks
         self.mean = (
             RunningMean(self.parameters, self.settings.ema_decay)
             if self.settings.average == "ema"
             else None
         )
         self.precision = chosen_precision(self.settings.precision, self.device)
-        self.cores = cores(self.settings.threads) if self.device.type == "cpu" else 1
+        alone = ranks.number == 1 and self.device.type == "cpu"
+        self.cores = cores(self.settings.threads) if alone else 1
         self.optimizers = Optimizers(self.parameters, self.settings, self.cores)
         self.state = State()
         self.tokens, self.busy = 0, 1e-9
         self._looked, self._look_cost = 0.0, 0.0
         self._stop = False
 
-    def resume(self) -> bool:
-        """Take up the newest checkpoint of the folder; whether there was one."""
-        found = read_checkpoint(self.folder) if self.folder else None
+    def resume(self, folder: Path) -> bool:
+        """Take up the newest checkpoint of a folder; whether there was one."""
+        found = read_checkpoint(folder)
         if found is None:
             return False
         tensors, state = found
@@ -158,13 +162,23 @@ class Trainer:
                 before, self.state.seconds = self.state.seconds, time.monotonic() - begun
                 self._looked, self._look_cost = self.state.seconds, self.state.seconds - before
             due = time.monotonic() - saved >= 60 * self.settings.checkpoint_minutes
-            if self._stop or looked or due:
+            stopping = self._stop
+            if stopping or looked or due:
                 self._checkpoint()
                 saved = time.monotonic()
-            if self._stop:
+            if self._agree():
+                if not stopping:  # it came while others were waited for
+                    self._checkpoint()
                 return False
         self._finish(crew, log)
         return True
+
+    def _agree(self) -> bool:
+        """Take the leader's clock and patience; whether it is to stop."""
+        state = self.state
+        told = self.ranks.agreed(state.seconds, state.since_best, self._stop)
+        state.seconds, state.since_best = told[0], int(told[1])
+        return bool(told[2])
 
     def _update(self, crew: Crew) -> tuple[float, float, int]:
         """One update; the loss of a token, the gradient's norm, and how many tokens it saw."""
@@ -178,6 +192,7 @@ class Trainer:
         gradients: list[Tensor] = []
         for number, batch in enumerate(batches):
             part, found = self._gradients(crew, batch, number, count)
+            part = self.ranks.summed(found, part)
             loss += part
             if gradients:
                 for total, more in zip(gradients, found, strict=True):
@@ -198,7 +213,8 @@ class Trainer:
             torch.manual_seed(hash((seed, step, number)))
 
         def work(shard: int, piece: Lesson) -> Tensor:
-            with dropout_stream(seed, step, number, shard), autocast(self.precision, self.device):
+            stream = dropout_stream(seed, step, number, shard + self.ranks.rank)
+            with stream, autocast(self.precision, self.device):
                 return self.objective(self.network, piece, smoothing, 1 / count)
 
         pieces = [batch.to(self.device)] if self.cores == 1 else shards(batch, self.cores)
@@ -348,7 +364,4 @@ def _device(asked: str) -> torch.device:
 
 
 def _line(step: int, found: Look, better: bool) -> str:
-    parts = [f"step {step}", f"dev loss {found.loss:.3f}", f"perplexity {found.perplexity:.2f}"]
-    if found.bleu is not None and found.chrf is not None:
-        parts += [f"BLEU {found.bleu:.1f}", f"chrF {found.chrf:.1f}"]
-    return "  ".join(parts) + ("  (best)" if better else "")
+    return "  ".join([f"step {step}", *found.said()]) + ("  (best)" if better else "")

@@ -11,10 +11,12 @@ from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from regard.attention.mechanisms import AdaptiveSpan
-from regard.config import Handwriting, Run
+from regard.config import Classifier, Handwriting, Run
 from regard.folder import Tokenizers
+from regard.models.split import own_labels
 from regard.training.loss import label_loss
 from regard.training.place import Place
 
@@ -61,7 +63,8 @@ Objective = Callable[[Any, Any, float, float], Tensor]
 
 def next_token(network: Any, batch: Any, smoothing: float, scale: float) -> Tensor:
     """Cross-entropy of every label, given what stands before it (or around it)."""
-    return label_loss(network.features(batch), network.output, batch.labels, smoothing, scale=scale)
+    labels = own_labels(network, batch.labels)
+    return label_loss(network.features(batch), network.output, labels, smoothing, scale=scale)
 
 
 def next_point(network: Any, batch: Any, smoothing: float, scale: float) -> Tensor:
@@ -82,8 +85,17 @@ def with_spans(objective: Objective, price: float) -> Objective:
     return priced
 
 
+def right_label(network: Any, batch: Any, smoothing: float, scale: float) -> Tensor:
+    """Cross-entropy of every example's label."""
+    scores = network(batch).float()
+    loss = F.cross_entropy(scores, batch.labels, reduction="sum", label_smoothing=smoothing)
+    return loss * scale
+
+
 def objective_of(run: Run, tokenizers: Tokenizers) -> Objective:
     """What the run's kind of model is trained for."""
+    if isinstance(run.model, Classifier):
+        return right_label
     if isinstance(run.model, Handwriting):
         return next_point
     price = getattr(run.model, "span_penalty", 0.0)

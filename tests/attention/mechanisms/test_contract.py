@@ -81,10 +81,11 @@ def patterned(mechanism, asked):
     """Full attention under the mechanism's own pattern."""
     key = asked.key
     if mechanism.shares_query:
-        key = torch.nn.functional.normalize(asked.query, dim=-1)
-    score = getattr(mechanism, "score", ScaledDot())
+        key = torch.nn.functional.normalize(asked.key, dim=-1) * WIDTH**0.5
     mask = mechanism.pattern(asked)
-    return attend(asked.query, key, asked.value, score=score, mask=mask, engine="dense").context
+    return attend(
+        asked.query, key, asked.value, score=ScaledDot(), mask=mask, engine="dense"
+    ).context
 
 
 @pytest.mark.parametrize("length", LENGTHS)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from regard.attention.mechanisms.adaptive_span import AdaptiveSpan
 from regard.attention.mechanisms.full import Blockwise, Full
+from regard.attention.mechanisms.linear import Linear
+from regard.attention.mechanisms.linformer import Linformer
 from regard.attention.mechanisms.local import Local
 from regard.attention.mechanisms.mechanism import Mechanism
+from regard.attention.mechanisms.performer import Performer
+from regard.attention.mechanisms.reformer import Reformer
+from regard.attention.mechanisms.ring import Ring
 from regard.attention.mechanisms.sparse import Sparse
 
 MECHANISMS: dict[str, Callable[[int, int, int], Mechanism]] = {
@@ -17,6 +23,13 @@ MECHANISMS: dict[str, Callable[[int, int, int], Mechanism]] = {
     "sparse": lambda length, heads, width: Sparse("strided", _root(length)),
     "sparse+fixed": lambda length, heads, width: Sparse("fixed", _root(length)),
     "blockwise": lambda length, heads, width: Blockwise(),
+    "linformer": lambda length, heads, width: Linformer(length, _within(length, 64)),
+    "reformer": lambda length, heads, width: Reformer(
+        width, _within(length, 32), 2 * math.ceil(length / _within(length, 32) / 2), rounds=4
+    ),
+    "linear": lambda length, heads, width: Linear(),
+    "performer": lambda length, heads, width: Performer(width),
+    "ring": lambda length, heads, width: Ring(),
     "adaptive-span": lambda length, heads, width: AdaptiveSpan(
         heads, _within(length, 128), ramp=16, first=_within(length, 48)
     ),

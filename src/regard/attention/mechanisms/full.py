@@ -39,7 +39,7 @@ class Blockwise(Full):
     engine = "blockwise"
 
 
-def softmax_call(asked: Asked, mask: Mask | None) -> Call:
+def softmax_call(asked: Asked, mask: Mask | None, over: str = "keys") -> Call:
     """Scaled dot-product attention under a mask, for those who look."""
     form = SCORE.form(asked.query, asked.key)
-    return Call(form, asked.value, asked.bias, mask, SOFTMAX, 0.0)
+    return Call(form, asked.value, asked.bias, mask, SOFTMAX, 0.0, over=over)

@@ -264,8 +264,9 @@ def _step_backward(
     *parts, hidden = _taken(step, *inputs)
     with torch.enable_grad():
         leaves = [None if x is None else x.detach().requires_grad_() for x in parts]
+        query, key, value = leaves
         sums, mass = (x.detach().requires_grad_() for x in state[:2])
-        context, after = _step(kernel, State(sums, mass, state.level), *leaves, hidden)
+        context, after = _step(kernel, State(sums, mass, state.level), query, key, value, hidden)
     found = {}  # what the step made: the gradient that came for it
     grad_context, grad_sums, grad_mass = gradients
     if context is not None:

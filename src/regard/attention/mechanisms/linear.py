@@ -84,6 +84,9 @@ class Linear(Mechanism):
     def empty(self, key: Tensor, value: Tensor) -> Sums:
         return Sums(*self._start(key, value), length=0)
 
+    def held(self, cache: Cache) -> int:
+        return 0
+
     def go_on(
         self,
         query: Tensor,

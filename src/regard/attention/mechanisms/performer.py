@@ -74,7 +74,8 @@ class Performer(Linear):
     def _dots(self, x: Tensor) -> Tensor:
         """w·x', (B, H, T, M)."""
         arguments.width("heads", x, self.head_dim)
-        return x @ (self.directions.to(x.dtype).T * self.head_dim**-0.25)
+        scale: float = self.head_dim**-0.25
+        return x @ (self.directions.to(x.dtype).T * scale)
 
     def extra_repr(self) -> str:
         return f"{self.head_dim}, features={self.features}"

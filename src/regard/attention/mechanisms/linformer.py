@@ -1,0 +1,110 @@
+"""Linformer: keys and values of n words projected to a fixed number of slots.
+
+Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), weights (B, H, Q, P); P slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import arguments
+from regard.attention.attend import attend
+from regard.attention.call import Call
+from regard.attention.mask import Mask
+from regard.attention.mechanisms.full import SCORE, softmax_call
+from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, hidden_keys
+
+Share = Literal["heads", "keys and values"]
+
+
+class Linformer(Mechanism):
+    """softmax(q (E k)ᵀ / √D) (F v), E and F learned, of P × max_length (Wang 2020).
+
+    A sentence of n words uses the first n columns, and no more than n slots: a projection cannot
+    make more of n words. At first slot p holds the words p, p + P, p + 2P …, so that up to P words
+    attend exactly as in full attention before anything is learned.
+
+    max_length  the most words there may be
+    projected   P, the slots
+    share       "keys and values": one matrix for both; "heads": one for each, shared by all heads
+    """
+
+    declared = Declared(
+        answer="approximate", masks=frozenset({"lengths"}), map="projected",
+        sums_to_one=True, cost="n", growth=1.0, dropout=True, steps=False,
+    )  # fmt: skip
+
+    def __init__(
+        self, max_length: int, projected: int = 64, share: Share = "keys and values"
+    ) -> None:
+        super().__init__()
+        self.max_length = arguments.positive("max_length", max_length)
+        self.projected = arguments.positive("projected", projected)
+        if share not in ("heads", "keys and values"):
+            raise ValueError(f'share must be "heads" or "keys and values", but {share!r} came.')
+        self.share = share
+        self.key_slots = nn.Parameter(torch.empty(projected, max_length))
+        self.value_slots = (
+            None if share == "keys and values" else nn.Parameter(torch.empty(projected, max_length))
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Every word to the slot of its place modulo P, and a little noise to tell slots apart."""
+        place = torch.arange(self.max_length)
+        own = torch.arange(self.projected)[:, None] == place % self.projected
+        with torch.no_grad():
+            for slots in (self.key_slots, self.value_slots):
+                if slots is not None:
+                    nn.init.normal_(slots, std=0.1 * self.max_length**-0.5).add_(own)
+
+    def context(self, asked: Asked) -> Tensor:
+        slots = self._projected(asked)
+        return attend(
+            slots.query, slots.key, slots.value, score=SCORE, mask=slots.mask,
+            dropout=asked.dropout,
+        ).context  # fmt: skip
+
+    def seen(self, asked: Asked) -> Call:
+        slots = self._projected(asked)
+        return softmax_call(slots, slots.mask, over="projected")
+
+    def go_on(self, *_: object, **__: object) -> None:  # type: ignore[override]  # it cannot
+        """Refused: a slot mixes words of all places, those to come included."""
+        raise ValueError(
+            "Linformer cannot go on word by word: its slots mix all words; use attention full."
+        )
+
+    def _projected(self, asked: Asked) -> Asked:
+        """The same call with P projected keys and values in place of K."""
+        num = asked.key.shape[-2]
+        if num > self.max_length:
+            raise ValueError(
+                f"Linformer was made for at most {self.max_length} words, but {num} came; "
+                "raise max_length or cut the text."
+            )
+        hidden = hidden_keys(asked)
+        key, value = asked.key, asked.value
+        if hidden is not None:
+            key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
+        value_slots = self.key_slots if self.value_slots is None else self.value_slots
+        return replace(
+            asked,
+            key=self.key_slots[:, :num].to(key.dtype) @ key,
+            value=value_slots[:, :num].to(value.dtype) @ value,
+            mask=self._used(asked),
+        )
+
+    def _used(self, asked: Asked) -> Mask | None:
+        """The first slots, as many as a sentence has words."""
+        num = asked.key.shape[-2]
+        if asked.lengths is not None:
+            return Mask.lengths(asked.lengths.clamp(max=num))
+        return Mask.lengths(num) if num < self.projected else None
+
+    def extra_repr(self) -> str:
+        return f"{self.max_length}, projected={self.projected}, share={self.share!r}"

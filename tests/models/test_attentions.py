@@ -1,0 +1,185 @@
+"""Every self-attention in every model that has one: the same protocol, the same promises."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.attention import record
+from regard.config import Decoding, Lm, Mlm, Transformer
+from regard.decoding import search
+from regard.errors import InputError
+from regard.models.batch import BOS, batch_of, source_of
+from regard.models.build import build
+
+SOURCES = [[5, 6, 7, 8, 9, 4, 10, 11, 5, 6], [9, 6], [7, 7, 8]]
+TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5, 6, 7, 8, 9, 10], [7]]
+SMALL = {"dim": 16, "heads": 2, "ff": 24, "dropout": 0.0, "max_length": 64, "positions": "rotary"}
+OPTIONS = {
+    "full": {},
+    "local": {"window": 2},
+    "local+global": {"window": 2, "global_tokens": 1},
+    "sparse": {"stride": 3},
+    "sparse+fixed": {"pattern": "fixed", "stride": 3},
+    "blockwise": {},
+    "reformer": {"chunk": 8, "rounds": 2},
+    "linear": {},
+    "performer": {"features": 16},
+    "adaptive-span": {"span": 4, "ramp": 2},
+    "ring": {},
+}
+NORMALIZERS = ("sparsemax", "entmax15", "sigmoid")
+every = pytest.mark.parametrize("name", sorted(OPTIONS))
+
+
+def chosen(name):
+    return {**SMALL, "attention": name.partition("+")[0], **OPTIONS[name]}
+
+
+def transformer(name, **more):
+    torch.manual_seed(0)
+    made = Transformer(encoder_layers=2, decoder_layers=2, **chosen(name), **more)
+    return build(made, 16, 16).eval()
+
+
+def lm(name, **more):
+    torch.manual_seed(0)
+    return build(Lm(layers=2, **chosen(name), **more), 16, 16).eval()
+
+
+def stepwise(model, source, inputs):
+    state = model.start(source, len(inputs))
+    scores = []
+    for place in range(inputs.shape[1]):
+        found, state, _ = model.step(state, inputs[:, place])
+        scores.append(found)
+    return torch.stack(scores, 1)
+
+
+@every
+@torch.no_grad()
+def test_a_word_at_a_time_is_all_at_once(name):
+    batch = batch_of(SOURCES, TARGETS)
+    for model, source in ((transformer(name), batch.source), (lm(name), None)):
+        whole = model(batch._replace(source=source))
+        found = stepwise(model, source, batch.inputs)
+        written = (batch.labels != 0)[..., None]
+        torch.testing.assert_close(found * written, whole * written, atol=1e-4, rtol=1e-3)
+
+
+@every
+@torch.no_grad()
+def test_padding_is_not_read(name):
+    model = transformer(name)
+    together = model(batch_of(SOURCES, TARGETS))
+    for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
+        alone = model(batch_of([source], [target]))[0]
+        torch.testing.assert_close(together[row, : len(alone)], alone, atol=1e-4, rtol=1e-3)
+
+
+@every
+def test_every_weight_learns(name):
+    for model, source in ((transformer(name), SOURCES), (lm(name), None)):
+        model.train()
+        model(batch_of(source, TARGETS)).square().sum().backward()
+        for which, p in model.named_parameters():
+            assert p.grad is not None and p.grad.isfinite().all(), which
+
+
+@every
+@torch.no_grad()
+def test_beam_and_greedy_write_and_show(name):
+    model = transformer(name)
+    source = source_of(SOURCES)
+    for beam in (1, 3):
+        found = search(model, source, Decoding(beam=beam, max_length=12))
+        assert len(found) == 3
+    state = model.start(source)
+    _, _, maps = model.step(state, torch.full((3,), BOS), look=True)
+    assert any(one.kind == "cross" for one in maps)
+
+
+@every
+@torch.no_grad()
+def test_maps_of_all_words(name):
+    model = transformer(name)
+    batch = batch_of(SOURCES, TARGETS)
+    plain = model(batch)
+    with record(model) as recording:
+        assert torch.equal(model(batch), plain)
+    kinds = {one.kind for one in recording}
+    assert "cross" in kinds
+    for one in recording:
+        if one.over == "keys" and one.kind == "self":
+            assert one.weights.shape[2:] == (11, 11)
+
+
+@torch.no_grad()
+def test_linformer_in_encoders():
+    torch.manual_seed(0)
+    settings_ = {**SMALL, "attention": "linformer", "projected": 4}
+    model = build(
+        Transformer(encoder_layers=2, decoder_layers=2, decoder_attention="full", **settings_),
+        16, 16,
+    ).eval()  # fmt: skip
+    batch = batch_of(SOURCES, TARGETS)
+    together = model(batch)
+    alone = model(batch_of(SOURCES[1:2], TARGETS[1:2]))[0]
+    torch.testing.assert_close(together[1, : len(alone)], alone, atol=1e-5, rtol=1e-4)
+    over = {one.kind: one.over for one in model.maps(batch)}
+    assert over == {"self": "projected", "causal": "keys", "cross": "keys"}
+    assert build(Mlm(layers=1, **settings_), 16, 16) is not None
+
+
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+@torch.no_grad()
+def test_normalizers_in_models(normalizer):
+    model = transformer("full", normalizer=normalizer)
+    batch = batch_of(SOURCES, TARGETS)
+    torch.testing.assert_close(
+        stepwise(model, batch.source, batch.inputs)[0, :4], model(batch)[0, :4],
+        atol=1e-5, rtol=1e-4,
+    )  # fmt: skip
+    weights = model.maps(batch)[0].weights
+    if normalizer != "sigmoid":
+        torch.testing.assert_close(weights[0].sum(-1), torch.ones(2, 11), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "said"),
+    [
+        (Lm, {"attention": "linformer"}, "cannot be causal"),
+        (Transformer, {"attention": "linformer"}, "decoder_attention full"),
+        (Lm, {"attention": "local", "window": 65, "max_length": 64}, "longest sentence"),
+        (Lm, {"attention": "adaptive-span", "span": 65, "max_length": 64}, "longest sentence"),
+        (Mlm, {"attention": "linformer", "projected": 999}, "longest sentence"),
+        (Lm, {"attention": "linear", "positions": "alibi"}, "alibi"),
+        (Lm, {"attention": "sparse", "positions": "relative"}, "relative"),
+        (Lm, {"attention": "performer", "attention_dropout": 0.1}, "attention_dropout"),
+        (Lm, {"attention": "local", "normalizer": "sparsemax"}, "softmax"),
+        (Lm, {"attention": "local", "global_tokens": 1, "positions": "alibi"}, "global_tokens"),
+        (Lm, {"attention": "sparse", "pattern": "fixed", "stride": 2, "summary": 3}, "summary"),
+        (Lm, {"window": 0}, "at least 1"),
+        (Transformer, {"decoder_attention": "linear", "positions": "alibi"}, "decoder_attention"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(kind, values, said):
+    with pytest.raises(InputError, match=said):
+        kind(**values)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    name=st.sampled_from([n for n in sorted(OPTIONS) if n != "reformer"]),
+    length=st.integers(1, 12),
+    seed=st.integers(0, 100),
+)
+@torch.no_grad()
+def test_later_words_do_not_reach_back(name, length, seed):
+    model = lm(name)
+    torch.manual_seed(seed)
+    rows = torch.randint(5, 16, (1, 14))
+    other = rows.clone()
+    other[:, length:] = torch.randint(5, 16, (1, 14 - length))
+    found, again = (model(batch_of(None, x.tolist()))[:, : length + 1] for x in (rows, other))
+    torch.testing.assert_close(found, again, atol=1e-4, rtol=1e-3)

@@ -1,4 +1,4 @@
-"""Every score with its engines: a new one joins this list and gets all contract tests."""
+"""Every score and normaliser with its engines: a new one joins its list, and all contract tests."""
 
 import torch
 
@@ -6,11 +6,15 @@ from regard.attention import (
     Additive,
     Cosine,
     Dot,
+    Entmax15,
     Gaussian,
     General,
     Location,
     ScaledDot,
     Score,
+    Sigmoid,
+    Softmax,
+    Sparsemax,
     Uniform,
 )
 
@@ -44,3 +48,15 @@ SCORES = {
     "user_defined": lambda: Manhattan(WIDTH),
 }
 PAIRS = [(name, engine) for name, make in SCORES.items() for engine in sorted(make().engines)]
+
+NORMALIZERS = {
+    "softmax": lambda: Softmax(),
+    "sparsemax": lambda: Sparsemax(),
+    "entmax15": lambda: Entmax15(),
+    "sigmoid": lambda: Sigmoid(),
+    "sigmoid_plain": lambda: Sigmoid(bias=0.0),
+    "sigmoid_given": lambda: Sigmoid(bias=-2.5),
+}
+NORMALIZER_PAIRS = [
+    (name, engine) for name, make in NORMALIZERS.items() for engine in sorted(make().engines)
+]

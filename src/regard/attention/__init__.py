@@ -13,11 +13,28 @@ torch.Size([2, 4, 20])
 from typing import TYPE_CHECKING, Any
 
 from regard.attention.additive import Additive
+from regard.attention.aligners import (
+    Aligner,
+    Content,
+    Coverage,
+    Graves,
+    LocationSensitive,
+    Monotonic,
+)
 from regard.attention.attend import Attended, attend
 from regard.attention.bias import Bias, DistanceBias
 from regard.attention.cache import KeyValue
 from regard.attention.dropout import Dropout, dropout, dropout_stream
 from regard.attention.edit import Edit, ForceAlignment, Overwrite, SwitchOff
+from regard.attention.entmax import entmax15, sparsemax
+from regard.attention.feature_maps import (
+    CBAM,
+    ChannelGate,
+    EfficientChannel,
+    NonLocal,
+    SpatialGate,
+    SqueezeExcitation,
+)
 from regard.attention.gaussian import Gaussian
 from regard.attention.intervene import intervene
 from regard.attention.mask import Mask
@@ -32,7 +49,15 @@ from regard.attention.mask_conventions import (
     to_torch_sdpa,
 )
 from regard.attention.multihead import MultiHead
-from regard.attention.normalizer import Normalizer, Softmax, masked_softmax
+from regard.attention.normalizer import (
+    NORMALIZERS,
+    Entmax15,
+    Normalizer,
+    Sigmoid,
+    Softmax,
+    Sparsemax,
+    masked_softmax,
+)
 from regard.attention.position import (
     Alibi,
     Learned,
@@ -57,13 +82,16 @@ if TYPE_CHECKING:
     from regard.attention.nadaraya_watson import NadarayaWatson
 
 __all__ = [
-    "Additive", "Alibi", "Attended", "AttentionMap", "Bias", "Cosine", "DistanceBias", "Dot",
-    "Dropout", "Edit", "ForceAlignment", "Gaussian", "General", "KeyValue", "Learned", "Location",
-    "Mask", "MultiHead", "NadarayaWatson", "Normalizer", "Overwrite", "Position", "Recording",
-    "RelativeBias", "Rotary", "ScaledDot", "Score", "Sinusoidal", "Softmax", "SwitchOff", "Uniform",
-    "attend", "dropout", "dropout_stream", "from_keras", "from_onnx", "from_torch_mha",
-    "from_torch_sdpa", "intervene", "masked_softmax", "record", "rotate", "to_keras", "to_onnx",
-    "to_torch_mha", "to_torch_sdpa",
+    "CBAM", "NORMALIZERS", "Additive", "Alibi", "Aligner", "Attended", "AttentionMap", "Bias",
+    "ChannelGate", "Content", "Cosine", "Coverage", "DistanceBias", "Dot", "Dropout", "Edit",
+    "EfficientChannel", "Entmax15", "ForceAlignment", "Gaussian", "General", "Graves",
+    "KeyValue", "Learned", "Location", "LocationSensitive", "Mask", "Monotonic", "MultiHead",
+    "NadarayaWatson", "NonLocal", "Normalizer", "Overwrite", "Position", "Recording",
+    "RelativeBias", "Rotary", "ScaledDot", "Score", "Sigmoid", "Sinusoidal", "Softmax",
+    "Sparsemax", "SpatialGate", "SqueezeExcitation", "SwitchOff", "Uniform", "attend",
+    "dropout", "dropout_stream", "entmax15", "from_keras", "from_onnx", "from_torch_mha",
+    "from_torch_sdpa", "intervene", "masked_softmax", "record", "rotate", "sparsemax",
+    "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa",
 ]  # fmt: skip
 
 

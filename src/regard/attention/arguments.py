@@ -27,13 +27,16 @@ def positive(name: str, value: int) -> int:
     return value
 
 
-KINDS = ("self", "causal", "cross")
+KINDS = ("self", "causal", "cross", "channel", "spatial")
 
 
 def known_kind(name: str, kind: str | None) -> None:
     """Check a kind of attention."""
     if kind is not None and kind not in KINDS:
-        raise ValueError(f'{name} must be "self", "causal" or "cross", but {kind!r} came.')
+        raise ValueError(
+            f'{name} must be "self", "causal" or "cross", or "channel" or "spatial" of a feature '
+            f"map, but {kind!r} came."
+        )
 
 
 def whole_numbers(name: str, choice: object) -> list[int]:

@@ -1,4 +1,4 @@
-"""From scores to weights: the masked softmax, whose empty rows are exactly zero.
+"""From scores to weights: four ways, all masked, whose empty rows are exactly zero.
 
 Shapes: scores and weights (…, Q, K); a row is what one query gives to all keys.
 """
@@ -11,13 +11,20 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from regard.attention import arguments
+from regard.attention.entmax import entmax15, sparsemax
 from regard.attention.mask import Mask, as_mask
+from regard.attention.precision import accumulated
 
 
 class Normalizer(Protocol):
-    """Turns scores into weights and says which engines can do it."""
+    """Turns scores into weights and says which engines can do it.
+
+    `sums_to_one` says whether the weights of a row that sees anything sum to one.
+    """
 
     engines: frozenset[str]
+    sums_to_one: bool
 
     def __call__(
         self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
@@ -33,23 +40,89 @@ class Softmax:
     """weight_j = exp(s_j) / Σ_k exp(s_k) over the keys a query may see; none seen, all zero."""
 
     engines = frozenset({"dense", "fused", "blockwise"})
+    sums_to_one = True
 
     def __call__(
         self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
     ) -> Tensor:
-        if finite and keep is None:
-            return torch.softmax(scores, dim=-1)
-        if finite and keep is not None:  # an empty row is opened, so that nothing becomes NaN
-            empty = ~keep.any(dim=-1, keepdim=True)
-            scores = scores.masked_fill(~(keep | empty), -math.inf)
-        else:
-            scores = scores if keep is None else scores.masked_fill(~keep, -math.inf)
-            empty = _empty_rows(scores)
-            scores = scores.masked_fill(empty, 0.0)
-        return torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+        scores, empty = _opened(scores, keep, finite)
+        weights = torch.softmax(scores, dim=-1)
+        return weights if empty is None else weights.masked_fill(empty, 0.0)
 
     def __repr__(self) -> str:
         return "Softmax()"
+
+
+class Sparsemax:
+    """weight_j = [s_j − τ]₊, τ such that they sum to one: most are exactly zero (Martins 2016)."""
+
+    engines = frozenset({"dense"})
+    sums_to_one = True
+
+    def __call__(
+        self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
+    ) -> Tensor:
+        scores, empty = _opened(scores, keep, finite)
+        weights = sparsemax(scores)
+        return weights if empty is None else weights.masked_fill(empty, 0.0)
+
+    def __repr__(self) -> str:
+        return "Sparsemax()"
+
+
+class Entmax15:
+    """weight_j = [s_j / 2 − τ]₊², τ such that they sum to one: many are zero (Peters 2019)."""
+
+    engines = frozenset({"dense"})
+    sums_to_one = True
+
+    def __call__(
+        self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
+    ) -> Tensor:
+        scores, empty = _opened(scores, keep, finite)
+        weights = entmax15(scores)
+        return weights if empty is None else weights.masked_fill(empty, 0.0)
+
+    def __repr__(self) -> str:
+        return "Entmax15()"
+
+
+class Sigmoid:
+    """weight_j = 1 / (1 + exp(−s_j − b)): each key by itself, so that nothing sums to one.
+
+    `bias` is b. None, the default, is −log n with n the keys that the query may see: then a row
+    weighs about as much as one of softmax does, however long it is (Ramapuram 2024). 0 is the plain
+    sigmoid.
+    """
+
+    engines = frozenset({"dense"})
+    sums_to_one = False
+
+    def __init__(self, bias: float | None = None) -> None:
+        self.bias = None if bias is None else arguments.real("bias", bias)
+
+    def __call__(
+        self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
+    ) -> Tensor:
+        sums = accumulated(scores)
+        if keep is not None:
+            sums = sums.masked_fill(~keep, -math.inf)
+        if self.bias is not None:
+            return torch.sigmoid(sums + self.bias).to(scores.dtype)
+        seen = (sums.detach() > -math.inf).sum(dim=-1, keepdim=True).clamp(min=1)
+        return torch.sigmoid(sums - seen.to(sums.dtype).log()).to(scores.dtype)
+
+    def __repr__(self) -> str:
+        return "Sigmoid()" if self.bias is None else f"Sigmoid(bias={self.bias})"
+
+
+NORMALIZERS: dict[str, type[Softmax] | type[Sparsemax] | type[Entmax15] | type[Sigmoid]] = {
+    "softmax": Softmax,
+    "sparsemax": Sparsemax,
+    "entmax15": Entmax15,
+    "sigmoid": Sigmoid,
+}
+"""The normalisers by the name that a setting calls them."""
 
 
 def masked_softmax(scores: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
@@ -79,6 +152,18 @@ def log_total(scores: Tensor) -> Tensor:
     empty = _empty_rows(scores)
     total = torch.logsumexp(scores.masked_fill(empty, 0.0), dim=-1)
     return total.masked_fill(empty.squeeze(-1), -math.inf)
+
+
+def _opened(scores: Tensor, keep: Tensor | None, finite: bool) -> tuple[Tensor, Tensor | None]:
+    """Scores with hidden ones −inf, empty rows opened, and which rows those are (None: none)."""
+    if finite and keep is None:
+        return scores, None
+    if finite and keep is not None:  # an empty row is opened, so that nothing becomes NaN
+        empty = ~keep.any(dim=-1, keepdim=True)
+        return scores.masked_fill(~(keep | empty), -math.inf), empty
+    scores = scores if keep is None else scores.masked_fill(~keep, -math.inf)
+    empty = _empty_rows(scores)
+    return scores.masked_fill(empty, 0.0), empty
 
 
 def _empty_rows(scores: Tensor) -> Tensor:

@@ -84,7 +84,8 @@ class GivenWeights:
 class Place:
     """Where in a model a call of attention happens.
 
-    `kind` is "self", "causal" or "cross"; `offset` the absolute position of the first query.
+    `kind` is "self", "causal" or "cross", or "channel" or "spatial" of a feature map's gate;
+    `offset` is the absolute position of the first query.
     `guessed` says that the kind was read from shapes, so that the module around may know better.
     """
 
@@ -164,6 +165,9 @@ def seen_by(looking: tuple[Observer, ...], sight: Sight) -> Sight:
 @contextmanager
 def at(place: Place) -> Iterator[None]:
     """Say where the calls inside happen."""
+    if torch.compiler.is_compiling():  # nobody looks there, and a graph must not break
+        yield
+        return
     token = _place.set(place)
     try:
         yield

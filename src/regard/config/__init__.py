@@ -4,8 +4,10 @@ Nothing here imports torch.
 """
 
 from regard.config.alignment import Alignment
+from regard.config.classifier import Classifier
 from regard.config.cleaning import Cleaning
 from regard.config.decoding import Decoding
+from regard.config.handwriting import Handwriting
 from regard.config.model import MODELS, Lm, Mlm, Model, Rnn, Transformer
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.text import Text
@@ -15,8 +17,10 @@ __all__ = [
     "FORMAT_VERSION",
     "MODELS",
     "Alignment",
+    "Classifier",
     "Cleaning",
     "Decoding",
+    "Handwriting",
     "Lm",
     "Mlm",
     "Model",

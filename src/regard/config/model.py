@@ -8,9 +8,13 @@ from typing import Literal
 from regard.config.attention import Attending, DecoderAttention, check_attention
 from regard.config.check import at_least, divides, fraction
 from regard.config.classifier import Classifier
+from regard.config.handwriting import Handwriting
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
 Norm = Literal["pre", "post"]
+SourceAttention = Literal[
+    "none", "bahdanau", "luong", "location", "coverage", "graves", "monotonic"
+]
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,7 @@ class Rnn:
     """Layers of the decoder."""
     bidirectional: bool = True
     """Whether the encoder reads both ways."""
-    attention: Literal[
-        "none", "bahdanau", "luong", "location", "coverage", "graves", "monotonic"
-    ] = "bahdanau"
+    attention: SourceAttention = "bahdanau"
     """How it looks at the source: not at all (one context vector), before the step (bahdanau),
     after it (luong), or before it with a memory: of where it looked last (location), of how much
     each word was looked at (coverage), or moving forward only (graves, monotonic)."""
@@ -87,7 +89,7 @@ class Rnn:
     context: Literal["initial", "every"] = "initial"
     """Without attention: the context is the decoder's first state, or joins every input too."""
     attention_dim: int = 256
-    """Inner width of the additive score (bahdanau, and luong's concat)."""
+    """Inner width of the additive score (all but graves, and luong's dot and general)."""
     tied: Literal["all", "output", "none"] = "output"
     """Embeddings shared: source, target and output; target and output; or none."""
     dropout: float = 0.2
@@ -98,7 +100,7 @@ class Rnn:
     def __post_init__(self) -> None:
         at_least(
             self, 1, "embedding", "dim", "encoder_layers", "decoder_layers", "attention_dim",
-            "max_length",
+            "components", "max_length",
         )  # fmt: skip
         fraction(self, "dropout")
         if self.bidirectional and self.dim % 2:
@@ -160,13 +162,15 @@ class Mlm(Lm):
         fraction(self, "mask_rate")
 
 
-Model = Transformer | Rnn | Lm | Mlm | Classifier
-MODELS: dict[str, type[Transformer] | type[Rnn] | type[Lm] | type[Mlm] | type[Classifier]] = {
+Model = Transformer | Rnn | Lm | Mlm | Classifier | Handwriting
+Kind = type[Transformer | Rnn | Lm | Mlm | Classifier | Handwriting]
+MODELS: dict[str, Kind] = {
     "transformer": Transformer,
     "rnn": Rnn,
     "lm": Lm,
     "mlm": Mlm,
     "classifier": Classifier,
+    "handwriting": Handwriting,
 }
 """The kinds of model by name."""
 

@@ -42,8 +42,8 @@ def preset(name: str, kind: str) -> Settings:
         raise InputError(f"preset must be {', '.join(PRESETS)}, but {name!r} came.")
     text = resources.files("regard.config").joinpath(f"presets/{name}.yaml").read_text("utf-8")
     settings: Settings = yaml.safe_load(text)
-    models = settings.pop("models")
-    return {**settings, "model": {"kind": kind, **models[kind]}}
+    models, kinds = settings.pop("models"), settings.pop("kinds", {})
+    return merged({**settings, "model": {"kind": kind, **models[kind]}}, kinds.get(kind, {}))
 
 
 def read_settings(path: str | PathLike[str]) -> Settings:
@@ -113,7 +113,7 @@ def run_from(settings: Mapping[str, Any], place: str = "settings") -> Run:
 def plain(run: Run) -> Settings:
     """A run as plain settings, ready for YAML."""
     settings = {"format_version": FORMAT_VERSION, **asdict(run)}
-    settings["model"] = {"kind": run.model.kind, **settings["model"]}  # what it is comes first
+    settings["model"] = {name: settings["model"][name] for name in names_of(type(run.model))}
     return settings if run.alignment else {k: v for k, v in settings.items() if k != "alignment"}
 
 
@@ -122,13 +122,20 @@ def _made(kind: Any, values: Any, name: str, place: str) -> Any:
     if not isinstance(values, Mapping):
         raise InputError(f"{place}: {name} is a section with values, but {values!r} came.")
     types = typing.get_type_hints(kind)
-    names = [field.name for field in fields(kind)]
+    names = names_of(kind)
     made: Settings = {}
     for key, value in values.items():
         if key not in names:
             raise InputError(f"{place}: there is no {name}.{key}; there are {', '.join(names)}.")
         made[key] = fitted(value, types[key], f"{place}: {name}.{key}")
     return kind(**made)
+
+
+def names_of(section: Any) -> list[str]:
+    """The settings of a section, its own before those it shares with others."""
+    own = section.__dict__.get("__annotations__", {})
+    every = [field.name for field in fields(section)]
+    return [*(n for n in every if n in own), *(n for n in every if n not in own)]
 
 
 def fitted(value: Any, wanted: Any, place: str) -> Any:

@@ -63,6 +63,12 @@ class Training:
     """Looks at the development set without a better one after which training stops; 0: never."""
     seed: int = 0
     """Where chance begins: first weights, dropout, order of the data."""
+    vectors: str | None = None
+    """File of word vectors that the words of both sides begin with, where it has them."""
+    vectors_source: str | None = None
+    """The same for the source's words alone, instead of vectors."""
+    vectors_target: str | None = None
+    """The same for the target's words alone, instead of vectors."""
     threads: int = 0
     """Processor cores that share each batch; 0: all there are."""
     tensorboard: bool = True

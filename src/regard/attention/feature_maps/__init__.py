@@ -1,0 +1,33 @@
+"""Attention inside images and signals: over their channels, over their places, or both.
+
+Every module takes x (B, C, *places), an image (B, C, H, W) or a signal (B, C, T) alike, and gives
+the same shape back. What it looked at is seen by `record`: a channel gate as one row over the C
+channels, weights (B, 1, 1, C) of kind "channel"; a spatial gate as one row over the places, weights
+(B, 1, 1, H·W) of kind "spatial"; `NonLocal` as a map (B, 1, H·W, H·W) of kind "self".
+
+>>> import torch
+>>> from regard.attention import record
+>>> layer, image = CBAM(8, reduction=2), torch.randn(2, 8, 5, 6)
+>>> with record(layer) as recording:
+...     layer(image).shape
+torch.Size([2, 8, 5, 6])
+>>> recording.maps
+[AttentionMap(channel layer 0, 2×1×1×8, module='channel'), \
+AttentionMap(spatial layer 0, 2×1×1×30, module='spatial')]
+"""
+
+from regard.attention.feature_maps.cbam import CBAM, ChannelGate, SpatialGate
+from regard.attention.feature_maps.eca import EfficientChannel
+from regard.attention.feature_maps.gate import Gate
+from regard.attention.feature_maps.non_local import NonLocal
+from regard.attention.feature_maps.squeeze import SqueezeExcitation
+
+__all__ = [
+    "CBAM",
+    "ChannelGate",
+    "EfficientChannel",
+    "Gate",
+    "NonLocal",
+    "SpatialGate",
+    "SqueezeExcitation",
+]

@@ -1,0 +1,172 @@
+"""`regard vectors`: learn word vectors from text, and ask who is near whom."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.cli.model import positive
+from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.vectors import Near
+
+DEFAULTS = {"dim": 100, "window": 5, "negatives": 5, "epochs": 5, "min-count": 5}
+HELP = {
+    "dim": "numbers of a vector; those of the model that will begin with them",
+    "window": "most words on each side that count as near",
+    "negatives": "noise words for each pair of near ones",
+    "epochs": "passes over the text",
+    "min-count": "words seen less often are left out",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    learn = actions.add_parser("learn", help="learn vectors from plain text (skip-gram)")
+    learn.add_argument("files", nargs="+", metavar="TEXT", help="plain text, a sentence a line")
+    learn.add_argument(
+        "--out", metavar="FILE", type=Path, required=True,
+        help="what to write: .safetensors, .vec or .txt (word2vec's text; or .gz), or a folder",
+    )  # fmt: skip
+    for name, value in DEFAULTS.items():
+        learn.add_argument(
+            f"--{name}", metavar="N", type=positive, default=value, help=f"{HELP[name]} ({value})"
+        )
+    learn.add_argument("--language", metavar="zh", default="", help="whose words these are")
+    learn.add_argument("--lowercase", action="store_true", help="take THE and The for the")
+    learn.add_argument(
+        "--subsample", metavar="T", type=float, default=1e-3,
+        help="words more frequent than this are passed over now and then; 0 for never (0.001)",
+    )  # fmt: skip
+    learn.add_argument("--seed", metavar="N", type=int, default=0, help="where chance begins (0)")
+    learn.set_defaults(act=_learn)
+    near = actions.add_parser("near", help="the words nearest to a word")
+    near.add_argument("words", nargs="+", metavar="WORD", help="whose neighbours")
+    near.set_defaults(act=_near)
+    analogy = actions.add_parser(
+        "analogy", help="what is to C as B is to A: `analogy man king woman`"
+    )
+    analogy.add_argument("words", nargs=3, metavar=("A", "B", "C"), help="three words")
+    analogy.set_defaults(act=_analogy)
+    for action in (near, analogy):
+        action.add_argument("--vectors", metavar="FILE", required=True, help="file of vectors")
+        action.add_argument(
+            "--count", metavar="N", type=positive, default=10, help="how many words (10)"
+        )
+    for action in (learn, near, analogy):
+        action.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Learn or answer."""
+    arguments.act(arguments)
+    return 0
+
+
+def _learn(arguments: argparse.Namespace) -> None:
+    out: Path = arguments.out
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"{out}: there is no such folder; make it first.")
+    from regard.formats import read_lines
+    from regard.training.skipgram import SkipGram, learn, read_text
+    from regard.vectors import write_vectors
+
+    names = ("dim", "window", "negatives", "epochs", "min_count", "subsample", "seed")
+    settings = SkipGram(**{name: getattr(arguments, name) for name in names})
+    lines = (line for file in arguments.files for line in read_lines(file))
+    text = read_text(lines, arguments.language, settings.min_count, arguments.lowercase)
+    print(
+        f"{len(text.stream):,} words, {len(text.words):,} different ones that come "
+        f"{settings.min_count} times or more",
+        file=sys.stderr,
+    )
+    begun = time.perf_counter()
+    with _progress() as tell:
+        vectors = learn(text, settings, tell)
+    seconds = time.perf_counter() - begun
+    speed = len(text.stream) * settings.epochs / seconds
+    written = write_vectors(out, vectors)
+    if arguments.json:
+        found: dict[str, Any] = {
+            "file": str(written), "words": len(vectors), "dim": vectors.dim,
+            "text_words": len(text.stream), "seconds": seconds, "words_per_second": speed,
+        }  # fmt: skip
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        print(
+            f"{written}: {len(vectors):,} vectors of {vectors.dim} numbers, "
+            f"{seconds:.1f} s ({speed:,.0f} words/s)",
+            file=sys.stderr,
+        )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[float, float], None]]:
+    """A bar on a terminal, a line every half minute elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (BarColumn(None), TextColumn("{task.percentage:3.0f} %  {task.description}"))
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    task, said = bar.add_task("", total=1.0), time.monotonic()
+
+    def tell(share: float, speed: float) -> None:
+        nonlocal said
+        text = f"{speed:,.0f} words/s"
+        bar.update(task, completed=share, description=text)
+        if not console.is_terminal and time.monotonic() - said > 30:
+            said = time.monotonic()
+            print(f"{share:4.0%}  {text}", file=sys.stderr)
+
+    with bar:
+        yield tell
+
+
+def _near(arguments: argparse.Namespace) -> None:
+    from regard.vectors import read_vectors
+
+    vectors = read_vectors(arguments.vectors)
+    answers = {word: vectors.near(word, arguments.count) for word in arguments.words}
+    if arguments.json:
+        print(json.dumps({w: _plain(found) for w, found in answers.items()}, ensure_ascii=False))
+        return
+    for word, found in answers.items():
+        _print(word, found)
+
+
+def _analogy(arguments: argparse.Namespace) -> None:
+    from regard.vectors import read_vectors
+
+    first, second, third = arguments.words
+    found = read_vectors(arguments.vectors).analogy(first, second, third, arguments.count)
+    if arguments.json:
+        print(json.dumps(_plain(found), ensure_ascii=False))
+    else:
+        _print(f"{second} − {first} + {third}", found)
+
+
+def _plain(found: list[Near]) -> list[dict[str, Any]]:
+    return [near._asdict() for near in found]
+
+
+def _print(asked: str, found: list[Near]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE)
+    table.add_column(escape(asked), overflow="fold")
+    table.add_column("cosine", justify="right")
+    for word, cosine in found:
+        table.add_row(escape(word), f"{cosine:.3f}")
+    Console(highlight=False).print(table)

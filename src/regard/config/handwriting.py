@@ -1,0 +1,43 @@
+"""Settings of the model that writes by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from regard.config.check import at_least, fraction
+
+
+@dataclass(frozen=True)
+class Handwriting:
+    """Recurrent network that writes text as pen strokes, with a Gaussian window (Graves 2013)."""
+
+    kind: Literal["handwriting"] = "handwriting"
+    """Recurrent network from text to pen strokes."""
+    embedding: int = 48
+    """Width of characters' vectors."""
+    dim: int = 192
+    """Width of every recurrent layer's state."""
+    layers: int = 2
+    """Recurrent layers; the first holds the window."""
+    components: int = 6
+    """Gaussians of the window over the text."""
+    stride: float = 0.08
+    """How far the window moves with every point before anything is learned, in characters."""
+    mixture: int = 8
+    """Gaussians that the next point is drawn from."""
+    dropout: float = 0.0
+    """Dropout before the output."""
+    unit: float = 0.0
+    """Length of the strokes that is one to the model; 0: the corpus' own, measured in training."""
+    max_length: int = 2000
+    """Most points of a line."""
+    lines: int = 8000
+    """Lines of the built-in strokes to learn from, where no file is given."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "embedding", "dim", "layers", "components", "mixture", "max_length")
+        at_least(self, 10, "lines")
+        at_least(self, 1e-6, "stride")
+        at_least(self, 0, "unit")
+        fraction(self, "dropout")

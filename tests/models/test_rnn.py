@@ -6,8 +6,16 @@ import warnings
 import pytest
 import torch
 
-from regard.attention import ForceAlignment, Overwrite, SwitchOff, intervene, record
-from regard.config import Rnn
+from regard.attention import (
+    ForceAlignment,
+    Monotonic,
+    Overwrite,
+    SwitchOff,
+    intervene,
+    record,
+)
+from regard.config import Decoding, Rnn
+from regard.decoding import score, search
 from regard.errors import InputError
 from regard.models.batch import BOS, EOS, PAD, batch_of, source_of
 from regard.models.rnn import RnnModel
@@ -22,13 +30,35 @@ KINDS = {
     "luong, dot": {"attention": "luong", "score": "dot"},
     "luong, general": {"attention": "luong", "score": "general"},
     "luong, concat": {"attention": "luong", "score": "concat"},
+    "location": {"attention": "location"},
+    "coverage": {"attention": "coverage"},
+    "graves": {"attention": "graves", "components": 3},
+    "monotonic": {"attention": "monotonic"},
 }
 ATTENDING = [kind for kind in KINDS if not kind.startswith("none")]
+SOFTMAX = [kind for kind in ATTENDING if kind not in ("graves", "monotonic")]
 
 
 def model(kind="bahdanau", **settings):
     chosen = {"embedding": 6, "dim": 8, "attention_dim": 5, **KINDS[kind], **settings}
-    return RnnModel(Rnn(**chosen), 13, 14).double().eval()
+    return ready(RnnModel(Rnn(**chosen), 13, 14).double().eval())
+
+
+def ready(network):
+    """Monotonic attention stops at some states only if it is inclined to."""
+    if isinstance(getattr(network.decoder, "attention", None), Monotonic):
+        with torch.no_grad():
+            network.decoder.attention.offset.fill_(0.0)
+            network.decoder.attention.scale.fill_(4.0)
+    return network
+
+
+def softly(network):
+    """Monotonic attention as it is while training, but without noise: it has gradients."""
+    if isinstance(getattr(network.decoder, "attention", None), Monotonic):
+        network.decoder.attention.train()
+        network.decoder.attention.noise = 0.0
+    return network
 
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -83,7 +113,7 @@ def test_what_stands_in_padding_does_not_matter(kind, cell):
 
 @every_kind
 def test_a_source_without_words_harms_nobody(kind):
-    network = model(kind)
+    network = softly(model(kind))
     lengths = BATCH.source.lengths.clone()
     lengths[1] = 0
     scores = network(BATCH._replace(source=BATCH.source._replace(lengths=lengths)))
@@ -130,10 +160,12 @@ def test_maps_are_the_steps_and_hide_padding(kind, cell, layers):
     assert found.weights.shape == (3, 1, 7, 6)
     assert (found.kind, found.layer, found.heads) == ("cross", 0, (0,))
     assert found.rows == tuple(range(7))
-    torch.testing.assert_close(found.weights.sum(-1), torch.ones(3, 1, 7).double())
+    assert (found.weights >= 0).all()
+    if kind in SOFTMAX:
+        torch.testing.assert_close(found.weights.sum(-1), torch.ones(3, 1, 7).double())
     for row, source in enumerate(SOURCES):
         assert (found.weights[row, ..., len(source) + 1 :] == 0).all()
-        assert (found.weights[row, ..., : len(source) + 1] > 0).all()
+        assert (found.weights[row, ..., : len(source) + 1] > 0).all() or kind not in SOFTMAX
     _, maps = steps(network, BATCH, look=True)
     assert [m.rows for m in maps] == [(t,) for t in range(7)]
     assert {m.module for m in maps} == {found.module}
@@ -166,7 +198,7 @@ def test_gradients_reach_every_parameter(kind, cell, tied):
 @every_cell
 def test_looking_changes_nothing(kind, cell):
     """To the bit; Bahdanau's loop over all steps is then left for one step after another."""
-    network = model(kind, cell=cell).float()
+    network = softly(model(kind, cell=cell)).float()
     parameters = list(network.parameters())
     plain = network(BATCH)
     with record(network):
@@ -184,7 +216,7 @@ def test_looking_changes_nothing(kind, cell):
 
 @every_attending
 def test_switching_off_takes_the_context_away(kind):
-    network = model(kind)
+    network = softly(model(kind))
     plain = network(BATCH)
     with intervene(network, SwitchOff(kind="cross", heads=0, batch=1)):
         off = network(BATCH)
@@ -215,7 +247,7 @@ def test_edits_address_rows_by_absolute_position(kind, layers):
 
 @every_attending
 def test_gradients_flow_through_an_intervention(kind):
-    network = model(kind)
+    network = softly(model(kind))
     with intervene(network, ForceAlignment(kind="cross", links={0: 0})):
         network(BATCH).square().sum().backward()
     assert all(p.grad is not None for p in network.decoder.parameters())
@@ -263,19 +295,49 @@ def test_dropout_is_for_training_alone(kind):
     assert not torch.equal(network(BATCH), network(BATCH))
 
 
+@every_kind
+@pytest.mark.parametrize("width", [1, 3])
+def test_search_finds_the_same_alone_and_together(kind, width):
+    network = model(kind, decoder_layers=2)
+    settings = Decoding(beam=width, n_best=width, max_length=6)
+    together = search(network, source_of(SOURCES), settings)
+    for source, expected in zip(SOURCES, together, strict=True):
+        (alone,) = search(network, source_of([source]), settings)
+        assert [one.tokens for one in alone] == [one.tokens for one in expected]
+        assert [one.score for one in alone] == pytest.approx([one.score for one in expected])
+    best = [found[0] for found in together]
+    given = score(network, source_of(SOURCES), [one.tokens for one in best])
+    for one, other in zip(best, given, strict=True):  # the given output has an end in any case
+        found = other.token_log_probabilities[: len(one.token_log_probabilities)]
+        assert found == pytest.approx(one.token_log_probabilities)
+
+
+def test_monotonic_attention_never_looks_back():
+    (found,) = model("monotonic").maps(BATCH)
+    assert set(found.weights.unique().tolist()) == {0.0, 1.0}
+    before = found.weights.cumsum(-1)
+    assert (before[:, :, 1:] <= before[:, :, :-1]).all()
+
+
 def reversals(count, generator):
     rows = torch.randint(5, 15, (count, 10), generator=generator).tolist()
     return batch_of(rows, [row[::-1] for row in rows])
 
 
-def trained(kind):
-    """A model that saw 150 batches of ten symbols to be reversed, and its last loss a symbol."""
+def doublings(count, generator):
+    """Each of five symbols twice: what can be written going forward only."""
+    rows = torch.randint(5, 15, (count, 5), generator=generator).tolist()
+    return batch_of(rows, [[x for x in row for _ in range(2)] for row in rows])
+
+
+def trained(kind, task=reversals, batches=150):
+    """A model that saw batches of ten symbols to be reversed, and its last loss a symbol."""
     generator = torch.Generator().manual_seed(1)
     settings = Rnn(embedding=24, dim=32, attention_dim=24, dropout=0.0, **KINDS[kind])
     network = RnnModel(settings, 15, 15)
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
-    for _ in range(150):
-        batch = reversals(48, generator)
+    for _ in range(batches):
+        batch = task(48, generator)
         scores = network(batch).flatten(0, 1)
         loss = torch.nn.functional.cross_entropy(scores, batch.labels.flatten())
         optimiser.zero_grad()
@@ -291,7 +353,7 @@ def loss_without_attention():
     return trained("none, initial")[1]
 
 
-@every_attending
+@pytest.mark.parametrize("kind", SOFTMAX)
 def test_attention_learns_to_reverse_what_one_vector_cannot_hold(kind, loss_without_attention):
     network, loss = trained(kind)
     assert loss < 0.2 * loss_without_attention
@@ -313,3 +375,10 @@ def test_bahdanau_looks_where_it_copies_from():
     (found,) = network.maps(reversals(20, torch.Generator().manual_seed(2)))
     place = found.weights[:, 0, :10].argmax(-1)
     assert ((place - (9 - torch.arange(10))).abs() <= 1).float().mean() > 0.9
+
+
+@pytest.mark.parametrize("kind", ["graves", "monotonic"])
+def test_what_moves_forward_learns_to_double(kind):
+    network, _ = trained(kind, doublings, 250)
+    batch = doublings(20, torch.Generator().manual_seed(2))
+    assert (network(batch).argmax(-1) == batch.labels).double().mean() > 0.95

@@ -27,7 +27,7 @@ Choice = int | Iterable[int] | None
 class AttentionMap:
     """The weights of one call of attention.
 
-    weights  (B, H, r, K)  before dropout; a softmax's row sums to one, or to zero if it sees nothing
+    weights  (B, H, r, K)  before dropout; a softmax row sums to one, or to zero if it sees nothing
     kind     "self", "causal" or "cross"; "channel" or "spatial" of a feature map's gate
     layer    number of the layer within its kind, from 0 in the order of first calls
     heads    which heads these are

@@ -28,13 +28,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.attention.mask import Mask
 from regard.attention.precision import accumulated, as_given
-from regard.attention.tile import Tile
 
 CHUNK = 128  # words whose pairs are looked at one by one, in the causal form
 BLOCK = 512  # words read or summed at a time where no triangle is needed
-ROWS_AT_ONCE = 1 << 22  # weights held at a time when rows are computed for looking
 
 
 class Kernel(Protocol):
@@ -171,26 +168,26 @@ def _step(
     if level is None or state.level is None:
         pairs = pairs.tril()
     else:
-        base = _based(torch.maximum(level.cummax(dim=-2).values, state.level))
+        base = based(torch.maximum(level.cummax(dim=-2).values, state.level))
         later = torch.ones(pairs.shape[-2:], dtype=torch.bool, device=pairs.device).triu(1)
         pairs = pairs * (level.transpose(-2, -1) - base).masked_fill(later, -math.inf).exp()
         asking = asking * (state.level - base).exp()
     total = pairs @ value + asking @ state.sums
     mass = pairs.sum(dim=-1, keepdim=True) + asking @ state.mass[..., None]
-    return _divided(total, mass), after
+    return divided(total, mass), after
 
 
 def _read(asking: Tensor, state: State) -> Tensor:
     """φ(q) S / φ(q) z; a level would cancel."""
-    return _divided(asking @ state.sums, asking @ state.mass[..., None])
+    return divided(asking @ state.sums, asking @ state.mass[..., None])
 
 
-def _divided(total: Tensor, mass: Tensor) -> Tensor:
+def divided(total: Tensor, mass: Tensor) -> Tensor:
     """total / mass, and exactly zero where nothing was seen."""
     return total / mass.masked_fill(mass == 0, 1.0)
 
 
-def _based(level: Tensor) -> Tensor:
+def based(level: Tensor) -> Tensor:
     """The level to count from: zero where there is nothing yet."""
     return level.masked_fill(level == -math.inf, 0.0)
 
@@ -215,7 +212,7 @@ def _absorbed(state: State, features: Tensor, level: Tensor | None, value: Tenso
     higher = None
     if level is not None and before is not None:
         higher = torch.maximum(before, level.amax(dim=-2, keepdim=True))
-        base = _based(higher)
+        base = based(higher)
         features, fade = features * (level - base).exp(), (before - base).exp()
         sums, mass = sums * fade, mass * fade[..., 0]
     return State(sums + features.transpose(-2, -1) @ value, mass + features.sum(dim=-2), higher)
@@ -282,60 +279,3 @@ def _step_backward(
     if step.cols is None:  # the sums themselves went on, too
         return grad_sums + back_sums, grad_mass + back_mass
     return back_sums, back_mass
-
-
-@dataclass(frozen=True, eq=False)
-class KernelMap:
-    """The map that a kernel implies, φ(q)·φ(k) / Σ, row by row for those who look."""
-
-    kernel: Kernel
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    mask: Mask | None
-
-    @property
-    def batch(self) -> tuple[int, ...]:
-        """(B, H)."""
-        return tuple(self.query.shape[:-2])
-
-    @property
-    def num_queries(self) -> int:
-        """Q."""
-        return self.query.shape[-2]
-
-    @property
-    def num_keys(self) -> int:
-        """K."""
-        return self.key.shape[-2]
-
-    def spread(self) -> KernelMap:
-        """Itself: it has no grouped heads."""
-        return self
-
-    def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """(B, H, r, K): the weights of the asked rows and heads (all by default)."""
-        query, key = accumulated(self.query), accumulated(self.key)
-        every = torch.arange(self.num_queries, device=query.device)
-        chosen = every if rows is None else rows
-        if heads is not None:
-            query, key = query.index_select(1, heads), key.index_select(1, heads)
-        step = max(1, ROWS_AT_ONCE // max(1, math.prod(query.shape[:2]) * self.num_keys))
-        with as_given(query.device):
-            features, level = self.kernel.key_features(key)
-            blocks = [self._rows(query, features, level, block) for block in chosen.split(step)]
-        return torch.cat(blocks, dim=-2).to(self.value.dtype)
-
-    def _rows(self, query: Tensor, features: Tensor, level: Tensor | None, rows: Tensor) -> Tensor:
-        asking = self.kernel.query_features(query.index_select(-2, rows))
-        pairs = asking @ features.transpose(-2, -1)
-        cols = slice(0, self.num_keys)
-        tile = Tile(rows, cols, self.num_queries, self.num_keys, self.batch, query.device)
-        hidden = None if self.mask is None else ~self.mask.tile(tile)
-        if level is not None:
-            level = level.transpose(-2, -1)
-            level = level if hidden is None else level.masked_fill(hidden, -math.inf)
-            pairs = pairs * (level - _based(level.amax(dim=-1, keepdim=True))).exp()
-        if hidden is not None:
-            pairs = pairs.masked_fill(hidden, 0.0)
-        return _divided(pairs, pairs.sum(dim=-1, keepdim=True))

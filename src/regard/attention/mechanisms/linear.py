@@ -5,6 +5,7 @@ Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), context (B, H
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -14,8 +15,20 @@ from torch.nn import functional as F
 from regard.attention.attend import Attended
 from regard.attention.bias import Bias
 from regard.attention.cache import Cache
-from regard.attention.mechanisms.kernel_scan import KernelMap, State, empty_state, scan
+from regard.attention.mask import Mask
+from regard.attention.mechanisms.kernel_scan import (
+    Kernel,
+    State,
+    based,
+    divided,
+    empty_state,
+    scan,
+)
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, hidden_keys
+from regard.attention.precision import accumulated, as_given
+from regard.attention.tile import Tile
+
+ROWS_AT_ONCE = 1 << 22  # weights held at a time when rows are computed for looking
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +51,63 @@ class Sums:
         sums, mass = self.sums.index_select(0, rows), self.mass.index_select(0, rows)
         level = None if self.level is None else self.level.index_select(0, rows)
         return replace(self, sums=sums, mass=mass, level=level)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMap:
+    """The map that a kernel implies, φ(q)·φ(k) / Σ, row by row for those who look."""
+
+    kernel: Kernel
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Mask | None
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """(B, H)."""
+        return tuple(self.query.shape[:-2])
+
+    @property
+    def num_queries(self) -> int:
+        """Q."""
+        return self.query.shape[-2]
+
+    @property
+    def num_keys(self) -> int:
+        """K."""
+        return self.key.shape[-2]
+
+    def spread(self) -> KernelMap:
+        """Itself: it has no grouped heads."""
+        return self
+
+    def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
+        """(B, H, r, K): the weights of the asked rows and heads (all by default)."""
+        query, key = accumulated(self.query), accumulated(self.key)
+        every = torch.arange(self.num_queries, device=query.device)
+        chosen = every if rows is None else rows
+        if heads is not None:
+            query, key = query.index_select(1, heads), key.index_select(1, heads)
+        step = max(1, ROWS_AT_ONCE // max(1, math.prod(query.shape[:2]) * self.num_keys))
+        with as_given(query.device):
+            features, level = self.kernel.key_features(key)
+            blocks = [self._rows(query, features, level, block) for block in chosen.split(step)]
+        return torch.cat(blocks, dim=-2).to(self.value.dtype)
+
+    def _rows(self, query: Tensor, features: Tensor, level: Tensor | None, rows: Tensor) -> Tensor:
+        asking = self.kernel.query_features(query.index_select(-2, rows))
+        pairs = asking @ features.transpose(-2, -1)
+        cols = slice(0, self.num_keys)
+        tile = Tile(rows, cols, self.num_queries, self.num_keys, self.batch, query.device)
+        hidden = None if self.mask is None else ~self.mask.tile(tile)
+        if level is not None:
+            level = level.transpose(-2, -1)
+            level = level if hidden is None else level.masked_fill(hidden, -math.inf)
+            pairs = pairs * (level - based(level.amax(dim=-1, keepdim=True))).exp()
+        if hidden is not None:
+            pairs = pairs.masked_fill(hidden, 0.0)
+        return divided(pairs, pairs.sum(dim=-1, keepdim=True))
 
 
 class Linear(Mechanism):

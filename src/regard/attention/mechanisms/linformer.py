@@ -26,7 +26,9 @@ class Linformer(Mechanism):
 
     A sentence of n words uses the first n columns, and no more than n slots: a projection cannot
     make more of n words. At first slot p holds the words p, p + P, p + 2P …, so that up to P words
-    attend exactly as in full attention before anything is learned.
+    attend almost as in full attention before anything is learned. The parameters are √max_length
+    times E and F: an optimiser's step of the usual size then turns slots slowly enough for the
+    layers around to follow.
 
     max_length  the most words there may be
     projected   P, the slots
@@ -60,7 +62,15 @@ class Linformer(Mechanism):
         with torch.no_grad():
             for slots in (self.key_slots, self.value_slots):
                 if slots is not None:
-                    nn.init.normal_(slots, std=0.1 * self.max_length**-0.5).add_(own)
+                    nn.init.normal_(slots, std=0.1).add_(own, alpha=self.max_length**0.5)
+
+    def matrices(self, num: int) -> tuple[Tensor, Tensor]:
+        """The first `num` columns of E and F, (P, num)."""
+        scale: float = self.max_length**-0.5
+        key_slots = self.key_slots[:, :num] * scale
+        if self.value_slots is None:
+            return key_slots, key_slots
+        return key_slots, self.value_slots[:, :num] * scale
 
     def context(self, asked: Asked) -> Tensor:
         slots = self._projected(asked)
@@ -91,11 +101,11 @@ class Linformer(Mechanism):
         key, value = asked.key, asked.value
         if hidden is not None:
             key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
-        value_slots = self.key_slots if self.value_slots is None else self.value_slots
+        of_keys, of_values = self.matrices(num)
         return replace(
             asked,
-            key=self.key_slots[:, :num].to(key.dtype) @ key,
-            value=value_slots[:, :num].to(value.dtype) @ value,
+            key=of_keys.to(key.dtype) @ key,
+            value=of_values.to(value.dtype) @ value,
             mask=self._used(asked),
         )
 

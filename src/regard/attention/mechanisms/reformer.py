@@ -1,8 +1,8 @@
-"""Reformer: a word looks only at words that a hash finds alike, sorted together in chunks.
+"""Reformer: a word looks only at words that a hash finds alike, gathered in chunks.
 
-Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv); R rounds; bucket and section
-(B, H, R, K). The chunked form works on rows N = B·H of T places (K padded to whole chunks), sorted
-and cut into C chunks of c: (N, R, C, c, …).
+Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv); R rounds; bucket and tag
+(B, H, R, K). The chunked form works on rows N = B·H of K places, laid out in C chunks of c slots:
+(N, R, C, c, …).
 """
 
 from __future__ import annotations
@@ -27,81 +27,68 @@ from regard.attention.precision import accumulated, as_given
 from regard.attention.tile import Tile, take
 
 NUMBERS_AT_ONCE = 1 << 20  # sorted numbers held at a time, over rows, rounds, places and width
+NEXT_BUCKET = 1 << 32  # tags of different buckets are this far apart: more than chunks there are
+ONE_HASH = 64  # buckets up to which each has a direction of its own
+HIDDEN = -NEXT_BUCKET  # the tag of a word that nobody sees
 
 
 @dataclass(frozen=True, eq=False)
-class SameBucket(Mask):
-    """Pairs of different words that share a bucket in some round; alone, a word sees itself.
+class SameChunk(Mask):
+    """Pairs that some round brings together; a word that meets no other sees itself.
 
-    bucket   (B, H, R, K)  of every key; `none` is that of a hidden one
-    section  (B, H, R, K)  the chunk it was sorted to: a pair must be in the same one, or the key
-             in the one before; None: anywhere
+    tag      (B, H, R, K)  the chunk of each key: a word meets those of its own and the one before
     earlier  whether a word sees only those before it
     offset   the place of the first query among the keys
     """
 
-    bucket: Tensor
-    section: Tensor | None
-    none: int
+    tag: Tensor
     earlier: bool
     offset: int
 
     def tile(self, tile: Tile) -> Tensor:
         rows = tile.rows
         if isinstance(rows, slice):
-            rows = torch.arange(rows.start, rows.stop, device=self.bucket.device)
-        place = rows + self.offset
-        every = torch.arange(self.bucket.shape[-1], device=place.device)
-        alike = self._alike(place) & (every != place[:, None])
-        if self.earlier:
-            alike = alike & (every < place[:, None])
-        shown = self.bucket[:, :, 0].index_select(-1, place)[..., None] != self.none
-        alone = ~alike.any(dim=-1, keepdim=True) & (every == place[:, None])
-        return take((alike | alone) & shown, tile.cols, -1)
+            rows = torch.arange(rows.start, rows.stop, device=self.tag.device)
+        place = (rows + self.offset)[:, None]
+        every = torch.arange(self.tag.shape[-1], device=place.device)
+        seen = self._met(place[:, 0]) & ((every < place) if self.earlier else (every != place))
+        shown = self.tag[:, :, 0].index_select(-1, place[:, 0])[..., None] >= 0
+        alone = ~seen.any(dim=-1, keepdim=True) & (every == place)
+        return take((seen | alone) & shown, tile.cols, -1)
 
     @property
     def is_causal(self) -> bool:
         return self.earlier
 
-    def _alike(self, place: Tensor) -> Tensor:
+    def _met(self, place: Tensor) -> Tensor:
         """(B, H, r, K): whether some round brings the pair together."""
-        found = None
-        for number in range(self.bucket.shape[2]):
-            bucket = self.bucket[:, :, number]
-            pair = bucket.index_select(-1, place)[..., None] == bucket[..., None, :]
-            if self.section is not None:
-                section = self.section[:, :, number]
-                back = section.index_select(-1, place)[..., None] - section[..., None, :]
-                pair = pair & ((back == 0) | (back == 1))
-            found = pair if found is None else found | pair
-        assert found is not None
-        return found
+        rounds = self.tag.unbind(2)
+        met = [near(tag.index_select(-1, place)[..., None], tag[..., None, :]) for tag in rounds]
+        return torch.stack(met).any(dim=0)
 
 
 @dataclass(frozen=True, eq=False)
 class Hashed:
-    """Keys as they are scored (B, H, T, D), values (B, H, T, Dv), buckets (B, H, R, T)."""
+    """Keys as they are scored (B, H, T, D), values (B, H, T, Dv), and where they were sorted to.
+
+    tag     (B, H, R, T)  their chunks
+    counts  (B, H, R, buckets)  how many words each bucket has
+    """
 
     key: Tensor
     value: Tensor
-    bucket: Tensor
+    tag: Tensor
+    counts: Tensor
 
     @property
     def length(self) -> int:
         """T."""
         return self.key.shape[-2]
 
-    def extended(self, key: Tensor, value: Tensor, bucket: Tensor) -> Hashed:
-        """These and, after them, those."""
-        return Hashed(
-            torch.cat([self.key, key], -2),
-            torch.cat([self.value, value], -2),
-            torch.cat([self.bucket, bucket], -1),
-        )
-
     def select(self, rows: Tensor) -> Hashed:
         """The cache of chosen sentences of the batch, in that order."""
-        return Hashed(*(x.index_select(0, rows) for x in (self.key, self.value, self.bucket)))
+        parts = (self.key, self.value, self.tag, self.counts)
+        return Hashed(*(x.index_select(0, rows) for x in parts))
 
 
 class Reformer(Mechanism):
@@ -110,10 +97,11 @@ class Reformer(Mechanism):
     Keys are the queries, scaled to unit length; the score is q·k / |k| (full attention's for keys
     of length √D). In each round words are sorted by bucket and place and cut into chunks; a word
     sees those of its bucket in its own chunk and the one before. A pair that several rounds bring
-    together counts once. Itself a word sees only if it sees nothing else.
+    together counts once. Itself a word sees only if it sees nothing else. More than 64 buckets are
+    those of two hashes taken together, so that hashing stays cheap.
 
-    The buckets do not depend on the length, so that word by word the same words meet; there a word
-    sees all earlier ones of its buckets, as it does here while no bucket outgrows a chunk.
+    Every bucket begins a chunk of its own, and there are as many buckets whatever the length. So
+    who sees whom does not depend on words to come, and word by word it is the same.
 
     head_dim  D
     chunk     words looked at together
@@ -136,20 +124,20 @@ class Reformer(Mechanism):
         self.rounds = arguments.positive("rounds", rounds)
         if buckets % 2:
             raise ValueError(f"buckets must be an even number, but {buckets} came.")
-        self.register_buffer("rotations", torch.randn(rounds, head_dim, buckets // 2))
+        self.factors = factors(buckets)
+        directions = sum(self.factors) // 2
+        self.register_buffer("rotations", torch.randn(rounds, head_dim, directions))
 
     def context(self, asked: Asked) -> Tensor:
-        self._check(asked)
-        bucket = self._buckets(asked)
         hidden = hidden_keys(asked)
         key, value = self.scored_keys(asked.key), asked.value
         if hidden is not None:
             key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
-        if key.shape[-2] <= self.chunk:  # all in one chunk: nothing to sort
-            met = SameBucket(bucket, None, self.buckets, asked.causal, asked.offset)
-            return attend(asked.query, key, value, score=SCORE, mask=met).context
+        if key.shape[-2] <= self.chunk:  # a bucket is one chunk: nothing to sort
+            return attend(asked.query, key, value, score=SCORE, mask=self.pattern(asked)).context
+        self._check(asked)
         query = F.pad(asked.query, (0, 0, asked.offset, 0))
-        context = self._chunked(query, key, value, bucket, asked.causal)
+        context = self._chunked(query, key, value, self._buckets(asked), asked.causal)
         return context[..., asked.offset :, :]
 
     def seen(self, asked: Asked) -> Call:
@@ -159,10 +147,12 @@ class Reformer(Mechanism):
         """Who sees whom; full attention over `scored_keys` under this mask is the same."""
         self._check(asked)
         bucket = self._buckets(asked)
-        section = None
-        if bucket.shape[-1] > self.chunk:
-            section = ranks(bucket)[1] // self.chunk
-        return SameBucket(bucket, section, self.buckets, asked.causal, asked.offset)
+        if bucket.shape[-1] <= self.chunk:
+            tag = bucket * NEXT_BUCKET
+        else:
+            tag = tags(bucket, within(bucket, self.buckets + 1)[0], self.chunk)
+        tag = tag.masked_fill(bucket == self.buckets, HIDDEN)
+        return SameChunk(tag, asked.causal, asked.offset)
 
     def scored_keys(self, key: Tensor) -> Tensor:
         """√D · k / |k|: with these, scaled dot products are q·k / |k|."""
@@ -170,7 +160,9 @@ class Reformer(Mechanism):
         return F.normalize(key, dim=-1) * length
 
     def empty(self, key: Tensor, value: Tensor) -> Hashed:
-        return Hashed(key, value, self._hashes(key))
+        rounds = (*key.shape[:2], self.rounds)
+        integers = torch.zeros(*rounds, self.buckets, dtype=torch.long, device=key.device)
+        return Hashed(key, value, integers[..., :0], integers)
 
     def go_on(
         self,
@@ -185,8 +177,16 @@ class Reformer(Mechanism):
         assert isinstance(cache, Hashed)
         if bias is not None:
             self._asked(query, key, value, None, bias, 0.0)  # says what to do instead
-        held = cache.extended(self.scored_keys(key), value, self._hashes(key))
-        met = SameBucket(held.bucket, None, self.buckets, True, cache.length)
+        bucket = self._hashes(key)
+        place, counts = within(bucket, self.buckets)
+        tag = tags(bucket, place + cache.counts.gather(-1, bucket), self.chunk)
+        held = Hashed(
+            torch.cat([cache.key, self.scored_keys(key)], -2),
+            torch.cat([cache.value, value], -2),
+            torch.cat([cache.tag, tag], -1),
+            cache.counts + counts,
+        )
+        met = SameChunk(held.tag, True, cache.length)
         attended = attend(query, held.key, held.value, score=SCORE, mask=met, weights=weights)
         return replace(attended, cache=held)
 
@@ -200,14 +200,18 @@ class Reformer(Mechanism):
 
     @torch.no_grad()
     def _hashes(self, key: Tensor) -> Tensor:
-        """(B, H, R, T): the nearest of as many directions as there are buckets."""
+        """(B, H, R, T): the nearest of random directions and their opposites, for each factor."""
         key = accumulated(key)
         with as_given(key.device):
             turned = key[:, :, None] @ self.rotations.to(key.dtype)
-        return torch.cat([turned, -turned], dim=-1).argmax(dim=-1)
+        parts = turned.split([factor // 2 for factor in self.factors], dim=-1)
+        bucket = torch.zeros((), dtype=torch.long, device=key.device)
+        for factor, part in zip(self.factors, parts, strict=True):
+            bucket = bucket * factor + torch.cat([part, -part], dim=-1).argmax(dim=-1)
+        return bucket
 
     def _buckets(self, asked: Asked) -> Tensor:
-        """(B, H, R, K): the buckets, those of hidden keys after all others."""
+        """(B, H, R, K): the buckets, and one more for hidden keys."""
         bucket, hidden = self._hashes(asked.key), hidden_keys(asked)
         if hidden is None:
             return bucket
@@ -217,11 +221,8 @@ class Reformer(Mechanism):
         self, query: Tensor, key: Tensor, value: Tensor, bucket: Tensor, causal: bool
     ) -> Tensor:
         """The context (B, H, K, Dv), some rows at a time, each computed again on the way back."""
-        batch, num = query.shape[:2], query.shape[-2]
-        wide = -num % self.chunk
-        flat = [F.pad(x.flatten(0, 1), (0, 0, 0, wide)) for x in (query, key, value)]
-        flat.append(F.pad(bucket.flatten(0, 1), (0, wide), value=self.buckets))
-        step = max(1, NUMBERS_AT_ONCE // (self.rounds * (num + wide) * self.head_dim))
+        flat = [x.flatten(0, 1) for x in (query, key, value, bucket)]
+        step = max(1, NUMBERS_AT_ONCE // (self.rounds * query.shape[-2] * self.head_dim))
         blocks = list(zip(*(x.split(step) for x in flat), strict=True))
         once = len(blocks) == 1 or not torch.is_grad_enabled() or torch.compiler.is_compiling()
         found = []
@@ -232,79 +233,103 @@ class Reformer(Mechanism):
                 if once
                 else checkpoint(chunked, *plan, use_reentrant=False, preserve_rng_state=False)
             )
-        context: Tensor = torch.cat(found)[:, :num].unflatten(0, batch)
+        context: Tensor = torch.cat(found).unflatten(0, query.shape[:2])
         return context
 
     def extra_repr(self) -> str:
         return f"{self.head_dim}, chunk={self.chunk}, buckets={self.buckets}, rounds={self.rounds}"
 
 
-def ranks(bucket: Tensor) -> tuple[Tensor, Tensor]:
-    """Places in the order of (bucket, place), and where in that order each place is."""
+def factors(buckets: int) -> tuple[int, ...]:
+    """Even numbers whose product is `buckets`: with two, many buckets cost few directions.
+
+    >>> factors(8), factors(512), factors(2 * 127)
+    ((8,), (16, 32), (254,))
+    """
+    pairs = [(n, buckets // n) for n in range(2, buckets, 2) if buckets % (2 * n) == 0]
+    small = [pair for pair in pairs if pair[0] <= pair[1]]
+    return small[-1] if buckets > ONE_HASH and small else (buckets,)
+
+
+def within(bucket: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """How many words of its bucket are before each (…, T), and how many each has (…, number)."""
     order = bucket.argsort(dim=-1, stable=True)
     every = torch.arange(order.shape[-1], device=order.device).expand_as(order)
-    return order, torch.empty_like(order).scatter_(-1, order, every)
+    rank = torch.empty_like(order).scatter_(-1, order, every)
+    counts = bucket.new_zeros(*bucket.shape[:-1], number)
+    counts.scatter_add_(-1, bucket, torch.ones_like(bucket))
+    return rank - (counts.cumsum(-1) - counts).gather(-1, bucket), counts
+
+
+def tags(bucket: Tensor, place: Tensor, chunk: int) -> Tensor:
+    """The number of each word's chunk; from one bucket to the next there is a wide gap."""
+    return bucket * NEXT_BUCKET + place // chunk
+
+
+def near(row: Tensor, col: Tensor) -> Tensor:
+    """Whether the key's chunk is the query's or the one before it."""
+    return (row == col) | (row == col + 1)
 
 
 def chunked(
     query: Tensor, key: Tensor, value: Tensor, bucket: Tensor, chunk: int, none: int, causal: bool
 ) -> Tensor:
-    """The context (N, T, Dv) of rows (N, T, D) with buckets (N, R, T), T a multiple of `chunk`."""
+    """The context (N, K, Dv) of rows (N, K, D) with buckets (N, R, K); bucket `none` is hidden."""
     with as_given(value.device):
-        order, rank = ranks(bucket)
-        sums, mass, level = _rounds(query, key, value, bucket, order, rank, chunk, none, causal)
+        place, counts = within(bucket, none + 1)
+        tag = tags(bucket, place, chunk).masked_fill(bucket == none, HIDDEN)
+        chunks = (counts + chunk - 1) // chunk
+        slot = (chunks.cumsum(-1) - chunks).gather(-1, bucket) * chunk + place
+        words = _words(slot, chunk, chunks)
+        sums, mass, level = _rounds(query, key, value, tag, words, causal)
+        sums, mass, level = (_by_place(x, slot) for x in (sums, mass, level))
         top = level.amax(dim=1, keepdim=True)
         share = (level - top.masked_fill(top == -math.inf, 0.0)).exp()
         total, weight = (sums * share).sum(dim=1), (mass * share).sum(dim=1)
+        alone = (weight == 0) & (tag[:, 0, :, None] >= 0)
         merged = total / weight.masked_fill(weight == 0, 1.0)
-        shown = (bucket[:, 0] != none)[..., None]
-        alone = (weight == 0) & shown
         return torch.where(alone, accumulated(value), merged).to(value.dtype)
 
 
+def _words(slot: Tensor, chunk: int, chunks: Tensor) -> Tensor:
+    """(N, R, C, c): the word in each slot; K where there is none."""
+    if torch.compiler.is_compiling():  # the most there can be, so that the shape is known
+        number = slot.shape[-1] // chunk + chunks.shape[-1]
+    else:
+        number = int(chunks.sum(-1).max())
+    words = slot.new_full((*slot.shape[:-1], number * chunk), slot.shape[-1])
+    every = torch.arange(slot.shape[-1], device=slot.device).expand_as(slot)
+    words = words.scatter_(-1, slot, every)
+    return words.reshape(*slot.shape[:-1], number, chunk)
+
+
 def _rounds(
-    query: Tensor, key: Tensor, value: Tensor, bucket: Tensor, order: Tensor, rank: Tensor,
-    chunk: int, none: int, causal: bool,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Σ e^{s − level} v, Σ e^{s − level} (N, R, T, ·) and level (N, R, T, 1) of every round."""
-    size = (*order.shape[:2], -1, chunk)
-    place = order.reshape(size)
-    rows, cols = place[..., None], _with_before(place)[..., None, :]
-    pairs = _times_met(bucket, rank // chunk, order, size)
-    seen = (pairs > 0) & (rows != cols)
-    own = _taken(bucket, order).reshape(size)  # (N, R, C, c): each word's bucket in this round
-    seen &= (own[..., None] == _with_before(own)[..., None, :]) & (own != none)[..., None]
-    seen[:, :, 0, :, :chunk] = False  # nothing is before the first chunk
-    if causal:
-        seen &= cols < rows
-    sorted_ = [
-        _sorted(accumulated(x), order).unflatten(2, (-1, chunk)) for x in (query, key, value)
-    ]
-    asking = sorted_[0] * query.shape[-1] ** -0.5
-    scores = asking @ _with_before(sorted_[1], -2).transpose(-2, -1)
-    scores = (scores - pairs.clamp(min=1).to(scores.dtype).log()).masked_fill(~seen, -math.inf)
+    query: Tensor, key: Tensor, value: Tensor, tag: Tensor, words: Tensor, causal: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Σ e^{s − level} v, Σ e^{s − level} and level (N, R, C, c, ·), of every round."""
+    rows, cols = words[..., None], _with_before(words)[..., None, :]
+    times, here = _times_met(F.pad(tag, (0, 1), value=HIDDEN), words)
+    seen = here & ((cols < rows) if causal else (cols != rows))
+    seen[:, :, 0, :, : words.shape[-1]] = False  # nothing is before the first chunk
+    asking, keys, values = (_in_slots(accumulated(x), words) for x in (query, key, value))
+    scores = (asking * query.shape[-1] ** -0.5) @ _with_before(keys, -2).transpose(-2, -1)
+    scores = (scores - times.clamp(min=1).to(scores.dtype).log()).masked_fill(~seen, -math.inf)
     level = scores.detach().amax(dim=-1, keepdim=True)
     parts = (scores - level.masked_fill(level == -math.inf, 0.0)).exp()
-    sums = parts @ _with_before(sorted_[2], -2)
-    found = torch.cat([sums, parts.sum(dim=-1, keepdim=True)], dim=-1)
-    back = found.flatten(2, 3).gather(2, rank[..., None].expand(*rank.shape, found.shape[-1]))
-    level = level.flatten(2, 4).gather(2, rank)[..., None]
-    return back[..., :-1], back[..., -1:], level
+    return parts @ _with_before(values, -2), parts.sum(dim=-1, keepdim=True), level
 
 
-def _times_met(bucket: Tensor, section: Tensor, order: Tensor, size: tuple[int, ...]) -> Tensor:
-    """(N, R, C, c, 2c): in how many rounds the pair of words is brought together."""
-    times = None
-    for number in range(bucket.shape[1]):
-        there = []
-        for x in (bucket, section):
-            each = _taken(x[:, number, None].expand_as(x), order).reshape(size)
-            there.append((each[..., None], _with_before(each)[..., None, :]))
-        (row, col), (here, other) = there
-        met = (row == col) & ((here == other) | (here == other + 1))
-        times = met.to(torch.int8) if times is None else times + met
-    assert times is not None
-    return times
+def _times_met(tag: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
+    """(N, R, C, c, 2c): in how many rounds a pair meets, and whether in this one."""
+    flat = words.flatten(1)
+    times = torch.zeros((), dtype=torch.int16, device=tag.device)
+    here = []
+    for number, each in enumerate(tag.unbind(1)):
+        row = each.gather(1, flat).reshape(words.shape)
+        met = near(row[..., None], _with_before(row)[..., None, :]) & (row >= 0)[..., None]
+        times = times + met
+        here.append(met[:, number])
+    return times, torch.stack(here, dim=1)
 
 
 def _with_before(x: Tensor, dim: int = -1) -> Tensor:
@@ -312,12 +337,14 @@ def _with_before(x: Tensor, dim: int = -1) -> Tensor:
     return torch.cat([x.roll(1, dims=2), x], dim=dim)
 
 
-def _taken(x: Tensor, order: Tensor) -> Tensor:
-    return x.gather(-1, order)
+def _in_slots(x: Tensor, words: Tensor) -> Tensor:
+    """(N, R, C, c, D): rows (N, K, D) laid out in slots, zero where there is no word."""
+    x = F.pad(x, (0, 0, 0, 1))
+    start = torch.arange(x.shape[0], device=x.device)[:, None, None, None] * x.shape[1]
+    found = x.flatten(0, 1).index_select(0, (words + start).flatten())
+    return found.reshape(*words.shape, x.shape[-1])
 
 
-def _sorted(x: Tensor, order: Tensor) -> Tensor:
-    """(N, R, T, D): rows (N, T, D) in each round's order."""
-    start = torch.arange(x.shape[0], device=x.device)[:, None, None] * x.shape[1]
-    found = x.flatten(0, 1).index_select(0, (order + start).flatten())
-    return found.reshape(*order.shape, x.shape[-1])
+def _by_place(x: Tensor, slot: Tensor) -> Tensor:
+    """(N, R, K, ·): what was found in the slots (N, R, C, c, ·), word by word."""
+    return x.flatten(2, 3).gather(2, slot[..., None].expand(*slot.shape, x.shape[-1]))

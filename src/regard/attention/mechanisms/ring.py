@@ -89,6 +89,10 @@ def ring_attention(
         )
     rank, number = own_rank(group)
     turn = _Turn(rank, number, query.shape[-2], causal, lengths, group)
+    if lengths is not None:  # what is hidden may be anything, even NaN
+        place = torch.arange(turn.shard, device=key.device) + rank * turn.shard
+        hidden = (place >= lengths.to(place.device)[:, None])[:, None, :, None]
+        key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
     with as_given(value.device):
         # torch gives `Function.apply` no types
         context: Tensor = _Ring.apply(turn, query, key, value)  # type: ignore[no-untyped-call]  # torch's

@@ -1,0 +1,115 @@
+"""The additive score of aligners, which may see features of what is remembered beside the keys.
+
+    e_s = v·tanh(W_q q + k_s + Mᵀ f_s)
+
+Its way back is written out: tanh is computed again, so that what a step keeps for training is
+its features, not a (B, S, H) tensor.
+
+Shapes: B sentences, S states, Q features of a query, K of a state, H hidden, F remembered.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from regard.attention import arguments
+from regard.attention.precision import accumulated, as_given
+
+
+class Energy(nn.Module):
+    """e_s = v·tanh(W_q q + W_k h_s + Mᵀ f_s), the keys W_k h_s projected before.
+
+    Parameters: `query_proj.weight` (H, Q), `key_proj.weight` (H, K), `v` (H,).
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.query_dim = arguments.positive("query_dim", query_dim)
+        self.key_dim = arguments.positive("key_dim", key_dim)
+        self.hidden_dim = arguments.positive("hidden_dim", hidden_dim)
+        self.query_proj = nn.Linear(query_dim, hidden_dim, bias=False)
+        self.key_proj = nn.Linear(key_dim, hidden_dim, bias=False)
+        self.v = nn.Parameter(torch.empty(hidden_dim))
+        nn.init.xavier_uniform_(self.query_proj.weight)
+        nn.init.xavier_uniform_(self.key_proj.weight)
+        nn.init.uniform_(self.v, -(hidden_dim**-0.5), hidden_dim**-0.5)
+
+    def forward(
+        self,
+        query: Tensor,
+        keys: Tensor,
+        features: Tensor | None = None,
+        matrix: Tensor | None = None,
+    ) -> Tensor:
+        """(B, S), of query (B, Q), projected keys (B, S, H), features (B, S, F), matrix (F, H)."""
+        arguments.width("query", query, self.query_dim)
+        arguments.width("keys", keys, self.hidden_dim)
+        return energies(self.query_proj(query), keys, self.v, features, matrix)
+
+    def extra_repr(self) -> str:
+        return f"query_dim={self.query_dim}, key_dim={self.key_dim}, hidden_dim={self.hidden_dim}"
+
+
+def energies(
+    query: Tensor,
+    keys: Tensor,
+    v: Tensor,
+    features: Tensor | None = None,
+    matrix: Tensor | None = None,
+) -> Tensor:
+    """v·tanh(q + k + Mᵀ f), (B, S), of projected query (B, H) and keys (B, S, H).
+
+    Half precision is summed in float32.
+    """
+    dtype = accumulated(v).dtype
+    query, keys, v = query.to(dtype), keys.to(dtype), v.to(dtype)
+    if features is not None and matrix is not None:
+        features, matrix = features.to(dtype), matrix.to(dtype)
+    # torch gives `Function.apply` no types
+    found: Tensor = _Energies.apply(query, keys, v, features, matrix)  # type: ignore[no-untyped-call]  # torch's
+    return found
+
+
+def _tanh(query: Tensor, keys: Tensor, features: Tensor | None, matrix: Tensor | None) -> Tensor:
+    """tanh(q + k + Mᵀ f), (B · S, H)."""
+    if features is None or matrix is None:
+        return (keys + query[:, None]).tanh_().flatten(0, 1)
+    sums = torch.addmm(keys.flatten(0, 1), features.flatten(0, 1), matrix)
+    sums.view_as(keys).add_(query[:, None])
+    return sums.tanh_()
+
+
+class _Energies(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: Tensor,
+        keys: Tensor,
+        v: Tensor,
+        features: Tensor | None,
+        matrix: Tensor | None,
+    ) -> Tensor:
+        ctx.save_for_backward(query, keys, v, features, matrix)
+        with as_given(keys.device):
+            return (_tanh(query, keys, features, matrix) @ v).view(keys.shape[:-1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        query, keys, v, features, matrix = ctx.saved_tensors
+        with as_given(keys.device):
+            tanh = _tanh(query, keys, features, matrix)
+            flat = grad.reshape(-1)
+            for_v = flat @ tanh
+            slope = flat[:, None] * v
+            torch.ops.aten.tanh_backward.grad_input(slope, tanh, grad_input=slope)  # · (1 − tanh²)
+            for_keys = slope.view_as(keys)
+            for_features = for_matrix = None
+            if features is not None:
+                for_features = (slope @ matrix.t()).view_as(features)
+                for_matrix = features.flatten(0, 1).t() @ slope
+        return for_keys.sum(1), for_keys, for_v, for_features, for_matrix

@@ -1,0 +1,74 @@
+"""Location-sensitive attention (Chorowski 2015, §2.1): the score sees where was looked last.
+
+    f_s = Σ_j F_j · a_{s+j}      e_s = v·tanh(W_q q + W_k h_s + U f_s)      weights = softmax(e)
+
+a are the weights of the query before, and F (filters × width) is a convolution over them.
+
+Shapes: B sentences, S states, H hidden features, C filters, N width of a filter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.attention import arguments
+from regard.attention.aligners.aligner import Aligner, Memory, Rows, softmax_weights, weighted
+from regard.attention.aligners.energy import Energy
+from regard.attention.attend import Attended
+
+
+@dataclass(frozen=True, eq=False)
+class Last(Rows):
+    """`weights` (B, S) of the query before; zeros before the first."""
+
+    weights: Tensor
+
+
+class LocationSensitive(Aligner):
+    """The additive score, with features convolved from the last weights.
+
+    Parameters: those of `Energy`, `filters` (C, N), `feature_proj` (C, H). The two matrices are
+    multiplied first: a window of N weights then costs one product.
+    """
+
+    def __init__(
+        self, query_dim: int, key_dim: int, hidden_dim: int, *, filters: int = 10, width: int = 9
+    ) -> None:
+        super().__init__()
+        if arguments.positive("width", width) % 2 == 0:
+            raise ValueError(f"width must be odd, with a middle, but {width} came.")
+        self.energy = Energy(query_dim, key_dim, hidden_dim)
+        self.filters = nn.Parameter(torch.empty(arguments.positive("filters", filters), width))
+        self.feature_proj = nn.Parameter(torch.empty(filters, hidden_dim))
+        nn.init.xavier_uniform_(self.filters)
+        nn.init.xavier_uniform_(self.feature_proj)
+
+    def keys(self, states: Tensor) -> Tensor:
+        keys: Tensor = self.energy.key_proj(states)
+        return keys
+
+    def begin(self, memory: Memory) -> Last:
+        return Last(memory.values.new_zeros(memory.values.shape[:2]))
+
+    def forward(self, query: Tensor, memory: Memory, state: Rows) -> tuple[Attended, Rows]:
+        assert isinstance(state, Last)
+        seen = windows(state.weights, self.filters.shape[1])
+        scores = self.energy(query, memory.keys, seen, self.filters.t() @ self.feature_proj)
+        weights = softmax_weights(scores, memory)
+        return weighted(weights, memory), Last(weights)
+
+
+def windows(weights: Tensor, width: int) -> Tensor:
+    """(B, S, N): around each place the weights (B, S) of N places, zero beyond the ends.
+
+    >>> windows(torch.tensor([[1.0, 2.0, 3.0]]), 3)
+    tensor([[[0., 1., 2.],
+             [1., 2., 3.],
+             [2., 3., 0.]]])
+    """
+    half = width // 2
+    return F.pad(weights, (half, half)).unfold(1, width, 1)

@@ -1,0 +1,91 @@
+"""A monotone task: a word is spelled out, letter by letter, in the letters' names.
+
+    cat ─▶ cee ay tee
+
+Source and target have the same order, and the target is about four times as long: what a window
+that only moves forward is made for. The words are made up, so that there are enough of them and
+none can be known by heart; a word's split is decided by its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+from regard.corpus.pairs import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+
+NAMES = {
+    "a": "ay", "b": "bee", "c": "cee", "d": "dee", "e": "ee", "f": "ef", "g": "gee", "h": "aitch",
+    "i": "eye", "j": "jay", "k": "kay", "l": "el", "m": "em", "n": "en", "o": "oh", "p": "pee",
+    "q": "cue", "r": "ar", "s": "ess", "t": "tee", "u": "you", "v": "vee", "w": "double-you",
+    "x": "ex", "y": "why", "z": "zed",
+}  # fmt: skip
+"""What each letter is called."""
+
+SHORTEST, LONGEST = 3, 12
+ONSETS = (
+    *"bcdfghjklmnpqrstvwxyz",
+    *("bl", "br", "ch", "cr", "dr", "fl", "gr", "kn", "pl", "qu", "sh", "sl", "st", "th", "tr"),
+)
+NUCLEI = (*"aeiouy", "ai", "ea", "ee", "ou", "oo")
+CODAS = ("", "", *"bklmnrsxz", "ff", "ll", "mm", "ng", "rk", "st", "zz")
+
+
+def spelled(word: str) -> str:
+    """The names of a word's letters.
+
+    >>> spelled("cat")
+    'cee ay tee'
+    """
+    unknown = sorted({letter for letter in word if letter not in NAMES})
+    if unknown:
+        raise ValueError(f"word must be of the letters a to z, but {unknown[0]!r} is in {word!r}.")
+    return " ".join(NAMES[letter] for letter in word)
+
+
+def sample(split: Split, count: int, seed: int = 0) -> list[Pair]:
+    """`count` words of a split with their spelling, none twice.
+
+    A smaller sample is the beginning of a larger one, and no word is in two splits.
+    """
+    return list(islice(stream(split, seed), count))
+
+
+def stream(split: Split, seed: int = 0) -> Iterator[Pair]:
+    """The pairs of `sample`, without end."""
+    if split not in SPLITS:
+        raise ValueError(f"split is {split!r} but must be 'train', 'dev' or 'test'.")
+    return _stream(split, seed)
+
+
+def word_split(word: str) -> Split:
+    """The split of a word: 60 % train, 20 % dev, 20 % test."""
+    number = int.from_bytes(hashlib.sha256(f"spelling {word}".encode()).digest()[:8], "big")
+    return "dev" if number % 5 == 0 else "test" if number % 5 == 1 else "train"
+
+
+def _stream(split: Split, seed: int) -> Iterator[Pair]:
+    dice = random.Random(f"regard spelling {split} {seed}")
+    seen: set[str] = set()
+    while True:
+        word = _word(dice)
+        if word not in seen and word_split(word) == split:
+            seen.add(word)
+            yield Pair(word, spelled(word))
+
+
+def _word(dice: random.Random) -> str:
+    """A made-up word, its last syllable cut; every length is as likely as any other."""
+    length = dice.randint(SHORTEST, LONGEST)
+    word = ""
+    while len(word) < length:
+        word += dice.choice(ONSETS) + dice.choice(NUCLEI) + dice.choice(CODAS)
+    return word[:length]

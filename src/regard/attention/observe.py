@@ -80,6 +80,34 @@ class GivenWeights:
         return shown if heads is None else shown.index_select(-3, heads)
 
 
+@dataclass(frozen=True, eq=False)
+class NoWeights:
+    """A call whose weights cannot be had; heads can still be switched off."""
+
+    batch: tuple[int, ...]
+    num_queries: int
+    why: str
+    over = "none"
+
+    @property
+    def value(self) -> Tensor:
+        """There is none to give other weights to."""
+        raise ValueError(f"weights cannot be changed here: {self.why}.")
+
+    @property
+    def num_keys(self) -> int:
+        """There are none to give other weights to."""
+        raise ValueError(f"weights cannot be changed here: {self.why}.")
+
+    def spread(self) -> NoWeights:
+        """Itself."""
+        return self
+
+    def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
+        """There are none."""
+        raise ValueError(f"weights cannot be shown here: {self.why}.")
+
+
 @dataclass(frozen=True)
 class Place:
     """Where in a model a call of attention happens.

@@ -128,7 +128,7 @@ class _Watcher:
 
     def __call__(self, sight: Sight) -> Sight:
         site = None if _in_backward() else self.sites.find(sight)
-        if site is None:
+        if site is None or getattr(sight.call, "over", "keys") == "none":
             return sight
         self.seen += 1
         if self.kinds is not None and site.kind not in self.kinds:

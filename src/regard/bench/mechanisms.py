@@ -6,6 +6,7 @@ the slope of a straight line through log time (log memory) over log length.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -98,7 +99,7 @@ def error_against_exact(
 
 def _unit(key: Tensor) -> Tensor:
     """Keys of length √d, as Reformer's are."""
-    return torch.nn.functional.normalize(key, dim=-1) * key.shape[-1] ** 0.5
+    return torch.nn.functional.normalize(key, dim=-1) * math.sqrt(key.shape[-1])
 
 
 def slope(lengths: Sequence[int], costs: Sequence[float]) -> float:

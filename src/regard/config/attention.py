@@ -48,6 +48,8 @@ class Attending:
     """linformer: keys that a sentence is reduced to."""
     chunk: int = 16
     """reformer: words that are compared with each other."""
+    buckets: int = 8
+    """reformer: kinds that words are sorted into, an even number."""
     rounds: int = 4
     """reformer: how often words are sorted anew."""
     features: int = 0
@@ -105,6 +107,8 @@ def _check_sizes(model: Any, chosen: str) -> None:
             f"model.global_tokens cannot be had with {model.positions} positions; "
             "set them to 0, or choose rotary ones."
         )
+    if chosen == "reformer" and (model.buckets < 2 or model.buckets % 2):
+        raise InputError(f"model.buckets must be an even number, but {model.buckets} came.")
     if chosen == "sparse" and model.pattern == "fixed" and 0 < model.stride < model.summary:
         raise InputError(
             f"model.summary must be at most model.stride {model.stride}, but {model.summary} came."

@@ -8,6 +8,8 @@ from typing import Literal
 from regard.config.check import at_least, divides, fraction
 from regard.errors import InputError
 
+Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
+
 
 @dataclass(frozen=True)
 class Classifier:
@@ -38,9 +40,7 @@ class Classifier:
     """Activation of the feed-forward sub-layers: any function of torch.nn.functional by name."""
     norm: Literal["pre", "post"] = "pre"
     """Layer norm before each of the Transformer's sub-layers, or after its residual sum."""
-    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"] = (
-        "sinusoidal"
-    )
+    positions: Positions = "sinusoidal"
     """How order enters the Transformer; none: a history of events whose order does not matter."""
     cell: Literal["rnn", "gru", "lstm"] = "gru"
     """Cell of the recurrent encoder."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import typing
 from collections.abc import Mapping
@@ -133,7 +134,7 @@ def _made(kind: Any, values: Any, name: str, place: str) -> Any:
 
 def names_of(section: Any) -> list[str]:
     """The settings of a section, its own before those it shares with others."""
-    own = section.__dict__.get("__annotations__", {})
+    own = inspect.get_annotations(section)
     every = [field.name for field in fields(section)]
     return [*(n for n in every if n in own), *(n for n in every if n not in own)]
 

@@ -59,7 +59,7 @@ SELF_ATTENTIONS: dict[str, dict[str, Any]] = {
     "sparse": {"stride": 4},
     "blockwise": {},
     "linformer": {"projected": 8, "decoder_attention": "full"},
-    "reformer": {"chunk": 16, "rounds": 4},
+    "reformer": {"chunk": 8, "buckets": 4, "rounds": 4},
     "linear": {},
     "performer": {"features": 128},
     "adaptive-span": {"span": 32, "ramp": 8, "span_penalty": 1e-3},

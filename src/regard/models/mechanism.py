@@ -36,8 +36,7 @@ def self_attention(settings: Transformer | Lm, *, causal: bool) -> Mechanism | N
         case "linformer":
             return Linformer(settings.max_length, settings.projected)
         case "reformer":
-            buckets = max(2, 2 * math.ceil(settings.max_length / settings.chunk / 2))
-            return Reformer(width, settings.chunk, buckets, settings.rounds)
+            return Reformer(width, settings.chunk, settings.buckets, settings.rounds)
         case "linear":
             return Linear()
         case "performer":

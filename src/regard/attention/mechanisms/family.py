@@ -44,4 +44,4 @@ def _within(length: int, usual: int) -> int:
 
 
 def _root(length: int) -> int:
-    return max(1, round(length**0.5))
+    return max(1, round(math.sqrt(length)))

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from regard.attention import observe
 from regard.attention.attend import Attended
 from regard.attention.bias import Bias
 from regard.attention.cache import Cache
@@ -24,10 +25,17 @@ from regard.attention.mechanisms.kernel_scan import (
     empty_state,
     scan,
 )
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, hidden_keys
+from regard.attention.mechanisms.mechanism import (
+    Asked,
+    Declared,
+    Mechanism,
+    hidden_keys,
+    unseen_call,
+)
 from regard.attention.precision import accumulated, as_given
 from regard.attention.tile import Tile
 
+SHORT = 48  # words up to which all pairs cost less than the sums
 ROWS_AT_ONCE = 1 << 22  # weights held at a time when rows are computed for looking
 
 
@@ -97,17 +105,23 @@ class KernelMap:
 
     def _rows(self, query: Tensor, features: Tensor, level: Tensor | None, rows: Tensor) -> Tensor:
         asking = self.kernel.query_features(query.index_select(-2, rows))
-        pairs = asking @ features.transpose(-2, -1)
         cols = slice(0, self.num_keys)
         tile = Tile(rows, cols, self.num_queries, self.num_keys, self.batch, query.device)
         hidden = None if self.mask is None else ~self.mask.tile(tile)
-        if level is not None:
-            level = level.transpose(-2, -1)
-            level = level if hidden is None else level.masked_fill(hidden, -math.inf)
-            pairs = pairs * (level - based(level.amax(dim=-1, keepdim=True))).exp()
-        if hidden is not None:
-            pairs = pairs.masked_fill(hidden, 0.0)
+        pairs = kernel_pairs(asking, features, level, hidden)
         return divided(pairs, pairs.sum(dim=-1, keepdim=True))
+
+
+def kernel_pairs(
+    asking: Tensor, features: Tensor, level: Tensor | None, hidden: Tensor | None
+) -> Tensor:
+    """φ(q)·φ(k) of every pair, (B, H, Q, K), a row up to a factor; zero where `hidden`."""
+    pairs = asking @ features.transpose(-2, -1)
+    if level is not None:
+        level = level.transpose(-2, -1)
+        level = level if hidden is None else level.masked_fill(hidden, -math.inf)
+        pairs = pairs * (level - based(level.amax(dim=-1, keepdim=True))).exp()
+    return pairs if hidden is None else pairs.masked_fill(hidden, 0.0)
 
 
 class Linear(Mechanism):
@@ -138,6 +152,8 @@ class Linear(Mechanism):
 
     def context(self, asked: Asked) -> Tensor:
         query, key, value = asked.query, asked.key, asked.value
+        if max(query.shape[-2], key.shape[-2]) <= SHORT:
+            return self._by_pairs(asked)
         blind = max(0, -asked.offset) if asked.causal else 0  # queries before the first key
         context, _ = scan(
             self, query[..., blind:, :], key, value, self._start(key, value),
@@ -147,6 +163,23 @@ class Linear(Mechanism):
             nothing = context.new_zeros(*context.shape[:2], blind, context.shape[-1])
             context = torch.cat([nothing, context], dim=-2)
         return context
+
+    def _by_pairs(self, asked: Asked) -> Tensor:
+        """The same of few words: their pairs are fewer numbers than the sums would be."""
+        query, key, value = (accumulated(x) for x in (asked.query, asked.key, asked.value))
+        hidden = hidden_keys(asked)
+        if hidden is not None:
+            key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
+            hidden = hidden.transpose(-2, -1)
+        if asked.causal:
+            size = query.shape[-2], key.shape[-2]
+            later = torch.ones(size, dtype=torch.bool, device=key.device).triu(1 + asked.offset)
+            hidden = later if hidden is None else hidden | later
+        with as_given(value.device):
+            features, level = self.key_features(key)
+            pairs = kernel_pairs(self.query_features(query), features, level, hidden)
+            context = divided(pairs @ value, pairs.sum(dim=-1, keepdim=True))
+        return context.to(asked.value.dtype)
 
     def seen(self, asked: Asked) -> KernelMap:
         return KernelMap(self, asked.query, asked.key, asked.value, asked.mask)
@@ -178,6 +211,8 @@ class Linear(Mechanism):
         before = State(cache.sums, cache.mass, cache.level)
         context, after = scan(self, query, key, value, before, causal=True)
         held = Sums(*after, length=cache.length + key.shape[-2])
+        if observe.observers():  # heads can be switched off all the same
+            context = observe.shown(context, unseen_call(query, "keys are not kept"), "causal")
         return Attended(context, cache=held)
 
     def _start(self, key: Tensor, value: Tensor) -> State:

@@ -106,9 +106,9 @@ class Mechanism(nn.Module):
         shown = self.declared.map != "none"
         if weights and not shown:
             _refuse(self, "has no map, so its weights cannot be had", "leave weights out")
-        if shown and (weights or observe.observers()):
+        if weights or observe.observers():
             with observe.inside_ours():
-                seen = self.seen(asked)
+                seen = self.seen(asked) if shown else unseen_call(query, "its keys are elsewhere")
                 found = seen.weights() if weights else None
                 context = observe.shown(context, seen, "causal" if asked.causal else "self")
         return Attended(context, found)
@@ -182,6 +182,11 @@ class Mechanism(nn.Module):
                 named = "this" if kind == "any" else f"a {kind}"
                 _refuse(self, f"takes {kinds} masks, not {named} one", "use attention full")
         return Asked(query, key, value, given, lengths, causal, bias, dropout)
+
+
+def unseen_call(query: Tensor, why: str) -> observe.NoWeights:
+    """For those who look where there is no map."""
+    return observe.NoWeights(tuple(query.shape[:2]), query.shape[-2], why)
 
 
 def _refuse(mechanism: Mechanism, what: str, instead: str) -> None:

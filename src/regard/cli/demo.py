@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from regard.errors import InputError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
+    parser.add_argument(
+        "--task", choices=("grammar", "spelling", "series"), default="grammar",
+        help="translate; or spell words out, with an attention that moves forward; or label "
+        "series, and find what decided (grammar)",
+    )  # fmt: skip
     parser.add_argument(
         "--kind", choices=("transformer", "rnn"),
         help="Transformer, or recurrent with Bahdanau attention (transformer)",
@@ -41,9 +47,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from rich.console import Console
 
+    console = Console(stderr=arguments.json)
+    found = {"grammar": _grammar, "spelling": _spelling, "series": _series}[arguments.task](
+        arguments, console
+    )
+    if arguments.json:
+        print(json.dumps(found, ensure_ascii=False))
+    return 0
+
+
+def _grammar(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
     from regard.demo.run import demo
 
-    found = demo(
+    return demo(
         arguments.out,
         _attention(arguments),
         arguments.languages,
@@ -51,11 +67,34 @@ def run(arguments: argparse.Namespace) -> int:
         quick=arguments.quick,
         explained=arguments.explain,
         seed=arguments.seed,
-        console=Console(stderr=arguments.json),
+        console=console,
     )
-    if arguments.json:
-        print(json.dumps(found, ensure_ascii=False))
-    return 0
+
+
+def _spelling(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
+    from regard.demo.lesson import kind_of
+    from regard.demo.run import MODEL, emptied
+    from regard.demo.spelling import spelling
+
+    attention = _attention(arguments) if arguments.attention else "graves"
+    if kind_of(attention) != "rnn":
+        raise InputError(f"spelling is learned by a recurrent network, which has no {attention}.")
+    return spelling(
+        emptied(arguments.out) / MODEL,
+        attention,
+        minutes=arguments.minutes,
+        quick=arguments.quick,
+        seed=arguments.seed,
+        console=console,
+    )
+
+
+def _series(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
+    from regard.demo.series import planted_demo
+
+    encoders: Any = (arguments.kind,) if arguments.kind else ("transformer", "rnn")
+    steps = 60 if arguments.quick else None
+    return planted_demo(encoders=encoders, steps=steps, seed=arguments.seed, console=console)
 
 
 def _attention(arguments: argparse.Namespace) -> str:

@@ -57,7 +57,7 @@ def demo(
         f"Training a small {_name(attention)} on them for {clock(60 * budget.minutes)} minutes …",
         highlight=False,
     )
-    folder = _emptied(out) / MODEL
+    folder = emptied(out) / MODEL
     outcome = train(folder, run, ready, Spoken(console))
     if not outcome.finished:
         raise KeyboardInterrupt
@@ -105,7 +105,7 @@ def _name(attention: str) -> str:
     return f"recurrent network with {name.get(attention, attention)} attention"
 
 
-def _emptied(out: Path) -> Path:
+def emptied(out: Path) -> Path:
     """The folder, without what an earlier demonstration left in it; nothing else is touched."""
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: this is a file; give a folder as --out.")

@@ -25,13 +25,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from regard.config import Run
+from regard.config import Classifier, Run
 from regard.config.settings import plain
 from regard.config.stored import CONFIG, load_run
 from regard.errors import InputError
 from regard.models.build import Network, build
 from regard.storage import drafting, replace_file
 from regard.text import Tokenizer, load
+from regard.text.wordless import Wordless
 from regard.version import __version__
 
 WEIGHTS, METRICS, CARD = "model.safetensors", "metrics.json", "README.md"
@@ -91,6 +92,12 @@ def load_tokenizers(folder: Path) -> Tokenizers:
     raise InputError(f"{folder}: no tokeniser is in it; copy the whole folder of the model.")
 
 
+def no_tokenizers() -> Tokenizers:
+    """Those of a model that reads no text."""
+    none = Wordless()
+    return Tokenizers(none, none)
+
+
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     """Write tensors; what is shared under several names is written under the first."""
     with drafting(path) as draft:
@@ -142,7 +149,8 @@ def load_folder(folder: str | PathLike[str], device: str | torch.device = "cpu")
             f"{path}: there is no {WEIGHTS} yet; its training was stopped before the first look "
             f"at the development set: go on with `regard train --resume {path}`."
         )
-    tokenizers = load_tokenizers(path)
+    wordless = isinstance(run.model, Classifier) and run.model.input == "series"
+    tokenizers = no_tokenizers() if wordless else load_tokenizers(path)
     with torch.device(device):
         network = build(run.model, len(tokenizers.source), len(tokenizers.target))
     put_weights(network, load_weights(path / WEIGHTS), str(path / WEIGHTS))

@@ -19,8 +19,9 @@ from regard.version import __version__
 
 COMMANDS = {
     "bench": "measure regard against its peers, in ratios taken in one run",
+    "classify": "label texts or series with a classifier, and see what decided",
     "compare": "tell which of two models or outputs is better, and where",
-    "corpus": "print or write sentences of the built-in grammar",
+    "corpus": "write sentences of the built-in grammar, or series with a planted cause",
     "demo": "learn the built-in language pair in minutes, and look inside",
     "evaluate": "score a model, or translations, against a reference",
     "fill": "guess hidden words with a masked model",
@@ -28,6 +29,8 @@ COMMANDS = {
     "info": "tell what a model folder holds",
     "train": "learn a model from text",
     "translate": "translate text with a model",
+    "vectors": "learn word vectors, find near words and analogies",
+    "write": "write text by hand, and see which letter the pen was at",
 }
 
 

@@ -1,4 +1,4 @@
-"""`regard corpus`: the built-in grammar's sentences, to read or to write to files."""
+"""`regard corpus`: the built-in grammar's sentences, and series with a planted cause."""
 
 from __future__ import annotations
 
@@ -32,6 +32,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     write.add_argument("--dev", metavar="N", type=int, default=1_000, help="pairs (1000)")
     write.add_argument("--test", metavar="N", type=int, default=1_000, help="pairs (1000)")
     write.set_defaults(act=_write)
+    series = actions.add_parser(
+        "series", help="write series with a planted cause as .npz, and where the cause is"
+    )
+    series.add_argument("--out", metavar="FILE.npz", type=Path, required=True, help="file to write")
+    series.add_argument("--count", metavar="N", type=int, default=3000, help="series (3000)")
+    series.add_argument("--channels", metavar="N", type=int, default=8, help="channels (8)")
+    series.add_argument("--moments", metavar="N", type=int, default=128, help="moments (128)")
+    series.add_argument("--seed", metavar="N", type=int, default=0, help="another sample (0)")
+    series.set_defaults(act=_series)
     for action in (sample, write):
         action.add_argument(
             "--languages", choices=("en-fr", "en-zh"), default="en-fr", help="pair (en-fr)"
@@ -83,6 +92,25 @@ def _write(arguments: argparse.Namespace) -> None:
             ((" ".join(p.source_words), " ".join(p.target_words)) for p in pairs),
         )
         print(f"{arguments.out / name}.tsv: {len(pairs)} pairs", file=sys.stderr)
+
+
+def _series(arguments: argparse.Namespace) -> None:
+    import numpy as np
+
+    from regard.corpus.series import planted
+    from regard.formats.series import write_npz
+
+    if arguments.out.suffix != ".npz":
+        raise InputError(f"{arguments.out}: series are written as .npz; give the file that ending.")
+    found = planted(
+        arguments.count, arguments.seed, channels=arguments.channels, moments=arguments.moments
+    )
+    write_npz(
+        arguments.out, x=found.x, y=np.array(found.labels)[found.y],
+        channels=np.array(found.channels), cause_channel=found.channel, cause_start=found.start,
+        cause_end=found.end,
+    )  # fmt: skip
+    print(f"{arguments.out}: {len(found.x)} series", file=sys.stderr)
 
 
 def _links(pair: Any) -> str:

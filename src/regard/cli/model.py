@@ -9,9 +9,9 @@ from regard.config.stored import load_run
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.translator import Filler, Generator, Translator
+    from regard.translator import Classifier, Filler, Generator, Penman, Translator
 
-USES = {"lm": "generate", "mlm": "fill"}
+USES = {"lm": "generate", "mlm": "fill", "handwriting": "write", "classifier": "classify"}
 """The command for each kind of model that does not translate."""
 
 
@@ -43,7 +43,19 @@ def open_filler(folder: str, threads: int = 0) -> Filler:
     return cast("Filler", _opened(folder, "fill", threads))
 
 
-def _opened(folder: str, command: str, threads: int) -> Translator | Generator | Filler:
+def open_penman(folder: str, threads: int = 0) -> Penman:
+    """The model in a folder that writes by hand."""
+    return cast("Penman", _opened(folder, "write", threads))
+
+
+def open_classifier(folder: str, threads: int = 0) -> Classifier:
+    """The classifier in a folder."""
+    return cast("Classifier", _opened(folder, "classify", threads))
+
+
+def _opened(
+    folder: str, command: str, threads: int
+) -> Translator | Generator | Filler | Penman | Classifier:
     """What a folder holds, once it is known to be of the kind that the command uses."""
     _check(folder, command)
     from regard.translator import load

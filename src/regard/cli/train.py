@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from regard.cli.model import use_of
 from regard.config import MODELS, Run, Training
+from regard.config.attention import check_ranks
 from regard.config.settings import (
     PRESETS,
     SECTIONS,
@@ -57,19 +59,19 @@ def parse(words: Sequence[str]) -> Namespace:
 def run(arguments: Namespace) -> int:
     """Train, or go on training."""
     run_settings: Run = run_from(arguments.settings)
+    check_ranks(run_settings.model)
     from rich.console import Console
 
-    from regard.training.report import Spoken
+    from regard.training.ranks import joined
+    from regard.training.run import follow
 
     console = Console(stderr=True)
-    if arguments.resume:
-        from regard.training.run import resume
-
-        folder = Path(arguments.resume)
-        outcome = resume(folder, run_settings, Spoken(console))
-    else:
-        folder = arguments.out
-        outcome = _new(arguments, run_settings, console)
+    folder = Path(arguments.resume) if arguments.resume else arguments.out
+    with joined() as ranks:
+        if not ranks.leads:
+            follow(folder, ranks, run_settings if arguments.resume else None)
+            return 0
+        outcome = _outcome(arguments, run_settings, console, ranks)
     if not outcome.finished:
         console.print(
             f"Stopped after update {outcome.step}; all is saved. Go on with:\n"
@@ -84,8 +86,19 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _new(arguments: Namespace, settings: Run, console: Any) -> Any:
-    if not arguments.files:
+def _outcome(arguments: Namespace, settings: Run, console: Any, ranks: Any) -> Any:
+    """How the run ended that is begun, or gone on with, here."""
+    if not arguments.resume:
+        return _new(arguments, settings, console, ranks)
+    from regard.training.report import Spoken
+    from regard.training.run import resume
+
+    return resume(Path(arguments.resume), settings, Spoken(console), ranks)
+
+
+def _new(arguments: Namespace, settings: Run, console: Any, ranks: Any) -> Any:
+    by_hand = settings.model.kind == "handwriting"  # it has strokes of its own to learn from
+    if not arguments.files and not by_hand:
         raise InputError("give the files to learn from: one of pairs, or two aligned ones.")
     if arguments.out is None:
         raise InputError("give the folder to write the model to: --out DIR.")
@@ -94,6 +107,10 @@ def _new(arguments: Namespace, settings: Run, console: Any) -> Any:
             f"{arguments.out}: a model is in it already; go on with `regard train --resume "
             f"{arguments.out}`, or give another --out."
         )
+    if by_hand:
+        return _new_pen(arguments, settings, console)
+    if settings.model.kind == "classifier":
+        return _new_classifier(arguments, settings, console)
     from regard.training.prepare import prepare, read_texts
     from regard.training.report import Spoken
     from regard.training.run import train
@@ -108,7 +125,36 @@ def _new(arguments: Namespace, settings: Run, console: Any) -> Any:
         f"{sizes[1]:,} tokens",
         highlight=False,
     )  # fmt: skip
-    return train(arguments.out, settings, prepared, Spoken(console))
+    return train(arguments.out, settings, prepared, Spoken(console), ranks)
+
+
+def _new_pen(arguments: Namespace, settings: Run, console: Any) -> Any:
+    from regard.training.handwriting import prepare_lines
+    from regard.training.report import Spoken
+    from regard.training.run import train
+
+    prepared = prepare_lines(arguments.files, arguments.dev, settings)
+    console.print(
+        f"lines to learn from: {len(prepared.examples):,} ({sum(prepared.examples.lengths):,} "
+        f"points); development: {len(prepared.dev.examples):,}",
+        highlight=False,
+    )
+    return train(arguments.out, prepared.run, prepared, Spoken(console))
+
+
+def _new_classifier(arguments: Namespace, settings: Run, console: Any) -> Any:
+    from regard.training.classifier import prepare_classes, train_classifier
+    from regard.training.report import Spoken
+
+    prepared = prepare_classes(arguments.files, arguments.dev, settings)
+    model: Any = prepared.run.model
+    sort = f"series of {len(model.channels)} channels" if model.channels else "texts"
+    console.print(
+        f"{sort} to learn from: {len(prepared.examples):,}; development: "
+        f"{len(prepared.dev.examples):,}; labels: {', '.join(model.labels)}",
+        highlight=False, markup=False,
+    )  # fmt: skip
+    return train_classifier(arguments.out, prepared, Spoken(console))
 
 
 def _table(texts: Any) -> Any:
@@ -133,7 +179,7 @@ def _tell(folder: Path, settings: Run, console: Any) -> None:
         f"{metrics['tokens_per_second']:,.0f} target tokens/s).",
         highlight=False,
     )
-    command = {"lm": "generate", "mlm": "fill"}.get(settings.model.kind, "translate")
+    command = use_of(settings.model.kind)
     console.print(f'Try it:  regard {command} "…" --model {folder}', highlight=False)
 
 

@@ -41,6 +41,13 @@ class Look:
         """What is compared from look to look: chrF, or the loss turned round."""
         return -self.loss if self.chrf is None else self.chrf
 
+    def said(self) -> list[str]:
+        """The figures that are told while training."""
+        parts = [f"dev loss {self.loss:.3f}", f"perplexity {self.perplexity:.2f}"]
+        if self.bleu is not None and self.chrf is not None:
+            parts += [f"BLEU {self.bleu:.1f}", f"chrF {self.chrf:.1f}"]
+        return parts
+
 
 @dataclass(frozen=True)
 class Dev:

@@ -81,15 +81,15 @@ def train_tokenizers(pairs: Sequence[Pair], run: Run) -> Tokenizers:
     """Tokenisers of both sides, or one for both."""
     sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
     if not is_paired(run.model):
-        one = _tokenizer(targets, run.text, run.target_language, run.training.seed)
+        one = one_tokenizer(targets, run.text, run.target_language, run.training.seed)
         return Tokenizers(one, one)
     if run.text.shared:
         both = chain.from_iterable((pair.source, pair.target) for pair in pairs)
-        one = _tokenizer(both, run.text, _shared_language(run), run.training.seed)
+        one = one_tokenizer(both, run.text, _shared_language(run), run.training.seed)
         return Tokenizers(one, one)
     return Tokenizers(
-        _tokenizer(sources, run.text, run.source_language, run.training.seed),
-        _tokenizer(targets, run.text, run.target_language, run.training.seed),
+        one_tokenizer(sources, run.text, run.source_language, run.training.seed),
+        one_tokenizer(targets, run.text, run.target_language, run.training.seed),
     )
 
 
@@ -107,7 +107,8 @@ def _shared_language(run: Run) -> str:
     return run.target_language
 
 
-def _tokenizer(lines: Iterable[str], text: Text, language: str, seed: int) -> Tokenizer:
+def one_tokenizer(lines: Iterable[str], text: Text, language: str, seed: int) -> Tokenizer:
+    """The tokeniser of some text that the settings describe."""
     match text.unit:
         case "word":
             return train_words(lines, text.vocab_size, language, text.min_count)

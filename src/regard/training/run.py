@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
-from regard.config import Run
-from regard.config.stored import CONFIG
+from regard.config import Classifier, Handwriting, Run
+from regard.config.stored import CONFIG, load_run
 from regard.errors import InputError
 from regard.folder import (
     CARD,
@@ -24,10 +24,21 @@ from regard.models.build import Network, build
 from regard.storage import replace_file
 from regard.training.aligner import choose_alignment
 from regard.training.card import card
+from regard.training.checkpoint import LATEST
+from regard.training.classifier import resume_classifier
 from regard.training.dev import Dev
 from regard.training.examples import Examples, is_paired
+from regard.training.first_vectors import begin_with_vectors
+from regard.training.handwriting import (
+    Lines,
+    LinesDev,
+    PreparedLines,
+    store_lines,
+    stored_lines,
+)
 from regard.training.loop import Outcome, Trainer
 from regard.training.prepare import Prepared
+from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Reporter, Silent
 from regard.training.stored import store, stored
 
@@ -38,7 +49,13 @@ def new_network(run: Run, tokenizers: Tokenizers) -> Network:
     return build(run.model, len(tokenizers.source), len(tokenizers.target))
 
 
-def train(folder: Path, run: Run, prepared: Prepared, reporter: Reporter | None = None) -> Outcome:
+def train(
+    folder: Path,
+    run: Run,
+    prepared: Prepared | PreparedLines,
+    reporter: Reporter | None = None,
+    ranks: Ranks = ALONE,
+) -> Outcome:
     """Train a new model into `folder`, which must not hold one."""
     if (folder / CONFIG).exists():
         raise InputError(
@@ -46,23 +63,53 @@ def train(folder: Path, run: Run, prepared: Prepared, reporter: Reporter | None 
             "give another --out."
         )
     network = new_network(run, prepared.tokenizers)  # settings that do not fit say so here
+    begin_with_vectors(network, run.training, prepared.tokenizers, reporter)
     folder.mkdir(parents=True, exist_ok=True)
     save_tokenizers(folder, prepared.tokenizers, run.text.unit)
-    store(folder, prepared.examples, prepared.dev)
+    if isinstance(prepared, PreparedLines):
+        store_lines(folder, prepared.examples, prepared.dev)
+    else:
+        store(folder, prepared.examples, prepared.dev)
     save_run(folder, run)
+    ranks.wait()  # now the others find what they need in the folder
     trainer = _trainer(
-        network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter
+        network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter, ranks
     )
     return _trained(trainer, folder, run)
 
 
-def resume(folder: Path, run: Run, reporter: Reporter | None = None) -> Outcome:
-    """Go on with the run in `folder`, with the settings given (usually those of `load_run`)."""
+def follow(folder: Path, ranks: Ranks, run: Run | None = None) -> Outcome:
+    """Take part in the run that the leader begins in `folder`, or goes on with (if `run` is given).
+
+    Nothing is written and nothing is said.
+    """
+    resumed = run is not None
+    ranks.wait()
+    run = run or load_run(folder)
     tokenizers = load_tokenizers(folder)
-    examples, dev = stored(folder, run)
+    examples, _ = stored(folder, run)
     network = new_network(run, tokenizers)
-    trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter)
-    begun = trainer.resume()
+    trainer = Trainer(network, run, tokenizers, examples, ranks=ranks)
+    if resumed:
+        trainer.resume(folder)
+    return trainer.train()
+
+
+def resume(
+    folder: Path, run: Run, reporter: Reporter | None = None, ranks: Ranks = ALONE
+) -> Outcome:
+    """Go on with the run in `folder`, with the settings given (usually those of `load_run`)."""
+    if isinstance(run.model, Classifier):
+        return resume_classifier(folder, run, reporter)
+    tokenizers = load_tokenizers(folder)
+    written = isinstance(run.model, Handwriting)
+    examples, dev = stored_lines(folder, run) if written else stored(folder, run)
+    network = new_network(run, tokenizers)
+    if not (folder / LATEST).is_file():  # else its words have come further already
+        begin_with_vectors(network, run.training, tokenizers, reporter)
+    trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter, ranks)
+    ranks.wait()
+    begun = trainer.resume(folder)
     said = f"Going on after update {trainer.state.step}." if begun else "Beginning anew."
     if trainer.share() >= 1:
         said = "This run is over; give it more with --minutes or --training.steps."
@@ -75,20 +122,22 @@ def _trainer(
     network: Network,
     run: Run,
     tokenizers: Tokenizers,
-    examples: Examples,
-    dev: Dev,
+    examples: Examples | Lines,
+    dev: Dev | LinesDev,
     folder: Path,
     reporter: Reporter | None,
+    ranks: Ranks,
 ) -> Trainer:
     return Trainer(
         network,
         run,
         tokenizers,
         examples,
-        dev,
+        cast("Dev", dev),  # the loop asks it only to look
         folder,
         reporter,
         tensorboard=run.training.tensorboard,
+        ranks=ranks,
     )
 
 

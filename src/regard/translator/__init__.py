@@ -9,17 +9,25 @@ from __future__ import annotations
 from os import PathLike
 
 from regard.folder import load_folder
+from regard.models.classifier import ClassifierModel
+from regard.models.handwriting import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
+from regard.translator.classify import Classified, Classifier
 from regard.translator.fill import Filler, Guess
 from regard.translator.generate import Generated, Generator
 from regard.translator.translate import Translator
 from regard.translator.translation import Sentence, Translation
+from regard.translator.write import Line, Penman
 
 __all__ = [
+    "Classified",
+    "Classifier",
     "Filler",
     "Generated",
     "Generator",
     "Guess",
+    "Line",
+    "Penman",
     "Sentence",
     "Translation",
     "Translator",
@@ -29,8 +37,9 @@ __all__ = [
 
 def load(
     folder: str | PathLike[str], *, device: str = "cpu", threads: int = 0
-) -> Translator | Generator | Filler:
-    """The model in a folder: a `Translator`, a `Generator` (lm) or a `Filler` (mlm).
+) -> Translator | Generator | Filler | Penman | Classifier:
+    """The model in a folder: a `Translator`, a `Generator` (lm), a `Filler` (mlm), a `Penman`
+    (handwriting) or a `Classifier`.
 
     `threads` is how many cores it may use, 0 for all.
     """
@@ -39,4 +48,8 @@ def load(
         return Generator(saved)
     if isinstance(saved.network, MaskedModel):
         return Filler(saved)
+    if isinstance(saved.network, HandwritingModel):
+        return Penman(saved)
+    if isinstance(saved.network, ClassifierModel):
+        return Classifier(saved)
     return Translator(saved, threads=threads)

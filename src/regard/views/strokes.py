@@ -113,7 +113,7 @@ def _bands(text: str, seen: Array, width: float, top: float) -> Iterator[str]:
     """For each character the window's weight on it over the pen's time."""
     left, right = MARGIN + 20, width - MARGIN
     time = left + (right - left) * np.arange(len(seen)) / max(1, len(seen) - 1)
-    highest = max(float(seen.max()), 1e-9)
+    highest = max(float(np.quantile(seen.max(1), 0.95)), 1e-9)  # a moment's peak is cut off
     for place, character in enumerate(text):
         floor = top + BAND * (place + 1)
         yield f'<line class="rule" x1="{left}" x2="{right:.0f}" y1="{floor:.1f}" y2="{floor:.1f}"/>'
@@ -121,7 +121,7 @@ def _bands(text: str, seen: Array, width: float, top: float) -> Iterator[str]:
         there = np.flatnonzero(seen[:, place] > 0.01 * highest)
         if len(there):
             first, last = max(there[0] - 1, 0), min(there[-1] + 2, len(seen))
-            heights = floor - 1.6 * BAND * seen[first:last, place] / highest
+            heights = floor - 1.6 * BAND * np.minimum(seen[first:last, place] / highest, 1.1)
             curve = " ".join(
                 f"L{x:.1f},{y:.1f}" for x, y in zip(time[first:last], heights, strict=True)
             )

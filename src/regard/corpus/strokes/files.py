@@ -1,0 +1,68 @@
+"""One's own handwriting from files: JSON Lines of {"text": …, "strokes": [[dx, dy, lift], …]}."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.corpus.strokes.sample import Written
+from regard.formats import read_lines
+from regard.formats.pair import mistake
+from regard.text import normalise
+
+REMEDY = 'write e.g. {"text": "hi", "strokes": [[0, 0, 0], [0.5, -1.2, 1]]}'
+
+
+def read_written(files: Iterable[str | PathLike[str]]) -> Iterator[Written]:
+    """The lines of files, each checked; dx and dy are movements, y up, lift is 0 or 1."""
+    for path in files:
+        for number, line in enumerate(read_lines(path), start=1):
+            if line.strip():
+                yield _written(line, path, number)
+
+
+def as_json(line: Written) -> str:
+    """A line as such a file holds it."""
+    strokes = [[round(float(x), 5), round(float(y), 5), int(z)] for x, y, z in line.strokes]
+    return json.dumps({"text": line.text, "strokes": strokes}, ensure_ascii=False)
+
+
+def _written(line: str, path: object, number: int) -> Written:
+    try:
+        value = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise mistake(path, number, f"this is not JSON ({error})", REMEDY) from error
+    if not isinstance(value, dict) or not {"text", "strokes"} <= set(value):
+        raise mistake(path, number, 'an object with "text" and "strokes" is expected', REMEDY)
+    text = normalise(value["text"]) if isinstance(value["text"], str) else ""
+    if not text:
+        raise mistake(path, number, '"text" is not a text, or an empty one', REMEDY)
+    return Written(text, _strokes(value["strokes"], path, number))
+
+
+def _strokes(value: Any, path: object, number: int) -> NDArray[np.float32]:
+    if not isinstance(value, Sequence) or len(value) < 2:
+        raise mistake(path, number, '"strokes" must be a list of at least two points', REMEDY)
+    for place, point in enumerate(value, start=1):
+        if not isinstance(point, list) or len(point) != 3 or not all(map(_is_number, point)):
+            what = f"point {place} must be three numbers, but {point!r} came"
+            raise mistake(path, number, what, REMEDY)
+        if point[2] not in (0, 1):
+            what = f"point {place} must end in 0 (pen down) or 1 (lifted), but {point[2]!r} came"
+            raise mistake(path, number, what, REMEDY)
+    strokes = np.asarray(value, np.float32)
+    if not np.isfinite(strokes).all():
+        raise mistake(path, number, "a movement is not a finite number", REMEDY)
+    if not strokes[:, :2].any():
+        raise mistake(path, number, "the pen never moves", "give dx and dy from point to point")
+    strokes[-1, 2] = 1
+    return strokes
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

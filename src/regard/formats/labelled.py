@@ -1,0 +1,88 @@
+"""Labelled text: `label<TAB>text` a line (.tsv), or objects {"label": …, "text": …} (.jsonl)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from os import PathLike
+from typing import NamedTuple
+
+from regard.formats.compressed import suffix
+from regard.formats.lines import read_lines
+from regard.formats.pair import mistake
+
+JSON_LINES = (".jsonl", ".ndjson")
+
+
+class LabelledText(NamedTuple):
+    """A text and its label, untouched, with the file and the line (from 1) where they stand."""
+
+    label: str
+    text: str
+    file: str
+    line: int
+
+
+def read_labelled(path: str | PathLike[str]) -> Iterator[LabelledText]:
+    """The labelled texts of a file; empty lines are passed over.
+
+    In a .tsv the first column is the label, the second the text, and further columns are ignored.
+    """
+    lines = ((n, line) for n, line in enumerate(read_lines(path), start=1) if line.strip())
+    if suffix(path) in JSON_LINES:
+        for number, line in lines:
+            yield _of_object(line, path, number)
+    elif suffix(path) == ".tsv":
+        for number, line in lines:
+            label, tab, rest = line.partition("\t")
+            if not tab:
+                raise mistake(
+                    path, number, "there is one column where a label and a text are expected",
+                    "put a tab between label and text",
+                )  # fmt: skip
+            if not label.strip():
+                raise mistake(path, number, "the label is empty", "put a label before the tab")
+            yield LabelledText(label.strip(), rest.partition("\t")[0], str(path), number)
+    else:
+        raise mistake(
+            path, None, "labelled text is read from files ending in .tsv or .jsonl (or with .gz), "
+            "labelled series from .npz or .jsonl", "rename or convert the file",
+        )  # fmt: skip
+
+
+def as_label(value: object) -> str | None:
+    """A label as text: text itself, a whole number, or true and false; None if it is neither.
+
+    >>> as_label(" joy "), as_label(3), as_label(True), as_label(0.5)
+    ('joy', '3', 'true', None)
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def read_object(line: str, path: object, number: int, form: str) -> dict[str, object]:
+    """The JSON object of a line, or an error that shows the form that is expected."""
+    try:
+        found = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise mistake(path, number, f"this is not JSON ({error})", f"write {form}") from error
+    if not isinstance(found, dict):
+        kind = type(found).__name__
+        raise mistake(path, number, f"an object is expected, not {kind}", f"write {form}")
+    return found
+
+
+def _of_object(line: str, path: str | PathLike[str], number: int) -> LabelledText:
+    form = '{"label": "…", "text": "…"}'
+    found = read_object(line, path, number, form)
+    label, text = as_label(found.get("label")), found.get("text")
+    if label is None or not isinstance(text, str):
+        keys = ", ".join(map(repr, found)) or "none"
+        raise mistake(
+            path, number, f"a label and a text are expected, but the keys are {keys}",
+            f"write {form}",
+        )  # fmt: skip
+    return LabelledText(label, text, str(path), number)

@@ -1,0 +1,189 @@
+"""Numeric series with labels: NumPy archives (.npz) and JSON Lines. Never a pickle.
+
+N series, C channels, T moments.
+
+    .npz     x (N, C, T) numbers; y (N,) labels, text or whole numbers (may be absent where
+             nothing is to be learned); channels (C,) their names (may be absent)
+    .jsonl   one object a line: {"label": …, "series": [[…], …]}, a list for each channel; lengths
+             may differ from line to line; {"channels": […]} may stand in any line
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.formats.compressed import read_bytes, suffix
+from regard.formats.labelled import JSON_LINES, as_label, read_object
+from regard.formats.lines import read_lines
+from regard.formats.pair import mistake
+from regard.storage import replacing
+
+Path = str | PathLike[str]
+Numbers = NDArray[np.float32]
+FORM = '{"label": "…", "series": [[…], …]}'
+
+
+class SeriesFile(NamedTuple):
+    """What a file of series holds.
+
+    rows      N series (C, T); lengths may differ
+    labels    N labels; None where the file has none
+    channels  names of the channels; empty where the file has none
+    """
+
+    rows: list[Numbers]
+    labels: list[str] | None
+    channels: tuple[str, ...]
+
+
+def is_series(path: Path) -> bool:
+    """Whether a file holds series, by its suffix, or by the first line of a .jsonl."""
+    if suffix(path) == ".npz":
+        return True
+    if suffix(path) not in JSON_LINES:
+        return False
+    first = next((line for line in read_lines(path) if line.strip()), "")
+    try:
+        found = json.loads(first)
+    except (json.JSONDecodeError, RecursionError):
+        return False
+    return isinstance(found, dict) and "series" in found
+
+
+def read_series(path: Path) -> SeriesFile:
+    """The series of a file."""
+    found = _npz(path) if suffix(path) == ".npz" else _jsonl(path)
+    if not found.rows:
+        raise mistake(path, None, "there is no series in it", "give a file with some")
+    for number, row in enumerate(found.rows):
+        if not np.isfinite(row).all():
+            channel, moment = np.argwhere(~np.isfinite(row))[0]
+            raise mistake(
+                path, None, f"series {number}, channel {channel} has {row[channel, moment]} at "
+                f"moment {moment}", "fill the gap or leave the series out",
+            )  # fmt: skip
+    return found
+
+
+def write_npz(path: Path, **arrays: NDArray[Any]) -> None:
+    """Write arrays as a compressed .npz, as a whole or not at all."""
+    with replacing(path) as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # numpy takes any arrays by name
+
+
+def _npz(path: Path) -> SeriesFile:
+    held = read_bytes(path)
+    try:
+        with np.load(io.BytesIO(held), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in ("x", "y", "channels") if name in archive}
+            names = list(archive)
+    except (
+        ValueError,
+        EOFError,
+        zlib.error,
+        zipfile.BadZipFile,
+        AttributeError,
+        TypeError,
+    ) as error:
+        line = " ".join(str(error).split()).rstrip(".")
+        raise mistake(
+            path, None, f"this is not an .npz of plain arrays ({line})",
+            "write it with numpy.savez(path, x=…, y=…), numbers and text only",
+        ) from error  # fmt: skip
+    if "x" not in arrays:
+        listed = ", ".join(names) or "none"
+        raise mistake(
+            path, None, f"there is no array x (N, C, T) in it, but {listed}", "name the series x"
+        )
+    x = arrays["x"]
+    if x.ndim != 3 or x.dtype.kind not in "iufb" or 0 in x.shape[1:]:
+        raise mistake(
+            path, None, f"x must be numbers of shape (N, C, T), but {x.dtype} of shape "
+            f"{x.shape} came", "put series first, channels second, moments last",
+        )  # fmt: skip
+    labels = None
+    if "y" in arrays:
+        labels = _labels(arrays["y"], len(x), path)
+    return SeriesFile(
+        list(x.astype(np.float32)), labels, _names(arrays.get("channels"), x.shape[1], path)
+    )
+
+
+def _labels(y: NDArray[Any], count: int, path: Path) -> list[str]:
+    if y.shape != (count,) or y.dtype.kind not in "iubU":
+        raise mistake(
+            path, None, f"y must be {count} labels (whole numbers or text), but {y.dtype} of shape "
+            f"{y.shape} came", "give one label for each series",
+        )  # fmt: skip
+    labels = [as_label(value) for value in y.tolist()]
+    if None in labels:
+        raise mistake(path, None, f"label {labels.index(None)} of y is empty", "name each label")
+    return [label for label in labels if label is not None]
+
+
+def _names(given: Any, count: int, path: Path) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    names = [str(name) for name in np.asarray(given).ravel().tolist()]
+    if len(names) != count or len(set(names)) < count:
+        raise mistake(
+            path, None, f"channels must be {count} different names, but {len(names)} came "
+            f"({', '.join(names[:8])})", "give each channel its name, or leave channels out",
+        )  # fmt: skip
+    return tuple(names)
+
+
+def _jsonl(path: Path) -> SeriesFile:
+    rows: list[Numbers] = []
+    labels: list[str | None] = []
+    channels: tuple[str, ...] = ()
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        found = read_object(line, path, number, FORM)
+        if "channels" in found:
+            listed = found["channels"]
+            size = len(listed) if isinstance(listed, list) else 0
+            channels = _names(listed, size, path)
+        if "series" in found or "channels" not in found:
+            rows.append(_row(found.get("series"), rows, path, number))
+            labels.append(as_label(found.get("label")))
+            if labels[-1] is None and found.get("label") is not None:
+                raise mistake(
+                    path, number, f"the label must be text or a whole number, but "
+                    f"{found['label']!r} came", f"write {FORM}",
+                )  # fmt: skip
+    if rows and channels:
+        channels = _names(channels, len(rows[0]), path)
+    known = [label for label in labels if label is not None]
+    if known and len(known) < len(labels):
+        at = labels.index(None)
+        raise mistake(path, None, f"series {at} has no label, but others have", "label all or none")
+    return SeriesFile(rows, known or None, channels)
+
+
+def _row(value: object, before: Sequence[Numbers], path: Path, number: int) -> Numbers:
+    try:
+        row = np.asarray(value, np.float64)
+    except (ValueError, TypeError):
+        row = np.zeros(0)
+    if row.ndim != 2 or 0 in row.shape:
+        raise mistake(
+            path, number, "the series must be lists of numbers, one for each channel and all of "
+            "one length", f"write {FORM}",
+        )  # fmt: skip
+    if before and len(row) != len(before[0]):
+        raise mistake(
+            path, number, f"the series has {len(row)} channels, but those before have "
+            f"{len(before[0])}", "give all series the same channels",
+        )  # fmt: skip
+    return row.astype(np.float32)

@@ -1,0 +1,138 @@
+"""Labelled texts or series as a run holds them: batched, and stored so that the run can go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.config import Classifier, Run
+from regard.corpus.batches import batches
+from regard.errors import InputError
+from regard.folder import load_weights, save_weights
+from regard.models.classifier_batch import Labelled, Series, series_batch, texts_batch
+from regard.training.place import Place
+from regard.training.stored import IDS
+
+
+class ClassExamples:
+    """Texts as ids or series as numbers, with the numbers of their labels.
+
+    A batch holds at most `max_tokens` padded tokens.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Sequence[int]] | Sequence[Series],
+        labels: Sequence[int],
+        sizes: Sequence[int],
+        max_tokens: int,
+        seed: int = 0,
+    ) -> None:
+        self.rows, self.labels = list(rows), list(labels)
+        self.sizes = np.asarray(sizes, np.int64)
+        self.max_tokens, self.seed = max_tokens, seed
+        self._epoch: tuple[int, list[list[int]]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def batch(self, places: Sequence[int]) -> Labelled:
+        """The examples at some places."""
+        rows, labels = [self.rows[n] for n in places], [self.labels[n] for n in places]
+        if isinstance(rows[0], np.ndarray):
+            return series_batch(rows, labels)  # type: ignore[arg-type]  # all are as the first
+        return texts_batch(rows, labels)  # type: ignore[arg-type]  # all are as the first
+
+    def epoch(self, epoch: int) -> list[list[int]]:
+        """The batches of an epoch, as places among the examples."""
+        if self._epoch is None or self._epoch[0] != epoch:
+            self._epoch = epoch, self._made(self.seed, epoch)
+        return self._epoch[1]
+
+    def take(self, place: Place) -> tuple[Labelled, Place]:
+        """The batch at a place, and the place after it."""
+        made = self.epoch(place.epoch)
+        after = Place(place.epoch, place.number + 1)
+        if after.number == len(made):
+            after = Place(place.epoch + 1, 0)
+        return self.batch(made[place.number]), after
+
+    def every(self) -> Iterator[Labelled]:
+        """All examples once, in batches, in a fixed order."""
+        for places in self._made(0, 0):
+            yield self.batch(places)
+
+    def passed(self, place: Place) -> float:
+        """How many epochs are over at a place."""
+        return place.epoch + place.number / len(self.epoch(place.epoch))
+
+    def _made(self, seed: int, epoch: int) -> list[list[int]]:
+        """Batches of similar sizes; of equal sizes, mixed anew in each epoch."""
+        return batches(self.sizes, np.zeros_like(self.sizes), self.max_tokens, seed, epoch)
+
+
+def examples_of(
+    rows: Sequence[Sequence[int]] | Sequence[Series], labels: Sequence[int], run: Run
+) -> ClassExamples:
+    """Examples with the sizes and the batches that the run's settings give them."""
+    assert isinstance(run.model, Classifier)
+    sizes = [tokens_of(row, run.model) for row in rows]
+    return ClassExamples(rows, labels, sizes, run.training.batch_tokens, run.training.seed)
+
+
+def tokens_of(row: Sequence[int] | Series, settings: Classifier) -> int:
+    """How much of a batch an example takes: its tokens, or a channel's patches if more."""
+    if not isinstance(row, np.ndarray):
+        return len(row)
+    channels, moments = int(row.shape[0]), int(row.shape[1])
+    patches = -(-moments // settings.patch)
+    return patches if settings.tokens == "time" else max(patches, channels)
+
+
+def series_scale(rows: Sequence[Series]) -> tuple[Tensor, Tensor]:
+    """(C,) each: mean and deviation of every channel over all moments of all series."""
+    count = sum(row.shape[1] for row in rows)
+    mean = sum(row.sum(1, dtype=np.float64) for row in rows) / count
+    spread = sum(((row - mean[:, None]) ** 2).sum(1, dtype=np.float64) for row in rows) / count
+    return torch.from_numpy(mean).float(), torch.from_numpy(np.sqrt(spread)).float()
+
+
+def store_examples(folder: Path, train: ClassExamples, dev: ClassExamples) -> None:
+    """Write `checkpoints/corpus.safetensors`."""
+    home = folder / "checkpoints"
+    home.mkdir(exist_ok=True)
+    tensors: dict[str, Tensor] = {}
+    for name, part in (("train", train), ("dev", dev)):
+        series = isinstance(part.rows[0], np.ndarray)
+        kind = np.float32 if series else np.int32
+        flat = [np.asarray(row, kind).ravel() for row in part.rows]
+        tensors[f"{name}.values"] = torch.from_numpy(np.concatenate(flat))
+        tensors[f"{name}.sizes"] = torch.tensor([len(row) for row in flat])
+        tensors[f"{name}.labels"] = torch.tensor(part.labels)
+    save_weights(home / IDS, tensors)
+
+
+def stored_examples(folder: Path, run: Run) -> tuple[ClassExamples, ClassExamples]:
+    """What `store_examples` wrote: to learn from, and to look at."""
+    path = folder / "checkpoints" / IDS
+    if not path.is_file():
+        raise InputError(
+            f"{folder}: what the run was learning from is not in it ({path}), so it cannot go on; "
+            "`regard train` begins a new one."
+        )
+    tensors = load_weights(path)
+    assert isinstance(run.model, Classifier)
+    channels = len(run.model.channels)
+
+    def part(name: str) -> ClassExamples:
+        flat = tensors[f"{name}.values"].split(tensors[f"{name}.sizes"].tolist())
+        labels = tensors[f"{name}.labels"].tolist()
+        if channels:
+            return examples_of([row.view(channels, -1).numpy() for row in flat], labels, run)
+        return examples_of([row.tolist() for row in flat], labels, run)
+
+    return part("train"), part("dev")

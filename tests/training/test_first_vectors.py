@@ -1,0 +1,158 @@
+"""Models whose words begin with vectors learned elsewhere."""
+
+import numpy as np
+import pytest
+import torch
+
+from regard.config import Lm, Rnn, Training, Transformer
+from regard.errors import InputError
+from regard.folder import Tokenizers
+from regard.models.build import build
+from regard.text.char_tokenizer import train_chars
+from regard.text.sentencepiece_tokenizer import train_sentencepiece
+from regard.text.word_tokenizer import train_words
+from regard.training.first_vectors import begin_with_vectors, known_rows, word_tables
+from regard.training.report import Silent
+from regard.vectors import Vectors, write_vectors
+
+ENGLISH = ["The cat didn't see the dog, because it was tired.", "A dog saw a cat."] * 3
+FRENCH = ["L'animal n'a pas vu le chien.", "Un chat a vu la rue."] * 3
+CHINESE = ["猫没有看见狗。", "我用Python写字。"] * 3
+DIM = 8
+
+
+class Heard(Silent):
+    def __init__(self):
+        self.lines = []
+
+    def say(self, line):
+        self.lines.append(line)
+
+
+def vectors(*words, seed=0):
+    return Vectors(words, 3 * np.random.default_rng(seed).normal(size=(len(words), DIM)))
+
+
+def found(table, tokenizer):
+    """The tokens that get a vector, and whose."""
+    rows = known_rows(table, tokenizer)
+    return {tokenizer.pieces([token])[0]: table.words[row] for token, row in rows.items()}
+
+
+def test_word_tokens():
+    table = vectors("the", "The", "cat", "didn't", ",", "animal", "l'")
+    assert found(table, train_words(ENGLISH, None, "en")) == {
+        "▁The": "The", "▁cat": "cat", "▁didn't": "didn't", "▁the": "the", ",": ",",
+    }  # fmt: skip
+    french = found(table, train_words(FRENCH, None, "fr"))
+    assert french == {"▁L'": "l'", "animal": "animal"}
+
+
+def test_pieces_that_are_whole_words():
+    tokenizer = train_sentencepiece(ENGLISH, 300, "bpe")
+    pieces = tokenizer.pieces(range(5, len(tokenizer)))
+    table = vectors(*sorted({piece.removeprefix("▁") for piece in pieces} - {""}))
+    given = found(table, tokenizer)
+    assert given["▁cat"] == "cat" and given["."] == "."
+    inner = [piece for piece in pieces if piece[0] != "▁" and piece.isalpha()]
+    assert inner and not set(inner) & set(given)
+    assert not any(piece.startswith("<0x") for piece in given)
+
+
+def test_characters():
+    table = vectors("猫", "狗", "a", "P", "。", "有")
+    assert set(found(table, train_chars(CHINESE, None, "zh"))) == {"猫", "狗", "。", "有"}
+
+
+def models():
+    words = Tokenizers(train_words(ENGLISH, None, "en"), train_words(FRENCH, None, "fr"))
+    shared = Tokenizers(words.source, words.source)
+    small = {"dim": DIM, "heads": 2, "ff": 8, "dropout": 0.0}
+    return {
+        "transformer": (Transformer(**small, encoder_layers=1, decoder_layers=1, tied="output"),
+                        words),
+        "tied": (Transformer(**small, encoder_layers=1, decoder_layers=1, tied="all"), shared),
+        "rnn": (Rnn(embedding=DIM, dim=6, attention_dim=6, tied="output"), words),
+        "lm": (Lm(**small, layers=1), shared),
+    }  # fmt: skip
+
+
+def began(name, tmp_path, **files):
+    settings, tokenizers = models()[name]
+    named = {}
+    for setting, table in files.items():
+        path = tmp_path / f"{setting}.vec"
+        write_vectors(path, table)
+        named[setting] = str(path)
+    torch.manual_seed(0)
+    network = build(settings, len(tokenizers.source), len(tokenizers.target))
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    heard = Heard()
+    begin_with_vectors(network, Training(steps=1, **named), tokenizers, heard)
+    return network, tokenizers, before, heard.lines
+
+
+@pytest.mark.parametrize("name", ["transformer", "tied", "rnn", "lm"])
+def test_tokens_begin_with_their_vectors(name, tmp_path):
+    table = vectors("cat", "dog", "le", "chien", "never")
+    network, tokenizers, before, lines = began(name, tmp_path, vectors=table)
+    sides = dict(word_tables(network, tokenizers))
+    assert set(sides) == ({"source", "target"} if name != "lm" else {"target"})
+    for side, embedding in sides.items():
+        tokenizer = getattr(tokenizers, side)
+        rows = known_rows(table, tokenizer)
+        assert len(rows) == 2
+        weight = embedding.weight.detach()
+        given = torch.from_numpy(table.matrix[list(rows.values())])
+        put = weight[list(rows)]
+        torch.testing.assert_close(put / put.norm(), given / given.norm(), rtol=1e-4, atol=1e-5)
+        names = [n for n, p in network.named_parameters() if p is embedding.weight]
+        others = [i for i in range(len(tokenizer)) if i not in rows]
+        old = before[names[0]]
+        assert torch.equal(weight[others], old[others])
+        usual = old[5:].square().sum(1).mean().sqrt()
+        assert put.square().sum(1).mean().sqrt().item() == pytest.approx(usual.item(), rel=1e-4)
+        assert (weight[0] == 0).all()
+    said = "2 of" in lines[0] and lines[0].endswith("vectors.vec.")
+    assert said and len(lines) == (1 if tokenizers.shared else 2)
+    if name != "lm":
+        assert network.output.weight is sides["target"].weight
+
+
+def test_each_side_has_its_own_file(tmp_path):
+    english, both = vectors("cat", "chien"), vectors("dog", "chien", seed=1)
+    network, tokenizers, before, lines = began(
+        "transformer", tmp_path, vectors_source=english, vectors=both
+    )
+    source, target = (table.weight for _, table in word_tables(network, tokenizers))
+    cat, dog = (tokenizers.source.encode(f"A {word}")[1] for word in ("cat", "dog"))
+    chien = tokenizers.target.encode("le chien")[1]
+    assert not torch.equal(source[cat], before["source.vectors.weight"][cat])
+    assert torch.equal(source[dog], before["source.vectors.weight"][dog])
+    cosine = torch.cosine_similarity(target[chien], torch.from_numpy(both["chien"]), dim=0)
+    assert cosine > 0.999
+    assert [line.split(" tokens")[0].split()[-1] for line in lines] == ["source", "target"]
+
+
+def test_a_shared_table_takes_both_files(tmp_path):
+    one, other = vectors("cat"), vectors("cat", "dog", seed=1)
+    network, tokenizers, _, lines = began(
+        "tied", tmp_path, vectors_source=one, vectors_target=other
+    )
+    table = network.source.vectors.weight
+    cat, dog = (tokenizers.source.encode(f"A {word}")[1] for word in ("cat", "dog"))
+    for token, wanted in ((cat, one["cat"]), (dog, other["dog"])):
+        assert torch.cosine_similarity(table[token], torch.from_numpy(wanted), dim=0) > 0.999
+    assert [line.split(" of")[0] for line in lines] == ["1", "1"]
+
+
+def test_another_width_is_refused(tmp_path):
+    wide = Vectors(("cat",), np.ones((1, 5)))
+    with pytest.raises(InputError, match="have 5 numbers, but this model's words have 8; learn"):
+        began("tied", tmp_path, vectors=wide)
+
+
+def test_without_the_setting_nothing_happens(tmp_path):
+    network, _, before, lines = began("tied", tmp_path)
+    assert not lines
+    assert all(torch.equal(before[name], new) for name, new in network.state_dict().items())

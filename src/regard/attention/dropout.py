@@ -21,6 +21,11 @@ _STEPS = 1 << 16  # a rate is rounded to this fraction
 _stream: ContextVar[np.random.Generator | None] = ContextVar("dropout_stream", default=None)
 
 
+def present_stream() -> np.random.Generator | None:
+    """The stream that chance is drawn from inside of `dropout_stream`, if there is one."""
+    return _stream.get()
+
+
 @contextmanager
 def dropout_stream(*seed: int) -> Iterator[None]:
     """What is dropped inside, on this thread, depends on `seed` alone (on a CPU)."""

@@ -220,5 +220,3 @@ def chosen(only: str) -> list[str]:
             f"no mechanism's name contains {only!r}; there are: {', '.join(MECHANISMS)}."
         )
     return names
-
-

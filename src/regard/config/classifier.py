@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from regard.config.attention import Attending, check_attention
 from regard.config.check import at_least, divides, fraction
 from regard.errors import InputError
 
@@ -12,7 +13,7 @@ Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "non
 
 
 @dataclass(frozen=True)
-class Classifier:
+class Classifier(Attending):
     """Encoder, attention pooling and a linear layer over the labels.
 
     What stands below `labels` is found in the data when a run begins, and kept with the model.
@@ -84,6 +85,9 @@ class Classifier:
             self._check_rnn()
         else:
             divides(self, "heads", self.heads, "dim")
+            check_attention(self, causal=False)
+            if self.attention == "ring":
+                raise InputError("model.attention ring is for models that write; choose another.")
             if self.positions == "rotary" and self.dim // self.heads % 2:
                 many = 2 * self.heads
                 divides(self, "rotary positions turn pairs, so 2 times heads", many, "dim")
@@ -93,6 +97,11 @@ class Classifier:
                 raise InputError(f"model.{name} names one of them twice: {', '.join(given)}.")
 
     def _check_rnn(self) -> None:
+        if self.attention != "full":
+            raise InputError(
+                f"model.attention {self.attention} is the Transformer's; a recurrent encoder has "
+                "none: set model.encoder to transformer."
+            )
         if self.bidirectional and self.dim % 2:
             divides(self, "two directions", 2, "dim")
         if self.positions == "none":

@@ -10,6 +10,7 @@ terms.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import torch
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 from regard.attention import AttentionMap, Dropout, Mask, Position, record
 from regard.attention.pooling import Pooled, Pooling
 from regard.config import Classifier, Mlm, Rnn
+from regard.config.attention import Attending
 from regard.models.classifier_batch import Labelled
 from regard.models.classifier_front import Front, Series, Tokens, front_of, measure
 from regard.models.embedding import output_layer
@@ -203,4 +205,5 @@ def stack_settings(settings: Classifier) -> Mlm:
         dropout=settings.dropout,
         attention_dropout=settings.attention_dropout,
         activation_dropout=settings.activation_dropout, max_length=settings.max_length,
+        **{field.name: getattr(settings, field.name) for field in fields(Attending)},
     )  # fmt: skip

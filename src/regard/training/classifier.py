@@ -31,6 +31,7 @@ from regard.models.classifier import ClassifierModel
 from regard.models.classifier_batch import Series
 from regard.storage import replace_file
 from regard.training.card import card
+from regard.training.checkpoint import LATEST
 from regard.training.class_dev import ClassDev
 from regard.training.class_examples import (
     ClassExamples,
@@ -39,7 +40,7 @@ from regard.training.class_examples import (
     store_examples,
     stored_examples,
 )
-from regard.training.dev import Dev
+from regard.training.first_vectors import begin_with_vectors
 from regard.training.loop import Outcome, Trainer
 from regard.training.prepare import one_tokenizer
 from regard.training.report import Reporter, Silent
@@ -163,9 +164,10 @@ def class_trainer(
     assert isinstance(network, ClassifierModel)
     if isinstance(prepared.examples.rows[0], np.ndarray):
         network.measure(*series_scale(cast("list[Series]", prepared.examples.rows)))
-    dev = cast("Dev", prepared.dev)  # the loop asks it only to look
+    if folder is None or not (folder / LATEST).exists():  # else its weights are in a checkpoint
+        begin_with_vectors(network, run.training, prepared.tokenizers, reporter)
     return Trainer(
-        network, run, prepared.tokenizers, prepared.examples, dev, folder, reporter,
+        network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter,
         tensorboard=run.training.tensorboard and folder is not None,
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 
@@ -47,6 +48,16 @@ class Look:
         if self.bleu is not None and self.chrf is not None:
             parts += [f"BLEU {self.bleu:.1f}", f"chrF {self.chrf:.1f}"]
         return parts
+
+
+class Looking(Protocol):
+    """A development set of any kind of model: all that the loop asks of it is a look."""
+
+    def look(
+        self, network: Any, run: Run, tokenizers: Tokenizers, device: torch.device, crew: Crew
+    ) -> Look:
+        """Measure the network as it is."""
+        ...
 
 
 @dataclass(frozen=True)

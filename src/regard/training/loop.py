@@ -25,7 +25,7 @@ from regard.folder import WEIGHTS, Tokenizers, load_weights, put_weights, save_w
 from regard.models.build import Network
 from regard.training.average import RunningMean, mean_weights
 from regard.training.checkpoint import TENSORS, read_checkpoint, steps, write_checkpoint
-from regard.training.dev import Dev, Look
+from regard.training.dev import Look, Looking
 from regard.training.examples import masked
 from regard.training.objective import Lesson, Lessons, objective_of
 from regard.training.optimizer import Optimizers
@@ -77,7 +77,7 @@ class Trainer:
         run: Run,
         tokenizers: Tokenizers,
         examples: Lessons,
-        dev: Dev | None = None,
+        dev: Looking | None = None,
         folder: Path | None = None,
         reporter: Reporter | None = None,
         tensorboard: bool = False,

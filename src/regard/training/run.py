@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -26,12 +26,11 @@ from regard.training.aligner import choose_alignment
 from regard.training.card import card
 from regard.training.checkpoint import LATEST
 from regard.training.classifier import resume_classifier
-from regard.training.dev import Dev
+from regard.training.dev import Dev, Looking
 from regard.training.examples import Examples, is_paired
 from regard.training.first_vectors import begin_with_vectors
 from regard.training.handwriting import (
     Lines,
-    LinesDev,
     PreparedLines,
     store_lines,
     stored_lines,
@@ -90,8 +89,8 @@ def follow(folder: Path, ranks: Ranks, run: Run | None = None) -> Outcome:
     examples, _ = stored(folder, run)
     network = new_network(run, tokenizers)
     trainer = Trainer(network, run, tokenizers, examples, ranks=ranks)
-    if resumed:
-        trainer.resume(folder)
+    if not (resumed and trainer.resume(folder)):
+        begin_with_vectors(network, run.training, tokenizers)
     return trainer.train()
 
 
@@ -123,7 +122,7 @@ def _trainer(
     run: Run,
     tokenizers: Tokenizers,
     examples: Examples | Lines,
-    dev: Dev | LinesDev,
+    dev: Looking,
     folder: Path,
     reporter: Reporter | None,
     ranks: Ranks,
@@ -133,7 +132,7 @@ def _trainer(
         run,
         tokenizers,
         examples,
-        cast("Dev", dev),  # the loop asks it only to look
+        dev,
         folder,
         reporter,
         tensorboard=run.training.tensorboard,
@@ -163,7 +162,7 @@ def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapp
         "dev": outcome.look,
     }
     examples = trainer.examples
-    if is_paired(run.model) and trainer.dev is not None and isinstance(examples, Examples):
+    if is_paired(run.model) and isinstance(trainer.dev, Dev) and isinstance(examples, Examples):
         chosen = choose_alignment(
             trainer.network, run, trainer.tokenizers, trainer.dev.pairs, examples
         )

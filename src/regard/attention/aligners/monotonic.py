@@ -31,7 +31,7 @@ from regard.attention import arguments
 from regard.attention.aligners.aligner import Aligner, Memory, Rows, weighted
 from regard.attention.aligners.energy import Energy, energies
 from regard.attention.attend import Attended
-from regard.attention.dropout import _stream
+from regard.attention.dropout import present_stream
 from regard.attention.precision import wide_dtype
 
 
@@ -163,7 +163,7 @@ def _carried(level: Tensor, amounts: Tensor) -> Tensor:
 
 def _normal(like: Tensor) -> Tensor:
     """Normal noise, from the thread's stream where dropout has one too."""
-    stream = _stream.get()
+    stream = present_stream()
     if stream is None or like.device.type != "cpu":
         return torch.randn_like(like)
     drawn = stream.standard_normal(tuple(like.shape), dtype=np.float32)

@@ -26,6 +26,7 @@ from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, hi
 from regard.attention.precision import accumulated, as_given
 from regard.attention.tile import Tile, take
 
+SHORT = 64  # words up to which pairs are looked up in one tile
 NUMBERS_AT_ONCE = 1 << 20  # sorted numbers held at a time, over rows, rounds, places and width
 NEXT_BUCKET = 1 << 32  # tags of different buckets are this far apart: more than chunks there are
 ONE_HASH = 64  # buckets up to which each has a direction of its own
@@ -133,7 +134,7 @@ class Reformer(Mechanism):
         key, value = self.scored_keys(asked.key), asked.value
         if hidden is not None:
             key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
-        if key.shape[-2] <= self.chunk:  # a bucket is one chunk: nothing to sort
+        if key.shape[-2] <= max(self.chunk, SHORT):  # one tile holds all: sorting would cost more
             return attend(asked.query, key, value, score=SCORE, mask=self.pattern(asked)).context
         self._check(asked)
         query = F.pad(asked.query, (0, 0, asked.offset, 0))

@@ -36,55 +36,48 @@ class Normalizer(Protocol):
         ...
 
 
-class Softmax:
+class _Shares:
+    """Normalisers whose weights are shares of one: a subclass says which."""
+
+    engines = frozenset({"dense"})
+    sums_to_one = True
+
+    def __call__(
+        self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
+    ) -> Tensor:
+        scores, empty = _opened(scores, keep, finite)
+        weights = self.shares(scores)
+        return weights if empty is None else weights.masked_fill(empty, 0.0)
+
+    def shares(self, scores: Tensor) -> Tensor:
+        """Weights (…, Q, K) of scores of which every row has a finite one."""
+        raise NotImplementedError  # each has its own
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class Softmax(_Shares):
     """weight_j = exp(s_j) / Σ_k exp(s_k) over the keys a query may see; none seen, all zero."""
 
     engines = frozenset({"dense", "fused", "blockwise"})
-    sums_to_one = True
 
-    def __call__(
-        self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
-    ) -> Tensor:
-        scores, empty = _opened(scores, keep, finite)
-        weights = torch.softmax(scores, dim=-1)
-        return weights if empty is None else weights.masked_fill(empty, 0.0)
-
-    def __repr__(self) -> str:
-        return "Softmax()"
+    def shares(self, scores: Tensor) -> Tensor:
+        return torch.softmax(scores, dim=-1)
 
 
-class Sparsemax:
+class Sparsemax(_Shares):
     """weight_j = [s_j − τ]₊, τ such that they sum to one: most are exactly zero (Martins 2016)."""
 
-    engines = frozenset({"dense"})
-    sums_to_one = True
-
-    def __call__(
-        self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
-    ) -> Tensor:
-        scores, empty = _opened(scores, keep, finite)
-        weights = sparsemax(scores)
-        return weights if empty is None else weights.masked_fill(empty, 0.0)
-
-    def __repr__(self) -> str:
-        return "Sparsemax()"
+    def shares(self, scores: Tensor) -> Tensor:
+        return sparsemax(scores)
 
 
-class Entmax15:
+class Entmax15(_Shares):
     """weight_j = [s_j / 2 − τ]₊², τ such that they sum to one: many are zero (Peters 2019)."""
 
-    engines = frozenset({"dense"})
-    sums_to_one = True
-
-    def __call__(
-        self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
-    ) -> Tensor:
-        scores, empty = _opened(scores, keep, finite)
-        weights = entmax15(scores)
-        return weights if empty is None else weights.masked_fill(empty, 0.0)
-
-    def __repr__(self) -> str:
-        return "Entmax15()"
+    def shares(self, scores: Tensor) -> Tensor:
+        return entmax15(scores)
 
 
 class Sigmoid:

@@ -12,15 +12,12 @@ import numpy as np
 import torch
 
 from regard.config import Classifier, Run
-from regard.config.stored import CONFIG
 from regard.corpus.labelled import check_labels, clean_labelled, split_labelled
 from regard.errors import InputError
 from regard.folder import (
-    CARD,
     Tokenizers,
     load_tokenizers,
     no_tokenizers,
-    save_metrics,
     save_run,
     save_tokenizers,
 )
@@ -29,8 +26,7 @@ from regard.formats.series import SeriesFile, is_series, read_series
 from regard.models.build import build
 from regard.models.classifier import ClassifierModel
 from regard.models.classifier_batch import Series
-from regard.storage import replace_file
-from regard.training.card import card
+from regard.training.book import check_empty, figures, take_up, write_down
 from regard.training.checkpoint import LATEST
 from regard.training.class_dev import ClassDev
 from regard.training.class_examples import (
@@ -43,7 +39,7 @@ from regard.training.class_examples import (
 from regard.training.first_vectors import begin_with_vectors
 from regard.training.loop import Outcome, Trainer
 from regard.training.prepare import one_tokenizer
-from regard.training.report import Reporter, Silent
+from regard.training.report import Reporter
 
 Files = Sequence[str | PathLike[str]]
 Rows = list[list[int]] | list[Series]
@@ -125,11 +121,7 @@ def train_classifier(
 ) -> Outcome:
     """Train a new classifier into `folder`, which must not hold a model."""
     run = prepared.run
-    if (folder / CONFIG).exists():
-        raise InputError(
-            f"{folder}: a model is in it already; go on with `regard train --resume {folder}`, or "
-            "give another --out."
-        )
+    check_empty(folder)
     trainer = class_trainer(run, prepared, folder, reporter)
     folder.mkdir(parents=True, exist_ok=True)
     if run.model.input == "text":  # type: ignore[union-attr]  # a classifier's
@@ -146,11 +138,7 @@ def resume_classifier(folder: Path, run: Run, reporter: Reporter | None = None) 
     train, dev = stored_examples(folder, run)
     prepared = PreparedClasses(run, tokenizers, train, ClassDev(dev))
     trainer = class_trainer(run, prepared, folder, reporter)
-    begun = trainer.resume(folder)
-    said = f"Going on after update {trainer.state.step}." if begun else "Beginning anew."
-    if trainer.share() >= 1:
-        said = "This run is over; give it more with --minutes or --training.steps."
-    (reporter or Silent()).say(said)
+    take_up(trainer, folder, reporter)
     save_run(folder, run)
     return _trained(trainer, folder, run)
 
@@ -176,20 +164,7 @@ def _trained(trainer: Trainer, folder: Path, run: Run) -> Outcome:
     """Train, then write what is known of the model."""
     outcome = trainer.train()
     if outcome.finished:
-        metrics: dict[str, Any] = {
-            "train_sentences": len(cast("ClassExamples", trainer.examples)),
-            "parameters": sum(p.numel() for p in trainer.network.parameters()),
-            "steps": outcome.step,
-            "epochs": outcome.epochs,
-            "seconds": outcome.seconds,
-            "tokens_per_second": outcome.tokens_per_second,
-            "precision": trainer.precision,
-            "threads": trainer.cores,
-            "dev": outcome.look,
-        }
-        save_run(folder, run)
-        save_metrics(folder, metrics)
-        replace_file(folder / CARD, card(folder.resolve().name, run, metrics))
+        write_down(folder, run, figures(trainer, outcome))
     return outcome
 
 

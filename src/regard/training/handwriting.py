@@ -49,6 +49,11 @@ class LineLook(Look):
 
     recognised: float | None = None
 
+    def said(self) -> list[str]:
+        """The figures that are told while training."""
+        parts = [f"dev loss {self.loss:.3f} a point"]
+        return parts if self.recognised is None else [*parts, f"recognised {self.recognised:.1%}"]
+
 
 class Lines:
     """Written lines as batches, in an order that depends on the seed alone."""

@@ -10,20 +10,16 @@ from typing import Any
 import torch
 
 from regard.config import Classifier, Handwriting, Run
-from regard.config.stored import CONFIG, load_run
-from regard.errors import InputError
+from regard.config.stored import load_run
 from regard.folder import (
-    CARD,
     Tokenizers,
     load_tokenizers,
-    save_metrics,
     save_run,
     save_tokenizers,
 )
 from regard.models.build import Network, build
-from regard.storage import replace_file
 from regard.training.aligner import choose_alignment
-from regard.training.card import card
+from regard.training.book import check_empty, figures, take_up, write_down
 from regard.training.checkpoint import LATEST
 from regard.training.classifier import resume_classifier
 from regard.training.dev import Dev, Looking
@@ -38,7 +34,7 @@ from regard.training.handwriting import (
 from regard.training.loop import Outcome, Trainer
 from regard.training.prepare import Prepared
 from regard.training.ranks import ALONE, Ranks
-from regard.training.report import Reporter, Silent
+from regard.training.report import Reporter
 from regard.training.stored import store, stored
 
 
@@ -56,11 +52,7 @@ def train(
     ranks: Ranks = ALONE,
 ) -> Outcome:
     """Train a new model into `folder`, which must not hold one."""
-    if (folder / CONFIG).exists():
-        raise InputError(
-            f"{folder}: a model is in it already; go on with `regard train --resume {folder}`, or "
-            "give another --out."
-        )
+    check_empty(folder)
     network = new_network(run, prepared.tokenizers)  # settings that do not fit say so here
     begin_with_vectors(network, run.training, prepared.tokenizers, reporter)
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,11 +100,7 @@ def resume(
         begin_with_vectors(network, run.training, tokenizers, reporter)
     trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter, ranks)
     ranks.wait()
-    begun = trainer.resume(folder)
-    said = f"Going on after update {trainer.state.step}." if begun else "Beginning anew."
-    if trainer.share() >= 1:
-        said = "This run is over; give it more with --minutes or --training.steps."
-    (reporter or Silent()).say(said)
+    take_up(trainer, folder, reporter)
     save_run(folder, run)
     return _trained(trainer, folder, run)
 
@@ -150,17 +138,7 @@ def _trained(trainer: Trainer, folder: Path, run: Run) -> Outcome:
 
 def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapping[str, Any]:
     """Choose how alignment is read, and write config.yaml, metrics.json and the card."""
-    metrics: dict[str, Any] = {
-        "train_sentences": len(trainer.examples),
-        "parameters": sum(p.numel() for p in trainer.network.parameters()),
-        "steps": outcome.step,
-        "epochs": outcome.epochs,
-        "seconds": outcome.seconds,
-        "tokens_per_second": outcome.tokens_per_second,
-        "precision": trainer.precision,
-        "threads": trainer.cores,
-        "dev": outcome.look,
-    }
+    metrics = figures(trainer, outcome)
     examples = trainer.examples
     if is_paired(run.model) and isinstance(trainer.dev, Dev) and isinstance(examples, Examples):
         chosen = choose_alignment(
@@ -171,7 +149,5 @@ def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapp
             metrics["alignment"] = {
                 **asdict(chosen[0]), "agreement": chosen[1].agreement,
             }  # fmt: skip
-    save_run(folder, run)
-    save_metrics(folder, metrics)
-    replace_file(folder / CARD, card(folder.resolve().name, run, metrics))
+    write_down(folder, run, metrics)
     return metrics

@@ -100,3 +100,13 @@ def test_caches_grow_only_where_they_must():
     assert kept["full"][1] > 5 * kept["full"][0]
     assert kept["linear"][1] == kept["linear"][0]
     assert kept["local"][1] <= 2 * kept["local"][0]
+
+
+def test_the_ring_and_the_normalizers(capsys):
+    assert main(["bench", "mechanisms", "--only", "normalizers", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["mechanisms"] == []
+    assert len(found["bars"]) == 4
+    assert all(row["holds"] for row in found["bars"])
+    assert main(["bench", "mechanisms", "--only", "ring"]) == 0
+    assert "4 ranks" in capsys.readouterr().out

@@ -26,6 +26,7 @@ from regard.errors import InputError
 HEADS, WIDTH = 8, 64
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 LONG = 2.0  # seconds above which one run is as telling as several
+NORMALIZERS = "normalizers"
 ALONE = "ring"  # in one process it is full attention; over several, `regard.bench.ring` runs it
 
 
@@ -215,7 +216,7 @@ def _nothing() -> None:
 def chosen(only: str) -> list[str]:
     """The mechanisms whose name contains `only`."""
     names = [name for name in MECHANISMS if only.lower() in name and name != ALONE]
-    if not names:
+    if not names and only.lower() not in (ALONE, NORMALIZERS):
         raise InputError(
             f"no mechanism's name contains {only!r}; there are: {', '.join(MECHANISMS)}."
         )

@@ -7,8 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from regard.bench import normalizers, ring
 from regard.bench.mechanisms import (
+    ALONE,
     LENGTHS,
+    NORMALIZERS,
     Measured,
     bars,
     chosen,
@@ -16,7 +19,7 @@ from regard.bench.mechanisms import (
     measure,
     read_tensors,
 )
-from regard.bench.row import Row, print_table
+from regard.bench.row import print_table
 from regard.views.growth import Panel, check_ending, growth_figure
 
 DRAWN_LENGTH = 1024  # of the tensors that errors are measured over
@@ -45,18 +48,26 @@ def report(
         if one is not None:
             found.append(one)
     rows = [] if causal else bars(found)
+    if only.lower() in ALONE:
+        print(f"… {ALONE}, over 2 and 4 processes", file=sys.stderr, flush=True)
+        rows += ring.rows()
+    if only.lower() in NORMALIZERS:
+        rows += normalizers.rows()
     if as_json:
         made = {"mechanisms": [m.as_json() for m in found], "bars": [r.as_json() for r in rows]}
         print(json.dumps(made, indent=1))
     else:
-        _print(found, rows, lengths)
-    if figure:
+        if found:
+            _print(found, lengths)
+        if rows:
+            print_table("bars", rows)
+    if figure and found:
         growth_figure(_panels(found), Path(figure))
         print(f"Drawn: {figure}", file=sys.stderr)
     return 0 if all(row.holds for row in rows) else 1
 
 
-def _print(found: Sequence[Measured], rows: list[Row], lengths: Sequence[int]) -> None:
+def _print(found: Sequence[Measured], lengths: Sequence[int]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -92,8 +103,6 @@ def _print(found: Sequence[Measured], rows: list[Row], lengths: Sequence[int]) -
     console = Console()
     console.print(declared)
     console.print(costs)
-    if rows:
-        print_table("bars", rows)
 
 
 def _ms(seconds: float) -> str:

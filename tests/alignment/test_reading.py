@@ -149,12 +149,15 @@ def test_choose_wants_the_same_sentences(aligned):
 
 
 def test_rows_of_a_reading():
-    weights = torch.arange(2 * 2 * 3 * 4, dtype=torch.bfloat16).view(2, 2, 3, 4)
+    weights = torch.arange(1.0, 2 * 2 * 3 * 4 + 1).view(2, 2, 3, 4)
+    weights = (weights / weights.sum(-1, keepdim=True)).bfloat16()
     maps = [cross_map(weights, layer=1)]
     lengths = {"target_length": 3, "source_length": 2}
     plain = weights.float().numpy()
     found = read(maps, Reading(1, 1, False), 1, **lengths)
     np.testing.assert_array_equal(found, plain[1, 1, :, :2])
+    louder = [cross_map(3 * weights.float(), layer=1)]  # as a window's weights may be
+    np.testing.assert_allclose(read(louder, Reading(1, 1, False), 1, **lengths), found, rtol=1e-2)
     mean = read(maps, Reading(1, None, False), 0, **lengths)
     np.testing.assert_array_equal(mean, plain[0].mean(axis=0)[:, :2])
     moved = read(maps, Reading(1, 1, True), 1, **lengths)

@@ -20,6 +20,8 @@ from regard.alignment.pieces import Array
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
 
+FAINT = 0.01  # less than this is nothing
+
 
 class Reading(NamedTuple):
     """Where to read alignment.
@@ -98,6 +100,19 @@ def layer_maps(maps: Iterable[AttentionMap], kind: str) -> dict[int, LayerMaps]:
     return {layer: _together(found[layer]) for layer in sorted(found)}
 
 
+def as_shares(weights: Array) -> Array:
+    """Rows that need not sum to one (a window's, a sigmoid's) as shares of their sum.
+
+    A row that looks at next to nothing stays as it is.
+
+    >>> as_shares(np.array([[0.2, 0.2], [0.001, 0.0], [0.7, 0.3]], np.float32)).round(3).tolist()
+    [[0.5, 0.5], [0.0010000000474974513, 0.0], [0.699999988079071, 0.30000001192092896]]
+    """
+    total = weights.sum(axis=-1, keepdims=True)
+    other = (np.abs(total - 1) > FAINT) & (total > FAINT)
+    return np.asarray(weights / np.where(other, total, 1.0), weights.dtype)
+
+
 def _together(maps: list[AttentionMap]) -> LayerMaps:
     first = maps[0]
     batch, num_heads = first.weights.shape[:2]
@@ -112,7 +127,7 @@ def _together(maps: list[AttentionMap]) -> LayerMaps:
             f"the maps of layer {first.layer} have a row twice, "
             "but each pass of the model is recorded by itself."
         )
-    arrays = [one.weights.detach().float().cpu().numpy() for one in maps]
+    arrays = [as_shares(one.weights.detach().float().cpu().numpy()) for one in maps]
     if len(maps) == 1 and first.rows == tuple(range(len(first.rows))):
         return LayerMaps(arrays[0], first.heads)
     columns = max(array.shape[-1] for array in arrays)

@@ -10,6 +10,8 @@ from typing import Any
 
 from regard.cli.model import use_of
 from regard.config import FORMAT_VERSION, Run
+from regard.config.attention import unused_settings
+from regard.config.settings import names_of
 from regard.config.stored import load_run
 from regard.errors import InputError
 
@@ -33,14 +35,15 @@ def run(arguments: argparse.Namespace) -> int:
 def described(folder: Path) -> dict[str, Any]:
     """What is known of a folder, in plain values."""
     run = load_run(folder)
-    settings = vars(run.model)
+    hidden = {"kind", *unused_settings(run.model)}
+    settings = {n: getattr(run.model, n) for n in names_of(type(run.model)) if n not in hidden}
     return {
         "folder": str(folder),
         "format_version": FORMAT_VERSION,
         "kind": run.model.kind,
         "command": use_of(run.model.kind),
         "languages": run.languages,
-        "model": {name: value for name, value in settings.items() if name != "kind"},
+        "model": settings,
         "parameters": parameters(folder / "model.safetensors"),
         "text": vars(run.text),
         "vocabulary": vocabulary(folder),

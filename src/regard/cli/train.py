@@ -33,6 +33,9 @@ from regard.errors import InputError
 ENDS = ("minutes", "steps", "epochs")
 """The settings of training that end a run, each by itself."""
 
+ANSWERS = {"classifier": "examples", "handwriting": "points", "lm": "tokens", "mlm": "guesses"}
+"""What a kind of model answers, and its speed is told in."""
+
 
 def parse(words: Sequence[str]) -> Namespace:
     """The files, the folder, and the resolved run."""
@@ -174,9 +177,10 @@ def _table(texts: Any) -> Any:
 
 def _tell(folder: Path, settings: Run, console: Any) -> None:
     metrics = json.loads((folder / "metrics.json").read_text("utf-8"))
+    answers = ANSWERS.get(settings.model.kind, "target tokens")
     console.print(
         f"Done: {folder} ({metrics['steps']:,} updates, {metrics['epochs']:.1f} epochs, "
-        f"{metrics['tokens_per_second']:,.0f} target tokens/s).",
+        f"{metrics['tokens_per_second']:,.0f} {answers}/s).",
         highlight=False,
     )
     command = use_of(settings.model.kind)

@@ -22,6 +22,16 @@ DecoderAttention = Literal[
 NOT_CAUSAL = frozenset({"linformer"})
 UNBIASED = frozenset({"sparse", "linformer", "reformer", "linear", "performer", "ring"})
 WITHOUT_DROPOUT = frozenset({"reformer", "linear", "performer", "ring"})
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "local": ("window", "global_tokens"),
+    "sparse": ("pattern", "stride", "summary"),
+    "linformer": ("projected",),
+    "reformer": ("chunk", "buckets", "rounds"),
+    "performer": ("features",),
+    "adaptive-span": ("span", "ramp", "span_penalty"),
+}
+"""What can be set of each mechanism."""
+LENGTHS = frozenset({"window", "global_tokens", "stride", "projected", "chunk", "span"})
 
 
 @dataclass(frozen=True)
@@ -90,13 +100,16 @@ def check_attention(model: Any, *, causal: bool, name: str = "attention") -> Non
     _check_sizes(model, chosen)
 
 
+def unused_settings(model: Any) -> set[str]:
+    """The settings of mechanisms that this model does not have."""
+    chosen = {getattr(model, "attention", ""), getattr(model, "decoder_attention", "")}
+    every = {name for names in SETTINGS.values() for name in names}
+    return every - {name for one in chosen for name in SETTINGS.get(one, ())}
+
+
 def _check_sizes(model: Any, chosen: str) -> None:
     """No part of a mechanism is larger than the longest sentence."""
-    used = {
-        "local": ("window", "global_tokens"), "sparse": ("stride",), "linformer": ("projected",),
-        "reformer": ("chunk",), "adaptive-span": ("span",),
-    }.get(chosen, ())  # fmt: skip
-    for name in used:
+    for name in set(SETTINGS.get(chosen, ())) & LENGTHS:
         if getattr(model, name) > model.max_length:
             raise InputError(
                 f"model.{name} is {getattr(model, name)}, wider than the longest sentence "

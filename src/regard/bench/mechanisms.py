@@ -40,6 +40,7 @@ class Measured:
     megabytes  peak of a fresh process at each length, without what any such process takes
     growth     exponents of time and memory
     steps      word by word: seconds and bytes at some words
+    given      seconds over the given tensors, forward and backward
     """
 
     name: str
@@ -50,6 +51,7 @@ class Measured:
     megabytes: tuple[float, ...] = ()
     growth: dict[str, float] = field(default_factory=dict)
     steps: Stepped | None = None
+    given: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""
@@ -71,7 +73,8 @@ def measure(
         return None
     plain = {**asdict(declared), "masks": sorted(declared.masks)}
     error = error_against_exact(mechanism, tensors, causal=causal)
-    times = [_time(name, length, repeats, causal) for length in lengths]
+    over_given = _time(_runner(mechanism, tensors, causal), repeats)
+    times = [_time(_drawn_runner(name, length, causal), repeats) for length in lengths]
     base = peak_megabytes(_nothing)
     memory = [max(1.0, peak_megabytes(once, name, n, causal) - base) for n in lengths]
     growth = {}
@@ -79,7 +82,7 @@ def measure(
         growth = {"time": slope(lengths, times), "memory": slope(lengths, memory)}
     steps = stepped(name) if declared.steps else None
     return Measured(
-        name, plain, error, tuple(lengths), tuple(times), tuple(memory), growth, steps
+        name, plain, error, tuple(lengths), tuple(times), tuple(memory), growth, steps, over_given
     )  # fmt: skip
 
 
@@ -124,7 +127,7 @@ def inputs(length: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Ten
 
 def once(name: str, length: int, causal: bool = False) -> None:
     """Forward and backward, one time."""
-    _runner(name, length, causal)()
+    _drawn_runner(name, length, causal)()
 
 
 def read_tensors(path: str | Path) -> tuple[Tensor, Tensor, Tensor]:
@@ -189,21 +192,25 @@ def bars(found: Sequence[Measured]) -> list[Row]:
     return rows
 
 
-def _time(name: str, length: int, repeats: int, causal: bool) -> float:
-    run = _runner(name, length, causal)
+def _time(run: Callable[[], None], repeats: int) -> float:
     first = seconds([run], 1)[0]
     return first if first > LONG else seconds([run], repeats, warm=False)[0]
 
 
-def _runner(name: str, length: int, causal: bool) -> Callable[[], None]:
-    mechanism = MECHANISMS[name](length, HEADS, WIDTH)
-    tensors = inputs(length)
+def _drawn_runner(name: str, length: int, causal: bool) -> Callable[[], None]:
+    return _runner(MECHANISMS[name](length, HEADS, WIDTH), inputs(length), causal)
+
+
+def _runner(
+    mechanism: Mechanism, tensors: tuple[Tensor, Tensor, Tensor], causal: bool
+) -> Callable[[], None]:
+    query, key, value = (x.detach().requires_grad_() for x in tensors)
     mask = Mask.causal() if causal else None
-    grad = torch.ones(1, HEADS, length, WIDTH)
+    grad = torch.ones_like(value)
 
     def run() -> None:
-        context = mechanism(*tensors, mask=mask).context
-        torch.autograd.grad(context, tensors, grad, allow_unused=True)
+        context = mechanism(query, key, value, mask=mask).context
+        torch.autograd.grad(context, (query, key, value), grad, allow_unused=True)
 
     return run
 

@@ -58,7 +58,7 @@ def report(
         print(json.dumps(made, indent=1))
     else:
         if found:
-            _print(found, lengths)
+            _print(found, lengths, own=tensors is not None)
         if rows:
             print_table("bars", rows)
     if figure and found:
@@ -67,7 +67,7 @@ def report(
     return 0 if all(row.holds for row in rows) else 1
 
 
-def _print(found: Sequence[Measured], lengths: Sequence[int]) -> None:
+def _print(found: Sequence[Measured], lengths: Sequence[int], *, own: bool) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -84,15 +84,19 @@ def _print(found: Sequence[Measured], lengths: Sequence[int]) -> None:
     costs = Table(
         title=f"What each costs: n = {longest}, 8 heads of 64, forward and backward",
         title_justify="left",
+        caption="100th, 10,000th: milliseconds for that word, written one by one",
+        caption_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    costs.add_column("mechanism")
-    for column in ("error", "seconds", "MB", "time", "memory", "word 100", "word 10,000"):
+    costs.add_column("mechanism", no_wrap=True)
+    columns = ("error", "seconds", "MB", "time", "memory", "100th", "10,000th")
+    for column in (*(("yours, ms",) if own else ()), *columns):
         costs.add_column(column, justify="right")
     for one in found:
         steps = one.steps
         costs.add_row(
             one.name,
+            *((_ms(one.given or 0.0),) if own else ()),
             "–" if one.error is None else f"{one.error:.2g}",
             f"{one.seconds[-1]:.3g}",
             f"{one.megabytes[-1]:,.0f}",
@@ -106,7 +110,7 @@ def _print(found: Sequence[Measured], lengths: Sequence[int]) -> None:
 
 
 def _ms(seconds: float) -> str:
-    return f"{1e3 * seconds:.2g} ms"
+    return f"{1e3 * seconds:.2g}"
 
 
 def _panels(found: Sequence[Measured]) -> list[Panel]:

@@ -159,6 +159,8 @@ def test_normalizers_in_models(normalizer):
         (Lm, {"attention": "local", "normalizer": "sparsemax"}, "softmax"),
         (Lm, {"attention": "local", "global_tokens": 1, "positions": "alibi"}, "global_tokens"),
         (Lm, {"attention": "sparse", "pattern": "fixed", "stride": 2, "summary": 3}, "summary"),
+        (Lm, {"attention": "sparse", "pattern": "fixed", "summary": 40}, "summary"),
+        (Lm, {"attention": "reformer", "buckets": 3}, "even"),
         (Lm, {"window": 0}, "at least 1"),
         (Transformer, {"decoder_attention": "linear", "positions": "alibi"}, "decoder_attention"),
     ],

@@ -82,6 +82,8 @@ def test_a_ring_needs_ranks_and_ranks_need_a_ring(monkeypatch):
     check_ranks(Transformer(attention="ring", decoder_attention="ring"))
     with pytest.raises(InputError, match="ring"):
         check_ranks(Lm())
+    with pytest.raises(InputError, match="multiple of 2"):
+        check_ranks(Lm(attention="ring", positions="learned", max_length=63))
     with pytest.raises(InputError, match="ring"):
         check_ranks(Transformer(attention="ring", decoder_attention="full"))
 

@@ -16,7 +16,7 @@ from regard.attention.attend import Attended, Engine, attend
 from regard.attention.bias import Bias, DistanceBias, SumBias, as_bias
 from regard.attention.cache import Cache, KeyValue
 from regard.attention.engines.choice import ENGINES
-from regard.attention.mask import Mask, as_mask, is_triangle
+from regard.attention.mask import Mask, as_mask, is_triangle, told_apart
 from regard.attention.mechanisms.mechanism import Mechanism
 from regard.attention.multihead_state import translate_torch_names, with_projections
 from regard.attention.normalizer import Normalizer
@@ -170,6 +170,8 @@ class MultiHead(nn.Module):
             key, value = heads_BHQD, self.value_proj(query)
         else:
             key, value = self._held(query, None, offset)
+        if cache is not None:
+            _check_mask_of_cache(mask, query.shape[1], cache.length)
         with observe.at(observe.Place(kind, offset)):
             if cache is None:
                 attended: Attended = mechanism(
@@ -304,6 +306,16 @@ def _check_parts(
         raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
     if engine != "auto" and engine not in ENGINES:
         raise ValueError(f'engine must be "auto", {", ".join(ENGINES)}, but {engine!r} came.')
+
+
+def _check_mask_of_cache(mask: Mask | None, new: int, before: int) -> None:
+    """Word by word, a mechanism's words see those before them, and nothing else can be asked."""
+    lengths, _, rest = told_apart(mask, new, new + before)
+    if lengths is not None or rest is not None:
+        raise ValueError(
+            "with a cache, words see those before them; leave the mask out, or give "
+            'Mask.causal(corner="bottom-right").'
+        )
 
 
 def _check_mechanism(

@@ -177,10 +177,12 @@ def shown(context: Tensor, seen: Seen, kind: str = "self") -> Tensor:
 
     The place is the one that was said (`at`); else one of this `kind`.
     """
-    looking = observers()
-    if not looking:
-        return context
-    return seen_by(looking, Sight(seen, context, here() or Place(kind))).context
+    return looked_at(context, seen, kind).context
+
+
+def looked_at(context: Tensor, seen: Seen, kind: str = "self") -> Sight:
+    """The same, with the weights as they are after it."""
+    return seen_by(observers(), Sight(seen, context, here() or Place(kind)))
 
 
 def seen_by(looking: tuple[Observer, ...], sight: Sight) -> Sight:

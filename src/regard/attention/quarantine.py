@@ -26,7 +26,7 @@ def quarantine(
     query: Tensor, key: Tensor, value: Tensor, mask: Mask | None, bias: Bias | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Clean query, key and value, and the rows that saw something non-finite (None: no row did)."""
-    if not torch.compiler.is_compiling() and _sum_up(query, key, value):
+    if not torch.compiler.is_compiling() and sum_up(query, key, value):
         return query, key, value, None
     bad_query, bad_key = _bad_rows(query), _bad_rows(key) | _bad_rows(value)
     if query.ndim > 2:
@@ -35,7 +35,7 @@ def quarantine(
     return _cleaned(query), _cleaned(key), _cleaned(value), tainted
 
 
-def _sum_up(*tensors: Tensor) -> bool:
+def sum_up(*tensors: Tensor) -> bool:
     """A cheap proof that all are finite: then their sum is, unless it overflows."""
     totals = [x.detach().sum(dtype=torch.promote_types(x.dtype, torch.float32)) for x in tensors]
     try:

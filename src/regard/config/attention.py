@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -100,8 +101,15 @@ def check_attention(model: Any, *, causal: bool, name: str = "attention") -> Non
     _check_sizes(model, chosen)
 
 
+def stride_of(model: Attending) -> int:
+    """The stride of sparse attention: as set, or the root of the longest sentence."""
+    return model.stride or max(1, math.isqrt(model.max_length))  # type: ignore[attr-defined]  # each has its own
+
+
 def unused_settings(model: Any) -> set[str]:
     """The settings of mechanisms that this model does not have."""
+    if not isinstance(model, Attending):
+        return set()
     chosen = {getattr(model, "attention", ""), getattr(model, "decoder_attention", "")}
     every = {name for names in SETTINGS.values() for name in names}
     return every - {name for one in chosen for name in SETTINGS.get(one, ())}
@@ -122,16 +130,18 @@ def _check_sizes(model: Any, chosen: str) -> None:
         )
     if chosen == "reformer" and (model.buckets < 2 or model.buckets % 2):
         raise InputError(f"model.buckets must be an even number, but {model.buckets} came.")
-    if chosen == "sparse" and model.pattern == "fixed" and 0 < model.stride < model.summary:
+    stride = stride_of(model)
+    if chosen == "sparse" and model.pattern == "fixed" and stride < model.summary:
         raise InputError(
-            f"model.summary must be at most model.stride {model.stride}, but {model.summary} came."
+            f"model.summary must be at most the stride, {stride}, but {model.summary} came."
         )
 
 
 def check_ranks(model: Any) -> None:
     """Ring attention, and it alone, is trained over several processes."""
     names = {getattr(model, "attention", ""), getattr(model, "decoder_attention", "")}
-    several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    number = int(os.environ.get("WORLD_SIZE", "1"))
+    several = number > 1
     if "ring" in names and not several:
         raise InputError(
             "model.attention ring splits sentences over several processes, but there is only one; "
@@ -141,4 +151,9 @@ def check_ranks(model: Any) -> None:
         raise InputError(
             "several processes share a run by splitting its sentences, which needs "
             "--model.attention ring (and no other for the decoder)."
+        )
+    if several and model.positions == "learned" and model.max_length % number:
+        raise InputError(
+            f"model.max_length must be a multiple of {number}, the processes that share a "
+            f"sentence with learned positions, but {model.max_length} came."
         )

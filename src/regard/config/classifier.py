@@ -97,10 +97,10 @@ class Classifier(Attending):
                 raise InputError(f"model.{name} names one of them twice: {', '.join(given)}.")
 
     def _check_rnn(self) -> None:
-        if self.attention != "full":
+        if (self.attention, self.normalizer) != ("full", "softmax"):
             raise InputError(
-                f"model.attention {self.attention} is the Transformer's; a recurrent encoder has "
-                "none: set model.encoder to transformer."
+                f"model.attention {self.attention} and model.normalizer {self.normalizer} are the "
+                "Transformer's; a recurrent encoder has neither: set model.encoder to transformer."
             )
         if self.bidirectional and self.dim % 2:
             divides(self, "two directions", 2, "dim")

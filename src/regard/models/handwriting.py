@@ -109,8 +109,9 @@ class HandwritingModel(nn.Module):
         with as_given(inputs.device):
             memory = self.read(batch.source)
             if observe.observers():  # somebody looks: every step through the window itself
-                return self._watched(inputs, memory)
-            features = self._whole(inputs.transpose(0, 1), memory)
+                features = self._watched(inputs, memory)
+            else:
+                features = self._whole(inputs.transpose(0, 1), memory)
         drops = self.training and self.settings.dropout
         return dropout(features, self.settings.dropout) if drops else features
 

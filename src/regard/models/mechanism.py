@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from regard.attention.mechanisms import (
     AdaptiveSpan,
     Blockwise,
@@ -17,6 +15,7 @@ from regard.attention.mechanisms import (
     Sparse,
 )
 from regard.config import Lm, Transformer
+from regard.config.attention import stride_of
 
 
 def self_attention(settings: Transformer | Lm, *, causal: bool) -> Mechanism | None:
@@ -29,8 +28,7 @@ def self_attention(settings: Transformer | Lm, *, causal: bool) -> Mechanism | N
         case "local":
             return Local(settings.window, settings.global_tokens)
         case "sparse":
-            stride = settings.stride or max(1, math.isqrt(settings.max_length))
-            return Sparse(settings.pattern, stride, settings.summary)
+            return Sparse(settings.pattern, stride_of(settings), settings.summary)
         case "blockwise":
             return Blockwise()
         case "linformer":

@@ -94,11 +94,8 @@ def right_label(network: Any, batch: Any, smoothing: float, scale: float) -> Ten
 
 def objective_of(run: Run, tokenizers: Tokenizers) -> Objective:
     """What the run's kind of model is trained for."""
-    if isinstance(run.model, Classifier):
-        return right_label
     if isinstance(run.model, Handwriting):
         return next_point
+    objective = right_label if isinstance(run.model, Classifier) else next_token
     price = getattr(run.model, "span_penalty", 0.0)
-    if price:
-        return with_spans(next_token, price)
-    return next_token
+    return with_spans(objective, price) if price else objective

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from regard.config import Classifier, Handwriting, Run
+from regard.config.attention import check_ranks
 from regard.config.stored import load_run
 from regard.folder import (
     Tokenizers,
@@ -52,6 +53,7 @@ def train(
     ranks: Ranks = ALONE,
 ) -> Outcome:
     """Train a new model into `folder`, which must not hold one."""
+    check_ranks(run.model)
     check_empty(folder)
     network = new_network(run, prepared.tokenizers)  # settings that do not fit say so here
     begin_with_vectors(network, run.training, prepared.tokenizers, reporter)
@@ -92,6 +94,7 @@ def resume(
     """Go on with the run in `folder`, with the settings given (usually those of `load_run`)."""
     if isinstance(run.model, Classifier):
         return resume_classifier(folder, run, reporter)
+    check_ranks(run.model)
     tokenizers = load_tokenizers(folder)
     written = isinstance(run.model, Handwriting)
     examples, dev = stored_lines(folder, run) if written else stored(folder, run)

@@ -1,4 +1,4 @@
-"""All tensors of a run under names: weights, their running mean, the optimiser's moments."""
+"""All tensors of a run under names: weights, their mean, buffers, the optimiser's moments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from regard.training.average import RunningMean
 from regard.training.optimizer import Optimizers
 
-MODEL = "model."
+MODEL, BUFFER = "model.", "buffer."
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -25,7 +25,7 @@ def snapshot(
             tensors[f"mean.{name}"] = mean.mean[number]
         for part, value in optimizers.of(parameter).state[parameter].items():
             tensors[f"optimizer.{part}.{name}"] = value
-    return tensors
+    return tensors | {f"{BUFFER}{name}": buffer for name, buffer in network.named_buffers()}
 
 
 @torch.no_grad()
@@ -36,6 +36,9 @@ def restore(
     mean: RunningMean | None,
 ) -> None:
     """Put back what `snapshot` gave."""
+    for name, buffer in network.named_buffers():  # random features and hashes, drawn once
+        if f"{BUFFER}{name}" in tensors:
+            buffer.copy_(tensors[f"{BUFFER}{name}"])
     for number, (name, parameter) in enumerate(_learned(network)):
         parameter.copy_(tensors[f"{MODEL}{name}"])
         if mean:  # a run that had none so far begins it here

@@ -4,12 +4,22 @@ A new mechanism joins `MECHANISMS`, and all of this.
 """
 
 import math
+import warnings
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from regard.attention import Mask, MultiHead, ScaledDot, SwitchOff, attend, intervene, record
+from regard.attention import (
+    Mask,
+    MultiHead,
+    Overwrite,
+    ScaledDot,
+    SwitchOff,
+    attend,
+    intervene,
+    record,
+)
 from regard.attention.bias import TensorBias
 from regard.attention.mechanisms import MECHANISMS
 from regard.attention.mechanisms.mechanism import Asked
@@ -133,12 +143,16 @@ def test_what_is_hidden_changes_nothing_and_gets_no_gradient(name, length):
     mask = MASKS["lengths"](length)
     context = mechanism(query, key, value, mask=mask).context
     assert bool((context[2] == 0).all())
-    other_key, other_value = key.detach().clone(), value.detach().clone()
-    other_key[1, :, length // 2 :] = 50.0
-    other_value[1, :, length // 2 :] = -50.0
-    shown = slice(0, length // 2)  # with shared queries, hidden words ask differently
-    changed = mechanism(query, other_key, other_value, mask=mask).context
-    torch.testing.assert_close(changed[1, :, shown], context[1, :, shown])
+    shown = slice(0, length // 2)
+    for junk in (50.0, math.nan, math.inf):  # what stands in padding, asking and answering
+        others = [x.detach().clone() for x in (query, key, value)]
+        for x in others:
+            x[1, :, length // 2 :] = junk
+        others = [x.requires_grad_() for x in others]
+        changed = mechanism(*others, mask=mask).context[1, :, shown]
+        torch.testing.assert_close(changed, context[1, :, shown])
+        for grad in torch.autograd.grad(changed.sum(), others, allow_unused=True):
+            assert grad is None or bool(torch.isfinite(grad[1, :, shown]).all())
     grads = torch.autograd.grad(context.sum(), [query, key, value], allow_unused=True)
     for grad in grads:
         assert grad is None or bool(torch.isfinite(grad).all())
@@ -160,6 +174,44 @@ def test_the_future_is_not_seen(name, length):
         x[..., cut:, :] = torch.randn_like(x[..., cut:, :])
     changed = mechanism(*others, mask=Mask.causal()).context
     torch.testing.assert_close(changed[..., :cut, :], context[..., :cut, :])
+
+
+@every
+def test_looking_changes_nothing_word_by_word(name):
+    mechanism = made(name, 30)
+    query, key, value = (x.detach()[..., :9, :] for x in drawn(30))
+    if not mechanism.declared.steps:
+        return
+
+    def written():
+        cache, contexts = mechanism.empty(key[..., :0, :], value[..., :0, :]), []
+        for place in range(9):
+            word = (x[..., place : place + 1, :] for x in (query, key, value))
+            attended = mechanism.go_on(*word, cache)
+            cache = attended.cache
+            contexts.append(attended.context)
+        return torch.cat(contexts, -2)
+
+    plain = written()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a mechanism that keeps no keys shows none
+        with record() as recording:
+            looked = written()
+    assert torch.equal(plain, looked)
+    for place, one in enumerate(recording):
+        assert one.weights.shape[-1] == place + 1  # over all words so far
+
+
+@every
+def test_words_that_see_nothing_finite_say_so(name):
+    mechanism = made(name, 20)
+    if not takes(mechanism, "causal"):
+        return
+    query, key, value = (x.detach().clone() for x in drawn(20))
+    value[0, :, 6] = math.nan
+    context = mechanism(query, key, value, mask=Mask.causal()).context
+    assert bool(torch.isfinite(context[0, :, :6]).all())
+    assert bool(torch.isfinite(context[1:]).all())
 
 
 @every
@@ -331,4 +383,23 @@ def test_no_matrix_of_all_scores(name, kind):
 def test_asked_says_where_queries_stand():
     query, key, value = (torch.zeros(1, 1, n, 4) for n in (2, 5, 5))
     assert Asked(query, key, value, None, None, True).offset == 3
-    assert math.isclose(made("full", 4).declared.growth, 2.0)
+
+
+def test_a_mask_that_a_cache_cannot_take_is_refused():
+    layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=made("local", 20, torch.float32))
+    word, cache = torch.randn(1, 1, HEADS * WIDTH), layer.empty_cache(1)
+    layer(word, mask=Mask.causal(corner="bottom-right"), cache=cache)
+    with pytest.raises(ValueError, match="leave the mask out"):
+        layer(word, mask=Mask.lengths([1]), cache=cache)
+
+
+def test_weights_under_an_intervention_are_the_changed_ones():
+    mechanism = made("local", 20)
+    query, key, value = drawn(20)
+    one = torch.zeros(20, dtype=torch.float64)
+    one[4] = 1.0
+    edit = Overwrite(rows=5, weights=one, renormalize=False)
+    with intervene(mechanism, [edit]):
+        attended = mechanism(query, key, value, weights=True)
+    torch.testing.assert_close(attended.weights[:, :, 5], one.expand(3, HEADS, 20))
+    torch.testing.assert_close(attended.context[:, :, 5], value[:, :, 4])

@@ -9,6 +9,7 @@ Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), context (B, H
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -22,6 +23,7 @@ from regard.attention.bias import Bias
 from regard.attention.cache import Cache, KeyValue
 from regard.attention.mask import Mask, as_mask, told_apart
 from regard.attention.observe import Seen
+from regard.attention.quarantine import quarantine, sum_up
 
 
 @dataclass(frozen=True)
@@ -99,19 +101,21 @@ class Mechanism(nn.Module):
         With fewer queries than keys, queries are the last of the keys. `weights` asks for the
         map. A mask, bias or dropout that is not declared is an error.
         """
-        asked = self._asked(query, key, value, mask, bias, dropout)
-        with observe.unseen():
-            context = self.context(asked)
-        found = None
+        asked, tainted = self._clean(self._asked(query, key, value, mask, bias, dropout))
         shown = self.declared.map != "none"
         if weights and not shown:
             _refuse(self, "has no map, so its weights cannot be had", "leave weights out")
-        if weights or observe.observers():
-            with observe.inside_ours():
-                seen = self.seen(asked) if shown else unseen_call(query, "its keys are elsewhere")
-                found = seen.weights() if weights else None
-                context = observe.shown(context, seen, "causal" if asked.causal else "self")
-        return Attended(context, found)
+        with observe.unseen():
+            context = self.context(asked)
+        if tainted is not None:
+            context = context.masked_fill(tainted, math.nan)
+        if not weights and not observe.observers():
+            return Attended(context)
+        with observe.inside_ours():
+            sight = observe.looked_at(
+                context, self.seen(asked), "causal" if asked.causal else "self"
+            )
+            return Attended(sight.context, sight.weights() if weights else None)
 
     @abstractmethod
     def context(self, asked: Asked) -> Tensor:
@@ -151,6 +155,15 @@ class Mechanism(nn.Module):
             query, held.key, held.value, mask=after, bias=bias, weights=weights
         )
         return replace(attended, cache=held)
+
+    def _clean(self, asked: Asked) -> tuple[Asked, Tensor | None]:
+        """The call without non-finite numbers, and the rows (B, H, Q, 1) that may see one."""
+        query, key, value = asked.query, asked.key, asked.value
+        if asked.mask is None or (not torch.compiler.is_compiling() and sum_up(query, key, value)):
+            return asked, None  # nothing is hidden, or nothing needs to be kept hidden
+        cover = self.pattern(asked) if self.declared.answer == "pattern" else asked.mask
+        query, key, value, tainted = quarantine(query, key, value, cover, asked.bias)
+        return replace(asked, query=query, key=key, value=value), tainted
 
     def _asked(
         self,

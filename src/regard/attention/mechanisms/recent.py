@@ -70,14 +70,28 @@ def look_back(
     here = torch.arange(cache.length - query.shape[-2], cache.length, device=query.device)[:, None]
     far = (place < here - reach) & (place >= cache.first.length)
     keep = Mask.keep((place <= here) & ~(far & (here >= cache.first.length)))
+    return over_some(query, held, bias, keep, place, cache.length, weights)
+
+
+def over_some(
+    query: Tensor,
+    some: KeyValue,
+    bias: Bias | None,
+    mask: Mask | None,
+    place: Tensor,
+    length: int,
+    weights: bool,
+) -> Attended:
+    """Attend to some of `length` words, those at `place`; the map is over all of them."""
     with observe.unseen():
-        attended = attend(query, *held, score=SCORE, bias=bias, mask=keep)
+        attended = attend(query, *some, score=SCORE, bias=bias, mask=mask)
     if not weights and not observe.observers():
-        return replace(attended, cache=cache)
+        return attended
     with observe.inside_ours():
-        seen = Call(SCORE.form(query, held.key), held.value, bias, keep, SOFTMAX, 0.0).weights()
-        everywhere = seen.new_zeros(*seen.shape[:-1], cache.length).index_copy(-1, place, seen)
-        value = held.value.new_zeros(*held.value.shape[:-2], cache.length, held.value.shape[-1])
-        given = observe.GivenWeights(everywhere, value.index_copy(-2, place, held.value))
-        context = observe.shown(attended.context, given, "causal")
-    return Attended(context, everywhere if weights else None, cache)
+        call = Call(SCORE.form(query, some.key), some.value, bias, mask, SOFTMAX, 0.0)
+        found = call.weights()
+        everywhere = found.new_zeros(*found.shape[:-1], length).index_copy(-1, place, found)
+        value = some.value.new_zeros(*some.value.shape[:-2], length, some.value.shape[-1])
+        given = observe.GivenWeights(everywhere, value.index_copy(-2, place, some.value))
+        sight = observe.looked_at(attended.context, given, "causal")
+        return Attended(sight.context, sight.weights() if weights else None)

@@ -131,9 +131,10 @@ class Reformer(Mechanism):
 
     def context(self, asked: Asked) -> Tensor:
         hidden = hidden_keys(asked)
-        key, value = self.scored_keys(asked.key), asked.value
+        key, value = asked.key, asked.value
         if hidden is not None:
             key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
+        key = self.scored_keys(key)
         if key.shape[-2] <= max(self.chunk, SHORT):  # one tile holds all: sorting would cost more
             return attend(asked.query, key, value, score=SCORE, mask=self.pattern(asked)).context
         self._check(asked)
@@ -187,8 +188,15 @@ class Reformer(Mechanism):
             torch.cat([cache.tag, tag], -1),
             cache.counts + counts,
         )
+        if not cache.length and key.shape[-2] > 1:  # a prompt, read at the parallel form's cost
+            attended: Attended = self(query, key, value, mask=Mask.causal(), weights=weights)
+            return replace(attended, cache=held)
         met = SameChunk(held.tag, True, cache.length)
-        attended = attend(query, held.key, held.value, score=SCORE, mask=met, weights=weights)
+        few = query.shape[-2] * held.length <= SHORT**2 * 16
+        attended = attend(
+            query, held.key, held.value, score=SCORE, mask=met, weights=weights,
+            engine="auto" if few else "blockwise",
+        )  # fmt: skip
         return replace(attended, cache=held)
 
     def _check(self, asked: Asked) -> None:

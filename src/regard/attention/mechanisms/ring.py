@@ -20,13 +20,13 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.attention import arguments
+from regard.attention import arguments, observe
 from regard.attention.attend import attend
 from regard.attention.call import Call
 from regard.attention.engines.blockwise import blockwise
 from regard.attention.mask import Mask
-from regard.attention.mechanisms.full import SCORE, SOFTMAX, softmax_call
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism
+from regard.attention.mechanisms.full import SCORE, SOFTMAX
+from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, unseen_call
 from regard.attention.precision import accumulated, as_given
 
 
@@ -57,9 +57,9 @@ class Ring(Mechanism):
             )
         return attend(query, key, value, score=SCORE, mask=asked.mask).context
 
-    def seen(self, asked: Asked) -> Call:
-        """Of the whole sequence; never asked for while it is split, as no map is declared."""
-        return softmax_call(asked, asked.mask)
+    def seen(self, asked: Asked) -> observe.NoWeights:
+        """No map is declared: while the sequence is split, keys are elsewhere."""
+        return unseen_call(asked.query, "its keys are elsewhere")
 
 
 def own_rank(group: dist.ProcessGroup | None = None) -> tuple[int, int]:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.attention import arguments, observe
+from regard.attention import arguments
 from regard.attention.attend import Attended, attend
 from regard.attention.bias import Bias
 from regard.attention.cache import Cache, KeyValue
@@ -29,6 +29,7 @@ from regard.attention.mechanisms.full import SCORE, softmax_call
 from regard.attention.mechanisms.local import SHORT
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism
 from regard.attention.mechanisms.merge import merged
+from regard.attention.mechanisms.recent import over_some
 from regard.attention.tile import Tile
 
 Pattern = Literal["strided", "fixed"]
@@ -62,11 +63,12 @@ class Sparse(Mechanism):
 
     def context(self, asked: Asked) -> Tensor:
         stride = self._stride(asked.key.shape[-2])
-        if asked.key.shape[-2] <= max(SHORT, stride) or asked.offset:
-            mask = self.pattern(asked)
+        short = asked.key.shape[-2] <= max(SHORT, stride)
+        if short or asked.offset:  # words that follow a cache cannot be cut into whole blocks
             return attend(
-                asked.query, asked.key, asked.value, score=SCORE, mask=mask, dropout=asked.dropout
-            ).context
+                asked.query, asked.key, asked.value, score=SCORE, mask=self.pattern(asked),
+                dropout=asked.dropout, engine="auto" if short else "blockwise",
+            ).context  # fmt: skip
         if self.kind == "strided":
             return merged([_window(asked, stride), _columns(asked, stride)])
         return merged([_blocks(asked, stride), _summaries(asked, stride, self.summary)])
@@ -91,15 +93,15 @@ class Sparse(Mechanism):
         assert isinstance(cache, KeyValue)
         if self.stride is None:
             raise ValueError("Sparse goes on word by word only with a stride; give it one.")
-        if not cache.length or query.shape[-2] > 1 or weights or observe.observers():
+        if not cache.length or query.shape[-2] > 1:
             return super().go_on(query, key, value, cache, bias=bias, weights=weights)
         held = cache.extended(key, value)
         place = torch.arange(held.length, device=key.device)
         here = torch.full((1, 1), held.length - 1, device=key.device)
         shown = self._pattern(held.length, held.length - 1).visible(here, place[None])[0]
         chosen = place[shown]
-        near = (x.index_select(-2, chosen) for x in held)
-        attended = attend(query, *near, score=SCORE)
+        near = KeyValue(*(x.index_select(-2, chosen) for x in held))
+        attended = over_some(query, near, None, None, chosen, held.length, weights)
         return replace(attended, cache=held)
 
     def _stride(self, length: int) -> int:

@@ -65,7 +65,7 @@ def test_the_users_tensors(capsys, tmp_path):
         ({"query": torch.zeros(4, 2), "key": torch.zeros(4, 2)}, "no value"),
         ({"x": torch.zeros(4)}, "shape"),
         (
-            {"query": torch.zeros(4, 2), "key": torch.zeros(5, 2), "value": torch.zeros(5, 2)},
+            {"query": torch.ones(4, 2), "key": torch.ones(5, 2), "value": torch.ones(5, 2)},
             "one length",
         ),
     ],
@@ -108,5 +108,6 @@ def test_the_ring_and_the_normalizers(capsys):
     assert found["mechanisms"] == []
     assert len(found["bars"]) == 4
     assert all(row["holds"] for row in found["bars"])
-    assert main(["bench", "mechanisms", "--only", "ring"]) == 0
-    assert "4 ranks" in capsys.readouterr().out
+    assert main(["bench", "mechanisms", "--only", "ring", "--lengths", "64", "128"]) == 0
+    shown = capsys.readouterr().out
+    assert "4 ranks" in shown and "n² / ranks" in shown

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from regard.attention import Mask, ScaledDot, attend
-from regard.attention.mechanisms import MECHANISMS, Mechanism
+from regard.attention.mechanisms import MECHANISMS, Mechanism, Ring
+from regard.bench import ring
 from regard.bench.clock import peak_megabytes, seconds
 from regard.bench.row import Row
 from regard.bench.stepping import Stepped, stepped
@@ -84,6 +85,24 @@ def measure(
     return Measured(
         name, plain, error, tuple(lengths), tuple(times), tuple(memory), growth, steps, over_given
     )  # fmt: skip
+
+
+def measure_ring(found: ring.Found, lengths: Sequence[int]) -> Measured:
+    """The same of ring attention, as its processes found it."""
+    declared = {**asdict(Ring.declared), "masks": sorted(Ring.declared.masks)}
+    growth = {}
+    if len(lengths) > 1:
+        growth = {"time": slope(lengths, found.seconds), "memory": slope(lengths, found.megabytes)}
+    error = found.differences["forward"]
+    return Measured(
+        "ring",
+        declared,
+        error,
+        tuple(lengths),
+        tuple(found.seconds),
+        tuple(found.megabytes),
+        growth,
+    )
 
 
 def error_against_exact(
@@ -160,6 +179,8 @@ def read_tensors(path: str | Path) -> tuple[Tensor, Tensor, Tensor]:
                 f"{path}: {name} must have shape (n, d), (heads, n, d) or (batch, heads, n, d), "
                 f"but {tuple(x.shape)} came."
             )
+        if not bool(torch.isfinite(x).all()) or not bool(x.any()):
+            raise InputError(f"{path}: {name} must hold finite numbers, and not only zeros.")
         shaped.append(x.reshape(*[1] * (4 - x.ndim), *x.shape))
     query, key, value = shaped
     if query.shape != key.shape or query.shape[:-1] != value.shape[:-1]:
@@ -223,7 +244,7 @@ def _nothing() -> None:
 def chosen(only: str) -> list[str]:
     """The mechanisms whose name contains `only`."""
     names = [name for name in MECHANISMS if only.lower() in name and name != ALONE]
-    if not names and only.lower() not in (ALONE, NORMALIZERS):
+    if not names and only.lower() not in ALONE and only.lower() not in NORMALIZERS:
         raise InputError(
             f"no mechanism's name contains {only!r}; there are: {', '.join(MECHANISMS)}."
         )

@@ -17,10 +17,11 @@ from regard.bench.mechanisms import (
     chosen,
     inputs,
     measure,
+    measure_ring,
     read_tensors,
 )
 from regard.bench.row import print_table
-from regard.views.growth import Panel, check_ending, growth_figure
+from regard.views.growth import Panel, check_figure, growth_figure
 
 DRAWN_LENGTH = 1024  # of the tensors that errors are measured over
 
@@ -39,7 +40,7 @@ def report(
     names = chosen(only)
     lengths = sorted(set(lengths))
     if figure:
-        check_ending(Path(figure))  # said before minutes are spent
+        check_figure(Path(figure))  # said before minutes are spent
     asked = read_tensors(tensors) if tensors else inputs(DRAWN_LENGTH)
     found: list[Measured] = []
     for name in names:
@@ -50,7 +51,9 @@ def report(
     rows = [] if causal else bars(found)
     if only.lower() in ALONE:
         print(f"… {ALONE}, over 2 and 4 processes", file=sys.stderr, flush=True)
-        rows += ring.rows()
+        rings = {2: ring.over(2, lengths, causal), 4: ring.over(4)}
+        found.append(measure_ring(rings[2], lengths))
+        rows += ring.rows(rings)
     if only.lower() in NORMALIZERS:
         rows += normalizers.rows()
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -27,23 +28,23 @@ class Panel:
     lines: Mapping[str, tuple[Sequence[int], Sequence[float]]]
 
 
-def check_ending(path: Path) -> str:
-    """The kind of figure that a path's ending asks for."""
+def check_figure(path: Path) -> str:
+    """The kind of figure that a path's ending asks for, if it can be drawn there."""
     kind = path.suffix.lower().lstrip(".")
     if kind not in ("png", "svg", "pdf"):
         raise InputError(f"{path}: a figure ends in .png, .svg or .pdf.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first.")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError("figures need matplotlib; install it with `pip install regard[figures]`.")
     return kind
 
 
 def growth_figure(panels: Sequence[Panel], path: Path) -> None:
     """Write a PNG, SVG or PDF, by the path's ending."""
-    kind = check_ending(path)
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError(
-            "figures need matplotlib; install it with `pip install regard[figures]`."
-        ) from error
+    kind = check_figure(path)
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(6.2 * len(panels), 4.8), layout="constrained")
     for number, panel in enumerate(panels, 1):
         axes = figure.add_subplot(1, len(panels), number)

@@ -47,6 +47,28 @@ def test_lines_files_and_json(regard, english, tmp_path):
     assert "6 of 6 labelled as the file says (100.0%)." in said.err
 
 
+def test_empty_rows_of_files_are_passed_over_and_counted(regard, english, tmp_path):
+    path, plain = tmp_path / "a.tsv", tmp_path / "a.txt"
+    path.write_text("joy\tsunny road\njoy\t\nfear\tstorm\nfear\t \x07\n", "utf-8")
+    plain.write_text("a storm\n\n\x07\n", "utf-8")
+    said = regard("classify", "--model", english, "--brief", path, plain)
+    assert [line.split("\t")[0] for line in said.out.splitlines()] == ["joy", "fear", "fear"]
+    assert f"Empty texts passed over: 3 (first: {path}, line 2)." in said.err
+    assert "2 of 2 labelled as the file says" in said.err
+
+
+def test_channels_go_by_their_names(regard, refused, series, tmp_path):
+    x = np.random.default_rng(1).standard_normal((3, 4, 64)).astype(np.float32)
+    names = np.array(["Fp1", "Fp2", "F7", "F3"])
+    turned, bare, other = (tmp_path / f"{name}.npz" for name in ("turned", "bare", "other"))
+    np.savez(bare, x=x)
+    np.savez(turned, x=x[:, ::-1], channels=names[::-1])
+    np.savez(other, x=x, channels=np.array(["Fp1", "Fp2", "F7", "O1"]))
+    one, two = (regard("classify", "--model", series, p, "--json").out for p in (bare, turned))
+    assert one and one == two
+    assert "no channel 'F3'" in refused("classify", "--model", series, other)
+
+
 def test_channels_and_moments_of_a_series(regard, series, tmp_path):
     path = tmp_path / "test.npz"
     words = ["--count", 8, "--channels", 4, "--moments", 64, "--seed", 4]
@@ -89,7 +111,8 @@ def test_a_stopped_run_goes_on_to_the_same_weights(regard, tmp_path):
         assert regard("train", path, "--out", parts, *flags, "--training.steps", 3).code == 0
         said = regard("train", "--resume", parts, "--training.steps", 6)
         assert said.code == 0 and "Going on after update 3." in said.err
-        assert "regard classify" in said.err
+        given = "series.npz" if name == "series" else '"…"'
+        assert f"regard classify {given} --model" in " ".join(said.err.split())
         one, other = ((folder / "model.safetensors").read_bytes() for folder in (whole, parts))
         assert one == other
         shutil.rmtree(parts / "checkpoints")
@@ -98,13 +121,14 @@ def test_a_stopped_run_goes_on_to_the_same_weights(regard, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ([], "label, tab and text in each line (.tsv), or series (.npz or .jsonl)"),
         (["one.tsv"], "at least two labels are needed to tell apart, but only 'a' occurs"),
         (["narrow.tsv"], "narrow.tsv, line 1: there is one column"),
         (["x.npz", "good.tsv"], "some hold series and some text"),
         (["bare.npz"], "the series have no labels"),
         (["x.npz", "--model.max_length", "3"], "makes 16 tokens, but the model holds 3"),
-        (["x.npz", "--dev", "other.npz"], "the development set has 2 channels"),
-        (["good.tsv", "--dev", "one.tsv"], "the label 'a' is in the development set alone"),
+        (["x.npz", "--dev", "other.npz"], "other.npz: it has 2 channels"),
+        (["good.tsv", "--dev", "one.tsv"], "one.tsv: the label 'a' is not among those learned"),
         (["x.npz", "--model.tokens", "space"], "model.tokens must be time, channels"),
         (["x.npz", "--model.encoder", "rnn", "--model.positions", "none"], "always sees it"),
     ],

@@ -160,7 +160,8 @@ def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give the files to learn from"),
+        ([], "give the files to learn from: one of pairs"),
+        (["--model.kind", "lm"], "give the files to learn from: plain text"),
         (["nowhere.tsv"], "nowhere.tsv: there is no such file"),
         (["latin.tsv"], "latin.tsv, line 2: this is not UTF-8"),
         (["narrow.tsv"], "narrow.tsv, line 2: there is one column where two are expected"),

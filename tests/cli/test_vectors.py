@@ -73,8 +73,10 @@ def test_chinese(regard, folder):
 
 
 REFUSED = {
-    "no word": ("near zyxw --vectors {f}/v.safetensors", "'zyxw' has no vector"),
+    "no word": ("near zyxw --vectors {f}/v.safetensors", " words, but not this one: 'zyxw' has no"),
     "case": ("near CAT --vectors {f}/v.safetensors", "perhaps 'cat' is meant"),
+    "analogy": ("analogy cat dog zyxw --vectors {f}/v.safetensors", "v.safetensors has "),
+    "NaN": ("learn {f}/en.txt --out {f}/x.vec --subsample nan", "subsample must be 0 or more"),
     "no file": ("near cat --vectors {f}/none.vec", "none.vec: there is no such file"),
     "no text": ("learn {f}/none.txt --out {f}/x.vec", "none.txt: there is no such file"),
     "no folder": ("learn {f}/en.txt --out {f}/no/x.vec", "there is no such folder"),
@@ -88,6 +90,12 @@ def test_refusals(regard, refused, folder, case):
     words, message = REFUSED[case]
     assert message in refused("vectors", *words.format(f=folder).split())
     assert not (folder / "x.vec").exists()
+
+
+def test_what_learned_nothing_is_not_written(regard, folder):
+    said = learn(regard, folder, out="chance.vec", subsample=1e-12)
+    assert said.code == 2 and "give a larger one" in said.err
+    assert not (folder / "chance.vec").exists()
 
 
 def test_a_model_begins_with_vectors(regard, folder, tmp_path):

@@ -100,10 +100,12 @@ def test_what_cannot_be_done_is_said(refused, pen, tmp_path):
     assert "has not learned to write é 字" in refused("write", "é字", "--model", pen)
     assert "give a text" in refused("write", "--model", pen)
     assert "give a text" in refused("write", "hi", "--measure", 2, "--model", pen)
+    both = ("--measure", 2, "--out", tmp_path / "line.svg")
+    assert "leave --out out" in refused("write", "--model", pen, *both)
     assert "line.svg" in refused("write", "hi", "--model", pen, "--out", tmp_path / "line.png")
     assert "bias" in refused("write", "hi", "--model", pen, "--bias", -1)
     assert "no text" in refused("write", " ", "--model", pen)
-    assert "several" in refused("write", "a" * 60, "--model", pen)
+    assert "several" in refused("write", "a" * 21, "--model", pen)
     assert "regard write" in refused("translate", "hi", "--model", pen)
     assert "model.stride" in refused("train", *TINY, "--model.stride", 0, "--out", tmp_path / "x")
 

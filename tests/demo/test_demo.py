@@ -76,6 +76,26 @@ def test_other_files_in_the_folder_are_left_alone(capsys, tmp_path):
     assert (tmp_path / "thesis.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("series --attention full", "--attention belongs to the task grammar and spelling, not to"),
+        ("series --minutes 1", "--minutes belongs to"),
+        ("series --out regard-demo", "--out belongs to"),
+        ("series --languages en-fr", "--languages belongs to the task grammar, not to series"),
+        ("series --explain", "--explain belongs to"),
+        ("spelling --languages en-zh", "--languages belongs to"),
+        ("spelling --explain", "--explain belongs to"),
+        ("spelling --kind transformer", "leave --kind out"),
+    ],
+)
+def test_flags_that_a_task_does_not_take(capsys, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "--quick", "--task", *words.split()]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "languages"), [("rnn", "en-fr"), ("transformer", "en-zh"), ("rnn", "en-zh")]

@@ -65,6 +65,7 @@ def test_series_of_json_lines_may_differ_in_length(tmp_path):
     ]
     path.write_text("\n".join(map(json.dumps, rows)) + "\n\n")
     found = read_series(path)
+    assert is_series(path)
     assert found.labels == ["左", "7"] and found.channels == ("a", "b")
     assert [row.shape for row in found.rows] == [(2, 2), (2, 3)]
 

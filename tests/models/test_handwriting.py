@@ -1,10 +1,12 @@
 """The network that writes: its density, its loop against the window itself, and drawing."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
-from regard.attention import record
+from regard.attention import dropout_stream, record
 from regard.config import Handwriting
 from regard.models.batch import Source
 from regard.models.handwriting import HandwritingModel, Strokes
@@ -105,6 +107,16 @@ def test_whole_lines_and_single_steps_agree_in_values_and_gradients():
     assert len(recording) == 9 and recording[4].rows == (4,)
     assert recording[0].weights.shape == (3, 1, 1, 6)
     assert (recording[8].weights[2, ..., 2:] == 0).all()
+
+
+def test_looking_leaves_dropout_as_it_is():
+    made, lesson = network(replace(SMALL, dropout=0.5)).train(), batch()
+    with dropout_stream(1):
+        at_once = made.features(lesson)
+    with record(made), dropout_stream(1):
+        watched = made.features(lesson)
+    assert 0.3 < (at_once == 0).double().mean() < 0.7
+    assert torch.allclose(at_once, watched)
 
 
 def test_a_held_back_window_has_the_same_gradients():

@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.attention import dropout, dropout_stream
-from regard.config import Mlm
+from regard.config import Mlm, Run, Training
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import BOS, PAD, batch_of
 from regard.text import MASK
 from regard.text.word_tokenizer import train_words
+from regard.training.class_examples import ClassExamples
+from regard.training.epochs import Epochs
 from regard.training.examples import Examples, encoded, encoded_text, masked
+from regard.training.handwriting import Lines
 from regard.training.place import Place
 
 ROWS = [[5 + n % 7] * (1 + n % 9) for n in range(60)]
@@ -57,6 +60,26 @@ def test_places_count_epochs():
     _, after = examples.take(Place(0, number - 1))
     assert after == Place(1, 0)
     assert sum(len(batch.labels) for batch in examples.every()) == 60
+
+
+def test_every_corpus_has_the_same_order_and_places():
+    """Sentences, labelled texts and written lines: an epoch is all of them once, by the seed."""
+    points = [np.ones((len(row), 3), np.float32) for row in ROWS]
+    run = Run(training=Training(steps=1, batch_tokens=64, seed=1))
+    for examples in (
+        Examples(ROWS, ROWS, 64, 1),
+        ClassExamples(ROWS, [0] * 60, [len(row) for row in ROWS], 64, 1),
+        Lines(ROWS, points, run),
+    ):
+        assert isinstance(examples, Epochs) and len(examples) == 60
+        batch, after = examples.take(Place(1, 0))
+        assert after == Place(1, 1) and len(examples.epoch(1)) > 1
+        assert len(batch.sizes if isinstance(examples, Lines) else batch.labels) == len(
+            examples.epoch(1)[0]
+        )
+        assert examples.take(Place(1, len(examples.epoch(1)) - 1))[1] == Place(2, 0)
+        assert examples.epoch(1) == examples.cut(1, 1) != examples.epoch(2)
+        assert len(list(examples.every())) == len(examples.cut(0, 0))
 
 
 def test_sentences_become_ids_and_long_ones_are_left_out_or_cut():

@@ -152,6 +152,12 @@ def test_another_width_is_refused(tmp_path):
         began("tied", tmp_path, vectors=wide)
 
 
+@pytest.mark.parametrize("setting", ["vectors_source", "vectors_target"])
+def test_a_side_of_a_model_without_sides_is_refused(tmp_path, setting):
+    with pytest.raises(InputError, match=rf"training\.{setting} .* --training\.vectors instead"):
+        began("lm", tmp_path, **{setting: vectors("cat")})
+
+
 def test_without_the_setting_nothing_happens(tmp_path):
     network, _, before, lines = began("tied", tmp_path)
     assert not lines

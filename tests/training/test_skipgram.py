@@ -171,7 +171,22 @@ def test_learning_is_told():
     assert shares == sorted(shares) and shares[0] >= 0 and 0.5 <= shares[-1] < 1
 
 
-@pytest.mark.parametrize("bad", [{"dim": 0}, {"window": 0}, {"epochs": 0}, {"subsample": -1.0}])
+def test_vectors_of_pure_chance_are_refused():
+    text = read_text(LINES * 9, "en", 1)
+    with pytest.raises(InputError, match="with --subsample 1e-12 nearly all words are passed over"):
+        learn(text, SkipGram(dim=4, subsample=1e-12))
+    alone = read_text(["cat", "dog"] * 9, "en", 1)  # no word has a neighbour
+    with pytest.raises(InputError, match="give longer lines"):
+        learn(alone, SkipGram(dim=4, subsample=0))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"dim": 0}, {"window": 0}, {"epochs": 0}, {"subsample": -1.0},
+        {"subsample": float("nan")}, {"rate": float("nan")}, {"rate": float("inf")},
+    ],
+)  # fmt: skip
 def test_settings_that_cannot_be(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         SkipGram(**bad)

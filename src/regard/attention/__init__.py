@@ -58,6 +58,7 @@ from regard.attention.normalizer import (
     Sparsemax,
     masked_softmax,
 )
+from regard.attention.pooling import Pooling
 from regard.attention.position import (
     Alibi,
     Learned,
@@ -86,7 +87,7 @@ __all__ = [
     "ChannelGate", "Content", "Cosine", "Coverage", "DistanceBias", "Dot", "Dropout", "Edit",
     "EfficientChannel", "Entmax15", "ForceAlignment", "Gaussian", "General", "Graves",
     "KeyValue", "Learned", "Location", "LocationSensitive", "Mask", "Monotonic", "MultiHead",
-    "NadarayaWatson", "NonLocal", "Normalizer", "Overwrite", "Position", "Recording",
+    "NadarayaWatson", "NonLocal", "Normalizer", "Overwrite", "Pooling", "Position", "Recording",
     "RelativeBias", "Rotary", "ScaledDot", "Score", "Sigmoid", "Sinusoidal", "Softmax",
     "Sparsemax", "SpatialGate", "SqueezeExcitation", "SwitchOff", "Uniform", "attend",
     "dropout", "dropout_stream", "entmax15", "from_keras", "from_onnx", "from_torch_mha",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     settings = load_run(arguments.model).model
-    reads = settings.input if isinstance(settings, Settings) else "text"
-    examples = _series(arguments.given) if reads == "series" else _texts(arguments.given)
+    empty: list[str] = []
+    examples = (
+        _series(arguments.given, settings.channels)
+        if isinstance(settings, Settings) and settings.input == "series"
+        else _texts(arguments.given, empty)
+    )
     model = open_classifier(arguments.model, arguments.threads)
     console = Console(highlight=False)
     right = known = 0
@@ -63,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"{one.label}\t{one.probability:.4f}")
             else:
                 show(console, model, one, true)
+    if empty:
+        print(f"Empty texts passed over: {len(empty)} (first: {empty[0]}).", file=sys.stderr)
     if known and not arguments.json:
         print(
             f"{right} of {known} labelled as the file says ({right / known:.1%}).", file=sys.stderr
@@ -73,32 +79,49 @@ def run(arguments: argparse.Namespace) -> int:
 Example = tuple[Any, str | None]
 
 
-def _texts(given: list[str]) -> Iterator[Example]:
-    """Texts with their labels, if known: of arguments, of files, or of standard input."""
+def _texts(given: list[str], empty: list[str]) -> Iterator[Example]:
+    """Texts with their labels, if known; where a file has an empty one is put into `empty`."""
+    from regard.text import normalise
+
+    for text, label, place in _read(given):
+        if place is None or normalise(text):
+            yield text, label
+        else:
+            empty.append(place)
+
+
+def _read(given: list[str]) -> Iterator[tuple[str, str | None, str | None]]:
+    """Text, label and place, of arguments (which have none), of files, or of standard input."""
     from regard.formats import read_lines
     from regard.formats.labelled import read_labelled
 
     if not given:
         if sys.stdin.isatty():
             raise InputError("give a text, a file, or lines on standard input.")
-        for line in sys.stdin.buffer.read().decode("utf-8", errors="replace").splitlines():
-            if line.strip():
-                yield line, None
-        return
+        held = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+        yield from _lines(held.splitlines(), "standard input")
     for word in given:
         if not _is_file(word):
-            yield word, None
+            yield word, None, None
         elif word.removesuffix(".gz").endswith((".tsv", ".jsonl")):
-            yield from ((one.text, one.label) for one in read_labelled(word))
+            for one in read_labelled(word):
+                yield one.text, one.label, f"{one.file}, line {one.line}"
         elif word.endswith(".npz"):
             raise InputError(f"{word}: this model reads text, not numeric series; give it text.")
         else:
-            yield from ((line, None) for line in read_lines(word) if line.strip())
+            yield from _lines(read_lines(word), word)
 
 
-def _series(given: list[str]) -> Iterator[Example]:
-    """The series of files, with their labels, if known."""
-    from regard.formats.series import is_series, read_series
+def _lines(lines: Iterable[str], place: str) -> Iterator[tuple[str, None, str]]:
+    """The lines but blank ones, which are no texts."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield line, None, f"{place}, line {number}"
+
+
+def _series(given: list[str], channels: Sequence[str]) -> Iterator[Example]:
+    """The series of files, their channels in the model's order, with their labels, if known."""
+    from regard.formats.series import in_order, is_series, read_series
 
     if not given:
         raise InputError("this model reads numeric series; give a file of them (.npz or .jsonl).")
@@ -111,7 +134,8 @@ def _series(given: list[str]) -> Iterator[Example]:
             raise InputError(f"{word}: numeric series are read from .npz or .jsonl files.")
         file = read_series(word)
         labels: Sequence[str | None] = file.labels or [None] * len(file.rows)
-        yield from zip(file.rows, labels, strict=True)
+        rows = in_order(file.rows, file.channels, channels, word)
+        yield from zip(rows, labels, strict=True)
 
 
 def _is_file(word: str) -> bool:

@@ -9,11 +9,19 @@ from typing import Any
 
 from regard.errors import InputError
 
+OUT = "regard-demo"
+OPTIONS = {
+    "grammar": ("kind", "attention", "minutes", "languages", "explain", "out"),
+    "spelling": ("kind", "attention", "minutes", "out"),
+    "series": ("kind",),
+}
+"""What can be set of a task, beside what can be set of each; the first takes all."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "--task", choices=("grammar", "spelling", "series"), default="grammar",
+        "--task", choices=tuple(OPTIONS), default="grammar",
         help="translate; or spell words out, with an attention that moves forward; or label "
         "series, and find what decided (grammar)",
     )  # fmt: skip
@@ -27,17 +35,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "recurrent network bahdanau, luong, location, coverage, graves, monotonic, none",
     )  # fmt: skip
     parser.add_argument("--minutes", metavar="N", type=float, help="train this long (2.4; rnn 4)")
-    parser.add_argument(
-        "--languages", choices=("en-fr", "en-zh"), default="en-fr", help="pair (en-fr)"
-    )
+    parser.add_argument("--languages", choices=("en-fr", "en-zh"), help="pair (en-fr)")
     parser.add_argument("--quick", action="store_true", help="half a minute, and not very good")
     parser.add_argument(
-        "--explain", action="store_true",
+        "--explain", action="store_true", default=None,
         help="then search for the heads that carry what “it” stands for (takes longer)",
     )  # fmt: skip
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path("regard-demo"),
-        help="folder of the model and the page (regard-demo)",
+        "--out", metavar="DIR", type=Path, help=f"folder of the model and the page ({OUT})"
     )  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another run (0)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -45,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
+    _check(arguments)
     from rich.console import Console
 
     console = Console(stderr=arguments.json)
@@ -56,16 +62,31 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    """An error if a flag was given that the task does not take."""
+    known = OPTIONS[arguments.task]
+    for name in OPTIONS["grammar"]:
+        if getattr(arguments, name) is not None and name not in known:
+            tasks = " and ".join(task for task, names in OPTIONS.items() if name in names)
+            raise InputError(
+                f"--{name} belongs to the task {tasks}, not to {arguments.task}; leave it out."
+            )
+    if arguments.task == "spelling" and arguments.kind == "transformer":
+        raise InputError(
+            "--kind transformer: spelling is learned by a recurrent network; leave --kind out."
+        )
+
+
 def _grammar(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
     from regard.demo.run import demo
 
     return demo(
-        arguments.out,
+        arguments.out or Path(OUT),
         _attention(arguments),
-        arguments.languages,
+        arguments.languages or "en-fr",
         minutes=arguments.minutes,
         quick=arguments.quick,
-        explained=arguments.explain,
+        explained=bool(arguments.explain),
         seed=arguments.seed,
         console=console,
     )
@@ -80,7 +101,7 @@ def _spelling(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
     if kind_of(attention) != "rnn":
         raise InputError(f"spelling is learned by a recurrent network, which has no {attention}.")
     return spelling(
-        emptied(arguments.out) / MODEL,
+        emptied(arguments.out or Path(OUT)) / MODEL,
         attention,
         minutes=arguments.minutes,
         quick=arguments.quick,

@@ -28,6 +28,7 @@ from regard.config.settings import (
     read_settings,
     run_from,
 )
+from regard.config.stored import load_run
 from regard.errors import InputError
 
 ENDS = ("minutes", "steps", "epochs")
@@ -35,6 +36,13 @@ ENDS = ("minutes", "steps", "epochs")
 
 ANSWERS = {"classifier": "examples", "handwriting": "points", "lm": "tokens", "mlm": "guesses"}
 """What a kind of model answers, and its speed is told in."""
+
+FILES = {
+    "classifier": "label, tab and text in each line (.tsv), or series (.npz or .jsonl)",
+    "lm": "plain text, a sentence a line",
+    "mlm": "plain text, a sentence a line",
+}
+"""What a kind of model learns from, if not from pairs."""
 
 
 def parse(words: Sequence[str]) -> Namespace:
@@ -102,7 +110,8 @@ def _outcome(arguments: Namespace, settings: Run, console: Any, ranks: Any) -> A
 def _new(arguments: Namespace, settings: Run, console: Any, ranks: Any) -> Any:
     by_hand = settings.model.kind == "handwriting"  # it has strokes of its own to learn from
     if not arguments.files and not by_hand:
-        raise InputError("give the files to learn from: one of pairs, or two aligned ones.")
+        sorts = FILES.get(settings.model.kind, "one of pairs, or two aligned ones")
+        raise InputError(f"give the files to learn from: {sorts}.")
     if arguments.out is None:
         raise InputError("give the folder to write the model to: --out DIR.")
     if (arguments.out / "config.yaml").exists():  # said before the corpus is read
@@ -183,8 +192,10 @@ def _tell(folder: Path, settings: Run, console: Any) -> None:
         f"{metrics['tokens_per_second']:,.0f} {answers}/s).",
         highlight=False,
     )
-    command = use_of(settings.model.kind)
-    console.print(f'Try it:  regard {command} "…" --model {folder}', highlight=False)
+    series = getattr(load_run(folder).model, "input", "") == "series"  # as the files showed
+    given = "series.npz" if series else '"…"'
+    command = f"regard {use_of(settings.model.kind)} {given} --model {folder}"
+    console.print(f"Try it:  {command}", highlight=False)
 
 
 def _parsed(parser: Any, words: Sequence[str], model: type) -> Any:
@@ -221,8 +232,6 @@ def _first(words: Sequence[str]) -> Namespace:
 def _base(found: Namespace) -> Settings:
     """The settings that flags change: those of the resumed run, or preset and settings file."""
     if found.resume:
-        from regard.config.stored import load_run
-
         return plain(load_run(found.resume))
     written = read_settings(found.config) if found.config else {}
     kind = found.kind or (written.get("model") or {}).get("kind") or "transformer"
@@ -251,7 +260,9 @@ def _parser(settings: Settings) -> Any:
         usage="regard train FILE… --out DIR [--dev FILE…] [--languages en-fr] [--preset small]\n"
         "                    [--config run.yaml] [--minutes N] [--SECTION.SETTING VALUE …]",
         description="Learn a model from text: one file of pairs (.tsv .jsonl .tmx .po .xliff) or "
-        "two aligned text files; for the kinds lm and mlm, plain text.",
+        "two aligned text files. For the kinds lm and mlm, plain text; for a classifier, label, "
+        "tab and text in each line (.tsv), or series (.npz .jsonl); for handwriting, strokes "
+        "(.jsonl), or none for the built-in ones.",
         exit_on_error=False,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="what to learn from")

@@ -15,7 +15,7 @@ from regard.cli.model import positive
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.vectors import Near
+    from regard.vectors import Near, Vectors
 
 DEFAULTS = {"dim": 100, "window": 5, "negatives": 5, "epochs": 5, "min-count": 5}
 HELP = {
@@ -135,6 +135,7 @@ def _near(arguments: argparse.Namespace) -> None:
     from regard.vectors import read_vectors
 
     vectors = read_vectors(arguments.vectors)
+    _check(vectors, arguments)
     answers = {word: vectors.near(word, arguments.count) for word in arguments.words}
     if arguments.json:
         print(json.dumps({w: _plain(found) for w, found in answers.items()}, ensure_ascii=False))
@@ -146,12 +147,24 @@ def _near(arguments: argparse.Namespace) -> None:
 def _analogy(arguments: argparse.Namespace) -> None:
     from regard.vectors import read_vectors
 
+    vectors = read_vectors(arguments.vectors)
+    _check(vectors, arguments)
     first, second, third = arguments.words
-    found = read_vectors(arguments.vectors).analogy(first, second, third, arguments.count)
+    found = vectors.analogy(first, second, third, arguments.count)
     if arguments.json:
         print(json.dumps(_plain(found), ensure_ascii=False))
     else:
         _print(f"{second} − {first} + {third}", found)
+
+
+def _check(vectors: Vectors, arguments: argparse.Namespace) -> None:
+    """An error, which names the file, if it does not have a word that is asked about."""
+    try:
+        vectors.subset(arguments.words)
+    except InputError as error:
+        raise InputError(
+            f"{arguments.vectors} has {len(vectors):,} words, but not this one: {error}"
+        ) from error
 
 
 def _plain(found: list[Near]) -> list[dict[str, Any]]:

@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if (arguments.text is None) == (arguments.measure is None):
         raise InputError('give a text to write, as in `regard write "attention"`, or --measure N.')
+    if arguments.measure and arguments.out:
+        raise InputError("--measure draws no picture; leave --out out, or give a text to write.")
     if arguments.out and arguments.out.suffix.lower() != ".svg":
         raise InputError(
             f"--out {arguments.out}: the picture is an SVG; name it {arguments.out.stem}.svg."
@@ -89,6 +91,12 @@ def measured(penman: Penman, count: int, bias: float, seed: int) -> dict[str, An
         raise InputError(
             f"{penman.path}: this model does not know the built-in alphabet, which is all that the "
             "recogniser can read."
+        )
+    texts = [text for text in texts if len(text) <= penman.longest]
+    if not texts:
+        raise InputError(
+            f"{penman.path}: this model writes at most {penman.longest} characters on a line, and "
+            "all lines of the built-in test set have more."
         )
     lines = penman.write_all(texts[:count], bias=bias, seed=seed)
     read = [recognise(line.strokes) if line.finished else "" for line in lines]

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -210,8 +209,3 @@ def _print(console: Console, found: Sequence[Found], test: int) -> None:
         )  # fmt: skip
     console.print(f"\n[bold]In how many of {test} series the map finds the planted cause[/]")
     console.print(table)
-
-
-if __name__ == "__main__":  # for a quick look
-    torch.set_num_threads(1)
-    planted_demo(threads=1)

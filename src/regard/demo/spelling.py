@@ -55,7 +55,7 @@ def spelling(
     """Learn to spell, and measure words that were never seen."""
     console, begun = console or Console(), time.monotonic()
     words = WORDS // 20 if quick else WORDS
-    run = settings(attention, minutes or MINUTES[quick], seed)
+    run = settings(attention, MINUTES[quick] if minutes is None else minutes, seed)
     test = sample("test", TEST, seed)
     report = CleaningReport(read=words, kept=words)
     texts = Texts(sample("train", words, seed), sample("dev", TEST, seed), report)

@@ -56,7 +56,7 @@ def is_series(path: Path) -> bool:
         found = json.loads(first)
     except (json.JSONDecodeError, RecursionError):
         return False
-    return isinstance(found, dict) and "series" in found
+    return isinstance(found, dict) and bool({"series", "channels"} & found.keys())
 
 
 def read_series(path: Path) -> SeriesFile:
@@ -72,6 +72,39 @@ def read_series(path: Path) -> SeriesFile:
                 f"moment {moment}", "fill the gap or leave the series out",
             )  # fmt: skip
     return found
+
+
+def numbered(count: int) -> tuple[str, ...]:
+    """Names for channels that nobody named.
+
+    >>> numbered(2)
+    ('ch0', 'ch1')
+    """
+    return tuple(f"ch{number}" for number in range(count))
+
+
+def in_order(
+    rows: Sequence[Numbers], own: Sequence[str], wanted: Sequence[str], place: object
+) -> list[Numbers]:
+    """Series whose channels are `own`, with those of `wanted` in that order.
+
+    Channels that have no name, or a number for a name, are taken as they stand.
+    """
+    own, wanted = tuple(own), tuple(wanted)
+    if set(own) == set(wanted):
+        order = [own.index(name) for name in wanted]
+        return list(rows) if own == wanted else [row[order] for row in rows]
+    if own == numbered(len(own)) or wanted == numbered(len(wanted)):
+        return list(rows)
+    missing = next((name for name in wanted if name not in own), None)
+    if missing is not None:
+        what = f"there is no channel {missing!r} among its channels ({', '.join(own[:8])})"
+        raise mistake(place, None, what, f"give the channels {', '.join(wanted)}")
+    extra = next(name for name in own if name not in wanted)
+    raise mistake(
+        place, None, f"the channel {extra!r} is not one of those known ({', '.join(wanted)})",
+        "leave it out",
+    )  # fmt: skip
 
 
 def write_npz(path: Path, **arrays: NDArray[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +14,11 @@ from regard.corpus.batches import batches
 from regard.errors import InputError
 from regard.folder import load_weights, save_weights
 from regard.models.classifier_batch import Labelled, Series, series_batch, texts_batch
-from regard.training.place import Place
+from regard.training.epochs import Epochs
 from regard.training.stored import IDS
 
 
-class ClassExamples:
+class ClassExamples(Epochs[Labelled]):
     """Texts as ids or series as numbers, with the numbers of their labels.
 
     A batch holds at most `max_tokens` padded tokens.
@@ -32,45 +32,22 @@ class ClassExamples:
         max_tokens: int,
         seed: int = 0,
     ) -> None:
+        super().__init__(seed)
         self.rows, self.labels = list(rows), list(labels)
         self.sizes = np.asarray(sizes, np.int64)
-        self.max_tokens, self.seed = max_tokens, seed
-        self._epoch: tuple[int, list[list[int]]] | None = None
+        self.max_tokens = max_tokens
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def batch(self, places: Sequence[int]) -> Labelled:
-        """The examples at some places."""
-        rows, labels = [self.rows[n] for n in places], [self.labels[n] for n in places]
-        if isinstance(rows[0], np.ndarray):
-            return series_batch(rows, labels)  # type: ignore[arg-type]  # all are as the first
-        return texts_batch(rows, labels)  # type: ignore[arg-type]  # all are as the first
+    def batch(self, rows: Sequence[int]) -> Labelled:
+        """The examples at `rows`."""
+        chosen, labels = [self.rows[n] for n in rows], [self.labels[n] for n in rows]
+        if isinstance(chosen[0], np.ndarray):
+            return series_batch(chosen, labels)  # type: ignore[arg-type]  # all are as the first
+        return texts_batch(chosen, labels)  # type: ignore[arg-type]  # all are as the first
 
-    def epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of an epoch, as places among the examples."""
-        if self._epoch is None or self._epoch[0] != epoch:
-            self._epoch = epoch, self._made(self.seed, epoch)
-        return self._epoch[1]
-
-    def take(self, place: Place) -> tuple[Labelled, Place]:
-        """The batch at a place, and the place after it."""
-        made = self.epoch(place.epoch)
-        after = Place(place.epoch, place.number + 1)
-        if after.number == len(made):
-            after = Place(place.epoch + 1, 0)
-        return self.batch(made[place.number]), after
-
-    def every(self) -> Iterator[Labelled]:
-        """All examples once, in batches, in a fixed order."""
-        for places in self._made(0, 0):
-            yield self.batch(places)
-
-    def passed(self, place: Place) -> float:
-        """How many epochs are over at a place."""
-        return place.epoch + place.number / len(self.epoch(place.epoch))
-
-    def _made(self, seed: int, epoch: int) -> list[list[int]]:
+    def cut(self, seed: int, epoch: int) -> list[list[int]]:
         """Batches of similar sizes; of equal sizes, mixed anew in each epoch."""
         return batches(self.sizes, np.zeros_like(self.sizes), self.max_tokens, seed, epoch)
 

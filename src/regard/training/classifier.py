@@ -22,7 +22,7 @@ from regard.folder import (
     save_tokenizers,
 )
 from regard.formats.labelled import read_labelled
-from regard.formats.series import SeriesFile, is_series, read_series
+from regard.formats.series import SeriesFile, in_order, is_series, numbered, read_series
 from regard.models.build import build
 from regard.models.classifier import ClassifierModel
 from regard.models.classifier_batch import Series
@@ -43,6 +43,7 @@ from regard.training.report import Reporter
 
 Files = Sequence[str | PathLike[str]]
 Rows = list[list[int]] | list[Series]
+DEV = "the development set"
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,23 @@ def prepare_classes(files: Files, dev_files: Files, run: Run) -> PreparedClasses
         keys = [row if isinstance(row, str) else row.tobytes() for row in found.rows]
         parts = split_labelled(found.labels, keys, run.training.seed)
         train, dev = found.part(parts[0]), found.part(parts[1])
-    return prepare_content(train, dev, run, _named(files))
+    return prepare_content(train, dev, run, _named(files), _named(dev_files) or DEV)
 
 
-def prepare_content(train: Content, dev: Content, run: Run, place: str) -> PreparedClasses:
+def prepare_content(
+    train: Content, dev: Content, run: Run, place: str, dev_place: str = DEV
+) -> PreparedClasses:
     """The same from what files hold."""
-    names = check_labels(train.labels, place)
+    model = _resolved(run, train, place)
+    names = model.labels
     unknown = sorted(set(dev.labels) - set(names))
     if unknown:
-        raise InputError(f"the label {unknown[0]!r} is in the development set alone; {place}.")
-    run = replace(run, model=_resolved(run, train, dev, names))
+        raise InputError(
+            f"{dev_place}: the label {unknown[0]!r} is not among those learned from ({place}); "
+            "add examples of it, or take it out."
+        )
+    dev = _like(train, dev, dev_place)
+    run = replace(run, model=model)
     tokenizers = no_tokenizers()
     if not train.channels:
         texts = cast("list[str]", train.rows)
@@ -168,21 +176,39 @@ def _trained(trainer: Trainer, folder: Path, run: Run) -> Outcome:
     return outcome
 
 
-def _resolved(run: Run, train: Content, dev: Content, names: tuple[str, ...]) -> Classifier:
-    """The model's settings with what the files showed; what contradicts them is an error."""
+def _resolved(run: Run, train: Content, place: str) -> Classifier:
+    """The model's settings with what the files showed; what contradicts them is an error.
+
+    Labels that the settings name keep their order, and may be ones that no example has yet.
+    """
     model = run.model
     assert isinstance(model, Classifier)
+    names = check_labels(train.labels, place)
     if model.labels and set(names) - set(model.labels):
         extra = ", ".join(sorted(set(names) - set(model.labels)))
         raise InputError(f"model.labels does not name {extra}, which the files have.")
+    return replace(
+        model,
+        input="series" if train.channels else "text",
+        labels=model.labels or names,
+        channels=train.channels,
+    )
+
+
+def _like(train: Content, dev: Content, place: str) -> Content:
+    """The development set with its channels in the order of what is learned from."""
+    if bool(dev.channels) != bool(train.channels):
+        sorts = ("text", "series") if train.channels else ("series", "text")
+        raise InputError(f"{place}: it holds {sorts[0]}, but {sorts[1]} is learned; give the same.")
+    rows: Any = dev.rows
+    if train.channels:
+        rows = in_order(rows, dev.channels, train.channels, place)
     if len(dev.channels) != len(train.channels):
         raise InputError(
-            f"the development set has {len(dev.channels)} channels, but what is learned from has "
+            f"{place}: it has {len(dev.channels)} channels, but what is learned from has "
             f"{len(train.channels)}; give both the same."
         )
-    return replace(
-        model, input="series" if train.channels else "text", labels=names, channels=train.channels
-    )
+    return Content(rows, dev.labels, train.channels)
 
 
 def _encoded(part: Content, tokenizers: Tokenizers, run: Run) -> Rows:
@@ -208,17 +234,19 @@ def check_series(model: Classifier, moments: int) -> None:
 
 
 def _joined(files: list[tuple[Any, SeriesFile]]) -> Content:
-    """The series of several files, which must have the same channels."""
-    first = files[0][1]
-    count = len(first.rows[0])
+    """The series of several files, their channels in the order of the first that names them."""
+    count = len(files[0][1].rows[0])
+    names = next((file.channels for _, file in files if file.channels), numbered(count))
+    rows: list[Series] = []
+    labels: list[str] = []
     for path, file in files:
         if file.labels is None:
             raise InputError(f"{path}: the series have no labels (y); they are what is learned.")
-        if len(file.rows[0]) != count or (file.channels or first.channels) != first.channels:
+        rows += in_order(file.rows, file.channels, names, path)
+        if len(file.rows[0]) != count:
             raise InputError(f"{path}: its channels are not those of {files[0][0]}; give the same.")
-    names = first.channels or tuple(f"ch{number}" for number in range(count))
-    rows = [row for _, file in files for row in file.rows]
-    return Content(rows, [label for _, file in files for label in file.labels or ()], names)
+        labels += file.labels
+    return Content(rows, labels, names)
 
 
 def _named(files: Files) -> str:

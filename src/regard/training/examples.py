@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -13,12 +13,12 @@ from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import BOS, EOS, PAD, Batch, batch_of
 from regard.text import MASK
-from regard.training.place import Place
+from regard.training.epochs import Epochs
 
 Ids = np.ndarray[tuple[int], np.dtype[np.int32]]
 
 
-class Examples:
+class Examples(Epochs[Batch]):
     """Encoded sentences, batched.
 
     `sources` is None for text that is only written.
@@ -31,47 +31,27 @@ class Examples:
         max_tokens: int,
         seed: int = 0,
     ) -> None:
+        super().__init__(seed)
         self.sources = None if sources is None else [np.asarray(s, np.int32) for s in sources]
         self.targets: list[Ids] = [np.asarray(t, np.int32) for t in targets]
-        self.max_tokens, self.seed = max_tokens, seed
+        self.max_tokens = max_tokens
         self.lengths_tgt = np.array([len(t) + 1 for t in self.targets], np.int64)
         self.lengths_src = np.array(
             [0 if self.sources is None else len(s) + 1 for s in self.sources or self.targets],
             np.int64,
         )
-        self._epoch: tuple[int, list[list[int]]] | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
 
-    def epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of an epoch, as places in the corpus."""
-        if self._epoch is None or self._epoch[0] != epoch:
-            made = batches(self.lengths_src, self.lengths_tgt, self.max_tokens, self.seed, epoch)
-            self._epoch = epoch, made
-        return self._epoch[1]
+    def cut(self, seed: int, epoch: int) -> list[list[int]]:
+        """Batches of about equal cost, of sentences of about equal length."""
+        return batches(self.lengths_src, self.lengths_tgt, self.max_tokens, seed, epoch)
 
     def batch(self, rows: Sequence[int]) -> Batch:
         """The sentences at `rows`."""
         sources = None if self.sources is None else [self.sources[n].tolist() for n in rows]
         return batch_of(sources, [self.targets[n].tolist() for n in rows])
-
-    def take(self, place: Place) -> tuple[Batch, Place]:
-        """The batch at a place, and the place after it."""
-        made = self.epoch(place.epoch)
-        after = Place(place.epoch, place.number + 1)
-        if after.number == len(made):
-            after = Place(place.epoch + 1, 0)
-        return self.batch(made[place.number]), after
-
-    def every(self) -> Iterator[Batch]:
-        """All sentences once, in batches, in a fixed order."""
-        for rows in batches(self.lengths_src, self.lengths_tgt, self.max_tokens, 0, 0):
-            yield self.batch(rows)
-
-    def passed(self, place: Place) -> float:
-        """How many epochs are over at a place."""
-        return place.epoch + place.number / len(self.epoch(place.epoch))
 
 
 def encoded(

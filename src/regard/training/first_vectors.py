@@ -38,10 +38,12 @@ def begin_with_vectors(
         "source": settings.vectors_source or settings.vectors,
         "target": settings.vectors_target or settings.vectors,
     }
+    tables = list(word_tables(network, tokenizers))
+    _check_sides(settings, {side for side, _ in tables})
     read = {file: read_vectors(file) for file in files.values() if file is not None}
     filled: dict[int, set[int]] = {}
     asked: set[tuple[int, str]] = set()
-    for side, table in word_tables(network, tokenizers):
+    for side, table in tables:
         file = files[side]
         if file is None or (id(table), file) in asked:  # a table that both sides share
             continue
@@ -55,8 +57,19 @@ def begin_with_vectors(
             f"{len(found):,} of {len(tokenizer) - len(SPECIALS):,} {said} begin with a vector of "
             f"{file}."
         )
-    if read and not asked:
-        raise InputError("training.vectors is set, but this kind of model has no words.")
+
+
+def _check_sides(settings: Training, sides: set[str]) -> None:
+    """An error if vectors are named for words that the model does not have."""
+    names = ("vectors", "vectors_source", "vectors_target")
+    named = [name for name in names if getattr(settings, name) is not None]
+    if named and not sides:
+        raise InputError(f"training.{named[0]} is set, but this kind of model has no words.")
+    if len(sides) == 1 and named not in ([], ["vectors"]):
+        raise InputError(
+            f"training.{named[-1]} is for models of two sides, but this kind has one table of "
+            "words; name the file with --training.vectors instead."
+        )
 
 
 def word_tables(network: nn.Module, tokenizers: Tokenizers) -> Iterator[tuple[str, nn.Embedding]]:

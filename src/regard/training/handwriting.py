@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from regard.models.handwriting_drawing import draw
 from regard.storage import replace_file
 from regard.text.char_tokenizer import train_chars
 from regard.training.dev import Look
-from regard.training.place import Place
+from regard.training.epochs import Epochs
 from regard.training.shards import Crew
 
 DEV_LINES, SHOWN = 100, 24
@@ -55,27 +55,24 @@ class LineLook(Look):
         return parts if self.recognised is None else [*parts, f"recognised {self.recognised:.1%}"]
 
 
-class Lines:
-    """Written lines as batches, in an order that depends on the seed alone."""
+class Lines(Epochs[Strokes]):
+    """Written lines as batches."""
 
     def __init__(
         self, texts: Sequence[Sequence[int]], points: Sequence[NDArray[np.float32]], run: Run
     ) -> None:
+        super().__init__(run.training.seed)
         self.texts, self.points = texts, points
-        self.room, self.seed = run.training.batch_tokens, run.training.seed
+        self.room = run.training.batch_tokens
         self.letters = [len(text) + 1 for text in texts]
         self.lengths = [len(one) for one in points]
-        self._epoch: tuple[int, list[list[int]]] | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
 
-    def epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of an epoch, as places in the corpus."""
-        if self._epoch is None or self._epoch[0] != epoch:
-            made = batches(self.letters, self.lengths, self.room, self.seed, epoch)
-            self._epoch = epoch, made
-        return self._epoch[1]
+    def cut(self, seed: int, epoch: int) -> list[list[int]]:
+        """Batches of about equal cost, of lines of about equal length."""
+        return batches(self.letters, self.lengths, self.room, seed, epoch)
 
     def batch(self, rows: Sequence[int]) -> Strokes:
         """The lines at `rows`."""
@@ -85,23 +82,6 @@ class Lines:
             points[row, : self.lengths[n]] = torch.from_numpy(self.points[n])
         return Strokes(source_of([list(self.texts[n]) for n in rows]), points, lengths)
 
-    def take(self, place: Place) -> tuple[Strokes, Place]:
-        """The batch at a place, and the place after it."""
-        made = self.epoch(place.epoch)
-        after = Place(place.epoch, place.number + 1)
-        if after.number == len(made):
-            after = Place(place.epoch + 1, 0)
-        return self.batch(made[place.number]), after
-
-    def every(self) -> Iterator[Strokes]:
-        """All lines once, in batches, in a fixed order."""
-        for rows in batches(self.letters, self.lengths, self.room, 0, 0):
-            yield self.batch(rows)
-
-    def passed(self, place: Place) -> float:
-        """How many epochs are over at a place."""
-        return place.epoch + place.number / len(self.epoch(place.epoch))
-
 
 @dataclass(frozen=True)
 class LinesDev:
@@ -109,7 +89,6 @@ class LinesDev:
 
     examples: Lines
     shown: tuple[str, ...] = ()
-    pairs: Sequence[Pair] = ()
 
     def look(
         self,

@@ -15,6 +15,7 @@ Shapes: S stretches, L words in each, W = L + 2·window words around them, M noi
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -65,8 +66,10 @@ class SkipGram:
         for name in ("dim", "window", "negatives", "epochs", "min_count"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, but {getattr(self, name)} came.")
-        if self.subsample < 0 or self.rate <= 0:
-            raise InputError("subsample must not be negative, and rate must be above 0.")
+        if not (math.isfinite(self.subsample) and self.subsample >= 0):
+            raise InputError(f"subsample must be 0 or more, but {self.subsample} came.")
+        if not (math.isfinite(self.rate) and self.rate > 0):
+            raise InputError(f"rate must be above 0, but {self.rate} came.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,16 +120,28 @@ def learn(text: Text, settings: SkipGram | None = None, tell: Told | None = None
     settings = settings or SkipGram()
     chance = np.random.default_rng(settings.seed)
     pupil = _Pupil(text, settings, chance)
-    begun = time.perf_counter()
+    begun, pairs = time.perf_counter(), 0.0
     for epoch in range(settings.epochs):
         stream, sentences = subsampled(text, settings.subsample, chance)
         for share, batch in batches(stream, sentences, settings.window, chance):
             done = (epoch + share) / settings.epochs
-            pupil.update(batch, settings.rate * (1 - done))
+            pairs += pupil.update(batch, settings.rate * (1 - done))
             if tell is not None:
                 seconds = max(time.perf_counter() - begun, 1e-9)
                 tell(done, done * settings.epochs * len(text.stream) / seconds)
+    if not pairs:  # the vectors are what chance made of them at the beginning
+        raise InputError(_nothing_learned(settings))
     return Vectors(text.words, pupil.vectors.numpy(), text.counts)
+
+
+def _nothing_learned(settings: SkipGram) -> str:
+    found = "no two words were left near each other in a line, so there is nothing to learn from"
+    if not settings.subsample:
+        return f"{found}; give longer lines, or a smaller --min-count."
+    return (
+        f"{found}; with --subsample {settings.subsample:g} nearly all words are passed over: give "
+        "a larger one, such as 0.001, or 0 for none to be, or more text."
+    )
 
 
 def subsampled(text: Text, limit: float, chance: np.random.Generator) -> tuple[Numbers, Numbers]:
@@ -173,17 +188,19 @@ class _Pupil:
         self._noise = np.cumsum(likely / likely.sum())
         self._chance, self._settings = chance, settings
 
-    def update(self, batch: Batch, rate: float) -> None:
-        """One step along the gradient of a batch."""
+    def update(self, batch: Batch, rate: float) -> float:
+        """One step along the gradient of a batch; how many pairs of near words it has."""
         window = self._settings.window
         words, noise = batch.around[:, window:-window], self._drawn(len(batch.around))
         near = near_words(batch, window)
-        pairs = near.sum(dim=-1, keepdim=True) * (self._settings.negatives / NOISE)
+        near_each = near.sum(dim=-1, keepdim=True)
+        weight = near_each * (self._settings.negatives / NOISE)
         tables = self.vectors[words], self.contexts[batch.around], self.contexts[noise]
-        own, other, apart = gradients(*tables, near, pairs)
+        own, other, apart = gradients(*tables, near, weight)
         self._step(0, words, own, rate)
         rows = torch.cat([batch.around, noise], dim=1)
         self._step(1, rows, torch.cat([other, apart], dim=1), rate)
+        return float(near_each.sum())
 
     def _drawn(self, stretches: int) -> Tensor:
         """Noise words (S, M)."""

@@ -20,6 +20,8 @@ from regard.text.char_tokenizer import CharTokenizer
 
 AT_ONCE = 64
 """Lines that are drawn together."""
+POINTS_EACH = 20
+"""Points that a character may need: in handwriting it is 14 to 20 of them, with its spaces."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,11 @@ class Penman:
         """The characters it has learned to write."""
         return "".join(sorted(self.tokenizer.vocabulary.tokens))
 
+    @property
+    def longest(self) -> int:
+        """The most characters of a line: for each there must be room for its points."""
+        return max(1, self.network.max_length // POINTS_EACH)
+
     def write(self, text: str, *, bias: float = 0.8, seed: int = 0) -> Line:
         """Write a line; the higher the bias, the more carefully; another seed, another hand."""
         return self.write_all([text], bias=bias, seed=seed)[0]
@@ -92,10 +99,9 @@ class Penman:
                 f"{self.path}: this model has not learned to write {' '.join(unknown)}; "
                 f"it knows {self.alphabet.strip()} and the space."
             )
-        most = self.network.max_length // 8
-        if len(normal) > most:
+        if len(normal) > self.longest:
             raise InputError(
-                f"the text has {len(normal)} characters, but this model writes at most {most} on "
-                "a line; write it in several."
+                f"the text has {len(normal)} characters, but this model writes at most "
+                f"{self.longest} on a line; write it in several."
             )
         return normal

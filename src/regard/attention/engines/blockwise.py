@@ -33,6 +33,7 @@ from regard.attention.tile import Tile
 
 TILE_SCORES = 1 << 20  # scores in a tile, over all leading dimensions
 TILE_KEYS = 2048
+LEAST_ROWS = 64  # with fewer, a tile costs more to begin than to compute
 
 
 def blockwise(call: Call) -> tuple[Tensor, Tensor]:
@@ -78,16 +79,18 @@ class _Plan:
             yield slice(start, min(start + step, self.call.num_queries))
 
     def _step_of_window(self, mask: Mask, lead: int, step: int) -> int:
-        """More rows at once where the mask's structure shows each of them few keys."""
+        """The rows to take at once where the mask's structure shows each of them few keys.
+
+        As many as a row has keys: with more of them most of a tile would be hidden, with fewer
+        keys would be read too often.
+        """
         call = self.call
-        for _ in range(3):
-            middle = max(0, (call.num_queries - step) // 2)
-            rows = range(middle, min(middle + step, call.num_queries))
-            seen = len(mask.key_range(rows, call.num_queries, call.num_keys))
-            if seen >= TILE_KEYS:
-                break
-            step = max(1, (step + TILE_SCORES // (lead * max(seen, 1))) // 2)
-        return step
+        middle = call.num_queries // 2
+        seen = len(mask.key_range(range(middle, middle + 1), call.num_queries, call.num_keys))
+        if seen >= TILE_KEYS:
+            return step
+        rows = min(max(LEAST_ROWS, seen), call.num_queries)
+        return max(1, min(rows, TILE_SCORES // (lead * (seen + rows))))
 
     def tiles(self, rows: slice) -> Iterator[Tile]:
         """The tiles of a row block that some query may look at."""

@@ -24,6 +24,7 @@ from regard.attention.attend import Attended, attend
 from regard.attention.bias import Bias
 from regard.attention.cache import Cache, KeyValue
 from regard.attention.call import Call
+from regard.attention.engines.blockwise import TILE_SCORES
 from regard.attention.mask import Mask
 from regard.attention.mechanisms.full import SCORE, softmax_call
 from regard.attention.mechanisms.local import SHORT
@@ -158,8 +159,8 @@ def _columns(asked: Asked, stride: int) -> Attended:
 
     others: Mask = Mask.causal(-1)
     others = others if asked.causal else others | Mask.window(0, None, 1)
-    mask = others & Mask.lengths(counts.flatten())
-    part = _part(asked, columns(asked.query), columns(asked.key), columns(asked.value), mask)
+    parts = columns(asked.query), columns(asked.key), columns(asked.value)
+    part = _each(asked, *parts, counts.flatten(), others)
 
     def back(x: Tensor) -> Tensor:  # (B · l, H, N, ·) to (B, H, n, ·)
         words = x.view(-1, stride, *x.shape[1:]).permute(0, 2, 3, 1, 4).flatten(2, 3)
@@ -178,9 +179,8 @@ def _blocks(asked: Asked, stride: int) -> Attended:
     def cut(x: Tensor) -> Tensor:
         return _cut(x, blocks, stride).transpose(1, 2).flatten(0, 1)
 
-    mask: Mask = Mask.lengths(counts.flatten())
-    mask = mask & Mask.causal() if asked.causal else mask
-    part = _part(asked, cut(asked.query), cut(asked.key), cut(asked.value), mask)
+    parts = cut(asked.query), cut(asked.key), cut(asked.value)
+    part = _each(asked, *parts, counts.flatten(), Mask.causal() if asked.causal else None)
 
     def back(x: Tensor) -> Tensor:
         words = x.view(-1, blocks, *x.shape[1:]).transpose(1, 2).flatten(2, 3)
@@ -223,6 +223,22 @@ def _part(asked: Asked, query: Tensor, key: Tensor, value: Tensor, mask: Mask) -
     return attend(
         query, key, value, score=SCORE, mask=mask, dropout=asked.dropout, engine="blockwise"
     )
+
+
+def _each(
+    asked: Asked, query: Tensor, key: Tensor, value: Tensor, counts: Tensor, mask: Mask | None
+) -> Attended:
+    """Many short sequences of `counts` keys each, some at a time, each whole in one tile."""
+    heads, length = query.shape[1:3]
+    some = max(1, TILE_SCORES // max(1, heads * length * length))
+    found = []
+    for start in range(0, len(query), some):
+        few = slice(start, start + some)
+        shown: Mask = Mask.lengths(counts[few])
+        shown = shown if mask is None else shown & mask
+        found.append(_part(asked, query[few], key[few], value[few], shown))
+    context = torch.cat([part.context for part in found])
+    return Attended(context, _logsumexp=torch.cat([part.logsumexp for part in found]))
 
 
 def _moved(part: Attended, back: Callable[[Tensor], Tensor]) -> Attended:

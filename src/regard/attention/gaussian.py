@@ -90,8 +90,15 @@ class Gaussian(Score):
         return not rounding <= ROUNDING
 
     def _in_widths(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries and keys as distances from a common place, measured in widths.
+
+        Dividing first would round numbers far from zero, and their differences with them.
+        """
         same_width(self, query, key)
         query, key = accumulated(query), accumulated(key)
+        if key.shape[-2]:
+            place = _first(key)
+            query, key = query - place, key - place
         if not self.learn and isinstance(self.fixed_width, float):
             return query / self.fixed_width, key / self.fixed_width
         width = self.width.to(query.dtype).to(query.device)
@@ -140,6 +147,13 @@ class GaussianForm(Form):
         if grad_key is not None:
             pull = grad.transpose(-2, -1) @ query - grad.sum(dim=-2)[..., None] * key
             take_rows(grad_key, cols).add_(pull)
+
+
+def _first(key: Tensor) -> Tensor:
+    """The first key of each sentence (of its first head), which is hardly ever padding."""
+    for dim in range(key.ndim - 2, 0 if key.ndim > 2 else -1, -1):
+        key = key.narrow(dim, 0, 1)
+    return key.detach()
 
 
 def _centre(key: Tensor, visible: Tensor | None) -> Tensor:

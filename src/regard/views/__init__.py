@@ -1,11 +1,46 @@
-"""Looking at what a model did: alignments in the terminal, attention maps on an HTML page.
+"""Looking at what a model did: in the terminal, on an HTML page, and as figures.
 
 A `Viewed` holds what there is to see of one translated sentence. `Matrix` and `Interlinear` print
-it with rich; `page` writes any number of them as one HTML file that needs nothing else.
+it with rich; `page` writes any number of them as one HTML file that needs nothing else. Figures
+(PNG, SVG, PDF) are drawn from these, from recorded `AttentionMap`s or from plain numbers; torch
+and matplotlib are loaded when something needs them.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from regard.views.figure import Figure
+from regard.views.gates import gate_figure
+from regard.views.heads import head_distance, head_effects, head_entropy, head_grid
+from regard.views.heatmap import heatmap
+from regard.views.kernel import kernel_regression_figure
+from regard.views.lines import alignment_lines
 from regard.views.page import page
+from regard.views.positions import positions_figure
+from regard.views.rollout import rollout, rollout_figure
 from regard.views.sentence import HeadMaps, Viewed, word_weights
+from regard.views.summaries import HeadTable, distances, entropies
 from regard.views.terminal import Interlinear, Matrix
 
-__all__ = ["HeadMaps", "Interlinear", "Matrix", "Viewed", "page", "word_weights"]
+if TYPE_CHECKING:
+    from regard.views.effects import switch_off_effects
+    from regard.views.gradient import gradient_figure, gradient_times_attention, label_score
+
+__all__ = [
+    "Figure", "HeadMaps", "HeadTable", "Interlinear", "Matrix", "Viewed", "alignment_lines",
+    "distances", "entropies", "gate_figure", "gradient_figure", "gradient_times_attention",
+    "head_distance", "head_effects", "head_entropy", "head_grid", "heatmap",
+    "kernel_regression_figure", "label_score", "page", "positions_figure", "rollout",
+    "rollout_figure", "switch_off_effects", "word_weights",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:  # on demand: these are what needs torch
+    if name == "switch_off_effects":
+        from regard.views.effects import switch_off_effects
+
+        return switch_off_effects
+    if name in ("gradient_figure", "gradient_times_attention", "label_score"):
+        from regard.views import gradient
+
+        return getattr(gradient, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

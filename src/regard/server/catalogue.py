@@ -1,0 +1,104 @@
+"""The models that a server has, by direction and by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.errors import InputError
+from regard.server.languages import same_language
+from regard.server.refusal import RefusalError
+from regard.translator import Translator, load
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A translator and its name, which is that of its folder."""
+
+    name: str
+    translator: Translator
+
+    @property
+    def source(self) -> str:
+        """The language that it reads."""
+        return self.translator.run.source_language
+
+    @property
+    def target(self) -> str:
+        """The language that it writes."""
+        return self.translator.run.target_language
+
+
+class Catalogue:
+    """All models; for a direction that several have, the first is used unless one is named.
+
+    The models are one tuple that `reload` replaces as a whole: who has a model keeps it.
+    """
+
+    def __init__(self, folders: Sequence[str], threads: int = 0) -> None:
+        self.folders = tuple(folders)
+        self.threads = threads
+        self.models = _opened(self.folders, threads)
+
+    def reload(self) -> None:
+        """Read all folders anew; on an error everything stays as it is."""
+        self.models = _opened(self.folders, self.threads)
+
+    @property
+    def codes(self) -> list[str]:
+        """All languages, read or written, in the models' order."""
+        return list(dict.fromkeys(c for one in self.models for c in (one.source, one.target)))
+
+    def targets(self, source: str) -> list[str]:
+        """What a language can be translated into: itself, and what models write."""
+        written = (one.target for one in self.models if one.source == source)
+        return list(dict.fromkeys((source, *written)))
+
+    def sources(self, target: str) -> list[str]:
+        """What models translate into a language."""
+        return list(dict.fromkeys(one.source for one in self.models if one.target == target))
+
+    def code(self, asked: str) -> str:
+        """A language as the models call it."""
+        code = same_language(asked, self.codes)
+        if code is None:
+            known = ", ".join(self.codes)
+            raise RefusalError(
+                400, f"the language {asked[:20]!r} is not supported; there are {known}."
+            )
+        return code
+
+    def model(self, source: str, target: str, name: str | None = None) -> Model:
+        """The model of a direction, or the one that is named if it has this direction."""
+        if name is not None and all(one.name != name for one in self.models):
+            known = ", ".join(one.name for one in self.models)
+            raise RefusalError(400, f"there is no model {name[:80]!r}; there are {known}.")
+        for one in self.models:
+            if (one.source, one.target) == (source, target) and name in (None, one.name):
+                return one
+        which = "no model" if name is None else f"the model {name} does not"
+        verb = "translates" if name is None else "translate"
+        raise RefusalError(400, f"{which} {verb} from {source} to {target}.")
+
+
+def _opened(folders: Sequence[str], threads: int) -> tuple[Model, ...]:
+    models: list[Model] = []
+    for folder in folders:
+        translator = load(folder, threads=threads)
+        if not isinstance(translator, Translator):
+            raise InputError(f"{folder}: this model does not translate; serve one that does.")
+        if not translator.run.source_language:
+            raise InputError(
+                f"{folder}: the model's languages are not known; train with --languages."
+            )
+        models.append(Model(_name(folder, models), translator))
+    return tuple(models)
+
+
+def _name(folder: str, before: Sequence[Model]) -> str:
+    """The folder's name, with a number if it is taken."""
+    name = Path(folder).resolve().name
+    taken = {one.name for one in before}
+    names = (name, *(f"{name}-{n}" for n in range(2, len(before) + 2)))
+    return next(one for one in names if one not in taken)

@@ -1,0 +1,175 @@
+"""Files in, translated files out, under names that nobody can guess, for a while.
+
+The names of users' files are never used as names of ours: results are kept in memory, each under
+256 random bits, and handed out as attachments.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field, ValidationError
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+
+from regard.server.answers import REFUSALS, Error
+from regard.server.asked import SECONDS, TranslateAsked, sentence_of
+from regard.server.libre import translated
+from regard.server.refusal import RefusalError
+from regard.server.service import Service
+
+FORMATS = {".txt": "text", ".html": "html", ".htm": "html"}
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file", "source", "target"],
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        "source": {"type": "string", "minLength": 1},
+                        "target": {"type": "string", "minLength": 1},
+                        "api_key": {"type": "string"},
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+class TranslatedFile(BaseModel):
+    """Where a translated file can be fetched, for a while."""
+
+    translatedFileUrl: str = Field(description="A path of this server, with its address.")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A file that waits to be fetched."""
+
+    name: str
+    content: bytes
+    until: float
+
+
+class Shelf:
+    """Files by secret names; the oldest go when there are too many bytes, all go in time."""
+
+    def __init__(
+        self, seconds: float, most: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.seconds, self.most, self.clock = seconds, most, clock
+        self._files: dict[str, Kept] = {}
+
+    def put(self, name: str, content: bytes) -> str:
+        """Keep a file; its secret name."""
+        secret = secrets.token_urlsafe(32)
+        self._files[secret] = Kept(name, content, self.clock() + self.seconds)
+        self._tidy()
+        return secret
+
+    def get(self, secret: str) -> Kept | None:
+        """A file, if it is still there."""
+        self._tidy()
+        return self._files.get(secret)
+
+    def _tidy(self) -> None:
+        now = self.clock()
+        size = sum(len(one.content) for one in self._files.values())
+        for secret, one in list(self._files.items()):  # the oldest first
+            if one.until > now and size <= self.most:
+                break
+            size -= len(one.content)
+            del self._files[secret]
+
+
+def routes(service: Service) -> APIRouter:
+    """The operations."""
+    api = APIRouter(tags=["files"])
+    shelf = Shelf(service.settings.keep_files, 64 * service.settings.body_bytes)
+
+    @api.post(
+        "/translate_file",
+        responses=REFUSALS,  # type: ignore[arg-type]
+        openapi_extra=BODY,
+        summary="Translate a file (.txt, .html); the answer says where to fetch the result.",
+    )
+    async def translate_file(request: Request) -> TranslatedFile:
+        asked, name = await _read(request)
+        service.admit(request, asked)
+        done = await translated(service, request, asked)
+        assert isinstance(done.translatedText, str)
+        secret = shelf.put(_safe(name, asked.target), done.translatedText.encode())
+        return TranslatedFile(translatedFileUrl=f"{request.base_url}download_file/{secret}")
+
+    @api.get(
+        "/download_file/{name}",
+        response_class=Response,
+        responses={
+            200: {"content": {"application/octet-stream": {}}},
+            404: {"model": Error, "description": "There is no such file, or not any more."},
+        },
+        openapi_extra={"parameters": [NAME]},
+        summary="Fetch a translated file.",
+    )
+    async def download_file(request: Request) -> Response:
+        found = shelf.get(request.path_params["name"])
+        if found is None:
+            raise RefusalError(404, "there is no such file, or not any more.")
+        headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
+        return Response(found.content, media_type="application/octet-stream", headers=headers)
+
+    return api
+
+
+async def _read(request: Request) -> tuple[TranslateAsked, str]:
+    """What is asked, with the file's text as q, and the file's name."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            form = await request.form(max_files=1, max_fields=20)
+    except TimeoutError:
+        raise RefusalError(408, "the request did not arrive in time.") from None
+    except HTTPException:
+        raise RefusalError(400, "the form cannot be read.") from None
+    upload = form.get("file")
+    if not isinstance(upload, UploadFile):
+        raise RefusalError(400, "file is missing.")
+    name = upload.filename or ""
+    kind = FORMATS.get(PurePath(name).suffix.lower())
+    if kind is None:
+        raise RefusalError(400, f"only files of the kinds {', '.join(FORMATS)} can be translated.")
+    try:
+        text = (await upload.read()).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RefusalError(400, "the file is not UTF-8 text.") from None
+    fields = {key: value for key, value in form.items() if isinstance(value, str) and value}
+    try:
+        return TranslateAsked.model_validate({**fields, "q": text, "format": kind}), name
+    except ValidationError as error:
+        raise RefusalError(400, sentence_of(error)) from None
+
+
+def _safe(name: str, target: str) -> str:
+    """A name for the result: letters, digits and - of the file's own, and the language.
+
+    >>> _safe('../../etc/my "file".txt', "fr")
+    'my-file_fr.txt'
+    """
+    path = PurePath(name.replace("\\\\", "/"))
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", path.stem).strip("-")[:60] or "file"
+    return f"{stem}_{re.sub(r'[^A-Za-z0-9]', '', target)[:20]}{path.suffix.lower()}"

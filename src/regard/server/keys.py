@@ -1,0 +1,84 @@
+"""API keys: made at random, kept as hashes, compared in constant time.
+
+A line of the file is a name, the SHA-256 of the key, and what the key may: `rate=N` requests a
+minute, `admin` to swap models. A key has 256 random bits, so that a plain hash cannot be undone
+by guessing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.errors import InputError
+from regard.storage import replace_file
+
+_LINE = re.compile(
+    r"(?P<name>[\w.-]{1,64}) (?P<digest>[0-9a-f]{64})(?: rate=(?P<rate>\d+))?(?P<admin> admin)?"
+)
+
+
+@dataclass(frozen=True)
+class Key:
+    """What is known of a key.
+
+    rate   requests a minute; None: as for everybody, 0: no limit
+    admin  whether it may swap models
+    """
+
+    name: str
+    digest: str
+    rate: int | None = None
+    admin: bool = False
+
+    def line(self) -> str:
+        """As it stands in the file."""
+        rate = "" if self.rate is None else f" rate={self.rate}"
+        return f"{self.name} {self.digest}{rate}{' admin' if self.admin else ''}"
+
+
+def read_keys(path: str | Path) -> tuple[Key, ...]:
+    """The keys of a file."""
+    found = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _LINE.fullmatch(line.strip())
+        if match is None:
+            raise InputError(
+                f"{path}, line {number}: this is no key; `regard serve --make-key` writes them."
+            )
+        rate = None if match["rate"] is None else int(match["rate"])
+        found.append(Key(match["name"], match["digest"], rate, bool(match["admin"])))
+    return tuple(found)
+
+
+def make_key(path: str | Path, name: str, *, rate: int | None = None, admin: bool = False) -> str:
+    """A new key, whose hash is added to the file; the key itself is nowhere else."""
+    if not re.fullmatch(r"[\w.-]{1,64}", name):
+        raise InputError(f"a key's name must be letters, digits, . _ or -, but {name!r} came.")
+    before = read_keys(path) if Path(path).is_file() else ()
+    if any(key.name == name for key in before):
+        raise InputError(f"{path}: there is a key {name} already; choose another name.")
+    secret = secrets.token_urlsafe(32)
+    lines = [key.line() for key in (*before, Key(name, _digest(secret), rate, admin))]
+    replace_file(path, "\n".join(lines) + "\n")
+    return secret
+
+
+def find_key(given: str, keys: tuple[Key, ...]) -> Key | None:
+    """The key that was given, after comparing it with all of them."""
+    digest = _digest(given)
+    found = None
+    for key in keys:
+        if hmac.compare_digest(digest, key.digest):
+            found = key
+    return found
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,48 @@
+"""Names of languages, in English, as clients show them."""
+
+from __future__ import annotations
+
+from regard.text.language import base_language
+
+_NAMES = """
+af Afrikaans, am Amharic, ar Arabic, az Azerbaijani, be Belarusian, bg Bulgarian, bn Bengali,
+bs Bosnian, ca Catalan, cs Czech, cy Welsh, da Danish, de German, el Greek, en English,
+eo Esperanto, es Spanish, et Estonian, eu Basque, fa Persian, fi Finnish, fo Faroese, fr French,
+ga Irish, gl Galician, gu Gujarati, he Hebrew, hi Hindi, hr Croatian, ht Haitian Creole,
+hu Hungarian, hy Armenian, id Indonesian, is Icelandic, it Italian, ja Japanese, jv Javanese,
+ka Georgian, kk Kazakh, km Khmer, kn Kannada, ko Korean, ku Kurdish, ky Kyrgyz, la Latin,
+lb Luxembourgish, lo Lao, lt Lithuanian, lv Latvian, mg Malagasy, mk Macedonian, ml Malayalam,
+mn Mongolian, mr Marathi, ms Malay, mt Maltese, my Burmese, nb Norwegian Bokmål, ne Nepali,
+nl Dutch, nn Norwegian Nynorsk, no Norwegian, oc Occitan, or Odia, pa Punjabi, pl Polish,
+ps Pashto, pt Portuguese, qu Quechua, ro Romanian, ru Russian, rw Kinyarwanda, si Sinhala,
+sk Slovak, sl Slovenian, sq Albanian, sr Serbian, sv Swedish, sw Swahili, ta Tamil, te Telugu,
+th Thai, tl Tagalog, tr Turkish, ug Uyghur, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese,
+wa Walloon, xh Xhosa, yi Yiddish, zh Chinese, zu Zulu
+"""
+NAMES = dict(entry.strip().split(" ", 1) for entry in _NAMES.split(","))
+
+
+def language_name(code: str) -> str:
+    """The English name of a language, with what its tag says beyond the language.
+
+    >>> language_name("fr"), language_name("zh_TW"), language_name("tlh")
+    ('French', 'Chinese (TW)', 'tlh')
+    """
+    base = base_language(code)
+    name = NAMES.get(base, code)
+    region = code[len(base) + 1 :]
+    return f"{name} ({region})" if region and base in NAMES else name
+
+
+def same_language(asked: str, codes: list[str]) -> str | None:
+    """The code among `codes` that is meant: itself, or the same language in another form.
+
+    >>> same_language("zh-Hans", ["en", "zh"]), same_language("EN", ["en"])
+    ('zh', 'en')
+    >>> same_language("de", ["en"]) is None
+    True
+    """
+    if asked in codes:
+        return asked
+    base = base_language(asked)
+    return next((code for code in codes if base_language(code) == base), None)

@@ -1,0 +1,168 @@
+"""LibreTranslate's HTTP API, so that its clients work unchanged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Request
+
+from regard.documents.html import parse
+from regard.server.answers import (
+    REFUSALS,
+    Detected,
+    FirstLanguages,
+    FrontendSettings,
+    Health,
+    Language,
+    Named,
+    Translated,
+)
+from regard.server.asked import DetectAsked, TranslateAsked
+from regard.server.batching import Answer, Manner
+from regard.server.detection import Found, detect
+from regard.server.languages import language_name
+from regard.server.service import Service
+from regard.server.spec import body_of
+from regard.translator import Translation
+from regard.translator.translate import Wish
+
+PLAIN = Wish(alignment=False, attention=False)
+LINKED = Wish(alignment=True, attention=False)
+LEAST = 1.0  # of a language's confidence, to be told of
+
+
+def routes(service: Service) -> APIRouter:
+    """The operations."""
+    api = APIRouter(tags=["translate"])
+
+    @api.post(
+        "/translate",
+        response_model=Translated,
+        response_model_exclude_none=True,
+        responses=REFUSALS,  # type: ignore[arg-type]
+        openapi_extra=body_of(TranslateAsked),
+        summary="Translate a text, or each text of a list.",
+    )
+    async def translate(request: Request) -> Translated:
+        asked = await service.admitted(request, TranslateAsked)
+        return await translated(service, request, asked)
+
+    @api.post(
+        "/detect",
+        response_model=list[Detected],
+        responses=REFUSALS,  # type: ignore[arg-type]
+        openapi_extra=body_of(DetectAsked),
+        summary="Tell which language a text is in, the likeliest first.",
+    )
+    async def detected(request: Request) -> list[Detected]:
+        asked = await service.admitted(request, DetectAsked)
+        service.measure(request, [asked.q])
+        found = await asyncio.to_thread(detect, asked.q, service.catalogue.codes)
+        return [
+            _detected(one) for rank, one in enumerate(found) if rank == 0 or one.confidence >= LEAST
+        ]
+
+    @api.get("/languages", summary="The languages, and what each can be translated into.")
+    async def languages() -> list[Language]:
+        known = service.catalogue
+        return [
+            Language(code=code, name=language_name(code), targets=known.targets(code))
+            for code in known.codes
+        ]
+
+    @api.get("/health", summary="Whether the server answers.")
+    async def health() -> Health:
+        return Health()
+
+    @api.get("/frontend/settings", summary="What a page needs to know of the server.")
+    async def settings() -> FrontendSettings:
+        first = service.catalogue.models[0]
+        return FrontendSettings(
+            apiKeys=bool(service.keys),
+            charLimit=service.settings.characters,
+            filesTranslation=True,
+            frontendTimeout=500,
+            keyRequired=service.settings.key_required,
+            language=FirstLanguages(source=_named(first.source), target=_named(first.target)),
+            supportedFilesFormat=[".txt", ".html", ".htm"],
+        )
+
+    return api
+
+
+async def translated(service: Service, request: Request, asked: TranslateAsked) -> Translated:
+    """Translate what is asked, by whichever models it takes."""
+    texts = [asked.q] if isinstance(asked.q, str) else asked.q
+    service.measure(request, texts)
+    pages = None
+    if asked.format == "html":
+        pages = await asyncio.to_thread(lambda: [parse(text) for text in texts])
+    pieces = [[text] for text in texts] if pages is None else [page.texts for page in pages]
+    known = service.catalogue
+    target = known.code(asked.target)
+    found: list[Found] | None = None
+    if asked.source == "auto":
+        found = await service.detected([" ".join(own) for own in pieces], target)
+        sources = [one.language for one in found]
+    else:
+        sources = [known.code(asked.source)] * len(texts)
+    count = 0 if pages else asked.alternatives or 0
+    wish = PLAIN if pages is None else LINKED
+    answers = await _by_language(service, request, pieces, sources, target, (count, wish))
+    if pages is None:
+        made = [one.translation.text for (one,) in answers]
+    else:
+        made = [
+            page.render([one.translation for one in own]) if source != target else text
+            for page, own, source, text in zip(pages, answers, sources, texts, strict=True)
+        ]
+    others: list[list[str]] | None = None
+    if asked.alternatives:  # of HTML there are none: their words have no links to hold markup
+        others = [[] if pages else list(own[0].alternatives) for own in answers]
+    detected = None if found is None else [_detected(one) for one in found]
+    if isinstance(asked.q, str):
+        return Translated(
+            translatedText=made[0],
+            detectedLanguage=None if detected is None else detected[0],
+            alternatives=None if others is None else others[0],
+        )
+    return Translated(translatedText=made, detectedLanguage=detected, alternatives=others)
+
+
+async def _by_language(
+    service: Service,
+    request: Request,
+    pieces: Sequence[Sequence[str]],
+    sources: Sequence[str],
+    target: str,
+    wanted: tuple[int, Wish],
+) -> list[list[Answer]]:
+    """The pieces of each text by the model of the text's language.
+
+    What is in the target's language already stays as it is.
+    """
+    flat = [(source, text) for source, own in zip(sources, pieces, strict=True) for text in own]
+    places: dict[str, list[int]] = {}
+    for place, (source, _) in enumerate(flat):
+        if source != target:
+            places.setdefault(source, []).append(place)
+    groups = []
+    for source, own in places.items():
+        model = service.catalogue.model(source, target)
+        manner = Manner(service.search(model, wanted[0]), wanted[1])
+        groups.append((model, [flat[place][1] for place in own], manner))
+    answers = [Answer(Translation(text, text, ())) for _, text in flat]
+    for own, done in zip(places.values(), await service.translate(request, groups), strict=True):
+        for place, answer in zip(own, done, strict=True):
+            answers[place] = answer
+    rest = iter(answers)
+    return [[next(rest) for _ in own] for own in pieces]
+
+
+def _detected(found: Found) -> Detected:
+    return Detected(confidence=found.confidence, language=found.language)
+
+
+def _named(code: str) -> Named:
+    return Named(code=code, name=language_name(code))

@@ -1,0 +1,195 @@
+"""What goes in and out of the API that shows a model's inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, FiniteFloat, NonNegativeInt
+
+from regard.attention import AttentionMap
+from regard.server.answers import Detected
+from regard.server.asked import MOST_ALTERNATIVES, Asked
+from regard.server.batching import Answer
+from regard.server.refusal import RefusalError
+from regard.translator import Sentence
+
+MOST_WEIGHTS = 1_000_000  # numbers in one answer
+Kind = Literal["self", "causal", "cross"]
+Numbers = Annotated[list[NonNegativeInt], Field(min_length=1, max_length=1000)]
+Row = Annotated[list[FiniteFloat], Field(min_length=1, max_length=5000)]
+
+
+class Chosen(BaseModel):
+    """Maps to be given: of a kind, a layer, some heads; what is not said is all."""
+
+    kind: Kind | None = None
+    layer: NonNegativeInt | None = None
+    heads: Numbers | None = None
+
+    def means(self, one: AttentionMap, head: int) -> bool:
+        """Whether a map's head is chosen."""
+        return (
+            self.kind in (None, one.kind)
+            and self.layer in (None, one.layer)
+            and (self.heads is None or head in self.heads)
+        )
+
+
+class LookAsked(Asked):
+    """A text to translate, and what to tell of it."""
+
+    q: str = Field(min_length=1)
+    source: str = "auto"
+    target: str = Field(min_length=1)
+    model: str | None = Field(None, description="A name from /v1/models, if several could do it.")
+    prefix: str | None = Field(None, description="What the translation must begin with.")
+    alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
+    split: bool = Field(True, description="Whether the text is cut into sentences.")
+    maps: list[Chosen] = Field(default_factory=list, max_length=100)
+
+
+class SwitchedOff(BaseModel):
+    """Heads whose output is scaled; the maps stay as they are."""
+
+    type: Literal["switch_off"]
+    kind: Kind | None = None
+    layer: Numbers | None = None
+    heads: Numbers | None = None
+    scale: FiniteFloat = 0.0
+
+
+class Overwritten(BaseModel):
+    """Rows of weights that are replaced: one number for each source token, </s> included."""
+
+    type: Literal["overwrite"]
+    kind: Literal["self", "cross"] = "cross"
+    layer: Numbers | None = None
+    heads: Numbers | None = None
+    rows: Numbers
+    weights: Row | Annotated[list[Row], Field(max_length=1000)]
+    renormalize: bool = True
+
+
+class InterveneAsked(LookAsked):
+    """A sentence to translate with other attention."""
+
+    edits: list[Annotated[SwitchedOff | Overwritten, Field(discriminator="type")]] = Field(
+        max_length=100
+    )
+
+
+class AlternativesAsked(Asked):
+    """A place in a translation where something else could stand."""
+
+    q: str = Field(min_length=1)
+    source: str = "auto"
+    target: str = Field(min_length=1)
+    model: str | None = None
+    translation: str = Field(min_length=1)
+    word: NonNegativeInt = Field(description="Number of the translation's word, from 0.")
+    count: int = Field(5, ge=1, le=20)
+
+
+class ModelSeen(BaseModel):
+    """A model that is served."""
+
+    name: str
+    kind: str
+    source: str
+    target: str
+
+
+class MapSeen(BaseModel):
+    """One head's weights: a row for each query, a column for each key."""
+
+    kind: str
+    layer: int
+    head: int
+    weights: list[list[float]]
+
+
+class Scored(BaseModel):
+    """A text and its score or probability."""
+
+    text: str
+    score: float
+
+
+class SentenceSeen(BaseModel):
+    """One sentence; `alignment` links source words to words, `confidence` is of each word."""
+
+    source: str
+    text: str
+    score: float
+    source_tokens: list[str]
+    tokens: list[str]
+    source_words: list[str]
+    words: list[str]
+    alignment: list[tuple[int, int]]
+    confidence: list[float]
+    alternatives: list[Scored]
+    finished: bool
+    maps: list[MapSeen]
+
+
+class Seen(BaseModel):
+    """A translation and what explains it."""
+
+    text: str
+    model: str
+    source: str
+    target: str
+    detectedLanguage: Detected | None = None
+    alternatives: list[str]
+    sentences: list[SentenceSeen]
+    unused: int | None = Field(default=None, description="Edits that met no attention.")
+
+
+def sentences_seen(answer: Answer, chosen: Sequence[Chosen]) -> list[SentenceSeen]:
+    """What is told of an answer's sentences."""
+    sentences = answer.translation.sentences
+    size = sum(
+        one.weights[0, 0].numel()
+        for sentence in sentences
+        for one, _, _ in _chosen(sentence, chosen)
+    )
+    if size > MOST_WEIGHTS:
+        raise RefusalError(400, f"the maps have {size} weights; choose fewer, or send less text.")
+    return [_sentence(one, chosen) for one in sentences]
+
+
+def _sentence(sentence: Sentence, chosen: Sequence[Chosen]) -> SentenceSeen:
+    maps = [
+        MapSeen(
+            kind=one.kind,
+            layer=one.layer,
+            head=head,
+            weights=one.weights[0, place].double().cpu().numpy().round(5).tolist(),
+        )
+        for one, place, head in _chosen(sentence, chosen)
+    ]
+    return SentenceSeen(
+        source=sentence.source,
+        text=sentence.text,
+        score=sentence.score,
+        source_tokens=list(sentence.source_tokens),
+        tokens=list(sentence.tokens),
+        source_words=list(sentence.source_words),
+        words=list(sentence.words),
+        alignment=list(sentence.alignment),
+        confidence=[round(share, 4) for share in sentence.confidence],
+        alternatives=[Scored(text=text, score=score) for text, score in sentence.alternatives],
+        finished=sentence.finished,
+        maps=maps,
+    )
+
+
+def _chosen(sentence: Sentence, chosen: Sequence[Chosen]) -> list[tuple[AttentionMap, int, int]]:
+    """Maps, with the place and the number of each chosen head."""
+    return [
+        (one, place, head)
+        for one in sentence.attention
+        for place, head in enumerate(one.heads)
+        if any(wish.means(one, head) for wish in chosen)
+    ]

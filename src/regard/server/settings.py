@@ -1,0 +1,50 @@
+"""What a server allows, and how patient it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from regard.errors import InputError
+
+
+@dataclass(frozen=True)
+class Serving:
+    """The limits of a server.
+
+    characters    most of one request, all its texts together
+    texts         most of one request
+    waiting       requests that may wait; one more is answered 503
+    together      sentences that are translated together, of whatever requests; 1: one by one
+    linger        seconds that an idle server waits for company before it starts
+    timeout       seconds after which a request is answered 503
+    rate          requests a minute of one key or address; 0: no limit
+    key_required  whether a request without a key is refused
+    keep_files    seconds for which a translated file can be fetched
+    cors          origins whose pages may ask; * is all
+    metrics       whether /metrics is there
+    """
+
+    characters: int = 20_000
+    texts: int = 500
+    waiting: int = 512
+    together: int = 256
+    linger: float = 0.002
+    timeout: float = 60.0
+    rate: int = 0
+    key_required: bool = False
+    keep_files: float = 1800.0
+    cors: tuple[str, ...] = ()
+    metrics: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("characters", "texts", "waiting", "together", "timeout"):
+            if getattr(self, name) <= 0:
+                raise InputError(f"{name} must be above 0, but {getattr(self, name)} came.")
+        for name in ("linger", "rate"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} must not be negative, but {getattr(self, name)} came.")
+
+    @property
+    def body_bytes(self) -> int:
+        """Most bytes of a request: JSON may take six for a character, a form nine."""
+        return 65_536 + 12 * self.characters

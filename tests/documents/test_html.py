@@ -1,0 +1,108 @@
+"""HTML with its text exchanged: markup survives, text is escaped."""
+
+import html
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.documents.html import parse
+from regard.errors import InputError
+from regard.text import normalise, words
+from regard.translator import Sentence, Translation
+
+
+def translation(source, target, links):
+    """A translation of one sentence, with these word links."""
+    own, other = ([word.text for word in words(text)] for text in (source, target))
+    sentence = Sentence(source, target, 0.0, (), (), tuple(own), tuple(other), tuple(links))
+    return Translation(target, source, (sentence,))
+
+
+def same(text):
+    """The text itself, each word linked to itself."""
+    return translation(text, text, [(n, n) for n in range(len(words(text)))])
+
+
+def backwards(text):
+    """The words in the other order."""
+    own = [word.text for word in words(text)]
+    last = len(own) - 1
+    return translation(text, " ".join(reversed(own)), [(n, last - n) for n in range(len(own))])
+
+
+def through(source, translate):
+    page = parse(source)
+    return page.render([translate(text) for text in page.texts])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "plain text",
+        "<p>The <b>black</b> cat</p>\n<p>sleeps</p>",
+        "<!DOCTYPE html><html><head><title>Cats</title><style>a > b {}</style></head></html>",
+        '<a href="x?a=1&amp;b=2">one <i>two</i></a> three<br/>four <img src=x> five',
+        "<ul>\n  <li>one</li>\n  <li>two</li>\n</ul>\n",
+        "a &lt; b &amp; c",
+        "<p>run <code>ls &lt; x</code> now</p><pre>  as\n it is </pre>",
+        "text <!-- a comment --> text",
+        "<p>one <b>two",
+        "one</b> two",
+        "<b><p>one</p></b>",
+        '<p translate="no">stays <b>so</b></p><p>goes</p>',
+        "猫<b>睡</b>了。",
+        "",
+        "<script>if (a < b) alert('</p>')</script>",
+    ],
+)
+def test_what_is_not_changed_stays(source):
+    assert through(source, same) == source
+
+
+def test_texts_are_blocks_without_markup():
+    page = parse("<h1>A &amp; b</h1><p>The <b>black</b>\n cat</p><script>x</script><br>end")
+    assert page.texts == ["A & b", "The black cat", "end"]
+
+
+def test_tags_follow_their_words():
+    assert through("one <b>two</b> three", backwards) == "three <b>two</b> one"
+    assert through("<i>one <b>two</b></i> three", backwards) == "three <i><b>two</b> one</i>"
+    found = translation("the black cat", "le chat noir", [(0, 0), (1, 2), (2, 1)])
+    assert parse("the <b>black</b> cat").render([found]) == "le chat <b>noir</b>"
+
+
+def test_a_word_without_links_keeps_its_tags():
+    found = translation("one two three", "a b c", [(0, 0)])
+    assert parse("one <b>two</b> three").render([found]) == "a<b> b</b> c"
+
+
+def test_translations_are_escaped():
+    made = Translation("<script>alert(1)</script> & co", "x", ())
+    assert parse("<p>x</p>").render([made]) == (
+        "<p>&lt;script&gt;alert(1)&lt;/script&gt; &amp; co</p>"
+    )
+
+
+def test_endless_nesting_is_refused():
+    with pytest.raises(InputError, match="inside each other"):
+        parse("<b>" * 5000)
+
+
+TAGS = st.sampled_from(
+    ["<b>", "</b>", "<i class='x'>", "</i>", "<p>", "</p>", "<br>", "<!-- c -->"]
+)
+PARTS = st.lists(st.one_of(TAGS, st.text("abc <&;é猫", max_size=8).map(html.escape)), max_size=12)
+
+
+@given(PARTS)
+def test_no_tag_and_no_word_is_lost(parts):
+    source = "".join(parts)
+    for translate in (same, backwards):
+        made = through(source, translate)
+        tags = re.compile(r"<[^>]*>")
+        assert sorted(tags.findall(made)) == sorted(tags.findall(source))
+        letters = [sorted(re.sub(r"\s", "", normalise(html.unescape(tags.sub("", one)))))
+                   for one in (made, source)]  # fmt: skip
+        assert letters[0] == letters[1]

@@ -1,0 +1,180 @@
+"""Who may ask, how often, and what is written down of it."""
+
+import json
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.errors import InputError
+from regard.server.keys import find_key, make_key, read_keys
+from regard.server.log import LOGGER, Lines
+from regard.server.rates import Rates
+from servers import serving
+from trained import taught
+
+SOURCE, TARGET = taught("en-fr")[0]
+FIELDS = {"q": SOURCE, "source": "en", "target": "fr"}
+
+
+def test_keys_are_kept_as_hashes(tmp_path):
+    path = tmp_path / "keys"
+    one, two = make_key(path, "one", rate=5), make_key(path, "two", admin=True)
+    assert one != two and len(one) >= 40
+    assert one not in path.read_text() and two not in path.read_text()
+    keys = read_keys(path)
+    assert [(key.name, key.rate, key.admin) for key in keys] == [
+        ("one", 5, False),
+        ("two", None, True),
+    ]
+    assert find_key(one, keys).name == "one" and find_key(two, keys).name == "two"
+    assert find_key(one[:-1], keys) is None and find_key("\ud800", keys) is None
+    with pytest.raises(InputError, match="there is a key one already"):
+        make_key(path, "one")
+    with pytest.raises(InputError, match="a key's name must be"):
+        make_key(path, "a\nb")
+    path.write_text("nonsense\n")
+    with pytest.raises(InputError, match="line 1: this is no key"):
+        read_keys(path)
+
+
+def test_a_required_key(catalogue, tmp_path):
+    path = tmp_path / "keys"
+    good = make_key(path, "good")
+    with serving(catalogue, read_keys(path), key_required=True) as client:
+        for wrong in ({}, {"api_key": "wrong"}, {"api_key": ""}):
+            answer = client.post("/translate", json={**FIELDS, **wrong})
+            assert answer.status_code == 403 and set(answer.json()) == {"error"}
+        assert client.post("/translate", json={**FIELDS, "api_key": good}).status_code == 200
+        assert client.post("/translate", data={**FIELDS, "api_key": good}).status_code == 200
+        assert client.post("/detect", json={"q": "x"}).status_code == 403
+        assert client.post("/v1/reload", json={"api_key": good}).status_code == 403
+        assert client.get("/frontend/settings").json()["keyRequired"] is True
+        assert client.get("/languages").status_code == 200
+
+
+def test_a_key_that_is_not_needed(client):
+    assert client.post("/translate", json={**FIELDS, "api_key": "any"}).status_code == 200
+    assert client.post("/v1/reload", json={"api_key": "any"}).status_code == 403
+
+
+def test_too_many_requests_are_429(catalogue, tmp_path):
+    path = tmp_path / "keys"
+    free = make_key(path, "free", rate=0)
+    with serving(catalogue, read_keys(path), rate=2) as client:
+        statuses = [client.post("/detect", json={"q": "x"}).status_code for _ in range(3)]
+        assert statuses == [200, 200, 429]
+        answer = client.post("/translate", json=FIELDS)
+        assert answer.status_code == 429 and 1 <= int(answer.headers["retry-after"]) <= 30
+        for _ in range(4):
+            assert client.post("/detect", json={"q": "x", "api_key": free}).status_code == 200
+
+
+@given(st.lists(st.floats(0, 30), max_size=60), st.integers(1, 20))
+def test_no_minute_has_more_than_twice_the_rate(pauses, rate):
+    now = 0.0
+    rates = Rates(clock=lambda: now)
+    admitted = []
+    for pause in pauses:
+        now += pause
+        wait = rates.wait("somebody", rate)
+        assert wait >= 0
+        if not wait:
+            admitted.append(now)
+    for start in admitted:
+        assert sum(start <= at < start + 60 for at in admitted) <= 2 * rate
+
+
+def test_buckets_do_not_pile_up():
+    rates = Rates(clock=lambda: 0.0, most=3)
+    for number in range(10):
+        assert rates.wait(f"address {number}", 1) == 0
+    assert len(rates._buckets) == 3
+    assert rates.wait("address 9", 1) > 0
+
+
+def test_swapping_models_by_a_key(catalogue, tmp_path):
+    path = tmp_path / "keys"
+    admin = make_key(path, "admin", admin=True)
+    with serving(catalogue, read_keys(path)) as client:
+        before = catalogue.models
+        answer = client.post("/v1/reload", json={"api_key": admin})
+        assert answer.status_code == 200
+        assert [one["name"] for one in answer.json()] == ["en-fr", "rnn", "en-zh"]
+        assert catalogue.models[0].translator is not before[0].translator
+        assert client.post("/translate", json=FIELDS).json()["translatedText"] == TARGET
+        folders, catalogue.folders = catalogue.folders, ("/nowhere",)
+        try:
+            assert client.post("/v1/reload", json={"api_key": admin}).status_code == 503
+        finally:
+            catalogue.folders = folders
+        assert client.post("/translate", json=FIELDS).json()["translatedText"] == TARGET
+
+
+def test_pages_of_other_origins(catalogue, client):
+    headers = {"origin": "https://example.org"}
+    assert "access-control-allow-origin" not in client.get("/health", headers=headers).headers
+    with serving(catalogue, cors=("https://example.org",)) as other:
+        answer = other.get("/health", headers=headers)
+        assert answer.headers["access-control-allow-origin"] == "https://example.org"
+        asked = {**headers, "access-control-request-method": "POST",
+                 "access-control-request-headers": "content-type"}  # fmt: skip
+        assert other.options("/translate", headers=asked).status_code == 200
+        headers["origin"] = "https://elsewhere.example"
+        assert "access-control-allow-origin" not in other.get("/health", headers=headers).headers
+
+
+class Kept(logging.Handler):
+    """The lines as they would be written."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+        self.setFormatter(Lines())
+
+    def emit(self, record):
+        self.lines.append(self.format(record))
+
+
+@pytest.fixture
+def kept():
+    """All lines that are logged."""
+    kept = Kept()
+    LOGGER.setLevel(logging.INFO)
+    yield kept
+    LOGGER.setLevel(logging.NOTSET)
+
+
+def test_no_text_is_logged(catalogue, kept, monkeypatch):
+    monkeypatch.setattr(LOGGER, "handlers", [kept])
+    secret = "Xyzzy"
+    with serving(catalogue) as client:
+        fields = {**FIELDS, "q": f"{SOURCE} {secret}"}
+        client.post("/translate", json=fields)
+        client.post("/translate", params=fields)
+        client.post("/translate", json={**fields, "source": secret})
+        client.get(f"/{secret}")
+        client.request(secret.upper(), "/health")
+
+        def fails(*_, **__):
+            raise KeyError(secret)
+
+        monkeypatch.setattr(client.service, "measure", fails)
+        answer = client.post("/translate", json=fields)
+        assert answer.status_code == 500 and set(answer.json()) == {"error"}
+        metrics = client.get("/metrics").text
+    lines = [json.loads(line) for line in kept.lines]
+    requests = [line for line in lines if line["event"] == "request"]
+    assert [line["status"] for line in requests] == [200, 200, 400, 404, 405, 500, 200]
+    assert requests[0]["path"] == "/translate" and requests[3]["path"] == "other"
+    assert requests[0]["characters"] == len(fields["q"]) and requests[0]["ms"] > 0
+    assert requests[5]["error"] == "KeyError" and requests[5]["places"]
+    assert secret.lower() not in "".join(kept.lines).lower()
+    assert secret.lower() not in metrics.lower()
+    assert 'regard_requests_total{path="other",status="404"} 1.0' in metrics
+
+
+def test_metrics_can_be_left_out(catalogue):
+    with serving(catalogue, metrics=False) as client:
+        assert client.get("/metrics").status_code == 404

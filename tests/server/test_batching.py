@@ -1,0 +1,191 @@
+"""Requests put together: nothing swapped, nothing lost, places limited and freed."""
+
+import asyncio
+import random
+import re
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.config import Decoding
+from regard.server.batching import Batcher, Call, Manner, Texts
+from regard.server.cutting import pieces, windows
+from regard.server.refusal import RefusalError
+from regard.translator.translate import Wish
+from servers import held_up, serving, until
+from trained import taught
+
+FRENCH = taught("en-fr")
+PLAIN = Manner(Decoding(beam=2), Wish(alignment=False, attention=False))
+
+
+def marked(number):
+    """A text like no other: some of the taught sentences, in an order of its own."""
+    chosen = random.Random(number).sample(FRENCH, 1 + number % 4)
+    return " ".join(source for source, _ in chosen), " ".join(target for _, target in chosen)
+
+
+def test_every_answer_goes_to_its_own_asker(catalogue):
+    """Two hundred requests of fifty clients, each with words that tell whose it is."""
+
+    async def asks(client, numbers):
+        wrong = 0
+        for number in numbers:
+            source, target = marked(number)
+            fields = {"q": source, "source": "en", "target": "fr", "alternatives": number % 2}
+            answer = await client.post("/translate", json=fields)
+            wrong += answer.json().get("translatedText") != target
+        return wrong
+
+    async def all_at_once(address):
+        limits = httpx.Limits(max_connections=50)
+        async with httpx.AsyncClient(base_url=address, trust_env=False, limits=limits,
+                                     timeout=300) as client:  # fmt: skip
+            askers = [asks(client, range(n, 200, 50)) for n in range(50)]
+            return sum(await asyncio.gather(*askers))
+
+    with serving(catalogue, timeout=300) as client, ThreadPoolExecutor(1) as pool:
+        with held_up(client.service.batcher):
+            wrong = pool.submit(asyncio.run, all_at_once(client.address))
+            until(lambda: len(client.service.batcher) == 51, seconds=120)
+        assert wrong.result() == 0
+        text = client.get("/metrics").text
+    (sentences,) = re.findall(r"regard_batch_sentences_sum (\S+)", text)
+    (batches,) = re.findall(r"regard_batch_sentences_count (\S+)", text)
+    (small,) = re.findall(r'regard_batch_sentences_bucket\{le="32.0"\} (\S+)', text)
+    assert float(sentences) == sum(1 + number % 4 for number in range(200))
+    assert float(small) < float(batches)  # they were together
+    assert 'regard_requests_total{path="/translate",status="200"} 200.0' in text
+
+
+def test_a_full_queue_is_503_with_a_time(catalogue):
+    fields = {"q": FRENCH[0][0], "source": "en", "target": "fr"}
+    with serving(catalogue, waiting=1) as client:
+        with held_up(client.service.batcher):
+            answer = client.post("/translate", json=fields)
+            assert answer.status_code == 503
+            assert int(answer.headers["retry-after"]) >= 1
+            assert set(answer.json()) == {"error"}
+            assert client.get("/health").status_code == 200
+        until(lambda: not len(client.service.batcher))
+        assert client.post("/translate", json=fields).json()["translatedText"] == FRENCH[0][1]
+
+
+def test_who_waits_too_long_is_told(catalogue):
+    fields = {"q": FRENCH[0][0], "source": "en", "target": "fr"}
+    with serving(catalogue, timeout=0.2) as client:
+        with held_up(client.service.batcher):
+            answer = client.post("/translate", json=fields)
+            assert answer.status_code == 503 and "too long" in answer.json()["error"]
+            assert len(client.service.batcher) == 1  # the place is free again
+        assert client.post("/translate", json=fields).status_code == 200
+
+
+def test_who_goes_away_frees_the_place(catalogue):
+    fields = {"q": FRENCH[0][0], "source": "en", "target": "fr"}
+    with serving(catalogue) as client, held_up(client.service.batcher):
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{client.address}/translate", json=fields, timeout=0.3, trust_env=False)
+        until(lambda: len(client.service.batcher) == 1)
+        until(lambda: 'status="499"' in client.get("/metrics").text)
+
+
+def together(catalogue, work, **options):
+    """Run `work(batcher, translator)` in a loop of its own."""
+    translator = catalogue.models[0].translator
+
+    async def run():
+        batcher = Batcher(**{"waiting": 100, "together": 8, **options})
+        try:
+            return await work(batcher, translator)
+        finally:
+            await asyncio.to_thread(batcher.close)
+
+    return asyncio.run(run())
+
+
+def test_a_long_text_does_not_hold_up_a_short_one(catalogue):
+    async def work(batcher, translator):
+        with held_up(batcher):
+            long = Texts(translator, [" ".join(source for source, _ in FRENCH * 3)], PLAIN)
+            short = Texts(translator, [FRENCH[1][0]], PLAIN)
+            batcher.put(long, short)
+        (answer,) = await short.future
+        early = not long.future.done()
+        (whole,) = await long.future
+        return answer.translation.text, early, whole.translation.text
+
+    text, early, whole = together(catalogue, work)
+    assert early and text == FRENCH[1][1]
+    assert whole == " ".join(target for _, target in FRENCH * 3)
+
+
+def test_one_text_that_fails_harms_no_other(catalogue):
+    async def work(batcher, translator):
+        with held_up(batcher):
+            bad = Texts(translator, [None], PLAIN)
+            worse = Texts(translator, ["x"], PLAIN)
+            worse.parts, worse.left, worse.found = [[]], deque([(0, None)]), [None]
+            good = Texts(translator, [FRENCH[0][0]], PLAIN)
+            batcher.put(bad, worse, good)
+        done = await asyncio.gather(bad.future, worse.future, good.future, return_exceptions=True)
+        return done, len(batcher)
+
+    (bad, worse, good), left = together(catalogue, work)
+    assert isinstance(bad, TypeError) and isinstance(worse, Exception)
+    assert good[0].translation.text == FRENCH[0][1]
+    assert left == 0
+
+
+def test_all_errands_or_none_find_a_place(catalogue):
+    async def work(batcher, translator):
+        with held_up(batcher):
+            several = [Texts(translator, [FRENCH[n][0]], PLAIN) for n in range(3)]
+            with pytest.raises(RefusalError) as refused:
+                batcher.put(*several)
+            assert len(batcher) == 1
+            batcher.put(*several[:2])
+            return refused.value.status, [one.future for one in several[:2]]
+
+    status, _ = together(catalogue, work, waiting=3)
+    assert status == 503
+
+
+def test_closing_finishes_what_waits(catalogue):
+    async def work(batcher, translator):
+        waiting = [Texts(translator, [source], PLAIN) for source, _ in FRENCH]
+        batcher.put(*waiting, Call(lambda: 3))
+        await asyncio.to_thread(batcher.close)
+        done = await asyncio.gather(*(one.future for one in waiting))
+        with pytest.raises(RefusalError):
+            batcher.put(Call(lambda: 3))
+        return [answer.translation.text for (answer,) in done]
+
+    assert together(catalogue, work) == [target for _, target in FRENCH]
+
+
+@pytest.mark.parametrize("unit", ["a ", "x", ". ", "a. ", "1.", "猫", "a, "])
+def test_no_text_takes_long_to_cut(catalogue, unit):
+    """Ten times the text is ten times the work, or the machine stalls; twenty is the bar."""
+    translator = catalogue.models[0].translator
+
+    def seconds(count):
+        text = (unit * count)[:count]
+        start = time.perf_counter()
+        found = pieces(translator, text, split=True)
+        assert "".join("".join(one.text.split()) for one in found) == "".join(text.split())
+        return time.perf_counter() - start
+
+    assert seconds(20_000) < max(1.0, 20 * min(seconds(2000) for _ in range(3)))
+
+
+@given(st.text("ab. \n。猫", max_size=300), st.integers(5, 60))
+def test_windows_are_the_text(text, size):
+    found = list(windows(text, "en", size))
+    assert "".join(found) == text
+    assert all(0 < len(one) <= size for one in found[:-1])

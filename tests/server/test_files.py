@@ -1,0 +1,72 @@
+"""Files in and out: nothing guessable, nothing executed, nothing for ever."""
+
+import pytest
+
+from regard.server.files import Shelf
+from trained import taught
+
+FRENCH = taught("en-fr")
+SOURCE, TARGET = FRENCH[0]
+FIELDS = {"source": "en", "target": "fr"}
+
+
+def sent(client, name, content, status=200, **fields):
+    answer = client.post(
+        "/translate_file", data={**FIELDS, **fields}, files={"file": (name, content)}
+    )
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.txt", f"\ufeff{SOURCE}\n\n{FRENCH[1][0]}\n", f"{TARGET}\n\n{FRENCH[1][1]}"),
+        ("a.HTML", f"<p>{SOURCE}</p>\n<hr>", f"<p>{TARGET}</p>\n<hr>"),
+    ],
+)
+def test_a_file_there_and_back(client, name, content, expected):
+    url = sent(client, name, content.encode())["translatedFileUrl"]
+    assert url.startswith(f"{client.address}/download_file/")
+    answer = client.get(url)
+    assert answer.status_code == 200
+    assert answer.content.decode() == expected
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"] == f'attachment; filename="a_fr{name[1:].lower()}"'
+    other = sent(client, name, content.encode())["translatedFileUrl"]
+    assert other != url and len(url.rpartition("/")[2]) >= 43
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd.txt", "<script>.txt", 'a"\r\nx: y.txt', "猫.txt"]
+)
+def test_names_of_files_are_harmless(client, name):
+    answer = client.get(sent(client, name, SOURCE.encode())["translatedFileUrl"])
+    stem = answer.headers["content-disposition"].partition('"')[2]
+    assert stem.rstrip('"').replace("_fr.txt", "").replace("-", "").isalnum()
+
+
+def test_what_cannot_be_translated(client):
+    assert "kinds" in sent(client, "a.exe", b"MZ", 400)["error"]
+    assert "UTF-8" in sent(client, "a.txt", b"\xff\xfe", 400)["error"]
+    assert sent(client, "a.txt", b"", 400)["error"]
+    assert sent(client, "a.txt", b"x", 400, target="tlh")["error"]
+    assert client.post("/translate_file", data=FIELDS).status_code == 400
+    assert client.post("/translate_file", json=FIELDS).status_code == 400
+    assert "too many" in sent(client, "a.txt", b"x" * 20_001, 400)["error"]
+
+
+@pytest.mark.parametrize("name", ["x", "..", "../x", "%2e%2e%2fetc%2fpasswd", "x" * 3000])
+def test_nothing_else_is_handed_out(client, name):
+    assert client.get(f"/download_file/{name}").status_code in (400, 404)
+
+
+def test_files_go_in_time_and_when_there_are_too_many():
+    now = 0.0
+    shelf = Shelf(10.0, 5, clock=lambda: now)
+    first = shelf.put("a", b"123")
+    assert shelf.get(first).content == b"123"
+    second = shelf.put("b", b"456")  # six bytes are too many
+    assert shelf.get(first) is None and shelf.get(second)
+    now = 11.0
+    assert shelf.get(second) is None

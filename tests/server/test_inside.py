@@ -1,0 +1,136 @@
+"""What a model looked at, over HTTP; streams; attention taken hold of."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from trained import taught
+
+FRENCH = taught("en-fr")
+SOURCE, TARGET = FRENCH[0]
+FIELDS = {"q": SOURCE, "source": "en", "target": "fr"}
+
+
+def asked(client, path, status=200, **fields):
+    answer = client.post(path, json={**FIELDS, **fields})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def test_models(client):
+    found = client.get("/v1/models").json()
+    assert [one["name"] for one in found] == ["en-fr", "rnn", "en-zh"]
+    assert [one["kind"] for one in found] == ["transformer", "rnn", "transformer"]
+
+
+def test_translate_tells_words_links_and_maps(client, catalogue):
+    maps = [{"kind": "cross", "layer": 0, "heads": [1]}, {"kind": "self"}]
+    found = asked(client, "/v1/translate", maps=maps, alternatives=2)
+    assert found["text"] == TARGET and found["model"] == "en-fr"
+    assert len(found["alternatives"]) == 2
+    (sentence,) = found["sentences"]
+    direct = catalogue.models[0].translator.translate(SOURCE, attention=True).sentences[0]
+    assert sentence["words"] == list(direct.words)
+    assert sentence["source_words"] == list(direct.source_words)
+    assert [tuple(link) for link in sentence["alignment"]] == list(direct.alignment)
+    assert sentence["confidence"] == pytest.approx(direct.confidence, abs=1e-3)
+    kinds = [(one["kind"], one["layer"], one["head"]) for one in sentence["maps"]]
+    assert ("cross", 0, 1) in kinds and ("cross", 0, 0) not in kinds
+    assert {kind for kind, _, _ in kinds} == {"cross", "self"}
+    for one in sentence["maps"]:
+        assert np.sum(one["weights"], -1) == pytest.approx(1.0, abs=1e-3)
+    assert asked(client, "/v1/translate")["sentences"][0]["maps"] == []
+
+
+def test_a_named_model_a_prefix_and_auto(client):
+    assert asked(client, "/v1/translate", model="rnn")["model"] == "rnn"
+    assert "no model 'x'" in asked(client, "/v1/translate", 400, model="x")["error"]
+    wrong = asked(client, "/v1/translate", 400, model="en-zh")
+    assert "does not translate from en to fr" in wrong["error"]
+    assert asked(client, "/v1/translate", prefix="Une")["text"].startswith("Une")
+    several = asked(client, "/v1/translate", 400, prefix="Une", q=SOURCE.rstrip(".") * 30)
+    assert "prefix is for one sentence" in several["error"]
+    assert asked(client, "/v1/translate", source="auto")["detectedLanguage"]["language"] == "en"
+
+
+def streamed(client, **fields):
+    with client.stream("POST", "/v1/stream", json={**FIELDS, **fields}) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        blocks = "".join(answer.iter_text()).strip().split("\n\n")
+    found = []
+    for block in blocks:
+        name, data = block.split("\n")
+        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found
+
+
+@pytest.mark.parametrize("target", ["fr", "zh"])
+def test_a_stream_comes_word_by_word(client, catalogue, target):
+    model = catalogue.model("en", target).translator
+    text = f"{SOURCE} {FRENCH[1][0]}"
+    greedy = model.translate(text, settings=replace(model.run.decoding, beam=1)).text
+    *words, last = streamed(client, q=text, target=target)
+    assert last == ("done", {"text": greedy})
+    assert {name for name, _ in words} == {"word"}
+    for number in (0, 1):
+        grown = [one["text"] for _, one in words if one["sentence"] == number]
+        assert len(grown) > 3
+        assert all(b.startswith(a) and b != a for a, b in pairwise(grown))
+
+
+def test_a_stream_goes_on_from_a_beginning(client):
+    assert streamed(client, prefix="Une")[-1][1]["text"].startswith("Une")
+    assert "error" in asked(client, "/v1/stream", 400, target="x")
+
+
+def test_switching_heads_off_changes_the_translation(client):
+    plain = asked(client, "/v1/intervene", edits=[])
+    assert plain["text"] == TARGET
+    off = asked(client, "/v1/intervene", edits=[{"type": "switch_off", "kind": "cross"}])
+    assert off["text"] != TARGET and off["unused"] == 0
+    assert asked(client, "/v1/translate")["text"] == TARGET  # nothing is left of it
+
+
+def test_overwritten_rows_are_seen_in_the_maps(client):
+    length = len(asked(client, "/v1/translate")["sentences"][0]["source_tokens"]) + 1
+    weights = [0.0] * (length - 1) + [2.0]
+    edit = {"type": "overwrite", "layer": [0], "heads": [0], "rows": [1], "weights": weights}
+    maps = [{"kind": "cross", "layer": 0, "heads": [0]}]
+    found = asked(client, "/v1/intervene", edits=[edit], maps=maps)
+    (one,) = found["sentences"][0]["maps"]
+    assert one["weights"][1] == [0.0] * (length - 1) + [1.0]
+    late = {**edit, "rows": [40]}
+    assert asked(client, "/v1/intervene", edits=[late])["unused"] == 1
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"type": "nonsense"},
+        {"type": "switch_off", "heads": [99]},
+        {"type": "switch_off", "scale": "x"},
+        {"type": "overwrite", "rows": [0], "weights": [1.0]},
+        {"type": "overwrite", "rows": [0], "weights": []},
+        {"type": "overwrite", "rows": [0], "weights": [-1.0, 0.5]},
+        {"type": "overwrite", "rows": [-1], "weights": [1.0]},
+        {"type": "overwrite", "rows": [0], "weights": [[1.0], [1.0]]},
+    ],
+)
+def test_an_edit_that_does_not_fit_is_400(client, edit):
+    assert asked(client, "/v1/intervene", 400, edits=[edit])["error"]
+    assert asked(client, "/v1/translate")["text"] == TARGET
+
+
+def test_an_intervention_is_for_one_sentence(client):
+    found = asked(client, "/v1/intervene", 400, edits=[], q=SOURCE.rstrip(".") * 30)
+    assert "one sentence" in found["error"]
+
+
+def test_alternatives_for_a_word(client):
+    found = asked(client, "/v1/alternatives", translation=TARGET, word=2, count=3)
+    assert len(found) == 3 and all(one["text"] != TARGET for one in found)
+    assert asked(client, "/v1/alternatives", 400, translation=TARGET, word=99)["error"]

@@ -1,0 +1,198 @@
+"""LibreTranslate's API: what its clients send, and what they expect."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from servers import serving
+from trained import taught
+
+FRENCH = taught("en-fr")
+SOURCE, TARGET = FRENCH[0]
+
+
+def translated(client, **fields):
+    answer = client.post("/translate", json={"source": "en", "target": "fr", **fields})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_json_form_multipart_and_query_say_the_same(client):
+    fields = {"q": SOURCE, "source": "en", "target": "fr"}
+    for answer in (
+        client.post("/translate", json=fields),
+        client.post("/translate", data=fields),
+        client.post("/translate", files={name: (None, text) for name, text in fields.items()}),
+        client.post("/translate", params=fields),
+    ):
+        assert answer.status_code == 200, answer.text
+        assert answer.json() == {"translatedText": TARGET}
+
+
+def test_a_list_comes_back_in_its_order(client):
+    found = translated(client, q=[source for source, _ in FRENCH[:5]] + ["", SOURCE])
+    assert found["translatedText"] == [*(target for _, target in FRENCH[:5]), "", TARGET]
+    form = client.post("/translate", data={"q": [SOURCE, SOURCE], "source": "en", "target": "fr"})
+    assert form.json()["translatedText"] == [TARGET, TARGET]
+
+
+def test_several_sentences_and_lines(client):
+    found = translated(client, q=f"{SOURCE} {FRENCH[1][0]}\n\n{SOURCE}")
+    assert found["translatedText"] == f"{TARGET} {FRENCH[1][1]}\n\n{TARGET}"
+
+
+def test_auto_tells_what_it_found(client):
+    text = " ".join(source for source, _ in FRENCH[:4])
+    found = translated(client, q=text, source="auto")
+    assert found["detectedLanguage"]["language"] == "en"
+    assert found["detectedLanguage"]["confidence"] > 90
+    several = translated(client, q=[text, SOURCE], source="auto")
+    assert [one["language"] for one in several["detectedLanguage"]] == ["en", "en"]
+
+
+def test_alternatives_are_others(client):
+    found = translated(client, q=SOURCE, alternatives=3)
+    assert found["translatedText"] == TARGET
+    assert len(set(found["alternatives"])) == 3 and TARGET not in found["alternatives"]
+    several = translated(client, q=[SOURCE, f"{SOURCE} {FRENCH[1][0]}"], alternatives=2)
+    assert [len(one) for one in several["alternatives"]] == [2, 2]
+    assert "alternatives" not in translated(client, q=SOURCE, alternatives=0)
+
+
+def test_the_same_language_stays_as_it_is(client):
+    assert translated(client, q=" Ça va ? ", source="fr")["translatedText"] == " Ça va ? "
+
+
+def test_other_spellings_of_a_language(client):
+    one, two = (
+        translated(client, q=SOURCE, source=source, target=target)
+        for source, target in (("en", "zh"), ("EN-us", "zh-Hans"))
+    )
+    assert one == two and one["translatedText"]
+
+
+def test_html_keeps_its_markup(client):
+    first, *rest = SOURCE.split(" ", 1)
+    found = translated(client, q=f"<p class=x>{SOURCE}</p><script>a<b</script>", format="html")[
+        "translatedText"
+    ]
+    assert found == f"<p class=x>{TARGET}</p><script>a<b</script>"
+    bold = translated(client, q=f"<b>{first}</b> {rest[0]}", format="html")["translatedText"]
+    assert bold.count("<b>") == bold.count("</b>") == 1
+    assert bold.replace("<b>", "").replace("</b>", "") == TARGET
+    escaped = translated(client, q="&lt;script&gt;alert(1)&lt;/script&gt;", format="html")
+    assert "<script" not in escaped["translatedText"]
+
+
+def test_detect(client):
+    found = client.post("/detect", data={"q": "Bonjour, comment allez-vous ce matin ?"}).json()
+    assert found[0]["language"] == "fr" and found[0]["confidence"] > 50
+    chinese = client.post("/detect", json={"q": "这个孩子没有睡觉。"}).json()
+    assert chinese[0]["language"] == "zh"
+
+
+def test_what_a_page_asks_first(client):
+    languages = {one["code"]: one for one in client.get("/languages").json()}
+    assert languages["en"] == {"code": "en", "name": "English", "targets": ["en", "fr", "zh"]}
+    assert languages["fr"]["targets"] == ["fr"]
+    assert client.get("/health").json() == {"status": "ok"}
+    found = client.get("/frontend/settings").json()
+    assert found["charLimit"] == 20_000 and found["keyRequired"] is False
+    assert found["language"]["source"] == {"code": "en", "name": "English"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "q is missing"),
+        ({"q": "x"}, "source is missing"),
+        ({"q": "", "source": "en", "target": "fr"}, "q: "),
+        ({"q": 3, "source": "en", "target": "fr"}, "q: "),
+        ({"q": "x", "source": "en", "target": "tlh"}, "'tlh' is not supported"),
+        ({"q": "x", "source": "fr", "target": "en"}, "no model translates from fr to en"),
+        ({"q": "x", "source": "auto", "target": "en"}, "no model translates into en"),
+        ({"q": "x", "source": "en", "target": "fr", "format": "pdf"}, "format: "),
+        ({"q": "x", "source": "en", "target": "fr", "alternatives": 99}, "alternatives: "),
+        ({"q": "\ud800", "source": "en", "target": "fr"}, "JSON"),
+        ({"q": "x" * 20_001, "source": "en", "target": "fr"}, "20001 characters are too many"),
+        ({"q": ["x"] * 501, "source": "en", "target": "fr"}, "501 texts are too many"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_400_with_a_sentence(client, fields, said):
+    answer = client.post(
+        "/translate", content=json.dumps(fields), headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 400
+    assert set(answer.json()) == {"error"}
+    assert said in answer.json()["error"]
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", "null", "[" * 100_000, '{"q": NaN}', "\xff"])
+def test_what_is_no_json_is_400(client, body):
+    headers = {"content-type": "application/json"}
+    answer = client.post("/translate", content=body.encode("latin-1"), headers=headers)
+    assert answer.status_code == 400 and answer.json()["error"]
+
+
+def test_a_broken_form_is_400(client):
+    headers = {"content-type": "multipart/form-data; boundary=x"}
+    answer = client.post("/translate", content=b"--x\r\nnonsense", headers=headers)
+    assert answer.status_code == 400 and answer.json()["error"]
+    upload = client.post("/translate", files={"q": ("name.txt", b"text")})
+    assert upload.status_code == 400
+
+
+def test_too_many_bytes_are_413(catalogue):
+    with serving(catalogue, characters=10) as small:
+        assert small.post("/translate", content=b"x" * 100_000).status_code == 413
+        pieces = (b"x" * 1000 for _ in range(100))  # without a length beforehand
+        assert small.post("/translate", content=pieces).status_code == 413
+        assert small.get("/health").status_code == 200
+
+
+def test_unknown_paths_and_methods(client):
+    for path in ("/nothing", "/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/docs"):
+        answer = client.get(path)
+        assert answer.status_code == 404 and set(answer.json()) == {"error"}
+    answer = client.get("/translate")
+    assert answer.status_code == 405 and set(answer.json()) == {"error"}
+    assert answer.headers["allow"] == "POST"
+
+
+def test_answers_carry_safe_headers(client):
+    for answer in (client.get("/health"), client.get("/nothing")):
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["content-type"] == "application/json"
+        assert "server" not in answer.headers
+
+
+@settings(max_examples=25)
+@given(q=st.one_of(st.text(max_size=80), st.lists(st.text(max_size=30), max_size=3)))
+def test_any_text_is_answered(client, q):
+    answer = client.post(
+        "/translate",
+        content=json.dumps({"q": q, "source": "auto", "target": "fr", "format": "html"}),
+        headers={"content-type": "application/json"},
+    )
+    assert answer.status_code == (200 if q else 400), answer.text
+    if q and isinstance(q, list):
+        assert len(answer.json()["translatedText"]) == len(q)
+
+
+def test_the_document_tells_every_status(client):
+    document = client.get("/spec").json()
+    assert document["openapi"].startswith("3.")
+    for path, operations in document["paths"].items():
+        for method, one in operations.items():
+            assert one["summary"], path
+            if method == "post":
+                assert {"200", "400", "403", "413", "429", "503"} <= set(one["responses"])
+                assert "422" not in one["responses"]
+    asked = document["components"]["schemas"]["TranslateAsked"]["properties"]
+    assert asked["source"]["enum"] == ["auto", "en", "fr", "zh"]
+    text = json.dumps(document)
+    for name in document["components"]["schemas"]:
+        assert f"#/components/schemas/{name}" in text

@@ -1,0 +1,96 @@
+"""The command as a process: it starts, drains, swaps models, and refuses what cannot be."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+
+from regard.cli import main
+from servers import until
+from trained import taught, trained
+
+FRENCH = taught("en-fr")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(trained("en-fr", tmp_path_factory))
+
+
+def test_a_whole_life(folder):
+    """Start on a free port, answer, swap models on SIGHUP, finish on SIGTERM what is under way."""
+    words = [sys.executable, "-m", "regard", "serve", "--model", folder, "--port", "0",
+             "--threads", "1"]  # fmt: skip
+    server = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    log = []
+    try:
+        line = server.stdout.readline()
+        address = re.search(r"Serving en-fr \(en-fr\) at (http://127\.0\.0\.1:\d+)", line)[1]
+        reader = threading.Thread(target=lambda: log.extend(server.stderr))
+        reader.start()
+        long = " ".join(source for source, _ in FRENCH * 20)
+        fields = {"q": FRENCH[0][0], "source": "en", "target": "fr"}
+        with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+            assert client.post("/translate", json=fields).json()["translatedText"] == FRENCH[0][1]
+            server.send_signal(signal.SIGHUP)
+            until(lambda: any("models read anew" in line for line in log))
+            answers = []
+            asking = threading.Thread(
+                target=lambda: answers.append(
+                    httpx.post(f"{address}/translate", json={**fields, "q": long}, timeout=60,
+                               trust_env=False)
+                )
+            )  # fmt: skip
+            asking.start()
+            until(lambda: "regard_waiting_requests 1.0" in client.get("/metrics").text)
+            server.send_signal(signal.SIGTERM)
+        asking.join()
+        assert answers[0].status_code == 200
+        assert answers[0].json()["translatedText"] == " ".join(t for _, t in FRENCH * 20)
+        assert server.wait(20) == 0
+        reader.join()
+    finally:
+        server.kill()
+        server.wait()
+    lines = [json.loads(line) for line in log]
+    assert [one["event"] for one in lines if one["event"] != "request"] == [
+        "started", "models read anew", "stopped",
+    ]  # fmt: skip
+    assert FRENCH[0][0] not in "".join(log)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "no model was given"),
+        (["--model", "NONE"], "NONE"),
+        (["--model", "FOLDER", "--require-key"], "--require-key needs --keys"),
+        (["--model", "FOLDER", "--keys", "NONE"], "NONE"),
+        (["--model", "FOLDER", "--rate", "-1"], "rate must not be negative"),
+        (["--model", "FOLDER", "--host", "203.0.113.1"], "cannot listen at 203.0.113.1"),
+        (["--model", "FOLDER", "--port", "70000"], "cannot listen at 127.0.0.1, port 70000"),
+        (["--make-key", "me"], "--make-key needs --keys"),
+    ],
+)
+def test_what_cannot_be_served(folder, words, said, capsys):
+    assert main(["serve", *(folder if word == "FOLDER" else word for word in words)]) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+
+
+def test_make_key(tmp_path, capsys):
+    path = tmp_path / "keys"
+    assert main(["serve", "--make-key", "me", "--keys", str(path), "--key-rate", "60"]) == 0
+    made = capsys.readouterr().out
+    assert re.fullmatch(r"[\w-]{43}\n", made)
+    assert path.read_text().startswith("me ") and "rate=60" in path.read_text()
+    assert made.strip() not in path.read_text()

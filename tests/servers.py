@@ -1,0 +1,66 @@
+"""Real servers on free ports, with small models."""
+
+import asyncio
+import threading
+import time
+from contextlib import contextmanager
+
+import httpx
+import uvicorn
+
+from regard.server.app import create_app
+from regard.server.batching import Call
+from regard.server.run import configured, listen
+from regard.server.service import Service
+from regard.server.settings import Serving
+
+
+@contextmanager
+def serving(catalogue, keys=(), **limits):
+    """A client of a server with these limits; the service is `client.service`."""
+    service = Service(catalogue, Serving(**limits), keys)
+    door = listen("127.0.0.1", 0)
+    server = uvicorn.Server(configured(create_app(service), 5))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+    thread.start()
+    until(lambda: server.started)
+    address = f"http://127.0.0.1:{door.getsockname()[1]}"
+    try:
+        with httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
+            client.service = service
+            client.address = address
+            yield client
+    finally:
+        server.should_exit = True
+        thread.join()
+        door.close()
+
+
+def until(holds, seconds=10.0):
+    """Wait for something that must come soon."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.005)
+
+
+@contextmanager
+def held_up(batcher):
+    """The translator's thread is kept busy inside."""
+    go, begun = threading.Event(), threading.Event()
+
+    def hold():
+        begun.set()
+        assert go.wait(200)
+
+    async def put():
+        batcher.put(Call(hold))
+
+    putting = threading.Thread(target=asyncio.run, args=(put(),))  # the caller may be in a loop
+    putting.start()
+    putting.join()
+    assert begun.wait(10)
+    try:
+        yield
+    finally:
+        go.set()

@@ -1,0 +1,231 @@
+"""Every other figure: drawn, with what it is to show on it."""
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from regard.attention import (
+    Alibi,
+    AttentionMap,
+    Learned,
+    NadarayaWatson,
+    RelativeBias,
+    Rotary,
+    Sinusoidal,
+    SpatialGate,
+    SqueezeExcitation,
+    record,
+)
+from regard.views import (
+    HeadTable,
+    alignment_lines,
+    gate_figure,
+    head_distance,
+    head_effects,
+    head_entropy,
+    head_grid,
+    kernel_regression_figure,
+    positions_figure,
+    rollout_figure,
+)
+from regard.views.figure import LARGEST
+from regard.views.lines import MOST_WORDS
+from regard.views.positions import angles, biases
+
+
+def texts(figure):
+    """All that is written on a figure."""
+    from matplotlib.text import Text
+
+    figure.canvas.draw_without_rendering()
+    return [found.get_text() for found in figure.canvas.findobj(Text) if found.get_text()]
+
+
+def drawn(figure, *kinds):
+    """The figure, drawn as SVG or as these kinds."""
+    begins = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    for kind in kinds or ("svg",):
+        assert figure.rendered(kind, dpi=40).startswith(begins[kind])
+    assert max(figure.canvas.get_size_inches()) <= LARGEST
+    return figure
+
+
+def test_importing_views_stays_light():
+    code = (
+        "import sys, regard.views; print([m for m in ('torch', 'matplotlib') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_names_are_functions_whatever_was_imported_before():
+    import regard.views
+    import regard.views.heads  # it imports the module heatmap
+
+    for name in regard.views.__all__:
+        assert callable(getattr(regard.views, name)), name
+    with pytest.raises(AttributeError, match="nothing"):
+        regard.views.nothing  # noqa: B018
+
+
+def test_alignment_of_a_sentence(chinese):
+    figure = alignment_lines(
+        chinese.source_words, chinese.target_words, chinese.alignment_weights(),
+        links=chinese.links, title="en → zh",
+    )  # fmt: skip
+    assert {*chinese.source_words, *chinese.target_words, "link", "50%"} <= set(
+        texts(drawn(figure, "png", "svg", "pdf"))
+    )
+
+
+def test_lines_are_the_weights():
+    from matplotlib.patches import PathPatch
+
+    weights = [[0.9, 0.1, 0.0], [0.0, 0.01, 0.99]]
+    figure = alignment_lines(list("abc"), list("xy"), weights)
+    lines = [p for p in figure.canvas.axes[0].patches if isinstance(p, PathPatch)]
+    assert len(lines) == 3  # the one below the threshold and those of zero have none
+    widths = [line.get_linewidth() for line in lines]
+    assert widths == sorted(widths) and widths[0] < widths[1] < widths[2]
+    linked = alignment_lines(list("abc"), list("xy"), links=[(0, 0), (2, 1)])
+    lines = [p for p in linked.canvas.axes[0].patches if isinstance(p, PathPatch)]
+    assert len(lines) == 2
+    begin, end = lines[1].get_path().vertices[[0, -1]]
+    places = {t.get_text(): t.get_position()[0] for t in linked.canvas.axes[0].texts}
+    assert (begin[0], end[0]) == pytest.approx((places["c"], places["y"]))
+
+
+@pytest.mark.parametrize("number", [1, 15, 60, MOST_WORDS])
+def test_words_do_not_overlap(number):
+    words = [f"word{place}" if place % 4 else "汉字" for place in range(number)]
+    figure = alignment_lines(words, words[: max(1, number - 3)], links=[(0, 0)])
+    canvas = figure.canvas
+    assert max(canvas.get_size_inches()) <= LARGEST
+    canvas.draw_without_rendering()
+    boxes = [t.get_window_extent() for t in canvas.axes[0].texts if t.get_text()]
+    for one, other in pairwise(boxes):
+        assert not (one.overlaps(other) and one.shrunk(0.8, 0.8).overlaps(other)), number
+    page = canvas.bbox
+    assert all(page.x0 <= b.x0 and b.x1 <= page.x1 and b.y1 <= page.y1 for b in boxes)
+
+
+def test_lines_refuse():
+    with pytest.raises(ValueError, match=r"link \(3, 0\)"):
+        alignment_lines(list("abc"), list("xy"), links=[(3, 0)])
+    with pytest.raises(ValueError, match="target words by source words"):
+        alignment_lines(list("abc"), list("xy"), np.ones((3, 2)) / 3)
+    with pytest.raises(ValueError, match="heatmap"):
+        alignment_lines(["a"] * (MOST_WORDS + 1), ["b"])
+    with pytest.raises(ValueError, match="at least one"):
+        alignment_lines([], ["b"])
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        alignment_lines(["a"], ["b"], [[-0.5]])
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+def test_grid_has_every_head(french, kind):
+    figure = drawn(head_grid(french, kind), "pdf")
+    assert len(figure.canvas.axes[0].images) == 12
+    written = texts(figure)
+    assert {"layer 0", "layer 2", "head 0", "head 3", f"{kind} attention"} <= set(written)
+    assert ("masked" in written) == (kind == "decoder")
+    each = head_grid(french, kind, each=True)
+    assert len(each.canvas.axes) == 1  # no common scale
+
+
+def test_a_large_model_fits():
+    weights = torch.rand(1, 16, 40, 40).softmax(-1)
+    heads, rows = tuple(range(16)), tuple(range(40))
+    maps = [AttentionMap(weights, "self", layer, heads, rows, "m") for layer in range(24)]
+    figure = head_grid(maps)
+    assert len(figure.canvas.axes[0].images) == 384
+    assert max(figure.canvas.get_size_inches()) <= LARGEST
+    assert figure.rendered("png", dpi=60)
+
+
+def test_summaries(french):
+    assert "entropy / most possible" in texts(drawn(head_entropy(french)))
+    assert "entropy (bits)" in texts(head_entropy(french, "decoder", normalized=False))
+    assert "mean distance (tokens)" in texts(drawn(head_distance(french, "encoder")))
+    rolled = rollout_figure(french, french.source_tokens, "encoder")
+    assert "rollout through layer 2" in texts(drawn(rolled))
+    later = rollout_figure(french, french.axis("inputs").tokens, "decoder", layer=0)
+    assert {"rollout through layer 0", "masked"} <= set(texts(later))
+
+
+def test_effects_are_written_and_missing_heads_left_out():
+    values = np.array([[-0.5, 0.25], [np.nan, 1.5]])
+    figure = drawn(head_effects(HeadTable("cross", (0, 2), (0, 1), values)))
+    written = texts(figure)
+    assert {"-0.50", "0.25", "1.50", "2"} <= set(written)
+    assert "cross attention: a head switched off" in written
+    nothing = head_effects(HeadTable("self", (0,), (0,), np.zeros((1, 1))))
+    assert drawn(nothing)
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        Sinusoidal(16), Sinusoidal(1), Learned(64, 8), Rotary(8), Rotary(8, interleaved=True),
+        Alibi(4), Alibi(1), RelativeBias(12),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_positions(position):
+    assert drawn(positions_figure(position, 20))
+    assert positions_figure(position, 1)
+
+
+def test_angles_and_biases_written_out():
+    for interleaved in (False, True):
+        found = angles(Rotary(6, interleaved=interleaved), 9)
+        place, pair = np.arange(9)[:, None], np.arange(3)
+        expected = place / 10000 ** (2 * pair / 6) % (2 * np.pi)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    slopes = np.array([2.0**-4, 2.0**-8])
+    apart = np.abs(np.arange(5)[:, None] - np.arange(5))
+    np.testing.assert_allclose(biases(Alibi(2), 5), -slopes[:, None, None] * apart)
+    with pytest.raises(ValueError, match="holds 4 positions"):
+        positions_figure(Learned(4, 8), 5)
+    with pytest.raises(TypeError, match="position must be"):
+        positions_figure(torch.nn.Linear(1, 1), 5)
+
+
+def test_kernel_regression():
+    x = np.linspace(0, 5, 40)
+    y = 2 * np.sin(x) + x**0.8
+    model = NadarayaWatson(bandwidth=0.4).fit(x[:, None], y)
+    figure = kernel_regression_figure(
+        x, y, model, query=2.0, truth=lambda v: 2 * np.sin(v) + abs(v) ** 0.8
+    )
+    assert {"estimate", "truth", "query", "weight at x = 2"} <= set(
+        texts(drawn(figure, "png", "pdf"))
+    )
+    marks = figure.canvas.axes[1].lines[0]
+    np.testing.assert_allclose(marks.get_ydata(), model.attention_weights([[2.0]])[0])
+    np.testing.assert_allclose(marks.get_xdata(), x)
+    with pytest.raises(ValueError, match="as many numbers"):
+        kernel_regression_figure(x, y[:-1], model)
+    two = NadarayaWatson().fit(np.ones((3, 2)), np.ones(3))
+    with pytest.raises(ValueError):
+        kernel_regression_figure(np.ones(3), np.ones(3), two)
+
+
+def test_gates():
+    torch.manual_seed(0)
+    x = torch.randn(1, 8, 4, 6)
+    for gate, kind, shape in (
+        (SqueezeExcitation(8), "channel", None),
+        (SpatialGate(), "spatial", (4, 6)),
+    ):
+        with record(gate) as recording:
+            gate(x)
+        figure = drawn(gate_figure(recording[0], shape=shape))
+        assert f"{kind} gate, layer 0" in texts(figure)
+    assert len(gate_figure(recording[0]).canvas.axes) == 2  # 24 places are no square: a line
+    with pytest.raises(ValueError, match="24 places"):
+        gate_figure(recording[0], shape=(5, 5))

@@ -1,5 +1,6 @@
 """From text to translation: splitting, batches, prefixes, n-best, and what explains it."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,6 +85,17 @@ def test_a_long_text_without_spaces_is_cut_too(en_zh):
     pieces = segments(text, "zh", zh.tokenizers.source, 30)
     assert "".join(piece.text for piece in pieces) == text
     assert all(len(zh.tokenizers.source.encode(piece.text)) <= 30 for piece in pieces)
+
+
+def test_a_paragraph_of_many_thousand_words_is_read_once(en_fr):
+    tokenizer = en_fr.tokenizers.source
+    text = " ".join(["the cat sees a dog"] * 6000)
+    started = time.process_time()
+    for one in (text, text.replace("dog", "dog.")):
+        pieces = [piece.text for piece in segments(one, "en", tokenizer, 60)]
+        assert " ".join(pieces).split() == one.split()
+        assert all(len(tokenizer.encode(piece)) <= 60 for piece in pieces)
+    assert time.process_time() - started < 30  # cut anew for every piece, it took minutes
 
 
 def test_pieces_are_put_together_as_the_language_does():

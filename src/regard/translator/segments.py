@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from regard.text import Tokenizer, joiner, normalise, sentence_spans, words
 
+LONG_WORD = 64  # letters that are looked at beyond a place, so that a word there is seen whole
 _PAUSE = re.compile(r"[,;:，；：、。.!?！？…)）\]]")
 
 
@@ -53,15 +54,34 @@ def put_together(pieces: list[Segment], translations: list[str], language: str) 
 
 def _fitting(text: str, language: str, tokenizer: Tokenizer, room: int) -> list[str]:
     """The text in pieces of at most `room` tokens."""
-    if not normalise(text):
+    rest = normalise(text)
+    if not rest:
         return []
-    spans = tokenizer.spans(text)
-    if len(spans) <= room:
+    limit = _beyond(rest, tokenizer, room)
+    if limit is None:
         return [text]
-    normal = normalise(text)
-    limit = spans[room][0]  # where the first token that does not fit begins
-    cut = _cut(normal, language, limit)
-    return [normal[:cut].strip(), *_fitting(normal[cut:], language, tokenizer, room)]
+    pieces: list[str] = []
+    while limit is not None:
+        cut = _cut(rest[: limit + LONG_WORD], language, limit)
+        pieces.append(rest[:cut].strip())
+        rest = rest[cut:].strip()
+        limit = _beyond(rest, tokenizer, room)
+    return [*pieces, rest] if rest else pieces
+
+
+def _beyond(text: str, tokenizer: Tokenizer, room: int) -> int | None:
+    """Where the first token that does not fit begins; None if all fit.
+
+    Only as much of the text is looked at as it takes, so that a long one is read once.
+    """
+    window = LONG_WORD + 8 * room
+    while True:
+        spans = tokenizer.spans(text[:window])
+        if len(spans) > room:
+            return spans[room][0]
+        if window >= len(text):
+            return None
+        window *= 2
 
 
 def _cut(text: str, language: str, limit: int) -> int:

@@ -4,12 +4,12 @@ A new mechanism joins `MECHANISMS`, and all of this.
 """
 
 import math
-import warnings
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from mechanisms import HEADS, LENGTHS, MASKS, WIDTH, drawn, every, made, takes, visible
 from regard.attention import (
     Mask,
     MultiHead,
@@ -24,44 +24,6 @@ from regard.attention.bias import TensorBias
 from regard.attention.mechanisms import MECHANISMS
 from regard.attention.mechanisms.mechanism import Asked
 from regard.config.attention import NOT_CAUSAL, UNBIASED, WITHOUT_DROPOUT
-
-HEADS, WIDTH = 2, 8
-MASKS = {
-    "none": lambda n: None,
-    "lengths": lambda n: Mask.lengths([n, n // 2, 0]),
-    "causal": lambda n: Mask.causal(),
-    "both": lambda n: Mask.lengths([n, n // 2, 0]) & Mask.causal(),
-    "any": lambda n: Mask.segments(torch.arange(n) // 3),
-}
-LENGTHS = (20, 170)  # within one tile, and over several
-
-
-def made(name, length, dtype=torch.float64):
-    torch.manual_seed(1)
-    return MECHANISMS[name](length, HEADS, WIDTH).to(dtype).eval()
-
-
-def drawn(length, dtype=torch.float64, batch=3):
-    torch.manual_seed(0)
-    return [
-        torch.randn(batch, HEADS, length, WIDTH, dtype=dtype, requires_grad=True) for _ in range(3)
-    ]
-
-
-def takes(mechanism, kind):
-    needed = {"none": set(), "both": {"lengths", "causal"}}.get(kind, {kind})
-    return needed <= mechanism.declared.masks
-
-
-def visible(mask, length):
-    if mask is None:
-        return torch.ones(3, 1, length, length, dtype=torch.bool)
-    keep = mask.tensor(length, length, batch=(3, HEADS))
-    return keep.broadcast_to(3, HEADS, length, length)
-
-
-NAMES = sorted(MECHANISMS)
-every = pytest.mark.parametrize("name", NAMES)
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -177,32 +139,6 @@ def test_the_future_is_not_seen(name, length):
 
 
 @every
-def test_looking_changes_nothing_word_by_word(name):
-    mechanism = made(name, 30)
-    query, key, value = (x.detach()[..., :9, :] for x in drawn(30))
-    if not mechanism.declared.steps:
-        return
-
-    def written():
-        cache, contexts = mechanism.empty(key[..., :0, :], value[..., :0, :]), []
-        for place in range(9):
-            word = (x[..., place : place + 1, :] for x in (query, key, value))
-            attended = mechanism.go_on(*word, cache)
-            cache = attended.cache
-            contexts.append(attended.context)
-        return torch.cat(contexts, -2)
-
-    plain = written()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a mechanism that keeps no keys shows none
-        with record() as recording:
-            looked = written()
-    assert torch.equal(plain, looked)
-    for place, one in enumerate(recording):
-        assert one.weights.shape[-1] == place + 1  # over all words so far
-
-
-@every
 def test_words_that_see_nothing_finite_say_so(name):
     mechanism = made(name, 20)
     if not takes(mechanism, "causal"):
@@ -212,28 +148,6 @@ def test_words_that_see_nothing_finite_say_so(name):
     context = mechanism(query, key, value, mask=Mask.causal()).context
     assert bool(torch.isfinite(context[0, :, :6]).all())
     assert bool(torch.isfinite(context[1:]).all())
-
-
-@every
-def test_it_goes_on_word_by_word(name):
-    mechanism = made(name, 170)
-    query, key, value = (x.detach() for x in drawn(170))
-    if not mechanism.declared.steps:
-        return
-    whole = mechanism(query, key, value, mask=Mask.causal()).context
-    cache = mechanism.empty(key[..., :0, :], value[..., :0, :])
-    parts, place = [], 0
-    for size in (4, 3, *[1] * 60):
-        new = (x[..., place : place + size, :] for x in (query, key, value))
-        attended = mechanism.go_on(*new, cache)
-        cache, place = attended.cache, place + size
-        assert cache.length == place
-        parts.append(attended.context)
-        if place == 40:  # as beam search does
-            rows = torch.tensor([2, 0, 1])
-            cache = cache.select(rows).select(torch.argsort(rows))
-    found = torch.cat(parts, -2)
-    torch.testing.assert_close(found, whole[..., :place, :])
 
 
 @pytest.mark.parametrize("kind", ["none", "both"])
@@ -271,30 +185,6 @@ def test_looking_changes_nothing_and_sees_the_map(name):
     weights = mechanism(query, key, value, weights=True).weights
     torch.testing.assert_close(recording[0].weights, weights)
     assert recording[0].over == mechanism.declared.map
-
-
-@every
-def test_heads_can_be_switched_off_word_by_word(name):
-    mechanism = made(name, 20)
-    query, key, value = (x.detach()[..., :6, :] for x in drawn(20))
-    if not mechanism.declared.steps:
-        return
-    layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=mechanism).double()
-
-    def written():
-        cache, contexts = mechanism.empty(key[..., :0, :], value[..., :0, :]), []
-        for place in range(6):
-            word = (x[..., place : place + 1, :] for x in (query, key, value))
-            attended = layer.mechanism.go_on(*word, cache)
-            cache = attended.cache
-            contexts.append(attended.context)
-        return torch.cat(contexts, -2)
-
-    plain = written()
-    with intervene(None, [SwitchOff(heads=1)]):
-        changed = written()
-    torch.testing.assert_close(changed[:, 0], plain[:, 0])
-    assert bool((changed[:, 1] == 0).all())
 
 
 @every
@@ -383,14 +273,6 @@ def test_no_matrix_of_all_scores(name, kind):
 def test_asked_says_where_queries_stand():
     query, key, value = (torch.zeros(1, 1, n, 4) for n in (2, 5, 5))
     assert Asked(query, key, value, None, None, True).offset == 3
-
-
-def test_a_mask_that_a_cache_cannot_take_is_refused():
-    layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=made("local", 20, torch.float32))
-    word, cache = torch.randn(1, 1, HEADS * WIDTH), layer.empty_cache(1)
-    layer(word, mask=Mask.causal(corner="bottom-right"), cache=cache)
-    with pytest.raises(ValueError, match="leave the mask out"):
-        layer(word, mask=Mask.lengths([1]), cache=cache)
 
 
 def test_weights_under_an_intervention_are_the_changed_ones():

@@ -47,6 +47,6 @@ class Coverage(Aligner):
 
     def forward(self, query: Tensor, memory: Memory, state: Rows) -> tuple[Attended, Rows]:
         assert isinstance(state, Covered)
-        scores = self.energy(query, memory.keys, state.total[..., None], self.feature_proj)
+        scores = self.energy.over(query, memory.keys, state.total[..., None], self.feature_proj)
         weights = softmax_weights(scores, memory)
         return weighted(weights, memory), Covered(state.total + weights)

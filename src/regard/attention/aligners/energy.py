@@ -13,32 +13,18 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.attention import arguments
+from regard.attention.additive import Additive
 from regard.attention.precision import accumulated, as_given
 
 
-class Energy(nn.Module):
-    """e_s = v·tanh(W_q q + W_k h_s + Mᵀ f_s), the keys W_k h_s projected before.
+class Energy(Additive):
+    """e_s = v·tanh(W_q q + W_k h_s + Mᵀ f_s): `Additive`, with features that were remembered."""
 
-    Parameters: `query_proj.weight` (H, Q), `key_proj.weight` (H, K), `v` (H,).
-    """
-
-    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int) -> None:
-        super().__init__()
-        self.query_dim = arguments.positive("query_dim", query_dim)
-        self.key_dim = arguments.positive("key_dim", key_dim)
-        self.hidden_dim = arguments.positive("hidden_dim", hidden_dim)
-        self.query_proj = nn.Linear(query_dim, hidden_dim, bias=False)
-        self.key_proj = nn.Linear(key_dim, hidden_dim, bias=False)
-        self.v = nn.Parameter(torch.empty(hidden_dim))
-        nn.init.xavier_uniform_(self.query_proj.weight)
-        nn.init.xavier_uniform_(self.key_proj.weight)
-        nn.init.uniform_(self.v, -(hidden_dim**-0.5), hidden_dim**-0.5)
-
-    def forward(
+    def over(
         self,
         query: Tensor,
         keys: Tensor,
@@ -49,9 +35,6 @@ class Energy(nn.Module):
         arguments.width("query", query, self.query_dim)
         arguments.width("keys", keys, self.hidden_dim)
         return energies(self.query_proj(query), keys, self.v, features, matrix)
-
-    def extra_repr(self) -> str:
-        return f"query_dim={self.query_dim}, key_dim={self.key_dim}, hidden_dim={self.hidden_dim}"
 
 
 def energies(

@@ -57,7 +57,7 @@ class LocationSensitive(Aligner):
     def forward(self, query: Tensor, memory: Memory, state: Rows) -> tuple[Attended, Rows]:
         assert isinstance(state, Last)
         seen = windows(state.weights, self.filters.shape[1])
-        scores = self.energy(query, memory.keys, seen, self.filters.t() @ self.feature_proj)
+        scores = self.energy.over(query, memory.keys, seen, self.filters.t() @ self.feature_proj)
         weights = softmax_weights(scores, memory)
         return weighted(weights, memory), Last(weights)
 

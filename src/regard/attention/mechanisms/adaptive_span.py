@@ -15,7 +15,7 @@ from regard.attention.call import Call
 from regard.attention.mask import Mask
 from regard.attention.mechanisms.full import SCORE, SOFTMAX
 from regard.attention.mechanisms.local import SHORT
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism
+from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
 from regard.attention.mechanisms.recent import Recent, look_back
 
 
@@ -98,21 +98,12 @@ class AdaptiveSpan(Mechanism):
         assert isinstance(cache, Recent)
         return cache.last.length
 
-    def go_on(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        cache: Cache,
-        *,
-        bias: Bias | None = None,
-        weights: bool = False,
-    ) -> Attended:
+    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
         assert isinstance(cache, Recent)
         own: Bias = self.reaching.at(cache.last.length)
-        grown = cache.extended(key, value, 0)
+        grown = cache.extended(words.key, words.value, 0)
         both = own if bias is None else SumBias(own, bias)
-        attended = look_back(query, grown, self.reach, both, weights)
+        attended = look_back(words.query, grown, self.reach, both, weights)
         return Attended(attended.context, attended.weights, grown.trimmed(self.reach))
 
     def extra_repr(self) -> str:

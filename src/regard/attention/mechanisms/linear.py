@@ -29,6 +29,7 @@ from regard.attention.mechanisms.mechanism import (
     Asked,
     Declared,
     Mechanism,
+    Words,
     hidden_keys,
     unseen_call,
 )
@@ -190,24 +191,14 @@ class Linear(Mechanism):
     def held(self, cache: Cache) -> int:
         return 0
 
-    def go_on(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        cache: Cache,
-        *,
-        bias: Bias | None = None,
-        weights: bool = False,
-    ) -> Attended:
+    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
         assert isinstance(cache, Sums)
         if weights:
             raise ValueError(
                 f"{type(self).__name__} keeps no keys word by word, so that weights cannot be "
                 "shown; ask for them on the whole sentence."
             )
-        if bias is not None:
-            self._asked(query, key, value, None, bias, 0.0)  # says what to do instead
+        query, key, value = words
         before = State(cache.sums, cache.mass, cache.level)
         context, after = scan(self, query, key, value, before, causal=True)
         held = Sums(*after, length=cache.length + key.shape[-2])

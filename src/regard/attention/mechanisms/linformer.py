@@ -83,12 +83,6 @@ class Linformer(Mechanism):
         slots = self._projected(asked)
         return softmax_call(slots, slots.mask, over="projected")
 
-    def go_on(self, *_: object, **__: object) -> None:  # type: ignore[override]  # it cannot
-        """Refused: a slot mixes words of all places, those to come included."""
-        raise ValueError(
-            "Linformer cannot go on word by word: its slots mix all words; use attention full."
-        )
-
     def _projected(self, asked: Asked) -> Asked:
         """The same call with P projected keys and values in place of K."""
         num = asked.key.shape[-2]

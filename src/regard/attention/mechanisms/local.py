@@ -14,7 +14,7 @@ from regard.attention.cache import Cache, KeyValue
 from regard.attention.call import Call
 from regard.attention.mask import Mask
 from regard.attention.mechanisms.full import SCORE, softmax_call
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism
+from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
 from regard.attention.mechanisms.merge import merged
 from regard.attention.mechanisms.recent import Recent, look_back
 from regard.attention.tile import Tile
@@ -95,21 +95,12 @@ class Local(Mechanism):
         assert isinstance(cache, Recent)
         return cache.first.length + cache.last.length
 
-    def go_on(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        cache: Cache,
-        *,
-        bias: Bias | None = None,
-        weights: bool = False,
-    ) -> Attended:
+    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
         assert isinstance(cache, Recent)
         if bias is not None and self.global_tokens:
             raise ValueError("Local with global tokens cannot bias its scores; set them to 0.")
-        grown = cache.extended(key, value, self.global_tokens)
-        attended = look_back(query, grown, self.window, bias, weights)
+        grown = cache.extended(words.key, words.value, self.global_tokens)
+        attended = look_back(words.query, grown, self.window, bias, weights)
         return Attended(attended.context, attended.weights, grown.trimmed(self.window))
 
     def extra_repr(self) -> str:

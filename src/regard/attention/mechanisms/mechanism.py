@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -76,6 +76,14 @@ class Asked:
     def offset(self) -> int:
         """The place of the first query among the keys: queries are the last of the keys."""
         return self.key.shape[-2] - self.query.shape[-2]
+
+
+class Words(NamedTuple):
+    """New words as projected heads: query (B, H, t, D), key (B, H, t, D), value (B, H, t, Dv)."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
 
 
 class Mechanism(nn.Module):
@@ -148,13 +156,22 @@ class Mechanism(nn.Module):
         weights: bool = False,
     ) -> Attended:
         """Attend causally from words that follow those in the cache; the new cache comes back."""
+        if not self.declared.steps:
+            _refuse(self, "cannot go on word by word: it mixes all words", "use attention full")
+        self._check_bias(bias)
+        return self.step(Words(query, key, value), cache, bias, weights)
+
+    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
+        """The same, after what was asked for has been checked."""
         assert isinstance(cache, KeyValue)
-        held = cache.extended(key, value)
+        held = cache.extended(words.key, words.value)
         after = Mask.causal(corner="bottom-right")
-        attended: Attended = self(
-            query, held.key, held.value, mask=after, bias=bias, weights=weights
-        )
+        attended: Attended = self(words.query, *held, mask=after, bias=bias, weights=weights)
         return replace(attended, cache=held)
+
+    def _check_bias(self, bias: Bias | None) -> None:
+        if bias is not None and not self.declared.bias:
+            _refuse(self, "cannot bias its scores", "use rotary, sinusoidal or learned positions")
 
     def _clean(self, asked: Asked) -> tuple[Asked, Tensor | None]:
         """The call without non-finite numbers, and the rows (B, H, Q, 1) that may see one."""
@@ -181,8 +198,7 @@ class Mechanism(nn.Module):
                 f"{type(self).__name__} takes heads of shape (B, H, T, D), but query "
                 f"{arguments.shape(query)} and key {arguments.shape(key)} came."
             )
-        if bias is not None and not declared.bias:
-            _refuse(self, "cannot bias its scores", "use rotary, sinusoidal or learned positions")
+        self._check_bias(bias)
         if dropout and not declared.dropout:
             _refuse(self, "has no weights to drop", "set attention dropout to 0")
         given = None if mask is None else as_mask(mask)

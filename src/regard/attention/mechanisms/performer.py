@@ -53,11 +53,6 @@ class Performer(Linear):
         )  # fmt: skip
         self.register_buffer("directions", orthogonal_directions(self.features, head_dim))
 
-    def redraw(self) -> None:
-        """Draw other directions, in place: now and then in training, against a bad draw."""
-        drawn = orthogonal_directions(self.features, self.head_dim)
-        self.directions.copy_(drawn)
-
     def query_features(self, query: Tensor) -> Tensor:
         dots = self._dots(query)
         return (dots - dots.detach().amax(dim=-1, keepdim=True)).exp() + FLOOR

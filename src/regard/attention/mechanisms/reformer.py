@@ -22,7 +22,7 @@ from regard.attention.cache import Cache
 from regard.attention.call import Call
 from regard.attention.mask import Mask
 from regard.attention.mechanisms.full import SCORE, softmax_call
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, hidden_keys
+from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words, hidden_keys
 from regard.attention.precision import accumulated, as_given
 from regard.attention.tile import Tile, take
 
@@ -166,19 +166,9 @@ class Reformer(Mechanism):
         integers = torch.zeros(*rounds, self.buckets, dtype=torch.long, device=key.device)
         return Hashed(key, value, integers[..., :0], integers)
 
-    def go_on(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        cache: Cache,
-        *,
-        bias: Bias | None = None,
-        weights: bool = False,
-    ) -> Attended:
+    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
         assert isinstance(cache, Hashed)
-        if bias is not None:
-            self._asked(query, key, value, None, bias, 0.0)  # says what to do instead
+        query, key, value = words
         bucket = self._hashes(key)
         place, counts = within(bucket, self.buckets)
         tag = tags(bucket, place + cache.counts.gather(-1, bucket), self.chunk)

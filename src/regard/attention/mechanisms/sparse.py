@@ -28,7 +28,7 @@ from regard.attention.engines.blockwise import TILE_SCORES
 from regard.attention.mask import Mask
 from regard.attention.mechanisms.full import SCORE, softmax_call
 from regard.attention.mechanisms.local import SHORT
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism
+from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
 from regard.attention.mechanisms.merge import merged
 from regard.attention.mechanisms.recent import over_some
 from regard.attention.tile import Tile
@@ -81,21 +81,13 @@ class Sparse(Mechanism):
         shown: Mask = self._pattern(asked.key.shape[-2], asked.offset)
         return shown if asked.mask is None else shown & asked.mask
 
-    def go_on(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        cache: Cache,
-        *,
-        bias: Bias | None = None,
-        weights: bool = False,
-    ) -> Attended:
+    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
         assert isinstance(cache, KeyValue)
         if self.stride is None:
             raise ValueError("Sparse goes on word by word only with a stride; give it one.")
+        query, key, value = words
         if not cache.length or query.shape[-2] > 1:
-            return super().go_on(query, key, value, cache, bias=bias, weights=weights)
+            return super().step(words, cache, bias, weights)
         held = cache.extended(key, value)
         place = torch.arange(held.length, device=key.device)
         here = torch.full((1, 1), held.length - 1, device=key.device)

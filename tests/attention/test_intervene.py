@@ -128,6 +128,30 @@ def test_absolute_positions_under_a_cache():
     torch.testing.assert_close(torch.cat(parts, 1), whole)
 
 
+@pytest.mark.parametrize("length", [2, 3, 4, 6])
+def test_a_row_of_a_growing_text_is_overwritten(length):
+    """Weights of a causal row may be as long as its words so far, or as the whole text."""
+    layer, x = MultiHead(D, 2), torch.randn(1, 4, D)
+    row = torch.zeros(length)
+    row[:2] = torch.tensor([0.25, 0.75])
+    edit = Overwrite(kind="causal", rows=2, weights=row, renormalize=True)
+    before = layer(x, mask=Mask.causal()).context
+    with intervene(layer, edit), record(layer) as seen:
+        whole = layer(x, mask=Mask.causal()).context
+    cache, parts = layer.empty_cache(1), []
+    with intervene(layer, edit):
+        for step in x.split(1, dim=1):
+            attended = layer(step, cache=cache)
+            cache = attended.cache
+            parts.append(attended.context)
+    torch.testing.assert_close(torch.cat(parts, 1), whole)
+    assert seen.maps[0].weights[0, 0, 2].tolist() == [0.25, 0.75, 0, 0]
+    assert not torch.equal(whole[:, 2], before[:, 2])
+    late = Overwrite(kind="causal", rows=2, weights=[0.5, 0, 0, 0, 0.5], renormalize=True)
+    with pytest.raises(ValueError, match="each of the 4 keys"), intervene(layer, late):
+        layer(x, mask=Mask.causal())
+
+
 def test_gradients_flow_through_an_intervention(tensors):
     tensors = [x.requires_grad_() for x in tensors]
     with intervene(None, ForceAlignment(links={1: 0}, heads=0)):

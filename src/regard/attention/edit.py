@@ -78,6 +78,9 @@ class Overwrite(Edit):
     rows         absolute positions of queries
     weights      (K,) for all the rows, or (r, K), one for each
     renormalize  True divides the given weights by their sum; False takes them as they are
+
+    A decoder has as many keys as words so far, so in causal calls weights may be shorter than the
+    keys (the rest is zero), or longer where what lies behind the keys is zero.
     """
 
     rows: int | Sequence[int]
@@ -130,6 +133,8 @@ class Overwrite(Edit):
     def _new_weights(self, sight: Sight, which: list[int]) -> Tensor:
         value = sight.call.value
         given = torch.as_tensor(self.weights, dtype=value.dtype, device=value.device)
+        if sight.place.kind == "causal":
+            given = _fitted(given, sight.call.num_keys)
         if given.shape[-1] != sight.call.num_keys:
             raise ValueError(
                 f"weights must have one number for each of the {sight.call.num_keys} keys, "
@@ -196,6 +201,17 @@ class _Rewritten:
                     place = (self.sentences, shown_heads.index(head), shown_rows.index(row))
                     out[place] = self.new_rK[i].to(out.dtype)
         return out.reshape(weights.shape)
+
+
+def _fitted(given: Tensor, num_keys: int) -> Tensor:
+    """Weights (…, K) as long as the keys there are; what is not zero is never cut off.
+
+    >>> _fitted(torch.tensor([0.5, 0.5]), 3), _fitted(torch.tensor([0.5, 0.5, 0.0]), 2)
+    (tensor([0.5000, 0.5000, 0.0000]), tensor([0.5000, 0.5000]))
+    """
+    if given.shape[-1] > num_keys and not bool(given[..., num_keys:].any()):
+        return given[..., :num_keys]
+    return torch.nn.functional.pad(given, (0, max(num_keys - given.shape[-1], 0)))
 
 
 def as_BHQ(x: Tensor) -> Tensor:

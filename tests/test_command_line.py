@@ -47,6 +47,7 @@ def test_version():
         (["nonsense"], "invalid choice: 'nonsense'"),
         (["bench"], "the following arguments are required: subject"),
         (["bench", "nonsense"], "invalid choice: 'nonsense'"),
+        (["corpus", "sample", "--coun", "3"], "unrecognized arguments: --coun 3"),
         (["bench", "attention", "--repeats", "0"], "must be at least 1, but 0 came"),
         (["bench", "attention", "--only", "no such row"], "no row's name contains 'no such row'"),
     ],

@@ -13,6 +13,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from regard.errors import InputError
 from regard.version import __version__
@@ -79,9 +80,16 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     return _parser(name).parse_args(words)
 
 
+class Parser(argparse.ArgumentParser):
+    """Takes flags by their whole names only, so that a new flag never changes an old command."""
+
+    def __init__(self, *words: Any, **options: Any) -> None:
+        super().__init__(*words, **{"allow_abbrev": False, **options})
+
+
 def _parser(command: str | None) -> argparse.ArgumentParser:
     """The parser, with the arguments of the one command that is called."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="regard",
         description="A toolkit for attention models: train them, run them fast, see inside.",
         epilog="`regard COMMAND --help` says more. --debug shows tracebacks.",

@@ -135,3 +135,34 @@ def test_texts(french, chinese):
     assert french.source == "The animal didn't cross the street because it was too tired."
     assert french.translation.startswith("L'animal n'a pas traversé la rue parce qu'il")
     assert chinese.translation == "因为动物太累了，所以它没有过马路。"
+
+
+def test_a_text_alone_of_a_real_layer():
+    """An encoder's and a language model's maps over one text, without padding."""
+    layer = MultiHead(8, heads=2).eval()
+    states = torch.randn(2, 6, 8)
+    with record(layer) as causal:
+        layer(states, mask=Mask.causal())
+    with record(layer) as plain:
+        layer(states)
+    tokens = ["[CLS]", "play", "##ing", "!"]
+    one = Viewed.alone([*plain, *causal], 1, tokens=tokens, language="en", text="Playing!")
+    assert one.is_alone
+    assert [(m.kind, m.weights.shape) for m in one.maps] == [
+        ("encoder", (2, 4, 4)),
+        ("decoder", (2, 4, 4)),
+    ]
+    np.testing.assert_array_equal(one.maps[0].weights, plain[0].weights[1, :, :4, :4].numpy())
+    assert one.axes_of("decoder") == one.axes_of("encoder") == ("source", "source")
+    assert one.source_words == ("[CLS]", "playing", "!")
+    assert one.axis("source").groups == ((0,), (1, 2), (3,))
+    assert one.source == "Playing!"
+    assert one.translation == ""
+    named = Viewed.alone(plain, tokens=tokens, words=["play", "ing", "!"])
+    assert named.axis("source").groups == ((1,), (2,), (3,))
+    with pytest.raises(ValueError, match="kind 'cross'"):
+        Viewed.alone(
+            [AttentionMap(torch.ones(1, 1, 4, 4), "cross", 0, (0,), (0,), "")], tokens=tokens
+        )
+    with pytest.raises(ValueError, match="confidence has 1 values for 3 words"):
+        Viewed(("▁a",), (), ("a", "b", "c"), (), confidence=(0.5,))

@@ -28,6 +28,7 @@ COMMANDS = {
     "fill": "guess hidden words with a masked model",
     "generate": "go on with a text by a language model",
     "info": "tell what a model folder holds",
+    "inspect": "look inside a model: every head's attention over a text, on one page",
     "serve": "translate for others: LibreTranslate's HTTP API, and a look inside",
     "train": "learn a model from text",
     "translate": "translate text with a model",

@@ -13,11 +13,11 @@ from regard.config import Decoding
 from regard.corpus.grammar import GrammarPair
 from regard.demo.explain import OTHERS, PRONOUN, Explanation
 from regard.demo.measure import Measured
-from regard.storage import replace_file
 from regard.training.report import clock
 from regard.translator import Sentence, Translator
+from regard.translator.inspected import told_kind
 from regard.translator.seen import drawn, viewed
-from regard.views import page
+from regard.views import Page
 
 DRAWN = (1, 6)  # the showcase sentences whose alignment is drawn
 
@@ -138,6 +138,5 @@ def write_page(
         viewed(sentence, translator.run, reference=pair.target)
         for pair, sentence in zip(seeds, sentences, strict=True)
     ]
-    languages = translator.run.languages
-    kind = translator.run.model.kind
-    replace_file(path, page(f"regard · {languages} {kind}", shown, facts))
+    languages = translator.run.languages.replace("-", " → ")
+    Page(f"regard · {languages} · {told_kind(translator.run)}", tuple(shown), facts).save(path)

@@ -40,7 +40,7 @@ class Filler:
 
         In a guess's text the other hidden places have their best guess.
         """
-        ids = self._ids(text)
+        ids = self.ids(text)
         places = [place for place, token in enumerate(ids) if token == MASK]
         if not places:
             raise InputError(f"there is no [MASK] in {text!r}; write one where a word is hidden.")
@@ -64,10 +64,11 @@ class Filler:
     def attention(self, text: str) -> tuple[AttentionMap, ...]:
         """Every layer's and head's map over the text, its first token BOS."""
         with record(self.network) as recording:
-            self.network.fill(torch.tensor([self._ids(text)], device=self.device))
+            self.network.fill(torch.tensor([self.ids(text)], device=self.device))
         return tuple(recording.maps)
 
-    def _ids(self, text: str) -> list[int]:
+    def ids(self, text: str) -> list[int]:
+        """The ids of a text as the model reads it, BOS in front; one too long is an error."""
         ids = [BOS, *self.tokenizer.encode_masked(text)]
         if len(ids) > self.network.max_length:
             raise InputError(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import torch
 
 from regard.attention import AttentionMap
 from regard.config import Decoding, Run
-from regard.decoding import search, stream
+from regard.decoding import Hypothesis, search, stream
 from regard.errors import InputError
 from regard.folder import Saved
 from regard.models.batch import Batch, batch_of
@@ -18,13 +18,24 @@ from regard.models.lm import LanguageModel
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    """A text, its continuation included; log-probability of a token; tokens; maps if asked for."""
+    """A text, its continuation included; log-probability of a token; tokens; maps if asked for.
+
+    Notebooks show the maps; `language` is that of the text, `hypothesis` its ids and how probable
+    each of them was.
+    """
 
     text: str
     score: float
     tokens: tuple[str, ...]
     finished: bool
     attention: tuple[AttentionMap, ...] = ()
+    language: str = field(default="", repr=False)
+    hypothesis: Hypothesis | None = field(default=None, repr=False)
+
+    def _repr_html_(self) -> str:
+        from regard.translator.notebook import generated_html
+
+        return generated_html(self)
 
 
 class Generator:
@@ -52,6 +63,8 @@ class Generator:
                 tuple(self.tokenizer.pieces(one.tokens)),
                 one.finished,
                 tuple(self._maps(one.tokens)) if attention else (),
+                self.run.target_language,
+                one,
             )
             for one in found
         ]
@@ -77,6 +90,16 @@ class Generator:
                 "give a shorter one."
             )
         return ids
+
+    def batch(self, ids: Sequence[int]) -> Batch:
+        """A text's ids as the model reads them, BOS in front; one that does not fit is an error."""
+        batch: Batch = batch_of(None, [ids])
+        if batch.inputs.shape[1] > self.network.max_length:
+            raise InputError(
+                f"the text has {len(ids)} tokens, but the model holds "
+                f"{self.network.max_length - 1}; give a shorter one."
+            )
+        return batch.to(self.device)
 
     def _maps(self, tokens: tuple[int, ...]) -> list[AttentionMap]:
         batch: Batch = batch_of(None, [tokens])

@@ -22,7 +22,7 @@ from regard.models.build import Translating
 from regard.text import normalise
 from regard.training.shards import Crew, cores
 from regard.translator.segments import put_together, segments, whole
-from regard.translator.translation import Sentence, Translation
+from regard.translator.translation import Maker, Sentence, Translation
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Translator:
         for one, parts in zip(texts, made, strict=True):
             own = [next(done) for _ in parts]
             joined = put_together(parts, [s.text for s in own], self.run.target_language)
-            translations.append(Translation(joined, one, tuple(own)))
+            translations.append(Translation(joined, one, tuple(own), maker_of(self.run)))
         return translations[0] if isinstance(text, str) else translations
 
     def sentences(
@@ -199,14 +199,14 @@ class Translator:
             sentence,
             source_words=tuple(word.text for word in own.words),
             words=tuple(word.text for word in other.words),
-            alignment=self._links(maps, row, own, other),
+            alignment=self.links(maps, row, own, other),
             confidence=tuple(word_confidence(best, spelled)),
             attention=tuple(_one(m, row, len(ids) + 1, len(best.tokens) + 1) for m in maps)
             if wish.attention
             else (),
         )
 
-    def _links(
+    def links(
         self, maps: Iterable[AttentionMap], row: int, own: Pieces, other: Pieces
     ) -> tuple[tuple[int, int], ...]:
         """Word links by the attention that training chose; without one, the last layer's mean."""
@@ -228,6 +228,11 @@ class Translator:
             source_length=own.num_tokens + 1,
         )
         return tuple(sorted(word_links(weights, other, own, mutual=bool(chosen and chosen.mutual))))
+
+
+def maker_of(run: Run) -> Maker:
+    """What views need to know of a run."""
+    return Maker(run.source_language, run.target_language, run.alignment)
 
 
 def _groups(lengths: Sequence[int], settings: Decoding) -> list[list[int]]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from regard.attention import AttentionMap
+from regard.config import Alignment
 from regard.decoding import Hypothesis
 
 Link = tuple[int, int]
+
+
+class Maker(NamedTuple):
+    """What views need to know of the model that translated, named as a `Run` has it."""
+
+    source_language: str = ""
+    target_language: str = ""
+    alignment: Alignment | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +58,15 @@ class Translation:
     text      the translation, with the white space between sentences as the language has it
     source    what was given
     sentences in the order of the text; several where it was split
+    maker     the languages, and which attention is read as the alignment
+
+    Notebooks show it as the page does: words, their links, and the maps if they were asked for.
     """
 
     text: str
     source: str
     sentences: tuple[Sentence, ...]
+    maker: Maker = field(default=Maker(), repr=False)
 
     @property
     def score(self) -> float:
@@ -95,6 +108,11 @@ class Translation:
     def attention(self) -> tuple[AttentionMap, ...]:
         """All sentences' maps, one sentence after another; `sentences` tells them apart."""
         return tuple(one for sentence in self.sentences for one in sentence.attention)
+
+    def _repr_html_(self) -> str:
+        from regard.translator.notebook import translation_html
+
+        return translation_html(self)
 
     def as_dict(self) -> dict[str, Any]:
         """What `--json` prints: all but the maps."""

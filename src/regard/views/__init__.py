@@ -1,7 +1,8 @@
 """Looking at what a model did: in the terminal, on an HTML page, and as figures.
 
 A `Viewed` holds what there is to see of one translated sentence. `Matrix` and `Interlinear` print
-it with rich; `page` writes any number of them as one HTML file that needs nothing else. Figures
+it with rich; `page` writes any number of them as one HTML file that needs nothing else, and `show`
+makes one of any torch model's attention, to be saved or shown by a notebook. Figures
 (PNG, SVG, PDF) are drawn from these, from recorded `AttentionMap`s or from plain numbers; torch
 and matplotlib are loaded when something needs them.
 """
@@ -14,10 +15,12 @@ from regard.views.heads import head_distance, head_effects, head_entropy, head_g
 from regard.views.heatmap import heatmap
 from regard.views.kernel import kernel_regression_figure
 from regard.views.lines import alignment_lines
+from regard.views.notebook import Page
 from regard.views.page import page
 from regard.views.positions import positions_figure
 from regard.views.rollout import rollout, rollout_figure
 from regard.views.sentence import HeadMaps, Viewed, word_weights
+from regard.views.show import show
 from regard.views.summaries import HeadTable, distances, entropies
 from regard.views.terminal import Interlinear, Matrix
 
@@ -26,11 +29,11 @@ if TYPE_CHECKING:
     from regard.views.gradient import gradient_figure, gradient_times_attention, label_score
 
 __all__ = [
-    "Figure", "HeadMaps", "HeadTable", "Interlinear", "Matrix", "Viewed", "alignment_lines",
+    "Figure", "HeadMaps", "HeadTable", "Interlinear", "Matrix", "Page", "Viewed", "alignment_lines",
     "distances", "entropies", "gate_figure", "gradient_figure", "gradient_times_attention",
     "head_distance", "head_effects", "head_entropy", "head_grid", "heatmap",
     "kernel_regression_figure", "label_score", "page", "positions_figure", "rollout",
-    "rollout_figure", "switch_off_effects", "word_weights",
+    "rollout_figure", "show", "switch_off_effects", "word_weights",
 ]  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from regard.views.layers import numbers
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
 
+MOST_BARS = 120
+
 
 def gate_figure(
     gate: AttentionMap, *, shape: tuple[int, ...] | None = None, row: int = 0
@@ -24,12 +26,19 @@ def gate_figure(
     """
     if gate.kind not in ("channel", "spatial"):
         raise ValueError(f'gate must be of kind "channel" or "spatial", but {gate.kind!r} came.')
+    from matplotlib.ticker import MaxNLocator
+
     opened = numbers(gate.weights[row]).reshape(-1)
     title = f"{gate.kind} gate, layer {gate.layer}"
     if gate.kind == "channel":
         with drawing((min(3.0 + 0.08 * len(opened), 16.0), 3.0)) as made:
             axes = made.axes()
-            axes.bar(range(len(opened)), opened, width=0.8, color=palette.ACCENT)
+            if len(opened) <= MOST_BARS:
+                axes.bar(range(len(opened)), opened, width=0.8, color=palette.ACCENT)
+            else:  # gaps between so many bars would shimmer
+                edges = np.arange(len(opened) + 1) - 0.5
+                axes.stairs(opened, edges, fill=True, color=palette.ACCENT)
+            axes.xaxis.set_major_locator(MaxNLocator(10, integer=True))
             axes.set_ylim(0, max(1.0, float(opened.max())))
             axes.set_xlim(-0.7, len(opened) - 0.3)
             axes.set_xlabel("channel")
@@ -45,6 +54,9 @@ def gate_figure(
         drawn = put_cells(axes, opened.reshape(high, wide), everywhere, 1.0, signed=False)
         axes.set_title(title)
         axes.tick_params(length=2)
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+        axes.set_aspect("equal" if high > 1 else "auto")
         put_scale(made, axes, drawn, "opened", percent=True)
         return made.done(f"{title}, {high} × {wide}")
 

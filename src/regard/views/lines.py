@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDEST = 15.0  # beyond which words stand in columns
+LEAST_WIDTH = 3.2  # the legend's
 GAP, PAD, EDGE = 0.1, 0.07, 0.25  # between words, inside a word's box, at the figure's edge
 SIZE = 11.0  # points
 PITCH, LEAST_PITCH = 0.27, 0.105  # from word to word in a column
@@ -117,7 +118,7 @@ def _placed(
     """The figure's size, every word's box, and whether words stand in columns."""
     widths = [[text_width(w) * SIZE / POINTS + 2 * PAD for w in words] for words in sides]
     totals = [sum(line) + GAP * (len(line) - 1) for line in widths]
-    width = max(*totals, 2.0) + 2 * EDGE
+    width = max(*totals, LEAST_WIDTH) + 2 * EDGE
     if width <= WIDEST:
         rows = []
         for line, total, y in zip(widths, totals, (2.15, 0.65), strict=True):

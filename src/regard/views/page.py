@@ -1,7 +1,8 @@
-"""One HTML file with the attention maps of sentences: it needs no server, no network, nothing else.
+"""One HTML file with the attention maps of texts: it needs no server, no network, nothing else.
 
-Sentences and maps travel as JSON in the page, weights in steps of 1/255. The page's own script puts
-every text in as text; a content security policy lets no other script or request through.
+Texts travel as JSON in the page, one piece for each board, long runs of numbers beside them. The
+page's own script puts every text in as text; a content security policy lets no other script or
+request through.
 """
 
 from __future__ import annotations
@@ -15,23 +16,52 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-import numpy as np
+from regard.errors import InputError
+from regard.views.browser import BUDGET, scripts, style
+from regard.views.browser.packing import size
+from regard.views.browser.shown import place, summaries
+from regard.views.sentence import Viewed
 
-from regard.views.sentence import AXES, HeadMaps, Viewed
+Board = Viewed | tuple[Viewed, Viewed]
+"""A text, or one text as two models saw it, to be shown side by side."""
+
+LARGEST = 20_000_000
+"""Bytes that a page may have."""
+
+MARGIN = 10_000  # bytes: names of blobs, and what else depends on how maps are packed
+LISTED = 300  # characters of a text in the list of texts
 
 
-def page(title: str, sentences: Sequence[Viewed], facts: Mapping[str, object] | None = None) -> str:
-    """The page as a string, to be written as UTF-8; facts stand below its heading as given."""
-    style, script = _part("page.css"), _part("page.js")
-    return Template(_part("page.html")).substitute(
-        title=_text(title),
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        facts=_facts(facts or {}),
-        sentences="\n".join(_choice(number, one) for number, one in enumerate(sentences)),
-        data=embedded([_data(one) for one in sentences]),
+def page(
+    title: str,
+    boards: Sequence[Board],
+    facts: Mapping[str, object] | None = None,
+    *,
+    largest: int = LARGEST,
+) -> str:
+    """The page as a string, to be written as UTF-8; facts stand below its heading as given.
+
+    Maps that would make it larger than `largest` bytes are packed: the largest weights of each row
+    exactly, the rest as the largest of squares of cells, which the page says.
+    """
+    groups = [board if isinstance(board, tuple) else (board,) for board in boards]
+    texts = [one for group in groups for one in group]
+    found = summaries(texts)
+    budget = min(BUDGET, largest)
+    for _ in range(3):  # once as a rule; again if what is not maps takes more than was left for it
+        blobs: dict[str, str] = {}
+        shown = place(found, texts, blobs, budget=budget)
+        left = iter(shown)
+        made = _page(title, groups, [[next(left) for _ in g] for g in groups], blobs, facts or {})
+        if (taken := len(made.encode())) <= largest:
+            return made
+        maps = sum(map(len, blobs.values())) + sum(size(one["maps"]) for one in shown)
+        budget = largest - (taken - maps) - MARGIN
+        if budget < 0:
+            break
+    raise InputError(
+        f"A page holds {largest / 1e6:g} MB, and {len(texts)} texts do not fit into it; show fewer "
+        "of them, or shorter ones."
     )
 
 
@@ -47,42 +77,35 @@ def embedded(data: object) -> str:
     return text
 
 
-def quantised(maps: HeadMaps) -> str:
-    """Weights in steps of 1/255, head by head and row by row, in base64."""
-    steps = np.rint(np.clip(np.nan_to_num(maps.weights), 0, 1) * 255).astype(np.uint8)
-    return b64encode(steps.tobytes()).decode()
+def _page(
+    title: str,
+    groups: Sequence[Sequence[Viewed]],
+    shown: Sequence[Sequence[dict[str, Any]]],
+    blobs: Mapping[str, str],
+    facts: Mapping[str, object],
+) -> str:
+    look, code = f"{style()}\n{_part('page.css')}", f"{scripts()}\n{_part('page.js')}"
+    return Template(_part("page.html")).substitute(
+        title=_text(title),
+        style=look,
+        script=code,
+        style_hash=_hash(look),
+        script_hash=_hash(code),
+        facts=_facts(facts),
+        texts="\n".join(_choice(number, group[0]) for number, group in enumerate(groups)),
+        boards="\n".join(
+            _inert("application/json", f"board-{number}", embedded(board))
+            for number, board in enumerate(shown)
+        ),
+        blobs="\n".join(
+            _inert("application/octet-stream", name, text) for name, text in blobs.items()
+        ),
+    )
 
 
-def _data(sentence: Viewed) -> dict[str, Any]:
-    axes = {name: sentence.axis(name) for name in ("source", "target", "inputs")}
-    confidence = sentence.confidence
-    return {
-        "sourceWords": sentence.source_words,
-        "targetWords": sentence.target_words,
-        "sourceLanguage": sentence.source_language,
-        "targetLanguage": sentence.target_language,
-        "translation": sentence.translation,
-        "reference": sentence.reference,
-        "title": sentence.title,
-        "model": sentence.model,
-        "links": sentence.links,
-        "alignedBy": sentence.aligned_by,
-        "confidence": None if confidence is None else [round(float(c), 4) for c in confidence],
-        "axes": {
-            name: {"tokens": axis.tokens, "groups": axis.groups} for name, axis in axes.items()
-        },
-        "maps": [
-            {
-                "kind": maps.kind,
-                "layer": maps.layer,
-                "heads": maps.heads,
-                "rows": AXES[maps.kind][0],
-                "columns": AXES[maps.kind][1],
-                "weights": quantised(maps),
-            }
-            for maps in sentence.maps
-        ],
-    }
+def _inert(kind: str, name: str, text: str) -> str:
+    """A script element that is data and runs nothing."""
+    return f'<script type="{kind}" id="{name}">{text}</script>'
 
 
 def _facts(facts: Mapping[str, object]) -> str:
@@ -90,15 +113,20 @@ def _facts(facts: Mapping[str, object]) -> str:
     return f'<dl class="facts">{"".join(rows)}</dl>' if facts else ""
 
 
-def _choice(number: int, sentence: Viewed) -> str:
-    """One entry of the list of sentences, readable also where no script runs."""
+def _choice(number: int, text: Viewed) -> str:
+    """One entry of the list of texts, readable also where no script runs."""
     checked = " checked" if number == 0 else ""
-    title = f"<small>{_text(sentence.title)}</small>" if sentence.title else ""
+    title = f"<small>{_text(text.title)}</small>" if text.title else ""
+    source, translation = _text(_beginning(text.source)), _text(_beginning(text.translation))
+    written = f"<i{_lang(text.target_language)}>{translation}</i>" if translation else ""
     return (
-        f'<label><input type="radio" name="sentence" value="{number}"{checked}>'
-        f"<span>{title}<b{_lang(sentence.source_language)}>{_text(sentence.source)}</b>"
-        f"<i{_lang(sentence.target_language)}>{_text(sentence.translation)}</i></span></label>"
+        f'<label><input type="radio" name="text" value="{number}"{checked}>'
+        f"<span>{title}<b{_lang(text.source_language)}>{source}</b>{written}</span></label>"
     )
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= LISTED else f"{text[:LISTED]}…"
 
 
 def _lang(language: str) -> str:

@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from regard.attention import DistanceBias, Position, Rotary
 
 CURVES = 4
-MOST_HEADS = 4  # biases drawn as maps; all heads have a curve
+MOST_HEADS = 4  # biases drawn as maps
+MOST_CURVES = 6  # more heads than these: those that are drawn as maps
+FAR = (-512, -128, -32, -8, 0, 8, 32, 128, 512)
 
 
 def positions_figure(position: Position, length: int = 64) -> Figure:
     """A position's encodings for `length` places.
 
-    `Sinusoidal` and `Learned`: the table (T, D). `Rotary`: by which angle each pair of features is
-    turned. `Alibi` and `RelativeBias`: what each head adds to the scores.
+    `Sinusoidal`: the table (T, D). `Learned`: the table, and how alike places are in it. `Rotary`:
+    by which angle each pair of features is turned. `Alibi` and `RelativeBias`: what each head adds
+    to the scores.
     """
     from regard.attention import DistanceBias, Learned, Rotary, Sinusoidal
 
@@ -40,11 +43,12 @@ def positions_figure(position: Position, length: int = 64) -> Figure:
     if isinstance(position, Learned):
         if length > position.max_length:
             raise ValueError(f"Learned holds {position.max_length} positions, but {length} came.")
-        return _table_figure(numbers(position.weight[:length]), "learned positions")
+        return _learned_figure(numbers(position.weight[:length]))
     if isinstance(position, Rotary):
         return _angle_figure(angles(position, length))
     if isinstance(position, DistanceBias):
-        return _bias_figure(biases(position, length), type(position).__name__)
+        backwards = not getattr(position, "bidirectional", True)
+        return _bias_figure(biases(position, length), type(position).__name__, backwards)
     raise TypeError(f"position must be one of regard.attention's, but {position!r} came.")
 
 
@@ -88,6 +92,29 @@ def _table_figure(table_TD: Floats, title: str) -> Figure:
         return made.done(f"{title}, {table_TD.shape[0]} × {table_TD.shape[1]}")
 
 
+def alike(table_TD: Floats) -> Floats:
+    """The cosine (T, T) between the vectors of any two places."""
+    length = np.linalg.norm(table_TD, axis=1, keepdims=True)
+    unit = table_TD / np.where(length > 0, length, 1.0)
+    return np.asarray(unit @ unit.T)
+
+
+def _learned_figure(table_TD: Floats) -> Figure:
+    """A learned table says little by itself: beside it, which places it holds for near."""
+    with drawing((10, 4.2)) as made:
+        axes, beside = made.axes(1, 2, 1), made.axes(1, 2, 2)
+        bound = float(np.abs(table_TD).max())
+        _heat(made, axes, table_TD, palette.sign_scale(bound), "value")
+        axes.set_title("learned positions")
+        axes.set_xlabel("feature")
+        axes.set_ylabel("place")
+        _heat(made, beside, alike(table_TD), palette.sign_scale(1.0), "cosine")
+        beside.set_title("how alike places are")
+        beside.set_xlabel("place")
+        beside.set_ylabel("place")
+        return made.done(f"learned positions, {table_TD.shape[0]} × {table_TD.shape[1]}")
+
+
 def _angle_figure(angles_TP: Floats) -> Figure:
     from matplotlib.colors import Normalize
 
@@ -106,30 +133,34 @@ def _angle_figure(angles_TP: Floats) -> Figure:
         return made.done(f"rotary positions, {angles_TP.shape[0]} places")
 
 
-def _bias_figure(bias_HTT: Floats, name: str) -> Figure:
+def _bias_figure(bias_HTT: Floats, name: str, backwards: bool) -> Figure:
+    """Maps of some heads, and what each distance adds; `backwards` has no keys on the right."""
     heads, length, _ = bias_HTT.shape
     chosen = np.unique(np.linspace(0, heads - 1, MOST_HEADS).astype(int))
+    hidden = np.triu(np.ones((length, length), np.bool_), 1) & backwards
     with drawing((2.6 * len(chosen) + 5.2, 3.6)) as made:
         grid = made.canvas.add_gridspec(
             1, len(chosen) + 1, width_ratios=[1.0] * len(chosen) + [1.6]
         )
-        bound = float(np.abs(bias_HTT[chosen]).max())
+        bound = float(np.abs(np.where(hidden, 0.0, bias_HTT[chosen])).max())
         panels = [made.axes(grid[place]) for place in range(len(chosen))]
         for axes, head in zip(panels, chosen, strict=True):
             last = head == chosen[-1]
-            _heat(made, axes, bias_HTT[head], palette.sign_scale(bound), "bias" if last else None)
+            shown = np.ma.masked_array(bias_HTT[head], hidden)
+            _heat(made, axes, shown, palette.sign_scale(bound), "bias" if last else None)
             axes.set_title(f"{name}, head {head}" if head == chosen[0] else f"head {head}")
             axes.set_xlabel("key")
         panels[0].set_ylabel("query")
         beside = made.axes(grid[-1])
-        middle = length // 2  # a query that has keys on both sides
-        shown = chosen if heads > len(palette.SERIES) else np.arange(heads)
-        _curves(
-            beside,
-            np.arange(length) - middle,
-            bias_HTT[shown, middle],
-            [f"head {head}" for head in shown],
-        )
+        query = length - 1 if backwards else length // 2  # one that has keys on all its sides
+        keys = query + 1 if backwards else length
+        few = chosen if heads > MOST_CURVES else np.arange(heads)
+        apart = np.arange(keys) - query
+        _curves(beside, apart, bias_HTT[few, query, :keys], [f"head {head}" for head in few])
+        if name == "RelativeBias":  # buckets widen with distance: as wide as the near ones, so
+            beside.set_xscale("symlog", linthresh=8)
+            beside.set_xticks([n for n in FAR if apart[0] <= n <= apart[-1]])
+            beside.xaxis.set_major_formatter(lambda n, _: f"{n:g}".replace("-", "−"))
         beside.set_xlabel("key − query")
         return made.done(f"{name} of {heads} heads, {length} places")
 
@@ -141,7 +172,7 @@ def _heat(
 
     extent = (-0.5, plane.shape[1] - 0.5, plane.shape[0] - 0.5, -0.5)
     drawn = axes.imshow(
-        pooled(np.ma.masked_array(plane)), norm=norm,
+        pooled(np.ma.asarray(plane)), norm=norm,
         cmap=palette.turn_colours() if turn else palette.sign_colours(), extent=extent,
         aspect="auto", interpolation="nearest",
     )  # fmt: skip

@@ -1,7 +1,8 @@
-"""What there is to see of one translated sentence: its words, their links, and every head's map.
+"""What there is to see of one text: its words, their links, and every head's map.
 
 Three axes carry tokens: "source", "target" (what the decoder wrote) and "inputs" (what the decoder
-read: the start, then the target without its last token).
+read: the start, then the target without its last token). A text alone, as an encoder or a language
+model reads it, has "source" only.
 
 Shapes: weights_HRC: H heads, R rows (who looks), C columns (what is looked at).
 """
@@ -15,15 +16,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.views.pieces import is_special, readable, words_of, written
 from regard.views.spelling import Groups, spelled, word_groups
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
 
 Link = tuple[int, int]
+Tokens = tuple[str, ...]
 
 AXES = {"cross": ("target", "source"), "encoder": ("source", "source"), "decoder": ("inputs",) * 2}
-"""The kinds of maps, each with the axis of its rows and that of its columns."""
+"""The kinds of maps of a translation, each with the axis of its rows and that of its columns."""
 
 _KIND_OF = {"self": "encoder", "causal": "decoder", "cross": "cross"}
 
@@ -69,13 +72,13 @@ class HeadMaps:
 
 @dataclass(frozen=True, eq=False)
 class Viewed:
-    """One translated sentence and what is to be shown of it.
+    """One translated sentence, or a text alone (no target), and what is to be shown of it.
 
     source_tokens, target_tokens  readable pieces with </s>; ▁ stands for a space
     links          (source word, target word)
     maps           one for each kind and layer
     aligned_by     layer and head of the cross map that the links were read from
-    confidence     of each target word, from 0 to 1
+    confidence     of each target word, from 0 to 1; of a text alone: of each of its words
     source_groups, target_groups  for each word its tokens; found by spelling unless given
     source_text, target_text      as people write it; the tokens joined unless given
     start          what the decoder reads before its first word
@@ -108,8 +111,11 @@ class Viewed:
                     f"The link ({source}, {target}) leaves {num_src} source and {num_tgt} "
                     "target words."
                 )
-        if self.confidence is not None and len(self.confidence) != num_tgt:
-            raise ValueError(f"confidence has {len(self.confidence)} values for {num_tgt} words.")
+        num_written = num_src if self.is_alone else num_tgt
+        if self.confidence is not None and len(self.confidence) != num_written:
+            raise ValueError(
+                f"confidence has {len(self.confidence)} values for {num_written} words."
+            )
         for side, words, groups in (
             ("source", self.source_words, self.source_groups),
             ("target", self.target_words, self.target_groups),
@@ -117,7 +123,7 @@ class Viewed:
             if groups is not None and len(groups) != len(words):
                 raise ValueError(f"{side}_groups has {len(groups)} for {len(words)} words.")
         for one in self.maps:
-            rows, columns = (self._length(name) for name in AXES[one.kind])
+            rows, columns = (self._length(name) for name in self.axes_of(one.kind))
             if one.weights.shape[1:] != (rows, columns):
                 raise ValueError(
                     f"The {one.kind} map of layer {one.layer} is {one.weights.shape[1:]}, "
@@ -142,15 +148,56 @@ class Viewed:
         """
         source, target = tuple(source_tokens), tuple(target_tokens)
         tokens = {"source": source, "target": target, "inputs": (start, *target[:-1])}
-        pieces: dict[tuple[str, int], list[AttentionMap]] = {}
-        for one in maps:
-            pieces.setdefault((_KIND_OF[one.kind], one.layer), []).append(one)
-        order = list(AXES)
-        joined = tuple(
-            _joined(kind, layer, pieces[kind, layer], row, tokens)
-            for kind, layer in sorted(pieces, key=lambda key: (order.index(key[0]), key[1]))
+        axes = {kind: (tokens[rows], tokens[columns]) for kind, (rows, columns) in AXES.items()}
+        return cls(source, target, maps=_gathered(maps, row, axes), start=start, **shown)
+
+    @classmethod
+    def alone(
+        cls,
+        maps: Iterable[AttentionMap],
+        row: int = 0,
+        *,
+        tokens: Sequence[str],
+        words: Sequence[str] | None = None,
+        language: str = "",
+        model: str = "",
+        title: str = "",
+        text: str = "",
+    ) -> Self:
+        """A text that an encoder or a language model read: the row of a batch, without padding.
+
+        Tokens may carry the marks of any tokeniser (▁, Ġ, ##, bytes); words are found by them
+        unless given.
+        """
+        shown = readable(tokens)
+        if words is None:
+            words, groups = words_of(shown)
+        else:
+            plain = ["</s>" if is_special(one) else one.removeprefix("##") for one in shown]
+            groups = word_groups(plain, words)
+        axes = {"encoder": (shown, shown), "decoder": (shown, shown)}
+        return cls(
+            shown,
+            (),
+            tuple(words),
+            (),
+            maps=_gathered(maps, row, axes),
+            title=title,
+            model=model,
+            source_language=language,
+            source_groups=groups,
+            source_text=text or written(words),
         )
-        return cls(source, target, maps=joined, start=start, **shown)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether this is a text alone, without a translation."""
+        return not self.target_tokens
+
+    def axes_of(self, kind: str) -> tuple[str, str]:
+        """The axis of the rows and that of the columns of a kind of map."""
+        rows, columns = AXES[kind]
+        return ("source", "source") if self.is_alone and kind != "cross" else (rows, columns)
 
     @property
     def source(self) -> str:
@@ -214,15 +261,27 @@ def word_weights(plane: NDArray[np.float32], rows: Axis, columns: Axis) -> NDArr
     return np.asarray(mean @ plane @ gather, np.float32)
 
 
+def _gathered(
+    maps: Iterable[AttentionMap], row: int, axes: dict[str, tuple[Tokens, Tokens]]
+) -> tuple[HeadMaps, ...]:
+    """Maps by kind and layer; `axes` has the tokens of rows and columns of every kind there is."""
+    pieces: dict[tuple[str, int], list[AttentionMap]] = {}
+    for one in maps:
+        kind = _KIND_OF.get(one.kind)
+        if kind not in axes:
+            raise ValueError(f"A map of kind {one.kind!r} has no place here; drop it from maps.")
+        pieces.setdefault((kind, one.layer), []).append(one)
+    order = list(AXES)
+    return tuple(
+        _joined(kind, layer, pieces[kind, layer], row, *axes[kind])
+        for kind, layer in sorted(pieces, key=lambda key: (order.index(key[0]), key[1]))
+    )
+
+
 def _joined(
-    kind: str,
-    layer: int,
-    pieces: list[AttentionMap],
-    row: int,
-    tokens: dict[str, tuple[str, ...]],
+    kind: str, layer: int, pieces: list[AttentionMap], row: int, rows: Tokens, columns: Tokens
 ) -> HeadMaps:
     """The rows of one layer's maps, put in their places, without padding."""
-    rows, columns = (tokens[name] for name in AXES[kind])
     heads = pieces[0].heads
     weights_HRC = np.zeros((len(heads), len(rows), len(columns)), np.float32)
     seen: set[int] = set()

@@ -1,0 +1,283 @@
+"""`regard inspect`: one page on which every head's attention over a text can be looked at."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import webbrowser
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.cli.model import add_model, positive
+from regard.cli.searching import add_search, asked_search
+from regard.config.stored import load_run
+from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.config import Decoding
+    from regard.translator.inspected import Asked, Inspected, Loaded
+    from regard.views import Viewed
+    from regard.views.page import Board
+
+OUT = "regard-inspect.html"
+MOST = 300
+"""Texts on one page; a list of more is no list."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A model, how it reads texts, and what there is to see of them."""
+
+    model: Loaded
+    asked: Asked
+    found: list[Inspected]
+
+    @property
+    def shown(self) -> list[Viewed]:
+        """What there is to see of each text."""
+        return [one.viewed for one in self.found]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="what to look at; else stdin")
+    add_model(parser)
+    parser.add_argument("--against", metavar="DIR", help="another model, shown beside the first")
+    parser.add_argument("--input", metavar="FILE", help="texts to look at, a line each (or .gz)")
+    parser.add_argument("--out", metavar="FILE", default=OUT, help=f"page to write ({OUT})")
+    parser.add_argument(
+        "--no-split", action="store_true",
+        help="take each text as one, and --input or stdin as one text (a translator reads "
+        "sentence by sentence, other models line by line)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--generate", metavar="N", type=positive, default=0,
+        help="let a language model go on by N tokens, and show all",
+    )  # fmt: skip
+    add_search(parser)
+    parser.add_argument(
+        "--max-length", metavar="N", type=positive, help="most tokens of a translated sentence"
+    )
+    parser.add_argument("--prefix", metavar="TEXT", default="", help="how a translation begins")
+    parser.add_argument("--reference", metavar="TEXT", help="the right translation, to compare")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    parser.add_argument(
+        "--figures", metavar="DIR", type=Path, help="draw figures into this folder as well"
+    )
+    parser.add_argument(
+        "--format", choices=("png", "svg", "pdf"), help="what figures are drawn as (png)"
+    )
+    parser.add_argument(
+        "--effects", action="store_true",
+        help="with --figures: what each head is good for, by switching it off (a pass for each)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look, and write the page."""
+    begun = time.monotonic()
+    _check(arguments)
+    texts = _texts(arguments)
+    looked = _looked(arguments, texts)
+    boards = _boards(looked, arguments.reference)
+    if arguments.figures:
+        from regard.translator.album import check_length
+
+        check_length(one.viewed for each in looked for one in each.found)
+    size = _write(Path(arguments.out), looked, boards)
+    figures = _draw(arguments, looked) if arguments.figures else []
+    if arguments.json:
+        found = {
+            "file": str(arguments.out),
+            "bytes": size,
+            "texts": len(boards),
+            "tokens": _tokens(looked),
+            "maps": sum(len(maps.heads) for one in looked for v in one.shown for maps in v.maps),
+            "figures": [str(path) for path in figures],
+            "seconds": round(time.monotonic() - begun, 3),
+        }
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        _tell(arguments, looked, len(boards), size, figures)
+    if arguments.open:
+        webbrowser.open(Path(arguments.out).resolve().as_uri())
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """What can be said before a model is loaded."""
+    if arguments.text and arguments.input:
+        raise InputError("text and --input were both given; leave one out.")
+    if not Path(arguments.out).absolute().parent.is_dir():
+        raise InputError(f"{arguments.out}: there is no such folder; make it first.")
+    if Path(arguments.out).is_dir():
+        raise InputError(f"{arguments.out}: this is a folder; name a file, such as page.html.")
+    if not arguments.figures and (arguments.effects or arguments.format):
+        flag = "--effects" if arguments.effects else "--format"
+        raise InputError(f"{flag} is about figures; say where with --figures DIR.")
+    if arguments.figures:
+        from regard.views.growth import check_matplotlib
+
+        check_matplotlib()
+        if arguments.figures.exists() and not arguments.figures.is_dir():
+            raise InputError(f"{arguments.figures}: this is a file; give a folder as --figures.")
+
+
+def _texts(arguments: argparse.Namespace) -> list[str]:
+    """The texts that there are to look at, at least one."""
+    if arguments.text:
+        lines = list(arguments.text)
+    else:
+        lines = _lines(arguments)
+        if arguments.no_split:
+            lines = ["\n".join(lines)]
+    texts = [line for line in lines if line.strip()]
+    if not texts:
+        raise InputError("there is no text to look at; give some words.")
+    if len(texts) > MOST:
+        raise InputError(
+            f"{len(texts)} texts are too many for one page (at most {MOST}); choose some, or take "
+            "them as one with --no-split."
+        )
+    return texts
+
+
+def _lines(arguments: argparse.Namespace) -> list[str]:
+    from regard.formats.lines import decoded, read_lines
+
+    if arguments.input:
+        return list(read_lines(arguments.input))
+    if sys.stdin.isatty():
+        print("Type text to look at, a line at a time; Ctrl-D ends.", file=sys.stderr)
+    lines = []
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        text = decoded(line, "standard input", number).removeprefix("\ufeff" * (number == 1))
+        lines.append(text.removesuffix("\n").removesuffix("\r"))
+    return lines
+
+
+def _opened(folder: str, threads: int) -> Loaded:
+    """The model in a folder, of whatever kind that can be looked at."""
+    if load_run(folder).model.kind == "handwriting":
+        raise InputError(f"{folder}: a model that writes by hand is looked at with `regard write`.")
+    from regard.translator import load
+
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)
+    return load(folder, threads=threads)
+
+
+def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[Looked]:
+    """What there is to see of the texts, with one model or two."""
+    folders = [arguments.model, *([arguments.against] if arguments.against else [])]
+    models = [_opened(folder, arguments.threads) for folder in folders]
+    from regard.translator.inspected import Asked, check_pair, inspected
+
+    if len(models) == 2:
+        check_pair(*models)
+    found = []
+    for folder, model in zip(folders, models, strict=True):
+        asked = Asked(
+            settings=_search(arguments, model),
+            prefix=arguments.prefix,
+            split=not arguments.no_split,
+            generate=arguments.generate,
+            name=_name(folder, folders),
+        )
+        found.append(Looked(model, asked, inspected(model, texts, asked)))
+    return found
+
+
+def _search(arguments: argparse.Namespace, model: Loaded) -> Decoding:
+    """How the model searches: its own way, with what the flags say; a text goes on greedily."""
+    own = model.run.decoding
+    return asked_search(
+        arguments, replace(own, beam=1) if arguments.generate else own, sample=False
+    )
+
+
+def _name(folder: str, folders: list[str]) -> str:
+    """What a model is called on the page: its folder, and where two are alike the one around it."""
+    path = Path(folder).resolve()
+    alike = len({Path(other).resolve().name for other in folders}) < len(folders)
+    return f"{path.parent.name}/{path.name}" if alike or path.name == "model" else path.name
+
+
+def _boards(looked: list[Looked], reference: str | None) -> list[Board]:
+    """What stands on the page: texts, or pairs of them."""
+    from regard.translator.inspected import side_by_side
+
+    if reference is not None and len(looked[0].shown) != 1:
+        raise InputError(
+            f"--reference is the translation of one sentence, but {len(looked[0].shown)} came; "
+            "give one, or take the text as one with --no-split."
+        )
+    shown = [[replace(v, reference=reference) for v in one.shown] for one in looked]
+    return list(shown[0] if len(shown) == 1 else side_by_side(*shown))
+
+
+def _write(out: Path, looked: list[Looked], boards: list[Board]) -> int:
+    """Write the page; its size in bytes."""
+    from regard.translator.inspected import facts_of
+    from regard.views.notebook import Page
+
+    told = [facts_of(one.model, one.asked.name, one.shown) for one in looked]
+    facts = told[0]
+    if len(told) > 1:  # one line for each model
+        facts = {one.pop("model"): "; ".join(map(": ".join, one.items())) for one in told}
+    names = " and ".join(one.asked.name for one in looked)
+    Page(f"regard · {names}", tuple(boards), facts).save(out)
+    return out.stat().st_size
+
+
+def _draw(arguments: argparse.Namespace, looked: list[Looked]) -> list[Path]:
+    """The figures of every text and model."""
+    from regard.translator.album import draw
+
+    arguments.figures.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for number, one in enumerate(looked):
+        written += draw(
+            one.model,
+            one.found,
+            arguments.figures,
+            kind=arguments.format or "png",
+            effects=arguments.effects,
+            before=f"{'ab'[number]}-" if len(looked) > 1 else "",
+        )
+    return written
+
+
+def sized(size: int) -> str:
+    """Bytes as people read them.
+
+    >>> sized(84_200), sized(11_480_000)
+    ('84 kB', '11.5 MB')
+    """
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+
+
+def _tokens(looked: list[Looked]) -> int:
+    return sum(len(v.source_tokens) + len(v.target_tokens) for one in looked for v in one.shown)
+
+
+def _tell(
+    arguments: argparse.Namespace, looked: list[Looked], texts: int, size: int, figures: list[Path]
+) -> None:
+    from regard.translator.inspected import without_maps
+
+    for one in looked:
+        if why := without_maps(one.model, one.shown):
+            print(f"{one.asked.name}: there are no maps: {why}.")
+    counted = f"{texts} text{'' if texts == 1 else 's'}, {_tokens(looked):,} tokens"
+    print(f"{arguments.out}: {counted}, {sized(size)}")
+    if figures:
+        print(f"{arguments.figures}: {len(figures)} figures")
+    if not arguments.open:
+        print(f"See every head's attention:  open {Path(arguments.out).resolve()} in a browser")

@@ -1,0 +1,78 @@
+"""All figures of a text, growth over length, and what positions and gates look like."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from regard.attention import AttentionMap, Learned, RelativeBias
+from regard.views import Viewed, gate_figure, positions_figure
+from regard.views.album import PALE, album, suitable_scale
+from regard.views.growth import Panel, growth_figure
+from regard.views.positions import alike
+
+
+def test_a_text_alone_has_what_makes_sense_of_it():
+    weights = torch.rand(1, 2, 4, 4).tril()
+    weights = weights / weights.sum(-1, keepdim=True)
+    maps = [AttentionMap(weights, "causal", n, (0, 1), tuple(range(4)), "x") for n in (0, 1)]
+    names = [name for name, _ in album(Viewed.alone(maps, tokens=["<s>", "▁我", "们", "。"]))]
+    assert names == [
+        "decoder-heads", "decoder-layer-0", "decoder-layer-1", "decoder-entropy",
+        "decoder-distance", "decoder-rollout",
+    ]  # fmt: skip
+
+
+def test_a_translation_begins_with_its_alignment(chinese):
+    name, figure = next(iter(album(chinese)))
+    assert name == "alignment" and "alignment of" in repr(figure)
+
+
+def test_without_maps_there_is_nothing_to_draw():
+    assert list(album(Viewed(*(("a",) for _ in range(4))))) == []
+    linked = Viewed(*(("a",) for _ in range(4)), links=((0, 0),))
+    assert [name for name, _ in album(linked)] == ["alignment"]
+
+
+def test_long_maps_are_coloured_by_what_most_rows_do():
+    plane = np.full((3 * PALE, 3 * PALE), 0.001)
+    np.fill_diagonal(plane, 0.1)
+    plane[0, 0] = 1.0
+    assert suitable_scale(plane) == pytest.approx(0.1)
+    assert suitable_scale(plane[:PALE, :PALE]) is None
+
+
+def test_learned_positions_show_which_places_are_alike():
+    table = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
+    expected = [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
+    np.testing.assert_allclose(alike(table), expected)
+    titles = [axes.get_title("left") for axes in positions_figure(Learned(9, 4), 9).canvas.axes]
+    assert {"learned positions", "how alike places are"} <= set(titles)
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_a_bias_that_looks_back_has_no_right_side(bidirectional):
+    figure = positions_figure(RelativeBias(2, bidirectional=bidirectional), 20)
+    shown = figure.canvas.axes[0].images[0].get_array()
+    hidden = np.ma.getmaskarray(shown)
+    assert hidden[0, 1] == (not bidirectional) and not hidden[1, 0]
+    curve = next(axes.lines[0] for axes in figure.canvas.axes if axes.lines)
+    assert (max(curve.get_xdata()) > 0) == bidirectional
+
+
+def test_gates_are_counted_in_whole_numbers():
+    gate = AttentionMap(torch.rand(1, 1, 1, 600), "spatial", 0, (0,), (0,), "x")
+    axes = gate_figure(gate, shape=(20, 30)).canvas.axes[0]
+    assert all(tick == round(tick) for tick in (*axes.get_xticks(), *axes.get_yticks()))
+    many = AttentionMap(torch.rand(1, 1, 1, 300), "channel", 0, (0,), (0,), "x")
+    assert len(gate_figure(many).canvas.axes[0].patches) == 1  # one outline, no shimmering bars
+
+
+def test_growth(tmp_path):
+    lines = {f"name {n}": ((64, 128), (1.0 + n, 2.0 + n)) for n in range(10)}
+    growth_figure([Panel("time", "seconds", lines)], tmp_path / "growth.svg")
+    drawn = (tmp_path / "growth.svg").read_text("utf-8")
+    written = re.findall("<!-- (.*?) -->", drawn)
+    assert {"time", "seconds", "name 9", "64", "10"} <= set(written)
+    assert "$" not in drawn

@@ -1,0 +1,73 @@
+"""The page in a notebook: a frame of its own, in a real browser."""
+
+import html
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from regard.errors import InputError
+from regard.views import Page, Viewed, show
+from regard.views.notebook import MOST, framed
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
+BAD = '"><img src=x onerror=parent.bad=1><script>parent.bad=1</script>'
+
+
+def srcdoc(frame):
+    (found,) = re.findall(r'srcdoc="([^"]*)"', frame)
+    return html.unescape(found)
+
+
+def test_the_frame_holds_the_page_and_nothing_gets_out_of_it(french):
+    page = Page(f"A {BAD}", (french,), {"seconds": 3, BAD: BAD})
+    frame = page._repr_html_()
+    assert frame.startswith('<iframe sandbox="allow-scripts" ') and frame.endswith("</iframe>")
+    assert frame.count("<") == frame.count(">") == 2  # its own tags alone
+    assert srcdoc(frame) == page.html
+    assert "<img" not in framed("<p>", BAD, 3)
+
+
+def test_its_height_follows_what_there_is(french, chinese):
+    without = Viewed(*(("a",) for _ in range(4)))
+    heights = [Page("", boards).height for boards in ((without,), (without, without), (french,))]
+    assert heights == sorted(heights) and len(set(heights)) == 3
+    assert Page("", ((french, chinese),) * 9).height <= MOST
+    assert Page("", ()).height > 0
+
+
+def test_it_is_saved_whole_or_not_at_all(french, tmp_path):
+    page = Page("Title", (french,))
+    assert page.save(str(tmp_path / "a.html")).read_text("utf-8") == page.html
+    with pytest.raises(InputError, match="there is no folder"):
+        page.save(tmp_path / "none" / "a.html")
+    assert repr(Page("Title", (french, french))) == "Page('Title', 2 texts)"
+
+
+@pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
+)
+def test_in_a_browser(french, tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    foreign = show([np.full((1, 2, 3, 3), 1 / 3)], ["[CLS]", BAD, "[SEP]"], title=BAD)
+    file = tmp_path / "notebook.html"
+    frames = Page("A run", (french,))._repr_html_() + foreign._repr_html_()
+    file.write_text(f"<!doctype html><meta charset=utf-8><body>{frames}", "utf-8")
+    said = []
+    with playwright.sync_playwright() as engine:
+        args = [*QUIET.split(), "--disable-sync"]
+        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
+        tab = browser.new_page(viewport={"width": 1000, "height": 2400})
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.goto(file.as_uri())
+        first, second = (tab.frame_locator("iframe").nth(n) for n in (0, 1))
+        first.locator(".words.target .word").nth(5).hover()
+        readout = first.locator(".readout").first
+        assert "traversé" in readout.inner_text() and "cross" in readout.inner_text()
+        assert BAD in second.locator(".words.source").inner_text()
+        assert tab.evaluate("window.bad") is None
+        browser.close()
+    assert said == []

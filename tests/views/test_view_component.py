@@ -1,0 +1,188 @@
+"""`regard.view` on a page of one's own: its methods, its events, and several of it at a time."""
+
+import json
+import shutil
+
+import pytest
+
+from regard.views.browser import scripts, shown, style
+from regard.views.page import embedded
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
+)
+HEARD = """
+const heard = [];
+for (const name of ["regard:word", "regard:row", "regard:chosen"])
+  document.addEventListener(name, ({ target, detail }) =>
+    heard.push([name.slice(7), target.id, detail]));
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as engine:
+        args = [*QUIET.split(), "--disable-sync"]
+        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser, tmp_path, french, chinese):
+    """A page with two places for views, and what there is to see of two sentences."""
+    texts = embedded({"french": shown(french), "chinese": shown(chinese)})
+    file = tmp_path / "own.html"
+    file.write_text(
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>own</title><style>{style()}"
+        f"</style><div id=one></div><div id=two></div><script>{scripts()}</script>"
+        f"<script>const texts = {texts}; let view, other; {HEARD}</script>",
+        "utf-8",
+    )
+    said = []
+    tab = browser.new_page()
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.goto(file.as_uri())
+    yield tab
+    tab.close()
+    assert said == []
+
+
+def make(tab, options=None, place="one", text="french"):
+    tab.evaluate(
+        f"view = regard.view(document.getElementById('{place}'), texts.{text}, "
+        f"{json.dumps(options or {})}); view.ready"
+    )
+
+
+def heard(tab):
+    return tab.evaluate("heard.splice(0)")
+
+
+def test_choosing_by_script_and_by_hand(tab):
+    make(tab)
+    assert tab.evaluate("view.state") == {"kind": "cross", "layer": 1, "head": 3}
+    assert heard(tab) == []
+    tab.evaluate("view.choose({ layer: 2, head: 'mean' })")
+    chosen = {"kind": "cross", "layer": 2, "head": "mean"}
+    assert tab.evaluate("view.state") == chosen
+    assert heard(tab) == [["chosen", "one", chosen]]
+    assert tab.locator("[data-choose=layer] input:checked").input_value() == "2"
+    tab.evaluate("view.choose({ layer: 2 })")
+    assert heard(tab) == []  # it was chosen already
+    tab.locator("[data-choose=kind] input[value=decoder]").check(force=True)
+    assert heard(tab) == [["chosen", "one", {"kind": "decoder", "layer": 2, "head": "mean"}]]
+    assert tab.evaluate("[view.has({ layer: 2, head: 3 }), view.has({ layer: 9 })]") == [
+        True,
+        False,
+    ]
+    tab.evaluate("view.choose({ layer: 9, head: 7 })")  # there is none: something near
+    assert tab.evaluate("view.state") == {"kind": "decoder", "layer": 2, "head": "mean"}
+
+
+def test_pressing_words_and_rows(tab, french):
+    make(tab, {"clickable": True})
+    tab.locator(".words.target .word").nth(2).click()
+    tab.locator(".words.source .word").nth(1).focus()
+    tab.keyboard.press("Enter")
+    tab.locator(".cells").focus()
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    row = {"kind": "cross", "layer": 1, "head": 3, "row": 1}
+    assert heard(tab) == [
+        ["word", "one", {"strip": "target", "place": 2}],
+        ["word", "one", {"strip": "source", "place": 1}],
+        ["row", "one", row],
+    ]
+    box = tab.locator(".cells canvas").bounding_box()
+    tab.mouse.click(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.5)
+    ((name, _, detail),) = heard(tab)
+    assert name == "row"
+    token = tab.evaluate(f"texts.french.axes.target.tokens[{detail['row']}]")
+    assert tab.locator(".value").inner_text().startswith(f"{token} → ")
+
+
+def test_another_text_in_its_place(tab, chinese):
+    make(tab)
+    tab.evaluate("view.choose({ kind: 'encoder', layer: 0, head: 2 })")
+    tab.evaluate("view.replace(texts.chinese); view.ready")
+    assert tab.evaluate("view.shown === texts.chinese")
+    assert tab.evaluate("view.state") == {"kind": "encoder", "layer": 0, "head": 2}
+    found = tab.locator(".words.target .word").all_inner_texts()
+    assert found == list(chinese.target_words)
+    tab.evaluate("view.replace({ ...texts.chinese, maps: [] }); view.ready")
+    assert tab.locator(".attention").is_hidden()
+    tab.evaluate("view.replace(texts.french); view.ready")
+    assert tab.locator(".attention").is_visible()
+
+
+def test_several_views_and_an_end(tab):
+    make(tab)
+    tab.evaluate("other = view")
+    make(tab, {}, "two", "chinese")
+    tab.evaluate("view.choose({ head: 0 })")
+    assert tab.evaluate("other.state.head") == 3
+    assert [target for _, target, _ in heard(tab)] == ["two"]
+    names = tab.evaluate("[...document.querySelectorAll('input[type=radio]')].map((i) => i.name)")
+    assert len(set(names)) == 6
+    tab.evaluate("view.destroy()")
+    assert tab.locator("#two").inner_html() == ""
+    tab.evaluate("regard.setLanguage('zh'); regard.setTheme('dark')")
+    assert tab.locator("#one .attention h2").inner_text() == "注意力"
+
+
+def test_maps_closed_until_asked_for(tab):
+    make(tab, {"maps": False})
+    assert not tab.locator(".cells").is_visible()
+    tab.locator(".words.target .word").nth(5).hover()
+    tab.wait_for_function("document.querySelector('.told').textContent.includes('looked at')")
+    tab.locator("summary").click()
+    tab.wait_for_function("document.querySelector('.cells canvas').height > 300")
+    assert tab.locator(".cells").get_attribute("aria-label").startswith("cross attention, layer 1")
+
+
+def test_more_words_and_the_language_of_a_page(tab):
+    tab.evaluate("regard.addWords({ greeting: ['Hello {name}', '你好 {name}'] })")
+    assert tab.evaluate("regard.say('greeting', { name: '<b>' })") == "Hello <b>"
+    tab.evaluate("document.getElementById('two').dataset.say = 'greeting'")
+    tab.evaluate("regard.setLanguage('zh')")
+    assert tab.locator("#two").inner_text() == "你好 {name}"
+    assert tab.evaluate("document.documentElement.lang") == "zh"
+    untold = "regard.say('nothing of the kind')"
+    assert tab.evaluate(untold) == "nothing of the kind"
+
+
+def test_a_broken_map_says_so(tab):
+    tab.evaluate("texts.french.maps.forEach((map) => { map.whole = map.whole.map(() => 'AAAA'); })")
+    make(tab)
+    assert "could not be read" in tab.locator(".packing").inner_text()
+    assert tab.locator(".words.source .word").count() == 12
+
+
+def test_fingers(browser, tab):
+    """Two fingers apart are nearer; what is near follows one finger."""
+    make(tab)
+    box = tab.locator(".cells canvas").bounding_box()
+    x, y = box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5
+    fire = """([kind, points]) => { const box = document.querySelector('.cells');
+      box.setPointerCapture = () => {};
+      points.forEach(([id, x, y]) => box.dispatchEvent(new PointerEvent(kind,
+        { pointerId: id, pointerType: 'touch', clientX: x, clientY: y, bubbles: true }))); }"""
+    tab.evaluate(fire, ["pointerdown", [[1, x - 20, y], [2, x + 20, y]]])
+    for apart in (30, 40, 60):
+        tab.evaluate(fire, ["pointermove", [[1, x - apart, y], [2, x + apart, y]]])
+    tab.evaluate(fire, ["pointerup", [[1, x, y], [2, x, y]]])
+    assert "near" in tab.locator(".cells").get_attribute("class")
+    before = tab.evaluate("({ ...view.map.origin })")
+    tab.evaluate(fire, ["pointerdown", [[1, x, y]]])
+    tab.evaluate(fire, ["pointermove", [[1, x - 30, y - 40]]])
+    tab.evaluate(fire, ["pointerup", [[1, x - 30, y - 40]]])
+    after = tab.evaluate("view.map.origin")
+    assert after["x"] > before["x"]
+    assert after["y"] > before["y"]

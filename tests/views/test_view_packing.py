@@ -1,0 +1,155 @@
+"""Packed maps: what is said to be exact is, what is said to be a bound is one, and all fits."""
+
+import base64
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.errors import InputError
+from regard.views import HeadMaps, Viewed, entropies
+from regard.views.browser import shown
+from regard.views.browser.packing import (
+    PLANS,
+    Plan,
+    blob,
+    fitting,
+    largest_of_rows,
+    packed,
+    pooled,
+    row_bits,
+    size,
+    summary,
+)
+
+PACKED = Plan(0, 4, 8)
+
+
+def numbers(text, dtype):
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype)
+
+
+def text_of(rows, heads=2, *, kind="encoder", seed=0, spread=0.2):
+    rng = np.random.default_rng(seed)
+    weights = rng.gamma(spread, 1, (heads, rows, rows)).astype(np.float32)
+    if kind == "decoder":
+        weights = np.tril(weights)
+    weights /= np.maximum(weights.sum(-1, keepdims=True), 1e-9)
+    tokens = tuple(f"▁t{number}" for number in range(rows))
+    maps = HeadMaps(kind, 0, tuple(range(heads)), weights, tokens, tokens)
+    groups = tuple((number,) for number in range(rows))
+    return Viewed(tokens, (), tokens, (), maps=(maps,), source_groups=groups)
+
+
+def test_a_small_map_goes_whole_within_half_a_step(french):
+    for maps, sent in zip(french.maps, shown(french)["maps"], strict=True):
+        found = [numbers(plane, "<u2").reshape(maps.weights.shape[1:]) for plane in sent["whole"]]
+        np.testing.assert_allclose(np.stack(found) / 65535, maps.weights, atol=0.5 / 65535 + 1e-7)
+        assert "largest" not in sent
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_what_a_packed_map_says_is_true(kind):
+    (maps,) = text_of(61, 3, kind=kind).maps
+    sent = packed(summary(maps, PLANS[0]), PACKED)
+    planes = [*maps.weights, maps.weights.mean(axis=0)]  # the mean of the heads stands last
+    assert sent["causal"] == (kind == "decoder")
+    assert len(sent["pooled"]["cells"]) == 4
+    for place, plane in enumerate(planes):
+        columns = numbers(sent["largest"]["columns"][place], "<u2").reshape(61, 4).astype(int)
+        weights = numbers(sent["largest"]["weights"][place], "<f4").reshape(61, 4)
+        np.testing.assert_array_equal(weights, np.take_along_axis(plane, columns, 1))
+        np.testing.assert_array_equal(np.sort(weights), np.sort(plane)[:, -4:])
+        assert (np.diff(columns) > 0).all()
+        squares = numbers(sent["pooled"]["cells"][place], "u1").reshape(8, 8).astype(np.float32)
+        bound = ((squares / 255) ** 2).repeat(8, 0).repeat(8, 1)[:61, :61]
+        assert (bound >= plane - 1e-6).all()
+        assert (np.sqrt(bound) <= np.sqrt(pooled(plane, 8).repeat(8, 0).repeat(8, 1)[:61, :61])
+                + 1 / 255 + 1e-6).all()  # fmt: skip
+
+
+def test_entropies_are_those_of_the_summaries():
+    (maps,) = text_of(40, 3).maps
+    sent = shown(text_of(40, 3))["maps"][0]["entropy"]
+    bits = numbers(sent["rows"], "<u2").reshape(4, 40) * sent["most"] / 65535
+    expected = entropies([maps], normalized=False).values[0]
+    np.testing.assert_allclose(bits[:3].mean(-1), expected, atol=1e-4)
+    np.testing.assert_allclose(bits[3], row_bits(maps.weights.mean(axis=0)), atol=1e-4)
+    assert row_bits(np.zeros((2, 3), np.float32)).tolist() == [0, 0]
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 9), st.integers(0, 99))
+@settings(max_examples=60)
+def test_pooling_and_largest(rows, columns, factor, seed):
+    plane = np.random.default_rng(seed).random((rows, columns), np.float32)
+    found = pooled(plane, factor)
+    for row in range(found.shape[0]):
+        for column in range(found.shape[1]):
+            part = plane[row * factor :, column * factor :][:factor, :factor]
+            assert found[row, column] == part.max()
+    places, weights = largest_of_rows(plane, factor)
+    count = min(factor, columns)
+    np.testing.assert_array_equal(np.sort(weights), np.sort(plane)[:, columns - count :])
+    np.testing.assert_array_equal(np.take_along_axis(plane, places.astype(int), 1), weights)
+
+
+@pytest.mark.parametrize("budget", [60_000, 200_000, 700_000, 3_000_000])
+def test_a_budget_is_kept_and_used(budget):
+    texts = [text_of(560, 3), text_of(30, 2, seed=1)]
+    found = [summary(maps, PLANS[0]) for one in texts for maps in one.maps]
+    plan, made = fitting(found, budget)
+    assert sum(map(size, made)) <= budget
+    for better in PLANS[: PLANS.index(plan)]:
+        assert sum(size(packed(one, better)) for one in found) > budget
+    with pytest.raises(InputError, match="show fewer"):
+        fitting(found, 1000)
+
+
+def test_weights_that_are_none():
+    tokens = ("▁a", "▁b")
+    weights = np.array([[[np.nan, -1.0], [2.0, 0.5]]], np.float32)
+    maps = HeadMaps("decoder", 0, (0,), weights, tokens, tokens)
+    sent = packed(summary(maps, PLANS[0]), PLANS[0])
+    assert numbers(sent["whole"][0], "<u2").tolist() == [0, 0, 65535, 32768]
+    assert sent["causal"]
+
+
+def test_a_decoder_that_looks_ahead_is_not_called_causal():
+    tokens = ("▁a", "▁b")
+    maps = HeadMaps("decoder", 0, (0,), np.full((1, 2, 2), 0.5, np.float32), tokens, tokens)
+    assert not summary(maps, PLANS[0]).causal
+
+
+class Recorded:
+    """Weights that are made when they are looked at, as of a layer recorded on demand."""
+
+    def __init__(self, weights):
+        self.weights, self.read = weights, []
+        self.shape, self.dtype, self.ndim = weights.shape, weights.dtype, 3
+
+    def __getitem__(self, place):
+        self.read.append(place)
+        return self.weights[place]
+
+
+def test_each_head_is_read_once():
+    text = text_of(600, 3)
+    lazy = Recorded(text.maps[0].weights)
+    maps = HeadMaps("encoder", 0, (0, 1, 2), lazy, text.source_tokens, text.source_tokens)
+    made = Viewed(text.source_tokens, (), (), (), maps=(maps,))
+    assert lazy.read == []
+    assert shown(made)["maps"] == shown(text)["maps"]
+    assert lazy.read == [0, 1, 2]
+
+
+def test_long_strings_stand_apart():
+    blobs = {}
+    text = text_of(600, 2)
+    sent = shown(text, blobs)["maps"][0]
+    assert sent["largest"]["weights"][0]["blob"] in blobs
+    assert all(len(value) > 4096 for value in blobs.values())
+    whole = shown(text)["maps"][0]
+    assert blobs[sent["pooled"]["cells"][1]["blob"]] == whole["pooled"]["cells"][1]
+    assert isinstance(blob(np.zeros(3)), str)

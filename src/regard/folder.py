@@ -13,7 +13,8 @@ Every file is written as a whole or not at all.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -163,3 +164,20 @@ def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     for name, tensor in weights.items():
         seen.setdefault(tensor.data_ptr(), name)
     return {name: weights[name].detach().contiguous() for name in seen.values()}
+
+
+def model_names(folders: Sequence[str | PathLike[str]]) -> list[str]:
+    """What models are called: their folders' names, with the folder around where that says more.
+
+    >>> model_names(["runs/small/model", "a/rnn", "b/rnn", "b/rnn", "base"])
+    ['small/model', 'a/rnn', 'b/rnn', 'b/rnn-2', 'base']
+    """
+    paths = [Path(folder).resolve() for folder in folders]
+    alike = Counter(path.name for path in paths)
+    names: list[str] = []
+    for path in paths:
+        more = path.name == "model" or alike[path.name] > 1
+        name = f"{path.parent.name}/{path.name}" if more else path.name
+        numbered = (f"{name}-{number}" for number in range(2, len(paths) + 2))
+        names.append(next(one for one in (name, *numbered) if one not in names))
+    return names

@@ -2,6 +2,7 @@
 
 import html
 import re
+from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,11 @@ def through(source, translate):
         "猫<b>睡</b>了。",
         "",
         "<script>if (a < b) alert('</p>')</script>",
+        '<p title="A cat &amp; a dog">one <img src="x" alt="It\'s black"/> two</p>',
+        '<input placeholder=\'Say "x"\' value="y"> <a aria-label=\'Go\' title = "There">go</a>',
+        """<p data-x=' title="no"' title="yes" title="twice">one</p>""",
+        '<span translate="no" title="stays">so</span> <svg title="x"/>',
+        '<img alt=""> <img alt="42"> <img alt>',
     ],
 )
 def test_what_is_not_changed_stays(source):
@@ -64,6 +70,41 @@ def test_what_is_not_changed_stays(source):
 def test_texts_are_blocks_without_markup():
     page = parse("<h1>A &amp; b</h1><p>The <b>black</b>\n cat</p><script>x</script><br>end")
     assert page.texts == ["A & b", "The black cat", "end"]
+
+
+def test_attributes_that_are_read_are_translated():
+    source = (
+        '<h1 title="one two">three</h1><p>four <img src="a b" alt="five six"> '
+        "<b ARIA-LABEL='seven eight' class=\"x y\">nine</b></p><hr title=ten>"
+        "<input placeholder='eleven &amp; twelve'><code title='no no'>no no</code>"
+    )
+    page = parse(source)
+    assert sorted(page.texts) == sorted(
+        ["one two", "three", "four nine", "five six", "seven eight", "ten", "eleven & twelve"]
+    )
+    assert through(source, backwards) == (
+        '<h1 title="two one">three</h1><p><b ARIA-LABEL=\'eight seven\' class="x y">nine</b> four'
+        ' <img src="a b" alt="six five"></p><hr title="ten">'
+        "<input placeholder='twelve &amp; eleven'><code title='no no'>no no</code>"
+    )
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_a_translation_cannot_leave_its_attribute(quote):
+    hostile = """"><script>alert(1)</script><p x='y"""
+    made = parse(f"<p title={quote}x{quote}></p>").render([Translation(hostile, "x", ())])
+    (attributes,) = [dict(attributes) for name, attributes in tags_of(made) if name == "p"]
+    assert attributes == {"title": hostile}
+    assert [name for name, _ in tags_of(made)] == ["p"]
+
+
+def tags_of(source):
+    """Tags and their attributes, as a browser would understand them."""
+    found = []
+    reader = HTMLParser()
+    reader.handle_starttag = lambda name, attributes: found.append((name, attributes))
+    reader.feed(source)
+    return found
 
 
 def test_tags_follow_their_words():
@@ -91,7 +132,7 @@ def test_endless_nesting_is_refused():
 
 
 TAGS = st.sampled_from(
-    ["<b>", "</b>", "<i class='x'>", "</i>", "<p>", "</p>", "<br>", "<!-- c -->"]
+    ["<b>", "</b>", "<i class='x'>", "</i>", "<i title='a'>", "<p>", "</p>", "<br>", "<!-- c -->"]
 )
 PARTS = st.lists(st.one_of(TAGS, st.text("abc <&;é猫", max_size=8).map(html.escape)), max_size=12)
 

@@ -125,6 +125,26 @@ def test_a_long_text_does_not_hold_up_a_short_one(catalogue):
     assert whole == " ".join(target for _, target in FRENCH * 3)
 
 
+def test_who_asks_later_does_not_overtake(catalogue):
+    """Also where only one sentence is translated at a time, and others come meanwhile."""
+    order = []
+
+    async def work(batcher, translator):
+        def asked(number):
+            one = Texts(translator, [FRENCH[number][0]], PLAIN)
+            one.future.add_done_callback(lambda _: order.append(number))
+            batcher.put(one)
+            return one.future
+
+        with held_up(batcher):
+            first = [asked(number) for number in range(4)]
+        await first[0]
+        await asyncio.gather(*first, asked(4))
+
+    together(catalogue, work, together=1)
+    assert order == [0, 1, 2, 3, 4]
+
+
 def test_one_text_that_fails_harms_no_other(catalogue):
     async def work(batcher, translator):
         with held_up(batcher):

@@ -1,5 +1,8 @@
 """Files in and out: nothing guessable, nothing executed, nothing for ever."""
 
+import re
+from urllib.parse import unquote
+
 import pytest
 
 from regard.server.files import Shelf
@@ -21,7 +24,7 @@ def sent(client, name, content, status=200, **fields):
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("a.txt", f"\ufeff{SOURCE}\n\n{FRENCH[1][0]}\n", f"{TARGET}\n\n{FRENCH[1][1]}"),
+        ("a.txt", f"\ufeff{SOURCE}\n\n{FRENCH[1][0]}\n", f"{TARGET}\n\n{FRENCH[1][1]}\n"),
         ("a.HTML", f"<p>{SOURCE}</p>\n<hr>", f"<p>{TARGET}</p>\n<hr>"),
     ],
 )
@@ -38,12 +41,32 @@ def test_a_file_there_and_back(client, name, content, expected):
 
 
 @pytest.mark.parametrize(
-    "name", ["../../etc/passwd.txt", "<script>.txt", 'a"\r\nx: y.txt', "猫.txt"]
+    ("name", "kept"),
+    [
+        ("../../etc/passwd.txt", "passwd"),
+        ("C:\\dir\\x.txt", "x"),
+        ("<script>.txt", "script"),
+        ('a"\r\nx: y.txt', None),
+        ("a;filename=b.txt", "a-filename-b"),
+        ("%2e%2e%2f'\\x00.txt", None),
+        ("....txt", "file"),
+        ("é" * 300 + ".txt", "é" * 60),
+        ("猫 と 犬.txt", "猫-と-犬"),
+        ("\u202egpj.txt", "gpj"),
+    ],
 )
-def test_names_of_files_are_harmless(client, name):
+def test_names_of_files_are_harmless(client, name, kept):
     answer = client.get(sent(client, name, SOURCE.encode())["translatedFileUrl"])
-    stem = answer.headers["content-disposition"].partition('"')[2]
-    assert stem.rstrip('"').replace("_fr.txt", "").replace("-", "").isalnum()
+    said = answer.headers["content-disposition"]
+    whole = re.fullmatch(
+        r"attachment; filename=\"([A-Za-z0-9-]+_fr\.txt)\"(?:; filename\*=UTF-8''([\w%.-]+))?", said
+    )
+    assert whole is not None, said
+    found = unquote(whole[2]) if whole[2] else whole[1]
+    stem = found.removesuffix("_fr.txt")
+    assert stem.replace("-", "").isalnum()
+    assert kept is None or stem == kept
+    assert "x" not in answer.headers
 
 
 def test_what_cannot_be_translated(client):
@@ -56,7 +79,7 @@ def test_what_cannot_be_translated(client):
     assert "too many" in sent(client, "a.txt", b"x" * 20_001, 400)["error"]
 
 
-@pytest.mark.parametrize("name", ["x", "..", "../x", "%2e%2e%2fetc%2fpasswd", "x" * 3000])
+@pytest.mark.parametrize("name", ["x", "%2e%2e", "..%2fx", "%2e%2e%2fetc%2fpasswd", "x" * 3000])
 def test_nothing_else_is_handed_out(client, name):
     assert client.get(f"/download_file/{name}").status_code in (400, 404)
 

@@ -1,5 +1,6 @@
 """LibreTranslate's API: what its clients send, and what they expect."""
 
+import html
 import json
 
 import pytest
@@ -59,6 +60,25 @@ def test_alternatives_are_others(client):
     several = translated(client, q=[SOURCE, f"{SOURCE} {FRENCH[1][0]}"], alternatives=2)
     assert [len(one) for one in several["alternatives"]] == [2, 2]
     assert "alternatives" not in translated(client, q=SOURCE, alternatives=0)
+
+
+def test_alternatives_of_html_keep_their_markup(client):
+    word, rest = SOURCE.split(" ", 1)
+    page = f"<p title='{SOURCE}'><b>{word}</b> {rest}</p>\n<p>{FRENCH[1][0]}</p>"
+    found = translated(client, q=page, format="html", alternatives=3)
+    assert len(set(found["alternatives"])) == 3
+    plain = translated(client, q=[SOURCE, FRENCH[1][0]], alternatives=3)["alternatives"]
+    for rank, one in enumerate(found["alternatives"]):
+        assert [one.count(tag) for tag in ("<b>", "</b>", "<p title='", "</p>\n<p>")] == [1] * 4
+        text = one.replace("<b>", "").replace("</b>", "")
+        assert html.unescape(text).endswith(f"'>{plain[0][rank]}</p>\n<p>{plain[1][rank]}</p>")
+    several = translated(client, q=[page, "<i></i>"], format="html", alternatives=1)
+    assert [len(one) for one in several["alternatives"]] == [1, 0]
+
+
+def test_line_breaks_at_both_ends_stay(client):
+    found = translated(client, q=f"\n\n{SOURCE}\n{SOURCE} \n\n")["translatedText"]
+    assert found == f"\n\n{TARGET}\n{TARGET}\n\n"
 
 
 def test_the_same_language_stays_as_it_is(client):

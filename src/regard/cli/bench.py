@@ -15,13 +15,19 @@ SUBJECTS = {
     "attention": "the attention library against torch, naive formulas, KeOps, statsmodels",
     "mechanisms": "every mechanism of self-attention: error, time, memory, and how they grow",
     "train": "training against a torch.nn.Transformer loop and JoeyNMT",
+    "serve": "`regard serve` under many clients: errors, mixed-up answers, memory, throughput",
+    "view": "the page and the report in Chromium: waiting for a translation, frames, size",
 }
-REPEATS = {"attention": 7, "mechanisms": 5, "train": 3}
+REPEATS = {"attention": 7, "mechanisms": 5, "train": 3, "serve": 5, "view": 5}
 OPTIONS = {
     "mechanisms": ("tensors", "lengths", "causal", "figure"),
     "train": ("steps", "data", "joeynmt_env"),
+    "serve": ("model", "clients", "seconds"),
+    "view": ("model",),
 }
 """What else can be set of a subject."""
+WHOLE = {"mechanisms": "mechanisms_report", "serve": "serve"}
+"""Subjects that print more than rows: the modules whose `report` does it all."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +70,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where JoeyNMT's environment is, or is made on first use "
         "($REGARD_BENCH_JOEYNMT, or regard/bench/joeynmt in the user's cache)",
     )  # fmt: skip
+    serve = parser.add_argument_group("serve")
+    serve.add_argument(
+        "--model", metavar="DIR",
+        help="folder of a model that translates from English (that of `regard demo`, trained on "
+        "first use and kept)",
+    )  # fmt: skip
+    serve.add_argument(
+        "--clients", metavar="N", type=_positive, help="how many ask at the same time (200)"
+    )
+    serve.add_argument(
+        "--seconds", metavar="S", type=_positive, help="how long they ask, of the first part (60)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,11 +89,10 @@ def run(arguments: argparse.Namespace) -> int:
     from regard.bench.row import Row, print_table
 
     options = _options(arguments)
-    if arguments.subject == "mechanisms":
-        from regard.bench.mechanisms_report import report
-
-        repeats = arguments.repeats or REPEATS["mechanisms"]
-        return report(arguments.only, repeats, as_json=arguments.json, **options)
+    if arguments.subject in WHOLE:
+        report = importlib.import_module(f"regard.bench.{WHOLE[arguments.subject]}").report
+        repeats = arguments.repeats or REPEATS[arguments.subject]
+        return int(report(arguments.only, repeats, as_json=arguments.json, **options))
     subject = importlib.import_module(f"regard.bench.{arguments.subject}")
     repeats = arguments.repeats or REPEATS[arguments.subject]
     every = list(subject.measurements(repeats, **options))

@@ -177,18 +177,19 @@ def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[Looked]:
     """What there is to see of the texts, with one model or two."""
     folders = [arguments.model, *([arguments.against] if arguments.against else [])]
     models = [_opened(folder, arguments.threads) for folder in folders]
+    from regard.folder import model_names
     from regard.translator.inspected import Asked, check_pair, inspected
 
     if len(models) == 2:
         check_pair(*models)
     found = []
-    for folder, model in zip(folders, models, strict=True):
+    for name, model in zip(model_names(folders), models, strict=True):
         asked = Asked(
             settings=_search(arguments, model),
             prefix=arguments.prefix,
             split=not arguments.no_split,
             generate=arguments.generate,
-            name=_name(folder, folders),
+            name=name,
         )
         found.append(Looked(model, asked, inspected(model, texts, asked)))
     return found
@@ -200,13 +201,6 @@ def _search(arguments: argparse.Namespace, model: Loaded) -> Decoding:
     return asked_search(
         arguments, replace(own, beam=1) if arguments.generate else own, sample=False
     )
-
-
-def _name(folder: str, folders: list[str]) -> str:
-    """What a model is called on the page: its folder, and where two are alike the one around it."""
-    path = Path(folder).resolve()
-    alike = len({Path(other).resolve().name for other in folders}) < len(folders)
-    return f"{path.parent.name}/{path.name}" if alike or path.name == "model" else path.name
 
 
 def _boards(looked: list[Looked], reference: str | None) -> list[Board]:

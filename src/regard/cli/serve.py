@@ -19,7 +19,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="folder of a model; several times for several, of any directions")  # fmt: skip
     add("--host", default="127.0.0.1", help="address to listen at (127.0.0.1: this computer only)")
     add("--port", type=int, default=5000, metavar="N", help="port to listen at (5000; 0: any)")
-    add("--threads", type=positive, default=0, metavar="N", help="processor cores to use (all)")
+    add(
+        "--threads",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="processor cores to use (all but one)",
+    )
     limits = parser.add_argument_group("limits")
     add = limits.add_argument
     add("--max-characters", type=positive, default=20_000, metavar="N",

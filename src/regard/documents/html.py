@@ -1,9 +1,9 @@
 """HTML through a translator: text translated block by block, markup kept.
 
 A block is the text between two block-level tags, with its inline tags. Its text is translated as
-a whole; an inline element then encloses the words that its own words are linked to. Tags,
-attributes and comments come out as they went in, text is escaped, and what is no prose (scripts,
-styles, code) is left alone.
+a whole; an inline element then encloses the words that its own words are linked to. Attributes
+that people read (alt, title, …) are translated too; all other attributes, tags and comments come
+out as they went in, text is escaped, and what is no prose (scripts, styles, code) is left alone.
 
     page = parse(source)
     page.render(translations of page.texts, with word links)
@@ -12,11 +12,12 @@ styles, code) is left alone.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Protocol
 
+from regard.documents.places import Linked, Places
 from regard.errors import InputError
 from regard.text import normalise
 
@@ -28,20 +29,24 @@ INLINE = frozenset({
 VOID = frozenset({"img", "input", "wbr"})  # of those that are inline
 CODE = frozenset({"code", "kbd", "samp", "var"})
 KEPT = CODE | {"script", "style", "pre", "textarea", "svg", "math", "template"}
+READ = frozenset({"alt", "title", "aria-label", "placeholder"})  # attributes that are prose
 DEEPEST = 100
+_NAME = re.compile(r"<[^\s/>]+")
+_ATTRIBUTE = re.compile(
+    r"""[\s/]*([^\s/>=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""", re.DOTALL
+)
 
 
-class Linked(Protocol):
-    """A translation with its word links."""
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """The value of an attribute that is to be translated, and the quotes around it."""
 
-    @property
-    def text(self) -> str: ...
-    @property
-    def source_words(self) -> Sequence[str]: ...
-    @property
-    def words(self) -> Sequence[str]: ...
-    @property
-    def alignment(self) -> Sequence[tuple[int, int]]: ...
+    text: str
+    quote: str
+
+
+Markup = tuple[str | Attribute, ...]
+"""A tag, a comment or the like, as it came, with what of it is to be translated."""
 
 
 @dataclass
@@ -51,7 +56,7 @@ class Element:
     start, end  its place in the block's text
     """
 
-    opening: str
+    opening: Markup
     start: int
     end: int
     name: str = ""
@@ -59,7 +64,7 @@ class Element:
     inner: list[Element] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(eq=False)
 class Block:
     """A stretch of text and the inline elements in it."""
 
@@ -69,23 +74,38 @@ class Block:
     inner: list[Element] = field(default_factory=list)
 
 
+Prose = Block | Attribute
+Found = dict[Prose, Linked]
+
+
 @dataclass(frozen=True)
 class Page:
     """Markup as it came, and blocks of text between it."""
 
-    parts: tuple[str | Block, ...]
+    parts: tuple[str | Attribute | Block, ...]
 
     @property
     def texts(self) -> list[str]:
         """What is to be translated."""
-        return [part.text for part in self.parts if isinstance(part, Block)]
+        return [one.text for one in _prose(self.parts)]
 
     def render(self, translations: Sequence[Linked]) -> str:
         """The page with translations of its texts."""
-        rest = iter(translations)
+        found = dict(zip(_prose(self.parts), translations, strict=True))
         return "".join(
-            part if isinstance(part, str) else _rendered(part, next(rest)) for part in self.parts
+            _rendered(part, found) if isinstance(part, Block) else _written((part,), found)
+            for part in self.parts
         )
+
+
+def _prose(parts: Sequence[str | Attribute | Block]) -> Iterator[Prose]:
+    """All that is to be translated, in the page's order; of a block its text first."""
+    for part in parts:
+        if isinstance(part, Attribute):
+            yield part
+        elif isinstance(part, Block):
+            yield part
+            yield from (one for one in _markup(part.inner) if isinstance(one, Attribute))
 
 
 def parse(source: str) -> Page:
@@ -102,7 +122,7 @@ class _Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.parts: list[str | Block] = []
+        self.parts: list[str | Attribute | Block] = []
         self.block = Block()
         self.open: list[Element] = []
         self.kept: list[str] = []  # elements whose content is left alone
@@ -116,20 +136,23 @@ class _Reader(HTMLParser):
         elif tag in KEPT or ("translate", "no") in attrs:
             self.kept, self.raw = [tag], text
         elif tag in VOID:
-            self._point(text)
+            self._point(*_tag(text, attrs))
         elif tag in INLINE:
-            self._begin(Element(text, len(self.block.text), len(self.block.text), tag))
+            at = len(self.block.text)
+            self._begin(Element(_tag(text, attrs), at, at, tag))
         else:
-            self.markup(text)
+            self.markup(*_tag(text, attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         text = self.get_starttag_text() or ""
         if self.kept:
             self.raw += text
-        elif tag in INLINE:
-            self._point(text)
+            return
+        own = _tag(text, [] if tag in KEPT or ("translate", "no") in attrs else attrs)
+        if tag in INLINE:
+            self._point(*own)
         else:
-            self.markup(text)
+            self.markup(*own)
 
     def handle_endtag(self, tag: str) -> None:
         text = f"</{tag}>"
@@ -160,7 +183,9 @@ class _Reader(HTMLParser):
             return
         block, text = self.block, normalise(data)
         lead = data[: len(data) - len(data.lstrip())]
-        if not block.text:
+        if not block.text and block.inner:
+            self._point(lead)
+        elif not block.text:
             block.before += lead
         elif lead and not block.text.endswith(" "):
             block.text += " "
@@ -182,10 +207,10 @@ class _Reader(HTMLParser):
     def handle_pi(self, data: str) -> None:
         self._aside(f"<?{data}>")
 
-    def markup(self, text: str) -> None:
+    def markup(self, *own: str | Attribute) -> None:
         """A block-level tag: what stood before it is a block."""
         self.end_block()
-        self.parts.append(text)
+        self.parts += own
 
     def end_block(self) -> None:
         """Put the block away; what is still open in it ends here, and is closed elsewhere."""
@@ -199,7 +224,7 @@ class _Reader(HTMLParser):
         if block.text:
             self.parts.append(block)
         else:  # nothing to translate
-            self.parts.append(block.before + "".join(_markup(block.inner)))
+            self.parts += [block.before, *_markup(block.inner)]
 
     def _aside(self, text: str) -> None:
         if self.kept:
@@ -213,28 +238,68 @@ class _Reader(HTMLParser):
         (self.open[-1].inner if self.open else self.block.inner).append(one)
         self.open.append(one)
 
-    def _point(self, text: str) -> None:
+    def _point(self, *own: str | Attribute) -> None:
         """A tag, a comment or something left alone, at this place."""
         at = len(self.block.text)
-        text = " " + text if self.block.text.endswith(" ") else text
-        (self.open[-1].inner if self.open else self.block.inner).append(Element(text, at, at))
+        space = (" ",) if self.block.text.endswith(" ") else ()
+        one = Element((*space, *own), at, at)
+        (self.open[-1].inner if self.open else self.block.inner).append(one)
         self.raw = ""
 
 
-def _markup(elements: Sequence[Element]) -> Iterator[str]:
+def _tag(text: str, attributes: Sequence[tuple[str, str | None]]) -> Markup:
+    """A tag with its attributes that are prose taken out; `attributes` are all, as they mean.
+
+    >>> _tag('<img src=x alt="A cat">', [("src", "x"), ("alt", "A cat")])
+    ('<img src=x alt=', Attribute(text='A cat', quote='"'), '>')
+    """
+    means = dict(reversed(attributes))  # of two with one name, the first counts
+    name = _NAME.match(text)
+    if name is None or READ.isdisjoint(means):
+        return (text,)
+    made: list[str | Attribute] = []
+    at, place = 0, name.end()
+    while (found := _ATTRIBUTE.match(text, place)) is not None:
+        place, key, value = found.end(), found[1].lower(), found[2] or ""
+        quote = value[0] if value[:1] in ("'", '"') else ""
+        meant = html.unescape(value[1:-1] if quote else value)
+        prose = normalise(meant)
+        if key in READ and means.pop(key, None) == meant and any(map(str.isalpha, prose)):
+            made += [text[at : found.start(2)], Attribute(prose, quote or '"')]
+            at = place
+    return (*made, text[at:])
+
+
+def _markup(elements: Sequence[Element]) -> Iterator[str | Attribute]:
     for one in elements:
-        yield one.opening
+        yield from one.opening
         yield from _markup(one.inner)
         yield one.closing
 
 
-def _rendered(block: Block, translation: Linked) -> str:
+def _written(markup: Sequence[str | Attribute], found: Found) -> str:
+    """Markup with its attributes translated."""
+    made = []
+    for part in markup:
+        if isinstance(part, Attribute):
+            text = html.escape(found[part].text, quote=False)
+            escaped = text.replace(part.quote, "&quot;" if part.quote == '"' else "&#x27;")
+            made += [part.quote, escaped, part.quote]
+        else:
+            made.append(part)
+    return "".join(made)
+
+
+def _rendered(block: Block, found: Found) -> str:
+    translation = found[block]
     text = translation.text
-    places = _Places(block.text, translation)
-    return block.before + _laid(block.inner, text, 0, len(text), places) + block.after
+    laid = _laid(block.inner, text, 0, len(text), Places(block.text, translation), found)
+    return block.before + laid + block.after
 
 
-def _laid(elements: Sequence[Element], text: str, start: int, end: int, places: _Places) -> str:
+def _laid(
+    elements: Sequence[Element], text: str, start: int, end: int, places: Places, found: Found
+) -> str:
     """The text from start to end with the elements around the words that theirs are linked to."""
     targets = [(places.target(one.start, one.end), one) for one in elements]
     order = sorted(range(len(targets)), key=lambda n: (targets[n][0][0], n))
@@ -243,72 +308,7 @@ def _laid(elements: Sequence[Element], text: str, start: int, end: int, places: 
         (first, last), one = targets[number]
         first = min(max(first, at), end)
         last = min(max(last, first), end)
-        made += [html.escape(text[at:first], quote=False), one.opening]
-        made += [_laid(one.inner, text, first, last, places), one.closing]
+        made += [html.escape(text[at:first], quote=False), _written(one.opening, found)]
+        made += [_laid(one.inner, text, first, last, places, found), one.closing]
         at = last
     return "".join((*made, html.escape(text[at:end], quote=False)))
-
-
-class _Places:
-    """Where the words of a text and of its translation are, and which belong together."""
-
-    def __init__(self, source: str, translation: Linked) -> None:
-        self.length = len(source)
-        self.text = translation.text
-        self.source = _spans(source, translation.source_words)
-        self.words = _spans(translation.text, translation.words)
-        self.links: dict[int, list[int]] = {}
-        for one, other in translation.alignment:
-            self.links.setdefault(one, []).append(other)
-
-    def target(self, start: int, end: int) -> tuple[int, int]:
-        """The place in the translation of a place in the source."""
-        if start == end:
-            return (self._after(start),) * 2
-        inside = [n for n, (a, b) in enumerate(self.source) if a < end and b > start]
-        linked = sorted({word for n in inside for word in self.links.get(n, ())})
-        if not linked:
-            return self._share(start), self._share(end)
-        first, last = _longest_run(linked)
-        return self.words[first][0], self.words[last][1]
-
-    def _after(self, place: int) -> int:
-        """Behind what is linked to the last word before a place."""
-        before = [n for n, (_, b) in enumerate(self.source) if b <= place]
-        if not before:
-            return 0
-        linked = self.links.get(before[-1])
-        return self.words[max(linked)][1] if linked else self._share(place)
-
-    def _share(self, place: int) -> int:
-        """The end of the word that is as far into the translation, where no link tells more."""
-        aim = place / max(1, self.length) * len(self.text)
-        ends = (0, *(end for _, end in self.words))
-        return min(ends, key=lambda end: abs(end - aim))
-
-
-def _longest_run(numbers: Sequence[int]) -> tuple[int, int]:
-    """First and last of the longest run of words, in which one may be missing.
-
-    >>> _longest_run([2, 3, 5, 9])
-    (2, 5)
-    """
-    runs = [[numbers[0], numbers[0]]]
-    for number in numbers[1:]:
-        if number - runs[-1][1] <= 2:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    first, last = max(runs, key=lambda run: run[1] - run[0])
-    return first, last
-
-
-def _spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """The places of words, one after another."""
-    spans, at = [], 0
-    for word in words:
-        found = text.find(word, at)
-        start = at if found < 0 else found
-        at = start if found < 0 else start + len(word)
-        spans.append((start, at))
-    return spans

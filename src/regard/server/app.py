@@ -16,7 +16,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 
 from regard.errors import InputError
-from regard.server import files, inside, libre
+from regard.server import files, inside, libre, page, view
 from regard.server.detection import detect
 from regard.server.gate import Gate
 from regard.server.metrics import CONTENT_TYPE
@@ -47,6 +47,8 @@ def create_app(service: Service) -> FastAPI:
     app.include_router(libre.routes(service))
     app.include_router(files.routes(service))
     app.include_router(inside.routes(service))
+    app.include_router(view.routes(service))
+    app.include_router(page.routes())
     _add_papers(app, service)
     _add_errors(app)
     if service.settings.cors:

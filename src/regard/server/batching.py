@@ -19,6 +19,8 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import torch
+
 from regard.config import Decoding
 from regard.server.cutting import pieces
 from regard.server.refusal import RefusalError
@@ -76,10 +78,18 @@ class Call(Errand[Result]):
 
 
 class Answer(NamedTuple):
-    """A text's translation, and the next best of the whole text if the search was for several."""
+    """A text's translation, and the next best of the whole text if the search was for several.
+
+    The next best have no word links; `linking` reads them.
+    """
 
     translation: Translation
-    alternatives: tuple[str, ...] = ()
+    others: tuple[Translation, ...] = ()
+
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """The texts of the next best."""
+        return tuple(one.text for one in self.others)
 
 
 class Texts(Errand[list[Answer]]):
@@ -119,24 +129,41 @@ class Texts(Errand[list[Answer]]):
         for text, parts in zip(self.texts, self.parts or (), strict=True):
             own = tuple(next(sentences) for _ in parts)
             best, *others = (
-                self._joined(parts, own, rank) for rank in range(self.manner.settings.n_best)
+                self._whole(text, parts, _ranked(own, rank))
+                for rank in range(self.manner.settings.n_best)
             )
-            others = [other for other in dict.fromkeys(others) if other != best]
-            made.append(Answer(Translation(best, text, own), tuple(others)))
+            different = {best.text: best}
+            for other in others:
+                different.setdefault(other.text, other)
+            made.append(Answer(best, tuple(different.values())[1:]))
         return made
 
-    def _joined(self, parts: list[Segment], own: Sequence[Sentence], rank: int) -> str:
-        """The text made of each sentence's translation of this rank, or of its best."""
-        texts = [
-            one.alternatives[rank - 1][0] if 0 < rank <= len(one.alternatives) else one.text
-            for one in own
-        ]
-        return put_together(parts, texts, self.translator.run.target_language)
+    def _whole(
+        self, text: str, parts: list[Segment], sentences: tuple[Sentence, ...]
+    ) -> Translation:
+        """The text's translation, with as many line breaks at its end as the text has."""
+        end = "\n" * text[len(text.rstrip()) :].count("\n")
+        language = self.translator.run.target_language
+        joined = put_together(parts, [one.text for one in sentences], language) + end
+        return Translation(joined, text, sentences)
+
+
+def _ranked(sentences: tuple[Sentence, ...], rank: int) -> tuple[Sentence, ...]:
+    """Each sentence with its translation of this rank, or its best."""
+    if not rank:
+        return sentences
+    return tuple(
+        Sentence(one.source, one.alternatives[rank - 1][0], one.alternatives[rank - 1][1], (), ())
+        if rank <= len(one.alternatives)
+        else one
+        for one in sentences
+    )
 
 
 class Batcher:
     """The waiting errands and the thread that runs them.
 
+    threads   cores that one operation of torch is spread over
     on_batch  is told the number of sentences of each batch and how long it took
     """
 
@@ -146,11 +173,13 @@ class Batcher:
         waiting: int,
         together: int,
         linger: float = 0.0,
+        threads: int = 1,
         on_batch: Callable[[int, float], None] = lambda sentences, seconds: None,
     ) -> None:
         self.places = waiting
         self.together = together
         self.linger = linger
+        self.threads = threads
         self.on_batch = on_batch
         self._waiting: deque[Errand[Any]] = deque()
         self._changed = threading.Condition()
@@ -189,6 +218,7 @@ class Batcher:
         self._thread.join()
 
     def _work(self) -> None:
+        torch.set_num_threads(self.threads)  # OpenMP's setting is each thread's own
         while self._ready():
             with self._changed:
                 chosen = [e for e in self._waiting if e.key == self._waiting[0].key]
@@ -196,12 +226,12 @@ class Batcher:
             if not chosen:  # dropped meanwhile
                 continue
             try:
-                finished = self._run(chosen)
+                finished, begun = self._run(chosen)
             except Exception as error:  # a fault of ours: tell all, and go on
-                finished = chosen
+                finished, begun = chosen, []
                 for errand in chosen:
                     errand.fail(error)
-            self._leave(chosen, finished, time.perf_counter() - start)
+            self._leave(finished, begun, time.perf_counter() - start)
 
     def _ready(self) -> bool:
         """Wait until there is something to do; False at the end."""
@@ -216,15 +246,15 @@ class Batcher:
             time.sleep(self.linger)  # others may be about to ask as well
         return True
 
-    def _run(self, chosen: list[Errand[Any]]) -> list[Errand[Any]]:
-        """Run a call, or translate a batch of sentences; those that are finished."""
+    def _run(self, chosen: list[Errand[Any]]) -> tuple[list[Errand[Any]], list[Errand[Any]]]:
+        """Run a call, or translate a batch; those that are finished, and those only begun."""
         first = chosen[0]
         if isinstance(first, Call):
             try:
                 first.give(first.function())
             except Exception as error:
                 first.fail(error)
-            return chosen
+            return chosen, []
         texts = [errand for errand in chosen if isinstance(errand, Texts)]
         finished = {errand for errand in texts if not _cut(errand)}
         going = [errand for errand in texts if errand not in finished]
@@ -237,16 +267,15 @@ class Batcher:
             if errand not in finished and errand.complete:
                 errand.give(errand.answers())
                 finished.add(errand)
-        return list(finished)
+        begun = {errand for errand, _, _ in taken} - finished
+        return list(finished), list(begun)
 
-    def _leave(
-        self, chosen: list[Errand[Any]], finished: list[Errand[Any]], seconds: float
-    ) -> None:
-        """Take the finished out; the unfinished go behind those that want something else."""
-        worked, done = set(chosen), set(finished)
+    def _leave(self, finished: list[Errand[Any]], begun: list[Errand[Any]], seconds: float) -> None:
+        """Take the finished out; those begun go to the end, the others keep their places."""
+        later, done = set(begun), set(finished)
         with self._changed:
-            others = [errand for errand in self._waiting if errand not in worked]
-            rest = [e for e in self._waiting if e in worked and e not in done]  # none dropped
+            others = [e for e in self._waiting if e not in later and e not in done]
+            rest = [errand for errand in self._waiting if errand in later]  # none dropped
             self._waiting = deque((*others, *rest))
             self._pace += 0.1 * (seconds / max(1, len(finished)) - self._pace)
         for errand in finished:  # not before its place is free: the next request may come at once

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from regard.errors import InputError
+from regard.folder import model_names
 from regard.server.languages import same_language
 from regard.server.refusal import RefusalError
 from regard.translator import Translator, load
@@ -14,7 +14,7 @@ from regard.translator import Translator, load
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A translator and its name, which is that of its folder."""
+    """A translator and its name, which is that of its folder (`model_names`)."""
 
     name: str
     translator: Translator
@@ -51,13 +51,25 @@ class Catalogue:
         return list(dict.fromkeys(c for one in self.models for c in (one.source, one.target)))
 
     def targets(self, source: str) -> list[str]:
-        """What a language can be translated into: itself, and what models write."""
-        written = (one.target for one in self.models if one.source == source)
-        return list(dict.fromkeys((source, *written)))
+        """What a language can be translated into: itself, and what there is a way to."""
+        return list(dict.fromkeys((source, *(c for c in self.codes if self.way(source, c)))))
 
-    def sources(self, target: str) -> list[str]:
-        """What models translate into a language."""
-        return list(dict.fromkeys(one.source for one in self.models if one.target == target))
+    def sources(self, target: str, *, through: bool = False) -> list[str]:
+        """What a model translates into a language, or, `through` a third one, two models."""
+        most = 2 if through else 1
+        return [code for code in self.codes if 0 < len(self.way(code, target)) <= most]
+
+    def way(self, source: str, target: str) -> tuple[Model, ...]:
+        """The models that lead from a language to another: one, else two; none if there is none."""
+        models = self.models
+        for one in models:
+            if (one.source, one.target) == (source, target):
+                return (one,)
+        onward = {one.source: one for one in reversed(models) if one.target == target != source}
+        for one in models:
+            if one.source == source and one.target in onward:
+                return one, onward[one.target]
+        return ()
 
     def code(self, asked: str) -> str:
         """A language as the models call it."""
@@ -79,12 +91,14 @@ class Catalogue:
                 return one
         which = "no model" if name is None else f"the model {name} does not"
         verb = "translates" if name is None else "translate"
-        raise RefusalError(400, f"{which} {verb} from {source} to {target}.")
+        way = self.way(source, target)
+        told = f"; /translate goes through {way[0].target}" if len(way) > 1 else ""
+        raise RefusalError(400, f"{which} {verb} from {source} to {target}{told}.")
 
 
 def _opened(folders: Sequence[str], threads: int) -> tuple[Model, ...]:
     models: list[Model] = []
-    for folder in folders:
+    for name, folder in zip(model_names(folders), folders, strict=True):
         translator = load(folder, threads=threads)
         if not isinstance(translator, Translator):
             raise InputError(f"{folder}: this model does not translate; serve one that does.")
@@ -92,13 +106,5 @@ def _opened(folders: Sequence[str], threads: int) -> tuple[Model, ...]:
             raise InputError(
                 f"{folder}: the model's languages are not known; train with --languages."
             )
-        models.append(Model(_name(folder, models), translator))
+        models.append(Model(name, translator))
     return tuple(models)
-
-
-def _name(folder: str, before: Sequence[Model]) -> str:
-    """The folder's name, with a number if it is taken."""
-    name = Path(folder).resolve().name
-    taken = {one.name for one in before}
-    names = (name, *(f"{name}-{n}" for n in range(2, len(before) + 2)))
-    return next(one for one in names if one not in taken)

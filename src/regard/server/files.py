@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -60,9 +61,9 @@ class TranslatedFile(BaseModel):
 
 @dataclass(frozen=True)
 class Kept:
-    """A file that waits to be fetched."""
+    """A file that waits to be fetched; `attached` says under what name it may be kept."""
 
-    name: str
+    attached: str
     content: bytes
     until: float
 
@@ -76,10 +77,10 @@ class Shelf:
         self.seconds, self.most, self.clock = seconds, most, clock
         self._files: dict[str, Kept] = {}
 
-    def put(self, name: str, content: bytes) -> str:
+    def put(self, attached: str, content: bytes) -> str:
         """Keep a file; its secret name."""
         secret = secrets.token_urlsafe(32)
-        self._files[secret] = Kept(name, content, self.clock() + self.seconds)
+        self._files[secret] = Kept(attached, content, self.clock() + self.seconds)
         self._tidy()
         return secret
 
@@ -114,7 +115,7 @@ def routes(service: Service) -> APIRouter:
         service.admit(request, asked)
         done = await translated(service, request, asked)
         assert isinstance(done.translatedText, str)
-        secret = shelf.put(_safe(name, asked.target), done.translatedText.encode())
+        secret = shelf.put(_attached(name, asked.target), done.translatedText.encode())
         return TranslatedFile(translatedFileUrl=f"{request.base_url}download_file/{secret}")
 
     @api.get(
@@ -131,7 +132,7 @@ def routes(service: Service) -> APIRouter:
         found = shelf.get(request.path_params["name"])
         if found is None:
             raise RefusalError(404, "there is no such file, or not any more.")
-        headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
+        headers = {"Content-Disposition": found.attached}
         return Response(found.content, media_type="application/octet-stream", headers=headers)
 
     return api
@@ -164,12 +165,21 @@ async def _read(request: Request) -> tuple[TranslateAsked, str]:
         raise RefusalError(400, sentence_of(error)) from None
 
 
-def _safe(name: str, target: str) -> str:
-    """A name for the result: letters, digits and - of the file's own, and the language.
+def _attached(name: str, target: str) -> str:
+    """Content-Disposition with a name for the result: the file's own, and the language.
 
-    >>> _safe('../../etc/my "file".txt', "fr")
-    'my-file_fr.txt'
+    A plain name of letters, digits and - only, and one that keeps all letters of all languages
+    for clients that can read it (RFC 6266).
+
+    >>> print(_attached("../my file.TXT", "fr"))
+    attachment; filename="my-file_fr.txt"
+    >>> print(_attached("猫.html", "zh"))
+    attachment; filename="file_zh.html"; filename*=UTF-8''%E7%8C%AB_zh.html
     """
-    path = PurePath(name.replace("\\\\", "/"))
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", path.stem).strip("-")[:60] or "file"
-    return f"{stem}_{re.sub(r'[^A-Za-z0-9]', '', target)[:20]}{path.suffix.lower()}"
+    path = PurePath(name.replace("\\", "/"))
+    language = re.sub(r"[^A-Za-z0-9]", "", target)[:20]
+    end = f"_{language}{path.suffix.lower()}"
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", path.stem).strip("-")[:60] or "file"
+    whole = re.sub(r"[\W_]+", "-", path.stem).strip("-")[:60]
+    more = f"; filename*=UTF-8''{quote(whole + end)}" if whole and whole != plain else ""
+    return f'attachment; filename="{plain}{end}"{more}'

@@ -21,6 +21,7 @@ from regard.server.seen import (
     ModelSeen,
     Scored,
     Seen,
+    ViewAsked,
     sentences_seen,
 )
 from regard.server.service import Service
@@ -59,7 +60,7 @@ def routes(service: Service) -> APIRouter:
     )
     async def translate(request: Request) -> Seen:
         asked = await service.admitted(request, LookAsked)
-        model, detected = await _model(service, request, asked)
+        model, detected = await model_of(service, request, asked)
         manner = Manner(
             service.search(model, asked.alternatives),
             Wish(alignment=True, attention=bool(asked.maps)),
@@ -77,7 +78,7 @@ def routes(service: Service) -> APIRouter:
     )
     async def intervene(request: Request) -> Seen:
         asked = await service.admitted(request, InterveneAsked)
-        model, detected = await _model(service, request, asked)
+        model, detected = await model_of(service, request, asked)
         search = service.search(model, asked.alternatives)
         done = await service.call(request, lambda: touched(model.translator, asked, search))
         seen = await _seen(Answer(done.translation), model, detected, asked)
@@ -90,7 +91,7 @@ def routes(service: Service) -> APIRouter:
     )
     async def alternatives(request: Request) -> list[Scored]:
         asked = await service.admitted(request, AlternativesAsked)
-        model, _ = await _model(service, request, asked)
+        model, _ = await model_of(service, request, asked)
         found = await service.call(
             request,
             lambda: model.translator.alternatives(
@@ -108,7 +109,7 @@ def routes(service: Service) -> APIRouter:
     )
     async def stream(request: Request) -> StreamingResponse:
         asked = await service.admitted(request, LookAsked)
-        model, _ = await _model(service, request, asked)
+        model, _ = await model_of(service, request, asked)
         parts = await service.call(
             request,
             lambda: pieces(model.translator, asked.q, split=asked.split, prefix=asked.prefix or ""),
@@ -125,8 +126,8 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
-async def _model(
-    service: Service, request: Request, asked: LookAsked | AlternativesAsked
+async def model_of(
+    service: Service, request: Request, asked: LookAsked | AlternativesAsked | ViewAsked
 ) -> tuple[Model, Detected | None]:
     """The model that is meant, and the language if it had to be found out."""
     service.measure(request, [asked.q])

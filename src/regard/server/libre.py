@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, Request
 
-from regard.documents.html import parse
+from regard.documents.html import Page, parse
 from regard.server.answers import (
     REFUSALS,
     Detected,
@@ -19,12 +19,12 @@ from regard.server.answers import (
     Translated,
 )
 from regard.server.asked import DetectAsked, TranslateAsked
-from regard.server.batching import Answer, Manner
+from regard.server.batching import Answer
 from regard.server.detection import Found, detect
 from regard.server.languages import language_name
 from regard.server.service import Service
 from regard.server.spec import body_of
-from regard.translator import Translation
+from regard.server.ways import Wanted, by_language
 from regard.translator.translate import Wish
 
 PLAIN = Wish(alignment=False, attention=False)
@@ -103,23 +103,22 @@ async def translated(service: Service, request: Request, asked: TranslateAsked) 
     target = known.code(asked.target)
     found: list[Found] | None = None
     if asked.source == "auto":
-        found = await service.detected([" ".join(own) for own in pieces], target)
+        found = await service.detected([" ".join(own) for own in pieces], target, through=True)
         sources = [one.language for one in found]
     else:
         sources = [known.code(asked.source)] * len(texts)
-    count = 0 if pages else asked.alternatives or 0
     wish = PLAIN if pages is None else LINKED
-    answers = await _by_language(service, request, pieces, sources, target, (count, wish))
+    wanted = Wanted(target, asked.alternatives or 0, wish)
+    answers = await by_language(service, request, pieces, sources, wanted)
     if pages is None:
-        made = [one.translation.text for (one,) in answers]
+        ranked = [[one.translation.text, *one.alternatives] for (one,) in answers]
     else:
-        made = [
-            page.render([one.translation for one in own]) if source != target else text
+        ranked = [
+            _pages(page, own) if source != target else [text]
             for page, own, source, text in zip(pages, answers, sources, texts, strict=True)
         ]
-    others: list[list[str]] | None = None
-    if asked.alternatives:  # of HTML there are none: their words have no links to hold markup
-        others = [[] if pages else list(own[0].alternatives) for own in answers]
+    made = [one[0] for one in ranked]
+    others = [one[1:] for one in ranked] if asked.alternatives else None
     detected = None if found is None else [_detected(one) for one in found]
     if isinstance(asked.q, str):
         return Translated(
@@ -130,34 +129,15 @@ async def translated(service: Service, request: Request, asked: TranslateAsked) 
     return Translated(translatedText=made, detectedLanguage=detected, alternatives=others)
 
 
-async def _by_language(
-    service: Service,
-    request: Request,
-    pieces: Sequence[Sequence[str]],
-    sources: Sequence[str],
-    target: str,
-    wanted: tuple[int, Wish],
-) -> list[list[Answer]]:
-    """The pieces of each text by the model of the text's language.
-
-    What is in the target's language already stays as it is.
-    """
-    flat = [(source, text) for source, own in zip(sources, pieces, strict=True) for text in own]
-    places: dict[str, list[int]] = {}
-    for place, (source, _) in enumerate(flat):
-        if source != target:
-            places.setdefault(source, []).append(place)
-    groups = []
-    for source, own in places.items():
-        model = service.catalogue.model(source, target)
-        manner = Manner(service.search(model, wanted[0]), wanted[1])
-        groups.append((model, [flat[place][1] for place in own], manner))
-    answers = [Answer(Translation(text, text, ())) for _, text in flat]
-    for own, done in zip(places.values(), await service.translate(request, groups), strict=True):
-        for place, answer in zip(own, done, strict=True):
-            answers[place] = answer
-    rest = iter(answers)
-    return [[next(rest) for _ in own] for own in pieces]
+def _pages(page: Page, answers: Sequence[Answer]) -> list[str]:
+    """A page with the best translations, then with the next best, where they are others."""
+    most = max((len(one.others) for one in answers), default=0)
+    made = [page.render([one.translation for one in answers])]
+    for rank in range(most):
+        chosen = (one.others[rank] if rank < len(one.others) else one.translation
+                  for one in answers)  # fmt: skip
+        made.append(page.render(list(chosen)))
+    return list(dict.fromkeys(made))
 
 
 def _detected(found: Found) -> Detected:

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from regard.errors import InputError
 from regard.server.app import create_app
 from regard.server.log import tell, write_log
+from regard.server.patience import PromptProtocol
 from regard.server.service import Service
 
 
@@ -32,12 +33,13 @@ def serve(service: Service, door: socket.socket, *, proxy: str | None = None) ->
     `proxy` is the address of a reverse proxy, whose word on where requests come from is taken.
     """
     write_log()
+    app = create_app(service)
     host, port = door.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     models = [f"{m.source}-{m.target} ({m.name})" for m in service.catalogue.models]
     print(f"Serving {', '.join(models)} at {address}", flush=True)
     tell("started", address=address, models=[one.name for one in service.catalogue.models])
-    server = uvicorn.Server(configured(create_app(service), service.settings.timeout, proxy))
+    server = uvicorn.Server(configured(app, service.settings.timeout, proxy))
     before = {
         each: signal.signal(each, _stopped)  # uvicorn hands signals on to these when it is done
         for each in (signal.SIGTERM, signal.SIGINT)
@@ -57,6 +59,8 @@ def configured(app: FastAPI, timeout: float, proxy: str | None = None) -> uvicor
     """uvicorn's settings; it logs nothing of requests, the gate does."""
     return uvicorn.Config(
         app,
+        http=PromptProtocol,
+        ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,

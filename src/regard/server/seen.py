@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, FiniteFloat, NonNegativeInt
 
@@ -79,6 +79,21 @@ class InterveneAsked(LookAsked):
     )
 
 
+class ViewAsked(Asked):
+    """A text to translate and to look at, perhaps with other attention."""
+
+    q: str = Field(min_length=1)
+    source: str = "auto"
+    target: str = Field(min_length=1)
+    model: str | None = Field(None, description="A name from /v1/models, if several could do it.")
+    prefix: str | None = Field(None, description="What the translation must begin with.")
+    split: bool = Field(True, description="Whether the text is cut into sentences.")
+    maps: bool = Field(True, description="Whether the attention maps are given as well.")
+    edits: list[Annotated[SwitchedOff | Overwritten, Field(discriminator="type")]] = Field(
+        default_factory=list, max_length=100
+    )
+
+
 class AlternativesAsked(Asked):
     """A place in a translation where something else could stand."""
 
@@ -144,6 +159,23 @@ class Seen(BaseModel):
     alternatives: list[str]
     sentences: list[SentenceSeen]
     unused: int | None = Field(default=None, description="Edits that met no attention.")
+
+
+class ViewSeen(BaseModel):
+    """A translation as the browser's view shows it."""
+
+    text: str
+    model: str
+    source: str
+    target: str
+    detectedLanguage: Detected | None = None
+    sentences: list[dict[str, Any]] = Field(
+        description="One object for each sentence: what `regard.view` of /page/view.js takes, and "
+        "its source, whether it is finished, and how many characters the prefix makes."
+    )
+    maps: Literal["all", "cross", "none"] = Field(description="Fewer where a text is very long.")
+    unused: int | None = Field(default=None, description="Edits that met no attention.")
+    seconds: float = Field(description="From the question to the translation.")
 
 
 def sentences_seen(answer: Answer, chosen: Sequence[Chosen]) -> list[SentenceSeen]:

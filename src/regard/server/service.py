@@ -22,6 +22,7 @@ from regard.server.metrics import Metrics
 from regard.server.rates import Rates, neighbourhood
 from regard.server.refusal import LEFT, RefusalError
 from regard.server.settings import Serving
+from regard.training.shards import cores
 
 Result = TypeVar("Result")
 Groups = Sequence[tuple[Model, Sequence[str], Manner]]
@@ -42,6 +43,7 @@ class Service:
             waiting=settings.waiting,
             together=settings.together,
             linger=settings.linger,
+            threads=catalogue.threads or spare_cores(),
             on_batch=self.metrics.batch,
         )
         self.metrics.watch(self.batcher.__len__)
@@ -81,9 +83,14 @@ class Service:
             )
         request.scope["regard"]["characters"] = count
 
-    async def detected(self, texts: Sequence[str], target: str) -> list[Found]:
-        """The language of each text, among those that can be translated into the target's."""
-        sources = self.catalogue.sources(target)
+    async def detected(
+        self, texts: Sequence[str], target: str, *, through: bool = False
+    ) -> list[Found]:
+        """The language of each text, among those that can be translated into the target's.
+
+        `through` says whether it may be by way of a third language.
+        """
+        sources = self.catalogue.sources(target, through=through)
         if not sources:
             raise RefusalError(400, f"no model translates into {target}.")
         return await asyncio.to_thread(detect_all, texts, sources)
@@ -126,6 +133,7 @@ class Service:
             return []
         self.batcher.put(*errands)
         answers = asyncio.gather(*(errand.future for errand in errands))
+        answers.add_done_callback(_noted)
         awaited: set[asyncio.Future[Any]] = {answers}
         if receive is not None:
             awaited.add(asyncio.ensure_future(_gone(receive)))
@@ -142,6 +150,21 @@ class Service:
             for one in awaited:
                 one.cancel()
             self.batcher.drop(*errands)
+
+
+def _noted(future: asyncio.Future[Any]) -> None:
+    """Take note of an error that nobody waits for any more, or asyncio would log it."""
+    if not future.cancelled():
+        future.exception()
+
+
+def spare_cores() -> int:
+    """Cores for the translator: all but one, which the HTTP side needs.
+
+    Torch's threads wait for each other in every operation: one that has to share its core holds
+    up all.
+    """
+    return max(1, cores() - 1)
 
 
 async def _gone(receive: Callable[[], Awaitable[Any]]) -> None:

@@ -1,0 +1,54 @@
+// A file, chosen or dropped, translated and handed back.
+
+import { $, element } from "./element.js";
+import { askFile } from "./server.js";
+import { say } from "./wording.js";
+
+let kinds = [];
+
+/** The kinds of files that the server takes. */
+export function allow(found) {
+  kinds = found;
+  $("file").accept = kinds.join(",");
+}
+
+async function translate(file, direction, onRefusal) {
+  const { name } = file, note = $("file-note");
+  if (!kinds.some((kind) => name.toLowerCase().endsWith(kind))) {
+    note.textContent = say("page.file.kinds", { kinds: kinds.join(", ") });
+    return;
+  }
+  note.textContent = say("page.file.doing", { name });
+  try {
+    const { source, target } = direction();
+    const href = await askFile(file, source, target);
+    note.replaceChildren(element("a", { href, download: "" }, say("page.file.done", { name })));
+  } catch (error) {
+    note.textContent = "";
+    onRefusal(error);
+  }
+}
+
+export function listen({ direction, onRefusal }) {
+  const drop = $("drop");
+  $("pick").addEventListener("click", () => $("file").click());
+  $("file").addEventListener("change", () => {
+    const [file] = $("file").files;
+    if (file) translate(file, direction, onRefusal);
+    $("file").value = "";
+  });
+  const carries = (event) => event.dataTransfer?.types.includes("Files");
+  drop.addEventListener("dragover", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    drop.classList.add("over");
+  });
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    drop.classList.remove("over");
+    if (!carries(event)) return;
+    event.preventDefault();
+    const [file] = event.dataTransfer.files;
+    if (file) translate(file, direction, onRefusal);
+  });
+}

@@ -1,0 +1,99 @@
+// The hand on a translation: its beginning, other words in it, and the attention behind it.
+
+import * as alternatives from "./alternatives.js";
+import { DELAY, change } from "./asking.js";
+import { $ } from "./element.js";
+import { sameHead, sameRow } from "./holding.js";
+import * as looking from "./looking.js";
+import * as notices from "./notices.js";
+import * as rows from "./row.js";
+import { ask } from "./server.js";
+import { heldRow, heldRows, hold, page } from "./state.js";
+import { say } from "./wording.js";
+
+/** A sentence begins with this from now on. */
+export function begin(number, prefix, delay = 0) {
+  if (page.round) change({ held: hold(number, { prefix }), number }, { delay });
+}
+
+export function release() {
+  const { held } = page.state;
+  if (held?.prefix && page.round) begin(held.number, "");
+}
+
+/** Menu of what else could stand at a word. */
+export function askInstead({ number, place, at, focus, back }) {
+  const { plain, sentences } = page.round, one = sentences[number];
+  const { translation: text, strips } = one.shown, { words } = strips.target;
+  const parts = (other) => alternatives.beginning(text, words, place, other);
+  const asked = { q: one.source, source: plain.source, target: plain.target, model: plain.model, translation: text, word: place, count: 6 };
+  const found = ask("v1/alternatives", asked).then((all) => all.filter((each) => parts(each.text).word.trim()));
+  alternatives.open({
+    at, word: words[place], found, parts, focus,
+    onClose: (give) => { if (give) back.focus(); },
+    onChoose: (prefix) => begin(number, prefix),
+  }).catch(notices.refused);
+}
+
+/** A head is switched off, or on again. */
+export function toggle({ kind, layer, head }) {
+  const one = { kind, layer, head }, { offs } = page.state;
+  const others = offs.filter((other) => !sameHead(one, other));
+  change({ offs: others.length < offs.length ? others : [...offs, one] });
+}
+
+/** Other weights for a row, or none: those of the model. */
+export function setRow(place, weights, options = {}) {
+  if (!page.round) return;
+  const others = heldRows().filter((one) => !sameRow(one, place));
+  change({ held: hold(page.state.number, { rows: weights ? [...others, { ...place, weights }] : others }) }, options);
+}
+
+/** Weights that were set in one place are meant for another. */
+function moveRow(before, after) {
+  const one = heldRow(before);
+  if (!one) return;
+  const others = heldRows().filter((each) => each !== one && !sameRow(each, after));
+  change({ held: hold(page.state.number, { rows: [...others, { ...one, ...after }] }) });
+}
+
+export function undoAll() {
+  const { held } = page.state;
+  rows.close();
+  change({ offs: [], held: held && page.round ? hold(held.number, { rows: [] }) : null });
+}
+
+/** The word whose row this is. */
+export function wordOf({ kind, row }) {
+  const axes = looking.first()?.shown.axes;
+  return (axes?.[kind === "cross" ? "target" : "source"].tokens[row] ?? `${row}`).replace(/^▁(?=.)/u, "");
+}
+
+/** Opens a row of the chosen map, to be set by hand. */
+export async function openRow({ kind, layer, head, row }) {
+  if (kind === "decoder") return rows.refuse();
+  const scopes = [
+    [{ kind, row, layer, head }, say("page.scope.head", { layer, head })],
+    [{ kind, row, layer, head: null }, say("page.scope.layer", { layer })],
+    [{ kind, row, layer: null, head: null }, say("page.scope.all")],
+  ].slice(head === "mean" ? 1 : 0);
+  const [place] = scopes.find(([one]) => heldRow(one)) ?? scopes[0];
+  const values = heldRow(place)?.weights ?? await looking.weights({ kind, layer, head, row });
+  rows.edit({
+    place, scopes, values, word: wordOf(place), tokens: looking.first().shown.axes.source.tokens,
+    onChange: (where, now) => setRow(where, now, { patient: true, delay: DELAY.slider }),
+    onScope: moveRow,
+    onReset: (where) => setRow(where, null),
+    onClose: () => $("view-first").querySelector(".cells")?.focus(),
+  });
+}
+
+/** A row that is open but not set shows what the model does now; one that is gone is closed. */
+export async function followRow() {
+  const place = rows.openRow(), view = looking.first();
+  if (!place) return;
+  if (place.kind === "cross" && place.row >= view.shown.axes.target.tokens.length && !heldRow(place)) return rows.close();
+  rows.rename(wordOf(place));
+  if (heldRow(place)) return;
+  rows.move(await looking.weights({ ...place, layer: place.layer ?? view.state.layer, head: place.head ?? view.state.head }));
+}

@@ -1,0 +1,162 @@
+// The views: one of the model, one of the model beside it, and which sentence they show.
+
+import { $, button, element } from "./element.js";
+import { say } from "./wording.js";
+
+const FEW = 12; // sentences that have a button each
+const views = { first: null, second: null };
+let together = false; // while one view follows the other
+let events = {};
+
+export const first = () => views.first;
+
+/** What is told: a word is clicked, a row is chosen, a map is chosen. */
+export function listen(handlers) {
+  events = handlers;
+  for (const side of ["first", "second"]) {
+    const box = $(`view-${side}`);
+    box.addEventListener("regard:chosen", (event) => chosen(side, event.detail));
+    box.addEventListener("toggle", (event) => layAnew(event.target), true);
+    if (side === "second") continue;
+    box.addEventListener("regard:word", (event) => events.onWord(event.detail));
+    box.addEventListener("regard:row", (event) => events.onRow(event.detail));
+    box.addEventListener("toggle", () => setTimeout(events.onToggle), true); // once the view has opened its maps
+  }
+}
+
+/**
+ * Chromium leaves parts of closed details without a layout for good if their container, which is asked for its
+ * width, changes it meanwhile: once opened, they are taken out and put back.
+ */
+function layAnew(details) {
+  if (!details.open) return;
+  const parts = [...details.children].slice(1); // behind the summary, which may have the focus
+  for (const one of parts) one.style.display = "none";
+  details.getBoundingClientRect();
+  for (const one of parts) one.style.display = "";
+}
+
+/** A choice in one view is the other's too, as far as it has such a map. */
+function chosen(side, { kind, layer, head }) {
+  if (together) return;
+  together = true;
+  const other = views[side === "first" ? "second" : "first"];
+  if (other) choose(other, { kind, layer, head });
+  together = false;
+  if (side === "first") events.onChosen({ kind, layer, head });
+}
+
+function choose(view, { kind, layer, head }) {
+  const map = view.shown.maps.find((one) => one.kind === kind && one.layer === layer)
+    ?? view.shown.maps.find((one) => one.kind === kind);
+  if (!map) return;
+  view.choose({ kind, layer: map.layer, head: map.heads.includes(head) ? head : "mean" });
+}
+
+/** Whether the maps of the first view are open. */
+export function mapsOpen() {
+  const details = $("view-first").querySelector("details");
+  return views.first !== null && views.first.shown.maps.length > 0 && (!details || details.open);
+}
+
+/** The weights of a row of the first view's map. */
+export async function weights({ kind, layer, head, row }) {
+  const { shown } = views.first;
+  const map = shown.maps.find((one) => one.kind === kind && one.layer === layer);
+  const found = shown.axes[map.columns].tokens.map(() => 0);
+  const plane = await new window.regard.Layer(shown, map).plane(head);
+  plane.eachInRow(row, (column, weight) => { found[column] = weight; });
+  return found;
+}
+
+/** The button of a word. */
+export function chipOf(side, { strip, place }) {
+  return $(`view-${side}`).querySelector(`.words.${strip} .word[data-place="${place}"]`);
+}
+
+/** Another sentence in a view; a word that has the focus keeps it, as far as there is such a word. */
+function replace(side, shown) {
+  const chip = $(`view-${side}`).querySelector(".word:focus");
+  const at = chip && { strip: chip.closest(".words").dataset.strip, place: chip.dataset.place };
+  views[side].replace(shown);
+  if (at) (chipOf(side, at) ?? chipOf(side, { ...at, place: 0 }))?.focus({ preventScroll: true });
+}
+
+/** Shows a sentence on a side, or nothing. */
+export function show(side, shown, wanted = null) {
+  const box = $(`view-${side}`);
+  if (!shown) {
+    views[side]?.destroy();
+    views[side] = null;
+    box.replaceChildren();
+    return;
+  }
+  if (views[side]) replace(side, shown);
+  else views[side] = window.regard.view(box, shown, { maps: false, clickable: side === "first" });
+  if (wanted) {
+    together = true;
+    choose(views[side], wanted);
+    together = false;
+  }
+}
+
+export function openMaps() {
+  const details = $("view-first").querySelector("details");
+  if (details) details.open = true;
+}
+
+/** The maps of the second view are open where those of the first are. */
+export function openAlike() {
+  const [own, other] = ["first", "second"].map((side) => $(`view-${side}`).querySelector("details"));
+  if (own && other) other.open = own.open;
+}
+
+/** Marks what was changed in the first view: words of the translation, and heads that are off. */
+export function mark({ changed, offs }) {
+  const box = $("view-first"), state = views.first?.state;
+  for (const chip of box.querySelectorAll(".words.target .word")) {
+    const is = changed.includes(Number(chip.dataset.place));
+    chip.classList.toggle("changed", is);
+    if (is) chip.setAttribute("aria-description", say("page.changed"));
+    else chip.removeAttribute("aria-description");
+  }
+  for (const input of box.querySelectorAll(".heads input")) {
+    const off = offs.some(({ kind, layer, head }) => kind === state.kind && layer === state.layer && String(head) === input.value);
+    input.parentNode.classList.toggle("off", off);
+    if (off) input.setAttribute("aria-description", say("page.is.off"));
+    else input.removeAttribute("aria-description");
+  }
+}
+
+/** Buttons for the sentences, where there are several; a list with arrows where there are many. */
+export function showSentences(count, number, onChoose) {
+  const box = $("sentences"), focused = box.contains(document.activeElement);
+  box.hidden = count < 2;
+  if (count < 2) return box.replaceChildren();
+  if (count > FEW) return showMany(box, count, number, onChoose);
+  const one = (place) => {
+    const made = element("button", { type: "button", onclick: () => onChoose(place) }, String(place + 1));
+    made.setAttribute("aria-label", say("page.sentence", { number: place + 1 }));
+    made.setAttribute("aria-pressed", String(place === number));
+    return made;
+  };
+  box.replaceChildren(...Array.from({ length: count }, (_, place) => one(place)));
+  if (focused) box.children[number]?.focus();
+}
+
+function showMany(box, count, number, onChoose) {
+  const focused = [...box.children].indexOf(document.activeElement);
+  const name = (place) => say("page.sentence.of", { number: place + 1, count });
+  const all = Array.from({ length: count }, (_, place) => element("option", { value: place }, name(place)));
+  const list = element("select", { onchange: () => onChoose(Number(list.value)) }, ...all);
+  list.value = String(number);
+  list.setAttribute("aria-label", say("page.sentences"));
+  const step = (sign, to) => {
+    const made = button(sign, () => onChoose(to), { label: say("page.sentence", { number: to + 1 }) });
+    made.disabled = to < 0 || to >= count;
+    return made;
+  };
+  box.replaceChildren(step("‹", number - 1), list, step("›", number + 1));
+  const again = box.children[focused];
+  (again?.disabled ? list : again)?.focus();
+}

@@ -1,0 +1,84 @@
+"""A request's head must come in time; whoever is prompt is not disturbed."""
+
+import contextlib
+import socket
+import time
+
+import pytest
+
+from regard.server.patience import PromptProtocol
+from servers import serving
+
+HEAD = b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def address(catalogue):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PromptProtocol, "seconds", 0.5)
+        with serving(catalogue) as client:
+            yield client.address.removeprefix("http://").split(":")
+
+
+@contextlib.contextmanager
+def connected(address):
+    with socket.create_connection((address[0], int(address[1])), timeout=10) as one:
+        yield one
+
+
+def closed_after(one, send=b"", every=0.05):
+    """Seconds until the server closes the connection, while we go on sending a letter at a time."""
+    start = time.monotonic()
+    one.settimeout(every)
+    letters = iter(send)
+    while time.monotonic() - start < 10:
+        with contextlib.suppress(StopIteration, OSError):
+            one.sendall(bytes([next(letters)]))
+        try:
+            if one.recv(100) == b"":
+                return time.monotonic() - start
+        except TimeoutError:
+            pass
+        except OSError:
+            return time.monotonic() - start
+    return None
+
+
+def answer(one):
+    """All of an answer, which ends with its JSON."""
+    said = b""
+    while not said.endswith(b"}"):
+        said += one.recv(10_000)
+    return said
+
+
+@pytest.mark.parametrize("send", [b"", HEAD[:20], b"GET /health HTTP/1.1\r\n" + b"x: y\r\n" * 99])
+def test_a_head_that_takes_too_long(address, send):
+    with connected(address) as one:
+        seconds = closed_after(one, send)
+    assert seconds is not None and 0.3 < seconds < 5
+
+
+def test_the_second_request_of_a_connection_too(address):
+    with connected(address) as one:
+        one.sendall(HEAD)
+        assert b"200 OK" in answer(one)
+        one.sendall(HEAD[:10])
+        seconds = closed_after(one, HEAD[10:20])
+    assert seconds is not None and seconds < 4  # 5 is the patience between two requests
+
+
+def test_a_slow_body_and_slow_questions_are_not_disturbed(address):
+    """The body has its own time, and between two requests a connection may rest."""
+    body = b'{"q": "x", "source": "fr", "target": "fr"}'
+    head = (
+        b"POST /translate HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n" % len(body)
+    )
+    with connected(address) as one:
+        for _ in range(2):
+            one.sendall(head + body[:5])
+            time.sleep(0.8)
+            one.sendall(body[5:])
+            assert b"200 OK" in answer(one)
+            time.sleep(0.8)

@@ -49,7 +49,7 @@ def opened(browser, address, fragment="", **options):
     context.route("**/*", pass_on)
     tab = context.new_page()
     tab.on("console", lambda message: said.append(message.text))
-    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("pageerror", lambda error: said.append(error.stack or str(error)))
     tab.goto(f"{address}/{fragment}")
     yield tab
     refused = re.compile("Failed to load resource: (the server responded with|net::ERR_INTERNET)")

@@ -107,6 +107,18 @@ def test_overwritten_rows_are_seen_in_the_maps(client):
     assert asked(client, "/v1/intervene", edits=[late])["unused"] == 1
 
 
+@pytest.mark.parametrize("prefix", ["", TARGET.rpartition(" ")[0]])
+def test_rows_of_a_decoders_own_attention_are_overwritten(client, prefix):
+    """One number for each word that was read by then, read one by one or as a beginning."""
+    edit = {"type": "overwrite", "kind": "causal", "rows": [2], "weights": [1, 0, 3]}
+    maps = [{"kind": "causal"}]
+    found = asked(client, "/v1/intervene", edits=[edit], maps=maps, prefix=prefix)
+    assert found["unused"] == 0
+    for one in found["sentences"][0]["maps"]:
+        (row,) = [row for row in one["weights"] if row[:3] == [0.25, 0, 0.75]]
+        assert not any(row[3:])
+
+
 @pytest.mark.parametrize(
     "edit",
     [

@@ -217,12 +217,23 @@ def test_a_row_set_by_hand(tab):
     expect(editor).to_be_hidden()
 
 
-def test_the_decoders_own_rows_cannot_be_set(tab):
+def test_a_row_of_the_decoders_own_attention(tab):
+    """It sees what was read so far, the start first; its first row has nothing to choose."""
     open_maps(tab)
     choose(tab, "kinds", "decoder")
-    press_row(tab, 1)
-    expect(tab.locator("#row")).to_contain_text("cannot be set")
+    press_row(tab, 0)
+    expect(tab.locator("#row")).to_contain_text("sees one word only")
     expect(tab.locator("#row input")).to_have_count(0)
+    press_row(tab, 2)
+    expect(tab.locator("#row input")).to_have_count(3)
+    expect(tab.locator("#row .token").first).to_have_text("<s>")
+    with tab.expect_request(lambda request: "overwrite" in (request.post_data or "")) as waiting:
+        tab.locator("#row .only").first.click()
+    edit = json.loads(waiting.value.post_data)["edits"][0]
+    assert (edit["kind"], edit["rows"], edit["weights"]) == ("causal", [2], [1, 0, 0])
+    answer = waiting.value.response().json()
+    assert answer["unused"] == 0
+    expect(tab.locator("#row output").first).to_have_text("100 %")
 
 
 def test_what_met_no_attention_is_told(browser, server, tab):

@@ -60,10 +60,14 @@ class SwitchedOff(BaseModel):
 
 
 class Overwritten(BaseModel):
-    """Rows of weights that are replaced: one number for each source token, </s> included."""
+    """Rows of weights that are replaced.
+
+    One number for each source token, </s> included; in a decoder's own attention (causal) one for
+    each token that it has read by then, the start first.
+    """
 
     type: Literal["overwrite"]
-    kind: Literal["self", "cross"] = "cross"
+    kind: Kind = "cross"
     layer: Numbers | None = None
     heads: Numbers | None = None
     rows: Numbers

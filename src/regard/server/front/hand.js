@@ -23,8 +23,9 @@ export function release() {
 
 /** Menu of what else could stand at a word. */
 export function askInstead({ number, place, at, focus, back }) {
-  const { plain, sentences } = page.round, one = sentences[number];
-  const { translation: text, strips } = one.shown, { words } = strips.target;
+  const { plain, sentences } = page.round ?? {}, one = sentences?.[number];
+  const { translation: text, strips } = one?.shown ?? {}, words = strips?.target.words ?? [];
+  if (place >= words.length) return; // the view still shows what was there before
   const parts = (other) => alternatives.beginning(text, words, place, other);
   const asked = { q: one.source, source: plain.source, target: plain.target, model: plain.model, translation: text, word: place, count: 6 };
   const found = ask("v1/alternatives", asked).then((all) => all.filter((each) => parts(each.text).word.trim()));
@@ -63,24 +64,36 @@ export function undoAll() {
   change({ offs: [], held: held && page.round ? hold(held.number, { rows: [] }) : null });
 }
 
+const AXES = { cross: ["target", "source"], encoder: ["source", "source"], decoder: ["inputs", "inputs"] };
+
 /** The word whose row this is. */
 export function wordOf({ kind, row }) {
   const axes = looking.first()?.shown.axes;
-  return (axes?.[kind === "cross" ? "target" : "source"].tokens[row] ?? `${row}`).replace(/^▁(?=.)/u, "");
+  return (axes?.[AXES[kind][0]].tokens[row] ?? `${row}`).replace(/^▁(?=.)/u, "");
+}
+
+/** What a row may look at; in the decoder's own attention, what it has read by then. */
+function seenFrom({ kind, row }) {
+  const { tokens } = looking.first().shown.axes[AXES[kind][1]];
+  return kind === "decoder" ? tokens.slice(0, row + 1) : tokens;
+}
+
+async function ownWeights(place) {
+  return (await looking.weights(place)).slice(0, seenFrom(place).length);
 }
 
 /** Opens a row of the chosen map, to be set by hand. */
 export async function openRow({ kind, layer, head, row }) {
-  if (kind === "decoder") return rows.refuse();
+  if (seenFrom({ kind, row }).length < 2) return rows.refuse();
   const scopes = [
     [{ kind, row, layer, head }, say("page.scope.head", { layer, head })],
     [{ kind, row, layer, head: null }, say("page.scope.layer", { layer })],
     [{ kind, row, layer: null, head: null }, say("page.scope.all")],
   ].slice(head === "mean" ? 1 : 0);
   const [place] = scopes.find(([one]) => heldRow(one)) ?? scopes[0];
-  const values = heldRow(place)?.weights ?? await looking.weights({ kind, layer, head, row });
+  const values = heldRow(place)?.weights ?? await ownWeights({ kind, layer, head, row });
   rows.edit({
-    place, scopes, values, word: wordOf(place), tokens: looking.first().shown.axes.source.tokens,
+    place, scopes, values, word: wordOf(place), tokens: seenFrom(place),
     onChange: (where, now) => setRow(where, now, { patient: true, delay: DELAY.slider }),
     onScope: moveRow,
     onReset: (where) => setRow(where, null),
@@ -92,8 +105,8 @@ export async function openRow({ kind, layer, head, row }) {
 export async function followRow() {
   const place = rows.openRow(), view = looking.first();
   if (!place) return;
-  if (place.kind === "cross" && place.row >= view.shown.axes.target.tokens.length && !heldRow(place)) return rows.close();
-  rows.rename(wordOf(place));
+  if (place.row >= view.shown.axes[AXES[place.kind][0]].tokens.length && !heldRow(place)) return rows.close();
+  rows.rename(wordOf(place), seenFrom(place));
   if (heldRow(place)) return;
-  rows.move(await looking.weights({ ...place, layer: place.layer ?? view.state.layer, head: place.head ?? view.state.head }));
+  rows.move(await ownWeights({ ...place, layer: place.layer ?? view.state.layer, head: place.head ?? view.state.head }));
 }

@@ -12,7 +12,7 @@ function isOff(one) {
 }
 
 function isRow(one) {
-  return one && KINDS.has(one.kind) && one.kind !== "decoder" && isHead(one.layer) && isHead(one.head) && isCount(one.row)
+  return one && KINDS.has(one.kind) && isHead(one.layer) && isHead(one.head) && isCount(one.row)
     && Array.isArray(one.weights) && one.weights.length <= 5000
     && one.weights.every((weight) => Number.isFinite(weight) && weight >= 0) && one.weights.some((weight) => weight > 0);
 }

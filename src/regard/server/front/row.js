@@ -4,7 +4,7 @@ import { $, button, element, percent } from "./element.js";
 import { say } from "./wording.js";
 
 const STEPS = 1000;
-let open = null; // {place, tokens, word, sliders, shares}
+let open = null; // {place, lines, sliders, shares}
 
 const plain = (token) => token.replace(/^▁(?=.)/u, "");
 
@@ -35,6 +35,21 @@ export function move(values) {
   showShares();
 }
 
+/** What can be looked at: its name, a slider, its share, and a button that gives it all. */
+function line(word, onMove, onOnly) {
+  const slider = element("input", { type: "range", min: "0", max: String(STEPS), oninput: onMove });
+  const token = element("span", { className: "token", dir: "auto" }), share = element("output", { className: "share" });
+  const only = button("●", onOnly, { className: "only", label: "" });
+  const name = (called) => {
+    token.textContent = called;
+    slider.setAttribute("aria-label", say("page.row.weight", { word: called }));
+    only.setAttribute("aria-label", say("page.row.only", { word: called }));
+    only.title = only.getAttribute("aria-label");
+  };
+  name(word);
+  return { box: element("li", {}, token, slider, share, only), slider, share, name };
+}
+
 /**
  * Opens the row of a place {kind, layer, head, row}; `word` looks at `tokens` with `values`. `scopes` are the places
  * [place, name] that the weights may be meant for.
@@ -50,21 +65,15 @@ export function edit({ place, scopes, word, tokens, values, onChange, onScope, o
     open.sliders.forEach((slider, other) => { slider.value = value(other); });
     changed();
   };
-  const made = tokens.map((token, number) => {
-    const word = plain(token), slider = element("input", { type: "range", min: "0", max: String(STEPS), oninput: changed });
-    slider.setAttribute("aria-label", say("page.row.weight", { word }));
-    const share = element("output", { className: "share" });
-    const only = button("●", set((other) => (other === number ? STEPS : 0)), { className: "only", label: say("page.row.only", { word }) });
-    return { slider, share, line: element("li", {}, element("span", { className: "token", dir: "auto" }, word), slider, share, only) };
-  });
-  open = { place, tokens, sliders: made.map((one) => one.slider), shares: made.map((one) => one.share) };
+  const made = tokens.map((token, number) => line(plain(token), changed, set((other) => (other === number ? STEPS : 0))));
+  open = { place, lines: made, sliders: made.map((one) => one.slider), shares: made.map((one) => one.share) };
   const scope = element("select", { onchange: () => {
     const before = open.place;
     [open.place] = scopes[scope.selectedIndex];
     onScope(before, open.place);
   } }, ...scopes.map(([one, text]) => element("option", { selected: one === place }, text)));
   const end = () => { close(); onClose(); };
-  const list = element("ol", { className: "sliders" }, ...made.map((one) => one.line));
+  const list = element("ol", { className: "sliders" }, ...made.map((one) => one.box));
   list.tabIndex = -1;
   box.replaceChildren(
     element("div", { className: "line" },
@@ -81,15 +90,16 @@ export function edit({ place, scopes, word, tokens, values, onChange, onScope, o
   box.scrollIntoView({ block: "nearest" });
 }
 
-/** The word that looks may be another after a change. */
-export function rename(word) {
+/** After a change, the word that looks may be another, and so may be those it looks at. */
+export function rename(word, tokens) {
   $("row-name").textContent = say("page.row", { word: plain(word) });
+  if (tokens.length === open.lines.length) open.lines.forEach((line, place) => line.name(plain(tokens[place])));
 }
 
-/** Says that rows of this kind cannot be set. */
+/** Says that a row has nothing to choose from. */
 export function refuse() {
   open = null;
-  $("row").replaceChildren(element("p", { className: "note", id: "row-name" }, say("page.row.causal")));
+  $("row").replaceChildren(element("p", { className: "note", id: "row-name" }, say("page.row.alone")));
   $("row").hidden = false;
 }
 

@@ -25,12 +25,12 @@ async function answered(path, options) {
   let response;
   try {
     response = await fetch(path, options);
+    if (response.ok) return await response.json();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refusal(0);
+    throw new Refusal(0); // no answer, or half of one
   }
   const body = await response.json().catch(() => ({}));
-  if (response.ok) return body;
   const seconds = Math.min(60, Number(response.headers.get("Retry-After")) || 0);
   throw new Refusal(response.status, typeof body.error === "string" ? body.error : "", seconds);
 }

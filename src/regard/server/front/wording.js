@@ -83,9 +83,7 @@ window.regard.addWords({
   "page.unused.one": ["One change met no attention and did nothing.", "有一处改动没有遇到注意力，未起作用。"],
   "page.unused.many": ["{count} changes met no attention and did nothing.", "有 {count} 处改动没有遇到注意力，未起作用。"],
   "page.row": ["Where “{word}” looks", "“{word}”看哪里"],
-  "page.row.causal": [
-    "Rows of the decoder's own attention cannot be set: a word sees only what stands before it. Its heads can be switched off.",
-    "解码器自身注意力的行不能设定：每个词只能看到它前面的词。可以关闭它的头。"],
+  "page.row.alone": ["This row sees one word only: there is nothing to set.", "这一行只能看到一个词，没有可设定的。"],
   "page.row.scope": ["Set it in", "设定于"],
   "page.scope.head": ["layer {layer}, head {head}", "第 {layer} 层，头 {head}"],
   "page.scope.layer": ["layer {layer}, all heads", "第 {layer} 层，所有头"],

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from regard.server import inside, seen
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -146,3 +147,20 @@ def test_alternatives_for_a_word(client):
     found = asked(client, "/v1/alternatives", translation=TARGET, word=2, count=3)
     assert len(found) == 3 and all(one["text"] != TARGET for one in found)
     assert asked(client, "/v1/alternatives", 400, translation=TARGET, word=99)["error"]
+
+
+@pytest.mark.parametrize("path", ["/v1/translate", "/v1/intervene"])
+def test_maps_that_would_fill_the_memory_are_not_computed(client, catalogue, path, monkeypatch):
+    model = catalogue.models[0]
+    expected = seen.expected_weights(model.translator, SOURCE)
+    sentences = model.translator.translate(SOURCE, attention=True).sentences
+    count = sum(one.weights.numel() for one in sentences[0].attention)
+    assert count / 3 < expected < 3 * count
+    monkeypatch.setattr(inside, "FAR_TOO_MANY", expected - 1)
+    more = {"edits": []} if path.endswith("intervene") else {}
+    done = client.post(path, json={"q": SOURCE, "target": "fr", "maps": [{}], **more})
+    assert (done.status_code, done.json()["error"]) == (
+        400,
+        "the maps would be too large; send less text.",
+    )
+    assert client.post(path, json={"q": SOURCE, "target": "fr", **more}).status_code == 200

@@ -14,7 +14,9 @@ from regard.server.asked import Asked
 from regard.server.batching import Answer, Manner
 from regard.server.catalogue import Model
 from regard.server.cutting import pieces
+from regard.server.refusal import RefusalError
 from regard.server.seen import (
+    FAR_TOO_MANY,
     AlternativesAsked,
     InterveneAsked,
     LookAsked,
@@ -22,6 +24,7 @@ from regard.server.seen import (
     Scored,
     Seen,
     ViewAsked,
+    expected_weights,
     sentences_seen,
 )
 from regard.server.service import Service
@@ -61,6 +64,7 @@ def routes(service: Service) -> APIRouter:
     async def translate(request: Request) -> Seen:
         asked = await service.admitted(request, LookAsked)
         model, detected = await model_of(service, request, asked)
+        await _affordable(model, asked)
         manner = Manner(
             service.search(model, asked.alternatives),
             Wish(alignment=True, attention=bool(asked.maps)),
@@ -79,6 +83,7 @@ def routes(service: Service) -> APIRouter:
     async def intervene(request: Request) -> Seen:
         asked = await service.admitted(request, InterveneAsked)
         model, detected = await model_of(service, request, asked)
+        await _affordable(model, asked)
         search = service.search(model, asked.alternatives)
         done = await service.call(request, lambda: touched(model.translator, asked, search))
         seen = await _seen(Answer(done.translation), model, detected, asked)
@@ -138,6 +143,14 @@ async def model_of(
     (found,) = await service.detected([asked.q], target)
     detected = Detected(confidence=found.confidence, language=found.language)
     return known.model(found.language, target, asked.model), detected
+
+
+async def _affordable(model: Model, asked: LookAsked) -> None:
+    """Refuse maps that would fill the memory before they could be counted."""
+    if not asked.maps:
+        return
+    if await asyncio.to_thread(expected_weights, model.translator, asked.q) > FAR_TOO_MANY:
+        raise RefusalError(400, "the maps would be too large; send less text.")
 
 
 async def _seen(answer: Answer, model: Model, detected: Detected | None, asked: LookAsked) -> Seen:

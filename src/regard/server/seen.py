@@ -8,13 +8,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, FiniteFloat, NonNegativeInt
 
 from regard.attention import AttentionMap
+from regard.config import Transformer
 from regard.server.answers import Detected
 from regard.server.asked import MOST_ALTERNATIVES, Asked
 from regard.server.batching import Answer
 from regard.server.refusal import RefusalError
-from regard.translator import Sentence
+from regard.translator import Sentence, Translator
 
 MOST_WEIGHTS = 1_000_000  # numbers in one answer
+FAR_TOO_MANY = 50_000_000  # expected of a text: its maps are not even computed
 Kind = Literal["self", "causal", "cross"]
 Numbers = Annotated[list[NonNegativeInt], Field(min_length=1, max_length=1000)]
 Row = Annotated[list[FiniteFloat], Field(min_length=1, max_length=5000)]
@@ -180,6 +182,16 @@ class ViewSeen(BaseModel):
     maps: Literal["all", "cross", "none"] = Field(description="Fewer where a text is very long.")
     unused: int | None = Field(default=None, description="Edits that met no attention.")
     seconds: float = Field(description="From the question to the translation.")
+
+
+def expected_weights(translator: Translator, text: str) -> int:
+    """About how many weights all maps of a text have, if its translation is as long as it is."""
+    model = translator.run.model
+    length = len(translator.tokenizers.source.encode(text)) + 1
+    at_once = min(length, translator.network.max_length)
+    if not isinstance(model, Transformer):
+        return length * at_once
+    return model.heads * (model.encoder_layers + 2 * model.decoder_layers) * length * at_once
 
 
 def sentences_seen(answer: Answer, chosen: Sequence[Chosen]) -> list[SentenceSeen]:

@@ -18,7 +18,7 @@ from regard.server.answers import REFUSALS
 from regard.server.batching import Manner
 from regard.server.catalogue import Model
 from regard.server.inside import JSON, model_of
-from regard.server.seen import MOST_WEIGHTS, ViewAsked, ViewSeen
+from regard.server.seen import FAR_TOO_MANY, ViewAsked, ViewSeen, expected_weights
 from regard.server.service import Service
 from regard.server.spec import body_of
 from regard.server.touching import Touched, touched_text
@@ -28,6 +28,7 @@ from regard.translator.translate import Wish
 from regard.views.browser import shown
 
 Maps = Literal["all", "cross", "none"]
+MOST_WEIGHTS = 4_000_000  # in one answer, where they are packed
 
 
 def routes(service: Service) -> APIRouter:
@@ -68,8 +69,11 @@ async def _translated(
     service: Service, request: Request, asked: ViewAsked, model: Model
 ) -> Touched:
     search = service.search(model)
-    wish = Wish(alignment=True, attention=asked.maps)
     prefix = asked.prefix or ""
+    maps = asked.maps and (
+        await asyncio.to_thread(expected_weights, model.translator, asked.q) < FAR_TOO_MANY
+    )
+    wish = Wish(alignment=True, attention=maps)
     if not asked.edits:
         manner = Manner(search, wish, prefix, asked.split)
         ((answer,),) = await service.translate(request, [(model, [asked.q], manner)])
@@ -95,7 +99,7 @@ def told(
     maps: Maps = "all"
     if _weights(sentences) > MOST_WEIGHTS:
         maps, sentences = "cross", [_only(one, "cross") for one in sentences]
-    if _weights(sentences) > MOST_WEIGHTS:
+    if _weights(sentences) > MOST_WEIGHTS or not any(one.attention for one in sentences):
         maps, sentences = "none", [_only(one, "") for one in sentences]
     run = model.translator.run
     return maps, [

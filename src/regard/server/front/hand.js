@@ -11,6 +11,8 @@ import { ask } from "./server.js";
 import { heldRow, heldRows, hold, page } from "./state.js";
 import { say } from "./wording.js";
 
+const OTHERS = 6; // words offered in the place of one
+
 /** A sentence begins with this from now on. */
 export function begin(number, prefix, delay = 0) {
   if (page.round) change({ held: hold(number, { prefix }), number }, { delay });
@@ -27,8 +29,10 @@ export function askInstead({ number, place, at, focus, back }) {
   const { translation: text, strips } = one?.shown ?? {}, words = strips?.target.words ?? [];
   if (place >= words.length) return; // the view still shows what was there before
   const parts = (other) => alternatives.beginning(text, words, place, other);
-  const asked = { q: one.source, source: plain.source, target: plain.target, model: plain.model, translation: text, word: place, count: 6 };
-  const found = ask("v1/alternatives", asked).then((all) => all.filter((each) => parts(each.text).word.trim()));
+  const asked = { q: one.source, source: plain.source, target: plain.target, model: plain.model, translation: text, word: place, count: 2 * OTHERS };
+  // a piece that only lengthens the word before is no other word
+  const another = (each) => parts(each.text).word.trim() && (place === 0 || parts(each.text).before);
+  const found = ask("v1/alternatives", asked).then((all) => all.filter(another).slice(0, OTHERS));
   alternatives.open({
     at, word: words[place], found, parts, focus,
     onClose: (give) => { if (give) back.focus(); },

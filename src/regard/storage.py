@@ -12,14 +12,25 @@ from typing import BinaryIO
 
 @contextmanager
 def drafting(path: str | PathLike[str]) -> Iterator[Path]:
-    """A name to write to; it becomes `path` only if all goes well and all is on the disk."""
+    """A name to write to; it becomes `path` only if all goes well and all is on the disk.
+
+    A link is written through. A device or a pipe cannot be replaced: it is written to as it is.
+    """
     final = Path(path)
+    final = final.resolve() if final.is_symlink() else final
+    if final.exists() and not (final.is_file() or final.is_dir()):
+        yield final
+        return
     draft = final.with_name(f".{final.name}.{os.getpid()}.part")
     try:
         yield draft
         with draft.open("rb+") as file:
             os.fsync(file.fileno())
         draft.replace(final)
+    except OSError as error:
+        if error.filename == str(draft):  # a name that nobody gave
+            error.filename = str(path)
+        raise
     finally:
         draft.unlink(missing_ok=True)
     sync_folder(final.parent)

@@ -126,7 +126,9 @@ def test_without_matplotlib_figures_say_what_to_install(en_fr, here):
         (["x", "--out", "."], "this is a folder"),
         (["x", "--effects"], "--effects is about figures"),
         (["x", "--format", "pdf"], "--format is about figures"),
-        (["x"] * 301, "301 texts are too many for one page"),
+        (["x"] * 301, "301 sentences are too many for one page"),
+        (["A dog. " * 301], "301 sentences are too many for one page"),
+        (["a " * 200, "--no-split"], "leave --no-split out, or give a shorter text"),
         (["--input", "none.txt"], "none.txt: there is no such file"),
         (["x", "--model", "none"], "it is not a model"),
         (["x", "--against", "none"], "it is not a model"),
@@ -140,6 +142,15 @@ def test_it_refuses_and_writes_nothing(refused, en_fr, here, words, message):
     model = [] if "--model" in words else ["--model", en_fr]
     assert message in refused("inspect", *words, *model)
     assert [path.name for path in here.iterdir()] == ["a-file"]
+
+
+def test_flags_and_texts_that_a_language_model_has_no_use_for(refused, lm, here):
+    for flags in (["--reference", "b"], ["--beam", "2"], ["--max-length", "5"]):
+        said = refused("inspect", "a", "--model", lm, *flags)
+        assert f"{flags[0]} is of no use here" in said
+    long = "word " * 60
+    assert "text 2: the text has" in refused("inspect", "a", long, "--model", lm)
+    assert list(here.iterdir()) == []
 
 
 def test_models_that_do_not_go_together(refused, en_fr, lm, here):

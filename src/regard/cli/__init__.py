@@ -13,7 +13,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from regard.errors import InputError
 from regard.version import __version__
@@ -57,11 +57,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (InputError, OSError) as error:
         if debug:
             raise
-        print(f"regard: {error}", file=sys.stderr)
+        print(f"regard: {_told(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("regard: stopped.", file=sys.stderr)
         return 130
+
+
+def _told(error: Exception) -> str:
+    """One sentence; what the system refused begins with the file's name."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    reason = error.strerror[0].lower() + error.strerror[1:]
+    return f"{error.filename}: {reason}." if error.filename else f"{reason}."
 
 
 def _speak_utf8() -> None:
@@ -86,6 +94,10 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *words: Any, **options: Any) -> None:
         super().__init__(*words, **{"allow_abbrev": False, **options})
+
+    def error(self, message: str) -> NoReturn:
+        """One sentence, as for every other bad input."""
+        self.exit(2, f"regard: {message}; `{self.prog} --help` says more.\n")
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from regard.views.page import Board
 
 OUT = "regard-inspect.html"
-MOST = 300
-"""Texts on one page; a list of more is no list."""
+SEARCH = ("beam", "length_penalty", "max_length")
 
 
 @dataclass(frozen=True)
@@ -88,6 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         from regard.translator.album import check_length
 
         check_length(one.viewed for each in looked for one in each.found)
+        arguments.figures.mkdir(parents=True, exist_ok=True)
     size = _write(Path(arguments.out), looked, boards)
     figures = _draw(arguments, looked) if arguments.figures else []
     if arguments.json:
@@ -138,11 +138,6 @@ def _texts(arguments: argparse.Namespace) -> list[str]:
     texts = [line for line in lines if line.strip()]
     if not texts:
         raise InputError("there is no text to look at; give some words.")
-    if len(texts) > MOST:
-        raise InputError(
-            f"{len(texts)} texts are too many for one page (at most {MOST}); choose some, or take "
-            "them as one with --no-split."
-        )
     return texts
 
 
@@ -197,7 +192,14 @@ def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[Looked]:
 
 def _search(arguments: argparse.Namespace, model: Loaded) -> Decoding:
     """How the model searches: its own way, with what the flags say; a text goes on greedily."""
+    from regard.translator import Translator
+
     own = model.run.decoding
+    if not isinstance(model, Translator):
+        for name in ("reference", *(() if arguments.generate else SEARCH)):
+            if getattr(arguments, name) is not None:
+                flag = "--" + name.replace("_", "-")
+                raise InputError(f"{flag} is of no use here: {model.path} only reads the text.")
     return asked_search(
         arguments, replace(own, beam=1) if arguments.generate else own, sample=False
     )
@@ -234,7 +236,6 @@ def _draw(arguments: argparse.Namespace, looked: list[Looked]) -> list[Path]:
     """The figures of every text and model."""
     from regard.translator.album import draw
 
-    arguments.figures.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for number, one in enumerate(looked):
         written += draw(
@@ -274,4 +275,7 @@ def _tell(
     if figures:
         print(f"{arguments.figures}: {len(figures)} figures")
     if not arguments.open:
-        print(f"See every head's attention:  open {Path(arguments.out).resolve()} in a browser")
+        what = (
+            "every head's attention" if any(v.maps for one in looked for v in one.shown) else "it"
+        )
+        print(f"See {what}:  open {Path(arguments.out).resolve()} in a browser")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,7 @@ from regard.translator.fill import Filler
 from regard.translator.generate import Generator
 from regard.translator.passes import LONG, Pass, waiting_maps
 from regard.translator.seen import long_sentence, seen_sentence
+from regard.translator.segments import segments, whole
 from regard.translator.translate import Translator
 from regard.translator.write import Penman
 from regard.views import Viewed, label_score
@@ -30,6 +32,7 @@ from regard.views.pieces import readable, words_of
 
 Loaded = Translator | Generator | Filler | Classifier | Penman
 GUESSES = 3  # told of each hidden word
+MOST = 300  # sentences on one page; a list of more is no list
 
 
 @dataclass(frozen=True)
@@ -76,15 +79,31 @@ def inspected(model: Loaded, texts: Sequence[str], asked: Asked | None = None) -
         case Translator():
             return _translated(model, texts, asked)
         case Generator():
-            return [_read(model, text, asked) for text in texts]
+            return _each(texts, lambda text: _read(model, text, asked))
         case Filler():
-            return [_filled(model, text, asked) for text in texts]
+            return _each(texts, lambda text: _filled(model, text, asked))
         case Classifier():
-            return [_classified(model, text, asked) for text in texts]
+            return _each(texts, lambda text: _classified(model, text, asked))
         case _:
             raise InputError(
                 f"{model.path}: a model that writes by hand is looked at with `regard write`."
             )
+
+
+def _each(texts: Sequence[str], read: Callable[[str], Inspected]) -> list[Inspected]:
+    """The texts one by one; of several, an error tells the number of the one it is about."""
+    if len(texts) > MOST:
+        raise InputError(
+            f"{len(texts):,} texts are too many for one page (at most {MOST}); choose some, or "
+            "take them as one with --no-split."
+        )
+    found = []
+    for number, text in enumerate(texts, start=1):
+        try:
+            found.append(read(text))
+        except InputError as error:
+            raise InputError(f"text {number}: {error}" if len(texts) > 1 else str(error)) from None
+    return found
 
 
 def side_by_side(first: Sequence[Viewed], second: Sequence[Viewed]) -> list[tuple[Viewed, Viewed]]:
@@ -166,6 +185,7 @@ def without_maps(model: Loaded, shown: Sequence[Viewed]) -> str:
 
 def _translated(translator: Translator, texts: Sequence[str], asked: Asked) -> list[Inspected]:
     encode = translator.tokenizers.source.encode
+    _check_size(translator, texts, asked)
     may = not asked.split and isinstance(translator.network, TransformerModel)
     long = [may and len(encode(text)) > LONG for text in texts]
     found: list[list[Inspected]] = [[] for _ in texts]
@@ -185,8 +205,27 @@ def _translated(translator: Translator, texts: Sequence[str], asked: Asked) -> l
                 batch = _batch(translator, encode(sentence.source), sentence.hypothesis.tokens)
                 look = long_sentence if one_by_one else seen_sentence
                 shown = replace(look(translator, sentence, batch), model=asked.name)
+                if not sentence.finished:
+                    shown = replace(shown, title="cut off where the model can write no more")
                 found[place].append(Inspected(shown, batch, label_score(batch)))
     return [one for text in found for one in text]
+
+
+def _check_size(translator: Translator, texts: Sequence[str], asked: Asked) -> None:
+    """An error, before anything is translated, if there is more than can be shown as asked."""
+    language, tokenizer = translator.run.source_language, translator.tokenizers.source
+    room = translator.network.max_length - 1
+    cut = segments if asked.split else whole
+    counts = [len(cut(text, language, tokenizer, room)) for text in texts]
+    if not asked.split and max(counts) > 1:
+        raise InputError(
+            f"a text of {len(texts[counts.index(max(counts))]):,} characters is more than the "
+            f"{room} tokens that the model holds; leave --no-split out, or give a shorter text."
+        )
+    if sum(counts) > MOST:
+        raise InputError(
+            f"{sum(counts):,} sentences are too many for one page (at most {MOST}); choose some."
+        )
 
 
 def _batch(translator: Translator, source: Sequence[int], target: Sequence[int]) -> Batch:
@@ -219,6 +258,7 @@ def _read(generator: Generator, text: str, asked: Asked) -> Inspected:
     shown = _alone(source, tokens, generator.run.target_language, tokenizer.decode(ids))
     written = [[place - 1 for place in group if place] for group in shown.axis("source").groups]
     sure = word_confidence(score(generator.network, None, [ids])[0], written)
+    sure = [share if group else math.nan for share, group in zip(sure, written, strict=True)]
     shown = replace(shown, title=title, model=asked.name, confidence=tuple(sure))
     return Inspected(shown, batch, label_score(batch))
 

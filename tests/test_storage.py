@@ -1,0 +1,45 @@
+"""Files written as a whole: through links, to pipes, and with the names that users gave."""
+
+import os
+import threading
+
+import pytest
+
+from regard.storage import drafting, replace_file
+
+
+def test_a_link_is_written_through(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    replace_file(tmp_path / "link", "new")
+    assert (tmp_path / "real").read_text() == "new"
+    assert (tmp_path / "link").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_what_cannot_be_replaced_is_written_to(tmp_path):
+    pipe, came = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: came.append(pipe.read_text()))
+    reader.start()
+    replace_file(pipe, "text")
+    reader.join(10)
+    assert came == ["text"]
+    assert pipe.is_fifo()
+
+
+def test_errors_name_the_file_that_was_given(tmp_path):
+    with pytest.raises(FileNotFoundError) as raised:
+        replace_file(tmp_path / "no" / "file", "text")
+    assert raised.value.filename == str(tmp_path / "no" / "file")
+
+
+def test_a_failure_leaves_the_old_file_alone(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), drafting(path) as draft:
+        draft.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

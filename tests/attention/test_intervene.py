@@ -190,6 +190,15 @@ def test_an_edit_that_met_nothing_is_warned_of():
         model(torch.randn(1, 3, D))
 
 
+def test_an_edit_that_met_nothing_is_handed_over(recwarn):
+    layer, found = MultiHead(D, 2), []
+    met, missed = SwitchOff(heads=0), SwitchOff(kind="cross")
+    with intervene(layer, [met, missed], unused=found.append):
+        layer(torch.randn(1, 3, D))
+    assert found == [missed]
+    assert not recwarn.list
+
+
 def test_undone_after_an_error():
     model, x = Two(), torch.randn(1, 3, D)
     before = model(x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -17,13 +17,19 @@ from regard.attention.sites import Sites
 
 
 @contextmanager
-def intervene(model: nn.Module | None, edits: Edit | Iterable[Edit]) -> Iterator[None]:
+def intervene(
+    model: nn.Module | None,
+    edits: Edit | Iterable[Edit],
+    *,
+    unused: Callable[[Edit], object] | None = None,
+) -> Iterator[None]:
     """Change the attention of what runs inside, on this thread.
 
     `edits` are `SwitchOff` (heads), `Overwrite` (rows of weights) and `ForceAlignment`, applied in
     order. Rows, heads and sentences that no edit names keep their values to the bit. A `record`
-    opened inside shows the changed maps. An edit that met no call is warned of. With activation
-    checkpointing, keep the backward pass inside too: it computes the layers again.
+    opened inside shows the changed maps. An edit that met no call is warned of, or handed to
+    `unused`. With activation checkpointing, keep the backward pass inside too: it computes the
+    layers again.
 
     >>> import torch
     >>> from regard.attention import MultiHead, SwitchOff, intervene
@@ -42,7 +48,11 @@ def intervene(model: nn.Module | None, edits: Edit | Iterable[Edit]) -> Iterator
     with hand.sites.watched(), observe.observing(hand), intercepted():
         yield
     for edit in listed:
-        if id(edit) not in hand.used:
+        if id(edit) in hand.used:
+            continue
+        if unused is not None:
+            unused(edit)
+        else:
             warnings.warn(f"{type(edit).__name__} met no call of attention: {edit}", stacklevel=3)
 
 

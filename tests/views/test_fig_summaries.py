@@ -1,6 +1,8 @@
 """Numbers about heads: written-out formulas, masked rows, maps of every origin."""
 
+import logging
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ from hypothesis import strategies as st
 
 from regard.attention import AttentionMap, Mask, MultiHead, record
 from regard.views import HeadMaps, distances, entropies, rollout
+from regard.views.figure import drawing
+from regard.views.heads import head_matrix
 from regard.views.layers import layers_of
-from regard.views.summaries import row_distances, row_entropies
+from regard.views.summaries import HeadTable, row_distances, row_entropies
 
 
 def recorded(weights, kind="self", layer=0, rows=None):
@@ -157,3 +161,20 @@ def test_rollout_refuses_what_it_cannot_follow(french):
         rollout(french, "encoder", heads=[0])
     with pytest.raises(ValueError, match="residual"):
         rollout(french, residual=1)
+
+
+def test_tiny_values_have_numbers_apart():
+    values = np.random.default_rng(0).standard_normal((3, 4)) * 2e-5
+    made = head_matrix(
+        HeadTable("cross", (0, 1, 2), (0, 1, 2, 3), values), title="effects", unit="change"
+    )
+    bars = next(one for one in made.canvas.axes if "mean" in one.get_title("left"))
+    boxes = [label.get_window_extent() for label in bars.get_xticklabels() if label.get_text()]
+    assert len(boxes) > 1
+    assert all(a.x1 < b.x0 for a, b in pairwise(sorted(boxes, key=lambda box: box.x0)))
+
+
+def test_families_that_are_not_there_are_not_told_of(caplog):
+    with drawing((2, 2)):
+        logging.getLogger("matplotlib.font_manager").warning("findfont: none of it")
+    assert not caplog.records

@@ -3,13 +3,14 @@
 import html
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from regard.errors import InputError
-from regard.views import Page, Viewed, show
-from regard.views.notebook import MOST, framed
+from regard.views import HeadMaps, Page, Viewed, show
+from regard.views.notebook import MOST, SMALL, WIDTH, framed
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
@@ -32,10 +33,20 @@ def test_the_frame_holds_the_page_and_nothing_gets_out_of_it(french):
 
 def test_its_height_follows_what_there_is(french, chinese):
     without = Viewed(*(("a",) for _ in range(4)))
-    heights = [Page("", boards).height for boards in ((without,), (without, without), (french,))]
-    assert heights == sorted(heights) and len(set(heights)) == 3
+    assert Page("", (without,)).height == Page("", (without, without)).height  # they stand beside
+    assert Page("", (without,)).height < Page("", (without,), {"a": 1}).height
+    assert Page("", (without,)).height < Page("", (french,)).height
     assert Page("", ((french, chinese),) * 9).height <= MOST
     assert Page("", ()).height > 0
+
+
+def test_a_notebook_holds_less_than_a_file():
+    tokens, rng = tuple(f"▁{n}" for n in range(500)), np.random.default_rng(0)
+    weights = rng.random((8, 500, 500), np.float32) / 250
+    maps = tuple(HeadMaps("encoder", n, tuple(range(8)), weights, tokens, tokens) for n in (0, 1))
+    page = Page("long", (Viewed(tokens, (), tokens, (), maps=maps),))
+    assert len(page.html) > 2 * SMALL
+    assert SMALL / 4 < len(srcdoc(page._repr_html_())) <= SMALL
 
 
 def test_it_is_saved_whole_or_not_at_all(french, tmp_path):
@@ -69,5 +80,14 @@ def test_in_a_browser(french, tmp_path):
         assert "traversé" in readout.inner_text() and "cross" in readout.inner_text()
         assert BAD in second.locator(".words.source").inner_text()
         assert tab.evaluate("window.bad") is None
+        plain = replace(french, maps=(), aligned_by=None)
+        for boards in ((french,), (plain,), (plain, plain), *((page,) for page in foreign.boards)):
+            page = Page("A run", boards)
+            tab.set_viewport_size({"width": WIDTH, "height": 200})
+            tab.goto(page.save(tmp_path / "page.html").as_uri())
+            tab.set_viewport_size({"width": WIDTH, "height": page.height})
+            tab.locator(".word").first.hover()
+            needed = tab.evaluate("document.body.getBoundingClientRect().height")
+            assert 0.85 * needed <= page.height <= 1.25 * needed
         browser.close()
     assert said == []

@@ -1,6 +1,7 @@
 """What is shown of a sentence: padding cut away, rows put together, tokens gathered into words."""
 
 from itertools import pairwise
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -106,6 +107,26 @@ def test_tokens_unknown_and_spelled_in_bytes():
     assert word_groups(unknown, ["The", "aye-aye", "sat", "."]) == ((0,), (1,), (2,), (3,))
     assert word_groups(["▁the", "<unk>", "▁sa", "t"], ["the", "ai", "sat"]) == ((0,), (1,), (2, 3))
     assert word_groups([], []) == ()
+
+
+@pytest.mark.parametrize("every", [0, 7, 300])
+def test_long_texts_are_gathered_in_time(every):
+    """Every so many words is unknown; 20,000 words a side take no minutes."""
+    rng = np.random.default_rng(0)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["".join(letters[n] for n in rng.integers(0, 26, rng.integers(2, 9)))
+             for _ in range(20_000)]  # fmt: skip
+    tokens, expected = [], []
+    for number, word in enumerate(words):
+        parts = ["<unk>"] if every and number % every == 5 else [f"▁{word[:3]}", word[3:]]
+        parts = [part for part in parts if part]
+        expected.append(tuple(range(len(tokens), len(tokens) + len(parts))))
+        tokens += parts
+    started = perf_counter()
+    found = word_groups(tokens, words)
+    assert perf_counter() - started < 20
+    right = sum(one == other for one, other in zip(found, expected, strict=True))
+    assert right / len(words) > (0.9 if every == 7 else 0.995)
 
 
 def test_word_weights_are_means_of_rows_and_sums_of_columns():

@@ -1,13 +1,14 @@
 """Foreign models in the view: random ones of transformers, recorded or as they tell."""
 
 import os
+import re
 
 import numpy as np
 import pytest
 import torch
 
 from regard.attention import AttentionMap, MultiHead, record
-from regard.views import show
+from regard.views import entropies, show
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 IDS = torch.tensor([[5, 6, 7, 8, 9, 10], [11, 12, 13, 14, 3, 3]])
@@ -132,6 +133,93 @@ def test_what_generation_tells_step_by_step():
     assert shown.find("decoder", 1).weights.sum() == pytest.approx(4 * (len(written) - 1), abs=1e-4)
 
 
+WANTED = {
+    "max_new_tokens": 5, "do_sample": False, "output_attentions": True,
+    "return_dict_in_generate": True,
+}  # fmt: skip
+
+
+def sharp(name, seed):
+    """A model whose hypotheses differ: weights far from zero."""
+    torch.manual_seed(seed)
+    _, eager = twins(name)
+    with torch.no_grad():
+        for weight in eager.parameters():
+            weight.add_(torch.randn_like(weight) * 0.3)
+    return eager
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("row", [0, 1])
+@pytest.mark.parametrize("each", [1, 2])
+def test_beams_are_followed(seed, row, each):
+    more = {**WANTED, "num_beams": 4, "num_return_sequences": each}
+    row = row * each + each - 1
+    model, left = sharp("GPT2", seed), MASK.flip(1)
+    made = model.generate(IDS, attention_mask=left, **more)
+    steps = int((made.beam_indices[row] >= 0).sum())
+    ids = made.sequences[row : row + 1, : IDS.shape[1] + steps]
+    mask = left[row // each : row // each + 1]
+    whole = torch.cat([mask, torch.ones(1, steps - 1, dtype=mask.dtype)], 1)
+    places = (whole.cumsum(-1) - 1).clamp(min=0)
+    told = model(ids[:, :-1], attention_mask=whole, position_ids=places, output_attentions=True)
+    shown = board(show(made, [f"▁{n}" for n in ids[0].tolist()], mask=left, row=row))
+    kept = whole[0].nonzero()[:, 0]
+    for layer, maps in enumerate(shown.maps):
+        assert maps.kind == "decoder"
+        expected = told.attentions[layer][0][:, kept][:, :, kept].numpy()
+        np.testing.assert_allclose(maps.weights, expected, atol=1e-5)
+
+    model = sharp("Marian", seed)
+    made = model.generate(IDS, attention_mask=MASK, **more)
+    steps = int((made.beam_indices[row] >= 0).sum())
+    ids, line = made.sequences[row : row + 1, : steps + 1], row // each
+    given = {"input_ids": IDS[line : line + 1], "attention_mask": MASK[line : line + 1]}
+    told = model(**given, decoder_input_ids=ids[:, :-1], output_attentions=True)
+    written = [f"▁{n}" for n in ids[0].tolist()]
+    shown = board(show(made, ["▁w"] * 6, target_tokens=written, mask=MASK, row=row))
+    length = int(MASK[line].sum())
+    for layer in range(2):
+        for kind, expected in (("cross", told.cross_attentions[layer][0, :, :, :length]),
+                               ("encoder", told.encoder_attentions[layer][0, :, :length, :length]),
+                               ("decoder", told.decoder_attentions[layer][0])):  # fmt: skip
+            np.testing.assert_allclose(shown.find(kind, layer).weights, expected, atol=1e-5)
+    with pytest.raises(ValueError, match="nothing tells which of them became sentence"):
+        show({**made, "beam_indices": None}, ["▁w"] * 6, target_tokens=written, row=row)
+
+
+@torch.no_grad()
+def test_a_generation_that_was_recorded():
+    fused, eager = twins("Marian")
+    with record(fused) as recording:
+        ids = fused.generate(IDS[:1], max_new_tokens=4, min_new_tokens=4, num_beams=1)
+    written = [f"▁{n}" for n in ids[0].tolist()]
+    shown = board(show(recording, ["▁w"] * 6, target_tokens=written))
+    told = eager(IDS[:1], decoder_input_ids=ids[:, :-1], output_attentions=True)
+    same(shown, board(show(told, ["▁w"] * 6, target_tokens=written)))
+
+
+@torch.no_grad()
+def test_a_padded_generation_is_that_of_a_decoder():
+    _, eager = twins("GPT2")
+    left = MASK.flip(1)
+    made = eager.generate(IDS, attention_mask=left, min_new_tokens=5, **WANTED)
+    tokens = [f"▁{n}" for n in made.sequences[1].tolist()]
+    long = torch.cat([left, torch.ones(2, 4, dtype=left.dtype)], 1)
+    for mask, given in ((left, tokens), (long, tokens), (left, tokens[2:]), (long, tokens[2:])):
+        shown = board(show(made, given, mask=mask, row=1))
+        assert {m.kind for m in shown.maps} == {"decoder"}
+        assert shown.source_tokens == tuple(tokens[2:-1])
+        np.testing.assert_allclose(shown.maps[1].weights.sum(-1), 1, atol=1e-5)
+    padded = eager(IDS, attention_mask=left, output_attentions=True)
+    shown = board(show(padded, tokens[:6], mask=left, row=1))
+    assert {m.kind for m in shown.maps} == {"decoder"}
+    single = eager(IDS[:1, :1], output_attentions=True)
+    assert {m.kind for m in board(show(single, ["a"])).maps} == {"decoder"}
+    assert {m.kind for m in board(show(single.attentions, ["a"])).maps} == {"encoder"}
+
+
 def test_any_torch_model_that_is_recorded(tmp_path):
     layer = MultiHead(8, heads=2)
     with record(layer) as recording, torch.no_grad():
@@ -163,13 +251,88 @@ ABC = ["a", "b", "c"]
         ),
         ([EVEN], {"target_tokens": ["d"]}, "no maps of a decoder"),
         ({"cross_attentions": [EVEN]}, {}, "target_tokens are needed"),
-        ([EVEN[:, :, :2, :2]], {"tokens": ABC}, "there are 3 tokens, but the maps are of 2"),
+        ([EVEN[:, :, :2, :2]], {"tokens": ABC}, "there are 3 tokens, but the maps have 2 rows"),
     ],
 )
 def test_what_cannot_be_shown(maps, more, message):
     tokens = more.pop("tokens", None) or ABC
     with pytest.raises(ValueError, match=message):
         show(maps, tokens, **more)
+
+
+@pytest.mark.parametrize(
+    ("maps", "more", "message"),
+    [
+        (None, {}, "maps must be attention maps, but None came"),
+        (MultiHead(8, heads=2), {}, "but the model came"),
+        (record(MultiHead(8, heads=2)), {}, "with record(model) as recording"),
+        ([None, "x"], {}, "must be a tensor, but str came"),
+        ([EVEN], {"tokens": [5, 6, 7]}, "convert_ids_to_tokens"),
+        ([EVEN], {"tokens": torch.tensor([5, 6, 7])}, "convert_ids_to_tokens"),
+    ],
+)
+def test_what_is_something_else(maps, more, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        show(maps, more.get("tokens", ABC))
+
+
+def one_bad(value):
+    weights = EVEN.copy()
+    weights[1, 0, 2, 1] = value
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("maps", "more", "message"),
+    [
+        ([EVEN, one_bad(np.nan)], {"row": 1}, "of the encoder map of layer 1 are no numbers"),
+        ([one_bad(-0.1)], {"row": 1}, "1 weights of the encoder map of layer 0 are negative"),
+        ([EVEN], {"row": 2, "mask": np.ones((2, 3))}, "row must be below 2"),
+        ([EVEN], {"row": 1, "mask": np.ones((1, 3))}, "row must be below 1, the rows of mask"),
+        ([EVEN], {"tokens": "ab"}, "there are 2 tokens, but the maps have 3 rows"),
+        ([EVEN], {"words": ["a", "cd"]}, "words do not spell the tokens: “a cd” is not “a b c”"),
+        ([EVEN], {"words": ["a"]}, "words do not spell the tokens"),
+        (
+            {"cross_attentions": [EVEN]},
+            {"target_tokens": list("defgh")},
+            "there are 5 target_tokens, but the maps have 3 rows",
+        ),
+        (
+            {"cross_attentions": [EVEN]},
+            {"target_tokens": ["d", "e"]},
+            "there are 2 target_tokens, but the maps have 3 rows",
+        ),
+        ({"cross_attentions": [EVEN]}, {"target_tokens": ABC, "tokens": "ab"}, "have 3 columns"),
+    ],
+)
+def test_what_does_not_fit(maps, more, message):
+    with pytest.raises(ValueError, match=message):
+        show(maps, more.pop("tokens", ABC), **more)
+    assert show([EVEN, one_bad(np.nan)], ABC, row=0)  # the other sentence's is of no matter
+
+
+def test_words_that_spell_the_tokens():
+    tokens = ["[CLS]", "cafe", "##s", "[UNK]", "!", "[SEP]"]
+    maps = [np.full((1, 1, 6, 6), 1 / 6)]
+    shown = board(show(maps, tokens, words=["Cafés", "☃", "!"]))
+    assert shown.source_groups == ((1, 2), (3,), (4,))
+    with pytest.raises(ValueError, match="do not spell"):
+        show(maps, tokens, words=["Cafés", "☃", "?"])
+
+
+@torch.no_grad()
+def test_a_model_that_cannot_be_recorded():
+    _, eager = twins("Bert")
+    with pytest.warns(UserWarning, match="saw no call"), record(eager) as recording:
+        eager(IDS)
+    with pytest.raises(ValueError, match='load it with "sdpa", or call it with output_attentions'):
+        show(recording, PIECES)
+
+
+def test_figures_say_what_they_take():
+    with pytest.raises(TypeError, match=r"show\(...\).boards\[0\] is the text"):
+        entropies((torch.ones(1, 2, 3, 3) / 3,))
+    assert entropies(show([EVEN], ABC).boards[0]).values.shape == (1, 2)
 
 
 def test_maps_over_something_else_than_words_are_left_out():

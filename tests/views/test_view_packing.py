@@ -78,6 +78,12 @@ def test_entropies_are_those_of_the_summaries():
     np.testing.assert_allclose(bits[:3].mean(-1), expected, atol=1e-4)
     np.testing.assert_allclose(bits[3], row_bits(maps.weights.mean(axis=0)), atol=1e-4)
     assert row_bits(np.zeros((2, 3), np.float32)).tolist() == [0, 0]
+    maps.weights[1, 5:] = 0  # rows that see nothing
+    sent = packed(summary(maps, PLANS[0]), PLANS[0])["entropy"]
+    assert sent["seeing"] == [40, 5, 40, 40]
+    bits = numbers(sent["rows"], "<u2").reshape(4, 40) * sent["most"] / 65535
+    expected = entropies([maps], normalized=False).values[0, 1]
+    np.testing.assert_allclose(bits[1].sum() / 5, expected, atol=1e-4)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 9), st.integers(0, 99))
@@ -112,8 +118,34 @@ def test_weights_that_are_none():
     weights = np.array([[[np.nan, -1.0], [2.0, 0.5]]], np.float32)
     maps = HeadMaps("decoder", 0, (0,), weights, tokens, tokens)
     sent = packed(summary(maps, PLANS[0]), PLANS[0])
-    assert numbers(sent["whole"][0], "<u2").tolist() == [0, 0, 65535, 32768]
+    assert numbers(sent["whole"][0], "<u2").tolist() == [0, 0, 65535, 16384]
+    assert sent["most"] == [2.0]
     assert sent["causal"]
+
+
+@pytest.mark.parametrize("plan", [PLANS[0], PACKED])
+def test_weights_above_one_stay_what_they_are(plan):
+    """As of a window of Gaussians, whose rows do not sum to one."""
+    (maps,) = text_of(40, 3).maps
+    scale = np.array([2.89, 16.46, 0.5], np.float32)[:, None, None]
+    loose = HeadMaps("encoder", 0, (0, 1, 2), maps.weights * scale, maps.rows, maps.columns)
+    found = summary(loose, plan)
+    sent = packed(found, plan)
+    assert sent["normal"] is False and "normal" not in packed(summary(maps, plan), plan)
+    assert "most" not in packed(summary(maps, plan), plan)
+    bits = numbers(sent["entropy"]["rows"], "<u2").reshape(4, 40) * sent["entropy"]["most"] / 65535
+    expected = entropies([loose], normalized=False).values[0]
+    np.testing.assert_allclose(bits[:3].mean(-1), expected, atol=1e-4)
+    for place, plane in enumerate(loose.weights):
+        most = sent["most"][place]
+        assert most == pytest.approx(max(1, plane.max()))
+        if plan is PLANS[0]:
+            whole = numbers(sent["whole"][place], "<u2").reshape(40, 40) * most / 65535
+            np.testing.assert_allclose(whole, plane, atol=0.51 * most / 65535)
+        else:
+            squares = numbers(sent["pooled"]["cells"][place], "u1").reshape(5, 5)
+            bound = (most * (squares / 255) ** 2).repeat(8, 0).repeat(8, 1)
+            assert (bound >= plane - 1e-5).all()
 
 
 def test_a_decoder_that_looks_ahead_is_not_called_causal():

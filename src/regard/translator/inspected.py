@@ -310,6 +310,7 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
         source_language=classifier.run.source_language,
         source_text=text.strip(),
         target_text=found.label,
+        wrote="label",
     )
     return Inspected(
         shown,

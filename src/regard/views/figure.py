@@ -8,6 +8,7 @@ figures of several threads are drawn one after another.
 from __future__ import annotations
 
 import importlib.util
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -122,5 +123,16 @@ def drawing(
 def _look(families: tuple[str, ...]) -> Iterator[None]:
     from matplotlib import style
 
+    fonts = logging.getLogger(
+        "matplotlib.font_manager"
+    )  # it tells of each family that is not there
     with _LOCK, style.context({**_LOOK, "font.family": list(families)}, after_reset=True):
-        yield
+        fonts.addFilter(_not_of_fonts)
+        try:
+            yield
+        finally:
+            fonts.removeFilter(_not_of_fonts)
+
+
+def _not_of_fonts(told: logging.LogRecord) -> bool:
+    return "findfont" not in str(told.msg)

@@ -150,7 +150,11 @@ def _layer_bars(axes: Axes, table: HeadTable, unit: str) -> None:
     axes.axvline(0, color=palette.MUTED, linewidth=0.8)
     axes.set_title("mean of the layer", fontsize=9, color=palette.MUTED)
     axes.tick_params(axis="x", labelsize=8)
-    axes.locator_params(axis="x", nbins=4)
+    axes.locator_params(axis="x", nbins=3)
+    axes.ticklabel_format(
+        axis="x", style="sci", scilimits=(-2, 3)
+    )  # 0.00002 times three is no room
+    axes.xaxis.get_offset_text().set_fontsize(8)
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 

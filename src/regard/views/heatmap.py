@@ -47,10 +47,15 @@ def heatmap(
     """
     plane = numbers(weights)
     rows, columns = list(rows), list(columns)
-    if plane.shape != (len(rows), len(columns)) or not plane.size:
+    if not rows or not columns:
+        raise ValueError(
+            f"a heat map needs at least one token a side, but {len(rows)} came for the rows and "
+            f"{len(columns)} for the columns."
+        )
+    if plane.shape != (len(rows), len(columns)):
         raise ValueError(
             f"weights must be of shape {(len(rows), len(columns))}, one row and column for each "
-            f"token, at least one, but {plane.shape} came."
+            f"token, but {plane.shape} came."
         )
     visible = np.ones(plane.shape, np.bool_) if mask is None else truths(mask, plane.shape)
     if not np.isfinite(plane[visible]).all():

@@ -78,7 +78,15 @@ def listed(maps: Any) -> list[Any]:
         return list(maps.maps)
     if hasattr(maps, "weights"):
         return [maps]
-    return list(maps)
+    found = list(maps) if hasattr(maps, "__iter__") and not hasattr(maps, "shape") else [maps]
+    for one in found:
+        if not (hasattr(one, "kind") and hasattr(one, "weights")):
+            raise TypeError(
+                f"maps must be what regard.attention.record saw, or a text of a page, but "
+                f"{type(one).__name__} came; regard.views.show(...).boards[0] is the text of what "
+                "a model of transformers answers."
+            )
+    return found
 
 
 def _chosen_kind(kind: str | None, kinds: set[str], among: tuple[str, ...]) -> str:

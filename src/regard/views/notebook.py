@@ -12,16 +12,16 @@ from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
+from unicodedata import east_asian_width
 
 from regard.errors import InputError
 from regard.storage import replace_file
 from regard.views.page import Board, page
 from regard.views.sentence import Viewed
 
-WORDS = 14  # that stand on one line of a notebook, more or less
-LINE, AROUND, MAPS, LISTED = 46, 390, 500, 240
-"""Pixels: of a line of words, of what is around them, of the maps, of the list of several texts."""
-MOST = 1000
+WIDTH = 940  # pixels that a notebook has for what a cell shows, more or less
+MOST = 1600  # pixels of a frame: it scrolls
+SMALL = 3_000_000  # bytes of a page in a notebook, which keeps them all in one file
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,14 @@ class Page:
         """The whole page; it needs nothing else."""
         return page(self.title, self.boards, self.facts)
 
+    @cached_property
+    def _light(self) -> str:
+        """The page with its maps packed smaller, where they can be."""
+        try:
+            return page(self.title, self.boards, self.facts, largest=SMALL)
+        except InputError:  # words alone take more
+            return self.html
+
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the page as one file, whole or not at all."""
         final = Path(path)
@@ -57,11 +65,16 @@ class Page:
     def height(self) -> int:
         """About how many pixels a reader needs, within reason: the frame scrolls."""
         boards = [board if isinstance(board, tuple) else (board,) for board in self.boards]
-        tallest = max((_height(one) for board in boards for one in board), default=0)
-        return min(MOST, AROUND + tallest + (LISTED if len(boards) > 1 else 0))
+        width = WIDTH - 95 - (280 if len(boards) > 1 else 0)  # the list stands beside a text
+        tallest = max(
+            (_height(one, width // len(board) - 30 * (len(board) - 1))
+             for board in boards for one in board),
+            default=60,
+        )  # fmt: skip
+        return min(MOST, 140 + tallest + (60 if self.facts else 0))
 
     def _repr_html_(self) -> str:
-        return framed(self.html, self.title, self.height)
+        return framed(self._light, self.title, self.height)
 
 
 def framed(html: str, title: str, height: int) -> str:
@@ -81,7 +94,39 @@ def _attribute(text: str) -> str:
     return escape(text.encode("utf-8", "replace").decode(), quote=True)
 
 
-def _height(viewed: Viewed) -> int:
+def _height(viewed: Viewed, width: int) -> int:
+    """About how many pixels a text takes, of its words and its maps, where it is so wide."""
+    return 153 + _words_height(viewed, width) + _maps_height(viewed, width)
+
+
+def _words_height(viewed: Viewed, width: int) -> int:
+    """Of words: in rows, in columns where rows do not fit, or as flowing text."""
+    lines = [sum(map(_chip, words)) for words in (viewed.source_words, viewed.target_words)]
     longest = max(len(viewed.source_words), len(viewed.target_words))
-    lines = -(-longest // WORDS) * (2 if viewed.target_words else 1)
-    return LINE * lines + (MAPS if viewed.maps else 0)
+    reference = 24 if viewed.reference is not None else 0
+    if longest > 60:
+        beside = viewed.is_alone or width >= 640
+        return reference + (250 if beside else 510)
+    if viewed.is_alone:
+        return reference + 35 * max(1, -(-lines[0] // width))
+    return reference + (134 if max(lines) <= 0.94 * width else 27 * longest)
+
+
+def _chip(word: str) -> int:
+    """How wide a word is with what is around it."""
+    return 21 + sum(16 if east_asian_width(letter) in "WF" else 8 for letter in word)
+
+
+def _maps_height(viewed: Viewed, width: int) -> int:
+    """Of the map that is shown first, or of the sentence that there is none."""
+    if not viewed.maps:
+        return 55
+    first, wide = viewed.maps[0], width >= 704
+    rows, columns = len(first.rows), len(first.columns)
+    across = max(60, width - 120 - (222 if wide else 0))
+    cell = min(28.0, across / max(columns, 1), 760 / max(rows, 1))
+    cells = 82 + round(rows * cell)
+    pictures = len(first.heads) + (len(first.heads) > 1)
+    if wide:
+        return max(cells + 241, 138 + 126 * -(-pictures // 2))
+    return cells + 280 + 126 * -(-pictures // max(1, width // 99))

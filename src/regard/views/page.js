@@ -16,6 +16,33 @@
     $("switches").replaceChildren(language.box, theme.box);
   }
 
+  // ---- facts: names and values that are known are said in the language of the page
+
+  const FACTS = {
+    model: "模型", kind: "类型", languages: "语言", maps: "注意力图", "translated exactly": "完全译对", "pronouns right": "代词译对",
+    "word senses right": "词义译对", "alignment error rate": "对齐错误率", time: "用时",
+  };
+  regard.addWords(Object.fromEntries(Object.entries(FACTS).map(([name, other]) => [`fact.${name}`, [name, other]])));
+  const VALUES = [
+    [/\b(kind|languages|maps): /g, (_, name) => `${FACTS[name]}：`], [/\bnone: /g, () => "无："],
+    [/: (\d+) layers? of (\d+) heads?/g, (_, layers, heads) => `：${layers} 层，每层 ${heads} 头`], [/; /g, () => "；"],
+    [/ without attention$|trained without attention/g, () => "，没有注意力"], [/, (\S+) attention\b/g, (_, name) => `，${name} 注意力`],
+    [/this model's attention has no weights over words/g, () => "这个模型的注意力没有对词语的权重"],
+    [/this recurrent network was /g, () => "这个循环网络"], [/recurrent network/g, () => "循环网络"], [/language model/g, () => "语言模型"],
+    [/masked model/g, () => "掩码语言模型"], [/classifier/g, () => "分类器"],
+    [/\b(cross|encoder|decoder)\b(?=[,：])/g, (_, kind) => regard.say(kind)], [/, /g, () => "、"],
+  ];
+  function tellFacts() {
+    for (const fact of document.querySelectorAll(".facts > div")) {
+      const [name, value] = fact.children, key = (name.dataset.fact ??= name.textContent), told = (value.dataset.fact ??= value.textContent);
+      if (key in FACTS) name.textContent = regard.say(`fact.${key}`);
+      if (key !== "kind" && key !== "maps" && !told.startsWith("kind: ")) continue;
+      value.textContent = regard.language === "zh" ? VALUES.reduce((text, [known, other]) => text.replace(known, other), told) : told;
+    }
+  }
+  document.addEventListener("regard:language", tellFacts);
+  tellFacts();
+
   // ---- texts
 
   /** What is chosen in one of a pair is chosen in the other, where it has it; the same words are asked in both. */

@@ -46,19 +46,24 @@ def page(
     """
     groups = [board if isinstance(board, tuple) else (board,) for board in boards]
     texts = [one for group in groups for one in group]
-    found = summaries(texts)
-    budget = min(BUDGET, largest)
+
+    def whole(shown: Sequence[dict[str, Any]], blobs: Mapping[str, str]) -> str:
+        left = iter(shown)
+        return _page(title, groups, [[next(left) for _ in g] for g in groups], blobs, facts or {})
+
+    words = len(whole(place([[]] * len(texts), texts, None, budget=0), {}).encode())
+    budget = min(BUDGET, largest - words - MARGIN)
+    found = summaries(texts) if budget > 0 else []
     for _ in range(3):  # once as a rule; again if what is not maps takes more than was left for it
+        if budget < 0:
+            break
         blobs: dict[str, str] = {}
         shown = place(found, texts, blobs, budget=budget)
-        left = iter(shown)
-        made = _page(title, groups, [[next(left) for _ in g] for g in groups], blobs, facts or {})
+        made = whole(shown, blobs)
         if (taken := len(made.encode())) <= largest:
             return made
         maps = sum(map(len, blobs.values())) + sum(size(one["maps"]) for one in shown)
         budget = largest - (taken - maps) - MARGIN
-        if budget < 0:
-            break
     raise InputError(
         f"A page holds {largest / 1e6:g} MB, and {len(texts)} texts do not fit into it; show fewer "
         "of them, or shorter ones."

@@ -46,6 +46,24 @@ def readable(tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(token if is_special(token) else _spelled(token, alphabet) for token in tokens)
 
 
+def plain(tokens: Sequence[str]) -> list[str]:
+    """Readable tokens without the marks of WordPiece and others; those that spell nothing as </s>.
+
+    >>> plain(["[CLS]", "un", "##do", "[UNK]"])
+    ['</s>', 'un', 'do', '<unk>']
+    """
+    marks = _marks(tokens)
+    found = []
+    for token in tokens:
+        if token == "[UNK]":
+            found.append("<unk>")
+        elif is_special(token) and token != "<unk>":
+            found.append("</s>")
+        else:
+            found.append(token if marks in ("▁", "") else _read(token, marks)[0])
+    return found
+
+
 def words_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], Groups]:
     """The words that tokens spell, and for each the tokens that spell it.
 

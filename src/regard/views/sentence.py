@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.views.pieces import is_special, readable, words_of, written
+from regard.views.pieces import plain, readable, words_of, written
 from regard.views.spelling import Groups, spelled, word_groups
 
 if TYPE_CHECKING:
@@ -78,10 +78,12 @@ class Viewed:
     links          (source word, target word)
     maps           one for each kind and layer
     aligned_by     layer and head of the cross map that the links were read from
-    confidence     of each target word, from 0 to 1; of a text alone: of each of its words
+    confidence     of each target word, from 0 to 1, NaN of one that was not written; of a text
+                   alone: of each of its words
     source_groups, target_groups  for each word its tokens; found by spelling unless given
     source_text, target_text      as people write it; the tokens joined unless given
     start          what the decoder reads before its first word
+    wrote          what the target is: a "translation", or the "label" of a classifier
     """
 
     source_tokens: tuple[str, ...]
@@ -102,6 +104,7 @@ class Viewed:
     source_text: str = ""
     target_text: str = ""
     start: str = "<s>"
+    wrote: Literal["translation", "label"] = "translation"
 
     def __post_init__(self) -> None:
         num_src, num_tgt = len(self.source_words), len(self.target_words)
@@ -173,8 +176,7 @@ class Viewed:
         if words is None:
             words, groups = words_of(shown)
         else:
-            plain = ["</s>" if is_special(one) else one.removeprefix("##") for one in shown]
-            groups = word_groups(plain, words)
+            groups = word_groups(plain(shown), words)
         axes = {"encoder": (shown, shown), "decoder": (shown, shown)}
         return cls(
             shown,

@@ -11,15 +11,25 @@
 
   regard.font = (size, bold) => `${bold ? "600 " : ""}${size}px ${FAMILY}`;
 
-  /** How much room labels want, in pixels: that of the longest token, within bounds. */
-  regard.labelRoom = (tokens, least, most) => {
+  const LARGEST = 13, MEASURED = 64; // pixels of a letter; tokens that are measured: the longest
+  const pen = document.createElement("canvas").getContext("2d");
+
+  /** How much room the labels of "rows" or "columns" want, in pixels: that of the longest token, within bounds. */
+  regard.labelRoom = (tokens, side, least, most) => {
+    const length = (token) => {
+      let found = 0;
+      for (let place = 0; place < token.length && found < 40; place++) found += token.charCodeAt(place) > 0x2e80 ? 1.8 : 1;
+      return found;
+    };
+    const some = [...new Set(tokens)].map((token) => [length(token), token]).sort((a, b) => b[0] - a[0]).slice(0, MEASURED);
+    pen.font = regard.font(LARGEST, true); // as what is pointed at is written
     let longest = 0;
-    for (const token of tokens) {
-      let length = 0;
-      for (let place = 0; place < token.length && length < 30; place++) length += token.charCodeAt(place) > 0x2e80 ? 1.8 : 1;
-      longest = Math.max(longest, length);
+    for (const [, token] of some) {
+      const text = regard.tokenText(token);
+      const upright = side === "columns" && WIDE.test(text);
+      longest = Math.max(longest, upright ? [...text].length * LARGEST * 1.12 : width(pen, text.slice(0, 40)));
     }
-    return Math.max(least, Math.min(most, longest * 7.4 + 14));
+    return Math.max(least, Math.min(most, Math.ceil(longest) + 15));
   };
 
   /** Of how many tokens one is labelled, and whether by its number. */
@@ -100,7 +110,7 @@
       const plain = numbers && !marked;
       context.font = regard.font(plain ? 10 : size, marked);
       context.textBaseline = "middle";
-      const text = plain ? `${token}` : tokens[token];
+      const text = plain ? `${token}` : regard.tokenText(tokens[token]);
       if (side === "rows") {
         const shown = cut(context, text, room - 8), wide = width(context, shown);
         if (marked && (numbers || step > 1)) clear(edge - wide - 8, place - size * 0.7, wide + 8, size * 1.4);

@@ -64,17 +64,22 @@
     }
 
     /** Paints the pictures; one that cannot be read stays empty, and its map says why. */
-    paint() { this.#paint().catch(() => {}); }
+    paint() {
+      const ramp = regard.ramp();
+      for (const { again } of this.#pictures.values()) again?.(ramp); // at once, as a printer needs it
+      this.#paint().catch(() => {});
+    }
 
     /** One head after the other, some of the time of each frame. */
     async #paint() {
       const number = ++this.#number, { layer } = this, ramp = regard.ramp();
       for (const [head, { canvas, bits }] of this.#pictures) {
-        const level = await layer.small(head, SIDE), all = await layer.bits(head);
+        const level = await layer.small(head, SIDE), mean = await layer.meanBits(head);
         if (number !== this.#number) return;
         const weights = Float32Array.from(level.bytes, (byte) => regard.WEIGHTS[byte]);
-        regard.paint(canvas, weights, level.width, weights.reduce((most, one) => Math.max(most, one), 0), ramp);
-        const mean = all.reduce((sum, one) => sum + one, 0) / Math.max(all.length, 1);
+        const most = weights.reduce((found, one) => Math.max(found, one), 0);
+        this.#pictures.get(head).again = (colours) => regard.paint(canvas, weights, level.width, most, colours);
+        regard.paint(canvas, weights, level.width, most, ramp);
         bits.textContent = regard.say("bits", { bits: mean.toFixed(1) });
         await regard.breathe();
       }

@@ -26,6 +26,23 @@
 
   regard.languageTag = (language) => (language ?? "").replace("_", "-");
 
+  const TURNING = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu; // they turn the direction of what is around them
+  const SEEN = /[^\p{C}\p{Z}\u115f\u1160\u3164\u2800]/u;
+  const named = (letter) => `[U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
+
+  /** A text in which something is to be seen: what would be blank, or turn other words around, by its number. */
+  regard.visible = (text) => {
+    if (text === "" || text === " ") return text;
+    return SEEN.test(text) ? text.replace(TURNING, named) : [...text].map(named).join("");
+  };
+
+  /** A token as it is shown: the byte of a printable character as that character. */
+  regard.tokenText = (token) => {
+    const byte = /^<0x([2-7][0-9A-Fa-f])>$/.exec(token), code = byte ? parseInt(byte[1], 16) : 0;
+    if (code >= 0x20 && code < 0x7f) return code === 0x20 ? "␠" : String.fromCharCode(code);
+    return regard.visible(token);
+  };
+
   // ---- time: work in slices, so that no frame waits
 
   const SLICE = 8; // milliseconds
@@ -89,7 +106,21 @@
   };
   const kept = regard.remember("theme");
   if (kept === "light" || kept === "dark") regard.setTheme(kept);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    document.dispatchEvent(new CustomEvent("regard:theme", { detail: regard.theme }));
+  // ---- paper is light
+
+  regard.printing = false;
+  const repaint = () => document.dispatchEvent(new CustomEvent("regard:theme", { detail: regard.theme }));
+  addEventListener("beforeprint", () => {
+    document.documentElement.dataset.theme = "light"; // canvases are painted before the page is laid out for paper
+    regard.printing = true;
+    repaint();
   });
+  addEventListener("afterprint", () => {
+    regard.printing = false;
+    if (regard.theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = regard.theme;
+    repaint();
+  });
+
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", repaint);
 })();

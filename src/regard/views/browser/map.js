@@ -3,7 +3,7 @@
   // The map of one head: a canvas that shows the whole at first, and any part of it nearer.
   const regard = (window.regard ??= {});
   const { element } = regard;
-  const NEAREST = 34, USUAL = 28; // pixels of a cell: at most, and at most while the whole map is shown
+  const NEAREST = 64, USUAL = 28; // pixels of a cell: at most, and at most while the whole map is shown
   const LEGIBLE = 14; // pixels of a cell from which on the wheel is left to the page
   const STRIP = 40, GAP = 8; // pixels: the entropy strip, and the space before it
   const GRID = 7; // pixels of a cell from which on lines are drawn between cells
@@ -68,36 +68,52 @@
     get canGoNearer() { return Math.min(this.least.x, this.least.y) < LEGIBLE; }
     get fitted() { return this.zoom.x <= this.least.x * 1.001 && this.zoom.y <= this.least.y * 1.001; }
 
+    /** Whether all cells are in sight. */
+    get whole() {
+      return this.columnCount * this.zoom.x <= this.frame.width + 0.5 && this.rowCount * this.zoom.y <= this.frame.height + 0.5;
+    }
+
     /** Lays the map out anew so that all of it is seen; `kept` keeps what is seen, if it is a part. */
     fit(kept) {
       if (!this.plane || !this.box.clientWidth) return;
       const part = kept && this.least && !this.fitted;
       this.wide = this.box.clientWidth;
       const room = Math.min(130, Math.max(56, this.wide * 0.24));
-      const left = regard.labelRoom(this.plane.rows.tokens, 44, room);
-      const top = regard.labelRoom(this.plane.columns.tokens, 50, 110);
+      const left = regard.labelRoom(this.plane.rows.tokens, "rows", 44, room);
+      const top = regard.labelRoom(this.plane.columns.tokens, "columns", 50, 110);
       const across = Math.max(60, this.wide - left - GAP - STRIP - 1);
       const down = Math.max(240, Math.min(760, innerHeight * 0.75));
       let x = Math.min(USUAL, across / this.columnCount), y = Math.min(USUAL, down / this.rowCount);
       if (Math.max(x, y) < 3 * Math.min(x, y)) x = y = Math.min(x, y); // else cells are not square
       this.least = { x, y };
-      this.frame = { left, top, width: Math.min(across, this.columnCount * x), height: Math.min(down, this.rowCount * y) };
+      this.space = { across, down };
+      this.frame = { left, top, width: 0, height: 0 };
       if (part) this.zoom = { x: Math.max(x, this.zoom.x), y: Math.max(y, this.zoom.y) };
       else {
         this.zoom = { ...this.least };
         this.origin = { x: 0, y: 0 };
       }
-      this.tall = Math.ceil(top + this.frame.height + 6);
-      this.canvas.style.height = `${this.tall}px`;
+      this.#grow();
       this.#within();
       this.draw();
+    }
+
+    /** The frame takes as much of the space there is as the cells need. */
+    #grow() {
+      const { frame, zoom, space } = this;
+      frame.width = Math.min(space.across, this.columnCount * zoom.x);
+      frame.height = Math.min(space.down, this.rowCount * zoom.y);
+      this.tall = Math.ceil(frame.top + frame.height + 6);
+      this.canvas.style.height = `${this.tall}px`;
+      const nearest = ["x", "y"].every((side) => zoom[side] >= Math.max(NEAREST, this.least[side]) * 0.999);
+      this.onZoomed?.({ fitted: this.fitted, nearest });
     }
 
     #within() {
       const { frame, zoom, origin } = this;
       origin.x = Math.max(0, Math.min(origin.x, this.columnCount - frame.width / zoom.x));
       origin.y = Math.max(0, Math.min(origin.y, this.rowCount - frame.height / zoom.y));
-      this.box.classList.toggle("near", !this.fitted);
+      this.box.classList.toggle("near", !this.whole);
     }
 
     /** Nearer (times > 1) or further, a point of the canvas staying where it is. */
@@ -111,6 +127,7 @@
         zoom[side] = Math.max(this.least[side], Math.min(nearest, zoom[side] * times));
         origin[side] = cell - past / zoom[side];
       }
+      this.#grow();
       this.#within();
       this.draw();
     }
@@ -158,7 +175,7 @@
       const { row, column } = cursor, { plane } = this;
       const token = (axis, place) => {
         const many = axis.tokens.length > LARGE ? [element("span", { className: "share" }, ` ${place}`)] : [];
-        return [element("b", {}, axis.tokens[place]), ...many];
+        return [element("b", {}, regard.tokenText(axis.tokens[place])), ...many];
       };
       this.out.append(...token(plane.rows, row));
       const bits = this.bits[row], most = Math.log2(plane.causal ? row + 1 : plane.width);
@@ -191,7 +208,12 @@
     // ---- drawing
 
     draw() {
-      if (this.#frame || !this.plane || !this.frame) return;
+      if (!this.plane || !this.frame) return;
+      if (regard.printing) { // no frame comes before the page is on paper
+        this.#draw();
+        return;
+      }
+      if (this.#frame) return;
       this.#frame = requestAnimationFrame(() => {
         this.#frame = 0;
         this.#draw();
@@ -228,8 +250,8 @@
       context.strokeRect(frame.left - 0.5, frame.top - 0.5, frame.width + 1, frame.height + 1);
       this.#labels(left, top, sight, marks);
       this.#entropy(top, sight);
-      if (!this.fitted) this.#bars();
-      if (!whole) this.draw();
+      if (!this.whole) this.#bars();
+      if (!whole && !regard.printing) this.draw();
     }
 
     #labels(left, top, sight, marks) {

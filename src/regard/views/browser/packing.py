@@ -1,8 +1,9 @@
 """Maps small enough to travel in a page: whole, or the largest weights with a pooled rest.
 
-A small map goes whole, in steps of 1/65535. Of a large one, the k largest weights of each row go
-exactly, the rest as the largest of each f × f square, rounded up in steps of (byte/255)², so that
-"at most" is true. Which it is, and k and f, follow from what was measured to fit.
+A small map goes whole, in steps of m/65535. Of a large one, the k largest weights of each row go
+exactly, the rest as the largest of each f × f square, rounded up in steps of m (byte/255)², so that
+"at most" is true. Which it is, and k and f, follow from what was measured to fit; m is the largest
+weight of a plane where it is above one, as it may be where rows do not sum to one, and else one.
 
 Shapes: R rows, C columns, k largest, f the side of a square.
 """
@@ -25,6 +26,7 @@ Floats = NDArray[np.float32]
 
 WIDEST = 65_535  # columns that two bytes can count
 SLICE = 256  # rows worked on at a time: no copy of a large map is made
+LOOSE = 0.02  # that a row's sum may be off one by rounding
 
 
 class Plan(NamedTuple):
@@ -52,7 +54,10 @@ PLANS = (
 class Summary:
     """What is kept of one layer's maps until they are packed; the mean of all heads stands last.
 
-    whole    (R, C) in steps of 1/65535, of a map small enough
+    whole    (R, C) in steps of most/65535, of a map small enough
+    most     of each plane its largest weight, or 1 if none is above that
+    seeing   of each plane how many rows see anything: entropies are means over these
+    normal   whether every row sums to one, or to nothing
     columns, largest  (R, k) of each plane, by column
     pooled   (R/f, C/f) bytes of each plane, f of the first plan
     bits     (R,) the entropy of every row of each plane
@@ -68,6 +73,9 @@ class Summary:
     largest: list[Floats] = field(default_factory=list)
     pooled: list[NDArray[np.uint8]] = field(default_factory=list)
     bits: list[Floats] = field(default_factory=list)
+    most: list[float] = field(default_factory=list)
+    seeing: list[int] = field(default_factory=list)
+    normal: bool = True
 
 
 def summary(maps: HeadMaps, plan: Plan, *, small: bool = False) -> Summary:
@@ -86,7 +94,7 @@ def summary(maps: HeadMaps, plan: Plan, *, small: bool = False) -> Summary:
     total_RC = np.zeros((rows, columns), np.float32) if len(maps.heads) > 1 else None
     for place in range(len(maps.heads)):
         plane_RC = np.fmax(np.asarray(weights[place], np.float32), 0)  # what is no number is 0
-        np.minimum(plane_RC, 1, out=plane_RC)
+        plane_RC[np.isinf(plane_RC)] = 0
         _add(found, plane_RC, plan, small=small)
         if found.causal:
             found.causal = _nothing_right_of_diagonal(plane_RC)
@@ -103,7 +111,9 @@ def packed(found: Summary, plan: Plan) -> dict[str, Any]:
     rows, columns = found.shape
     most = float(np.log2(max(columns, 2)))
     bits = np.rint(np.stack(found.bits) / most * 65535) if found.bits else np.zeros((0, rows))
-    entropy = {"most": most, "rows": blob(np.clip(bits, 0, 65535).astype("<u2"))}
+    entropy: dict[str, Any] = {"most": most, "rows": blob(np.clip(bits, 0, 65535).astype("<u2"))}
+    if any(number < rows for number in found.seeing):
+        entropy["seeing"] = found.seeing
     made: dict[str, Any] = {
         "kind": found.kind,
         "layer": found.layer,
@@ -111,6 +121,10 @@ def packed(found: Summary, plan: Plan) -> dict[str, Any]:
         "causal": found.causal,
         "entropy": entropy,
     }
+    if any(most > 1 for most in found.most):
+        made["most"] = found.most
+    if not found.normal:
+        made["normal"] = False
     if rows * columns <= plan.whole or not found.largest:
         return made | {"whole": [blob(plane.astype("<u2")) for plane in found.whole]}
     parts = [_fewer(*pair, plan.largest) for pair in zip(found.columns, found.largest, strict=True)]
@@ -203,15 +217,23 @@ def largest_of_rows(plane_RC: Floats, count: int) -> tuple[NDArray[np.uint16], F
 def _add(found: Summary, plane_RC: Floats, plan: Plan, *, small: bool, mean: bool = False) -> None:
     """One plane more. The mean of a whole map is left to the page."""
     found.bits.append(row_bits(plane_RC))
+    total_R = plane_RC.sum(-1)
+    found.seeing.append(int((total_R > 0).sum()))
+    found.normal = found.normal and bool((np.abs(total_R[total_R > 0] - 1) < LOOSE).all())
+    most = max(1.0, float(plane_RC.max(initial=0)))
+    if most - 1 < 1e-3:  # rounding in the model
+        most = 1.0
+        np.minimum(plane_RC, 1, out=plane_RC)
+    found.most.append(most)
     if (small or plane_RC.size <= plan.whole) and not mean:
-        found.whole.append(np.rint(plane_RC * 65535).astype(np.uint16))
+        found.whole.append(np.rint(plane_RC * (65535 / most)).astype(np.uint16))
     if small:
         return
     places_Rk, weights_Rk = largest_of_rows(plane_RC, plan.largest)
     found.columns.append(places_Rk)
     found.largest.append(weights_Rk)
-    rounded = np.ceil(np.sqrt(pooled(plane_RC, PLANS[0].factor)) * 255)
-    found.pooled.append(rounded.astype(np.uint8))
+    rounded = np.ceil(np.sqrt(pooled(plane_RC, PLANS[0].factor) / most) * 255)
+    found.pooled.append(np.minimum(rounded, 255).astype(np.uint8))
 
 
 def _fewer(
@@ -231,7 +253,8 @@ def _estimate(found: Sequence[Summary], plan: Plan) -> float:
     measured = cells = 0
     for one in some:
         few = Summary(one.kind, one.layer, one.heads[:1], one.shape, one.causal, one.whole[:1],
-                      one.columns[:1], one.largest[:1], one.pooled[:1], one.bits[:1])  # fmt: skip
+                      one.columns[:1], one.largest[:1], one.pooled[:1], one.bits[:1],
+                      one.most[:1])  # fmt: skip
         measured += size(packed(few, plan))
         cells += one.shape[0] * one.shape[1]
     every = sum(len(one.bits) * one.shape[0] * one.shape[1] for one in found)

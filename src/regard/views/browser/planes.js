@@ -17,16 +17,16 @@
   }
 
   /** The weights of a rectangle of a pooled level. */
-  function pooledWeights({ width, bytes }, x, y, across, down) {
+  function pooledWeights({ width, bytes, scale = 1 }, x, y, across, down) {
     const found = new Float32Array(across * down), table = regard.WEIGHTS;
     for (let row = 0; row < down; row++)
       for (let column = 0, from = (y + row) * width + x; column < across; column++)
-        found[row * across + column] = table[bytes[from + column]];
+        found[row * across + column] = scale * table[bytes[from + column]];
     return found;
   }
 
   /** What every plane of a layer has. */
-  const placed = ({ rows, columns, width, height, map }) => ({ rows, columns, width, height, causal: map.causal });
+  const placed = ({ rows, columns, width, height, map }) => ({ rows, columns, width, height, causal: map.causal, normal: map.normal !== false });
 
   /**
    * The weight that has the full colour: the largest, but not of the first rows of a causal map,
@@ -49,12 +49,16 @@
 
     async build() {
       const bytes = new Uint8Array(this.values.length);
-      for (let place = 0; place < bytes.length; place++) bytes[place] = Math.ceil(Math.sqrt(this.values[place]) * 255);
-      this.levels = await pyramid({ factor: 1, width: this.width, height: this.height, bytes });
+      const scale = this.values.reduce((most, value) => Math.max(most, value), 1);
+      for (let place = 0; place < bytes.length; place++) bytes[place] = Math.ceil(Math.sqrt(this.values[place] / scale) * 255);
+      this.levels = await pyramid({ factor: 1, width: this.width, height: this.height, bytes, scale });
       return this;
     }
 
     at(row, column) { return { weight: this.values[row * this.width + column], exact: true }; }
+
+    /** The sum of a row. */
+    total(row) { return this.values.subarray(row * this.width, (row + 1) * this.width).reduce((sum, value) => sum + value, 0); }
 
     eachInRow(row, tell) {
       for (let column = 0; column < this.width; column++) tell(column, this.values[row * this.width + column]);
@@ -93,11 +97,14 @@
       return this;
     }
 
+    /** The sum of a row, where it is known. */
+    total() { return this.normal ? 1 : NaN; }
+
     at(row, column) {
       for (let place = row * this.count; place < (row + 1) * this.count; place++)
         if (this.places[place] === column) return { weight: this.largest[place], exact: true };
-      const { factor, width, bytes } = this.base;
-      const square = regard.WEIGHTS[bytes[Math.floor(row / factor) * width + Math.floor(column / factor)]];
+      const { factor, width, bytes, scale } = this.base;
+      const square = scale * regard.WEIGHTS[bytes[Math.floor(row / factor) * width + Math.floor(column / factor)]];
       const weight = Math.min(square, this.floor[row]);
       return { weight, exact: weight === 0 };
     }
@@ -114,11 +121,11 @@
 
     weights(level, x, y, across, down) {
       if (level) return pooledWeights(this.levels[level], x, y, across, down);
-      const found = new Float32Array(across * down), { factor, width, bytes } = this.base;
+      const found = new Float32Array(across * down), { factor, width, bytes, scale } = this.base;
       for (let row = 0; row < down; row++) {
         const here = y + row, squares = Math.floor(here / factor) * width, floor = this.floor[here];
         for (let column = 0; column < across; column++) {
-          const square = regard.WEIGHTS[bytes[squares + Math.floor((x + column) / factor)]];
+          const square = scale * regard.WEIGHTS[bytes[squares + Math.floor((x + column) / factor)]];
           found[row * across + column] = square < floor ? square : floor;
         }
         for (let place = here * this.count; place < (here + 1) * this.count; place++) {
@@ -144,6 +151,9 @@
 
     #place(head) { return head === MEAN ? this.map.heads.length : this.map.heads.indexOf(head); }
 
+    /** The weight that the largest number of a head's map stands for. */
+    #scale(head) { return this.map.most?.[this.#place(head)] ?? 1; }
+
     plane(head) {
       const kept = this.#planes.get(head);
       this.#planes.delete(head);
@@ -154,9 +164,10 @@
 
     async #whole(head) {
       const heads = head === MEAN ? this.map.heads : [head];
-      const values = new Float32Array(this.width * this.height), step = 1 / 65535 / heads.length;
+      const values = new Float32Array(this.width * this.height);
       for (const one of heads) {
         const numbers = await regard.numbers(this.map.whole[this.#place(one)], Uint16Array);
+        const step = this.#scale(one) / 65535 / heads.length;
         for (let place = 0; place < values.length; place++) values[place] += numbers[place] * step;
       }
       return new WholePlane(this, values).build();
@@ -174,7 +185,7 @@
       const { factor, cells } = this.map.pooled;
       const read = async () => ({
         factor, width: Math.ceil(this.width / factor), height: Math.ceil(this.height / factor),
-        bytes: await regard.numbers(cells[this.#place(head)], Uint8Array),
+        bytes: await regard.numbers(cells[this.#place(head)], Uint8Array), scale: this.#scale(head),
       });
       if (!this.#bases.has(head)) this.#bases.set(head, read());
       return this.#bases.get(head);
@@ -185,6 +196,12 @@
       let level = this.map.whole ? (await this.plane(head)).levels[0] : await this.#base(head);
       while (Math.max(level.width, level.height) > side) level = await regard.halved(level);
       return level;
+    }
+
+    /** The mean entropy of a head's rows, in bits; rows that see nothing count nowhere. */
+    async meanBits(head) {
+      const all = await this.bits(head), count = this.map.entropy.seeing?.[this.#place(head)] ?? all.length;
+      return all.reduce((sum, one) => sum + one, 0) / Math.max(count, 1);
     }
 
     /** Of each row of a head's map, the entropy in bits. */

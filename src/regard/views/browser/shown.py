@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import MutableMapping, Sequence
 from typing import Any
 
@@ -91,6 +92,7 @@ def _shown(
         "title": viewed.title,
         "model": viewed.model,
         "translation": viewed.translation,
+        "wrote": viewed.wrote,
         "reference": viewed.reference,
         "strips": strips,
         "axes": {
@@ -103,7 +105,7 @@ def _shown(
         },
         "links": viewed.links,
         "alignedBy": viewed.aligned_by,
-        "confidence": None if confidence is None else [round(float(c), 4) for c in confidence],
+        "confidence": None if confidence is None else [_share(c) for c in confidence],
         "maps": [one if blobs is None else _moved(one, blobs) for one in maps],
     }
 
@@ -123,3 +125,8 @@ def _moved(made: dict[str, Any], blobs: MutableMapping[str, str]) -> dict[str, A
         return value
 
     return {key: moved(value) for key, value in made.items()}
+
+
+def _share(confidence: float) -> float | None:
+    """A confidence, or None of a word that the model did not write."""
+    return None if math.isnan(confidence) else round(float(confidence), 4)

@@ -42,12 +42,12 @@
     box.addEventListener("pointerdown", (event) => {
       fingers.set(event.pointerId, pointIn(box, event));
       dragged = false;
-      if (fingers.size === 1 && !map.fitted) box.setPointerCapture(event.pointerId);
+      if (fingers.size === 1 && !map.whole) box.setPointerCapture(event.pointerId);
     });
     box.addEventListener("pointermove", (event) => {
       const at = pointIn(box, event), before = fingers.get(event.pointerId);
       if (fingers.size === 2 && before) pinch(event.pointerId, at);
-      else if (before && !map.fitted) {
+      else if (before && !map.whole) {
         if (!dragged && Math.hypot(at.x - before.x, at.y - before.y) < DRAGGED) return;
         dragged = true;
         map.move(at.x - before.x, at.y - before.y);

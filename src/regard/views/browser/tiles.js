@@ -53,7 +53,7 @@
       for (let y = Math.max(0, Math.floor(-top / tall)); y <= lastY; y++)
         for (let x = Math.max(0, Math.floor(-left / wide)); x <= lastX; x++) {
           let tile = this.#tile(level, x, y);
-          if (!tile && (performance.now() - started < TIME)) tile = this.#paint(level, x, y);
+          if (!tile && (regard.printing || performance.now() - started < TIME)) tile = this.#paint(level, x, y);
           const at = [left + x * wide, top + y * tall];
           if (tile) context.drawImage(tile, ...at, tile.width * factor * across, tile.height * factor * down);
           else {

@@ -10,6 +10,17 @@
   const { element, say, emit, MEAN } = regard;
   const KINDS = ["cross", "encoder", "decoder"];
 
+  /**
+   * Chromium leaves parts of closed details without a layout for good if their container, which is asked for its
+   * width, changes it meanwhile: once opened, they are taken out and put back.
+   */
+  function layAnew(details) {
+    const parts = [...details.children].slice(1); // behind the summary, which may have the focus
+    for (const one of parts) one.style.display = "none";
+    details.getBoundingClientRect();
+    for (const one of parts) one.style.display = "";
+  }
+
   class View {
     #layers = new Map();
     #plane = null; // of what is chosen, when it is there
@@ -50,7 +61,9 @@
         element("div", { className: "board" }, this.heads.box, element("div", { className: "mapside" },
           this.#tools(), this.map.box, this.map.out, this.#legend(), this.packing)));
       this.attention.addEventListener("toggle", () => {
-        if (this.attention.open) this.#show();
+        if (!this.attention.open) return;
+        layAnew(this.attention);
+        this.#show();
       });
       this.container.classList.add("regard");
       this.container.replaceChildren(this.alignment, this.none, this.attention);
@@ -62,7 +75,11 @@
         made.addEventListener("click", act);
         return made;
       };
+      const further = button("−", "zoomOut", () => this.map.nearer(1 / 1.6)), nearer = button("+", "zoomIn", () => this.map.nearer(1.6));
       const fit = button("", "fitLong", () => this.map.fit(false));
+      this.map.onZoomed = ({ fitted, nearest }) => { // not `disabled`: what has the focus keeps it
+        for (const [one, off] of [[further, fitted], [fit, fitted], [nearer, nearest]]) one.setAttribute("aria-disabled", String(off));
+      };
       fit.append(element("span", { data: { say: "fit" } }));
       const full = element("input", { type: "checkbox" });
       full.addEventListener("change", () => {
@@ -72,7 +89,7 @@
       });
       return element("div", { className: "tools" },
         element("span", { className: "zoom" },
-          button("−", "zoomOut", () => this.map.nearer(1 / 1.6)), fit, button("+", "zoomIn", () => this.map.nearer(1.6))),
+          further, fit, nearer),
         element("label", { className: "full" }, full, element("span", { data: { say: "fullScale" } })));
     }
 
@@ -173,9 +190,12 @@
       });
     }
 
+    /** The key of what is said, of a translation or of a label. */
+    #of(key) { return this.shown.wrote === "label" ? `${key}.label` : key; }
+
     #describe() {
       const map = this.#chosen, alone = !this.shown.strips.target;
-      this.meaning.textContent = map ? say(alone ? (map.causal ? "about.causal" : "about.alone") : `about.${map.kind}`) : "";
+      this.meaning.textContent = map ? say(alone ? (map.causal ? "about.causal" : "about.alone") : this.#of(`about.${map.kind}`)) : "";
       const packed = map?.pooled && { count: map.largest.count, factor: map.pooled.factor };
       this.packing.textContent = packed ? say(packed.count > 1 ? "packed" : "packedOne", packed) : "";
       this.packing.hidden = !packed;
@@ -203,6 +223,8 @@
       if (plane.rows.strip === strip) found.to = list(regard.lookedAt(plane, place), plane.columns);
       if (plane.columns.strip === strip) found.by = list(regard.seenBy(plane, place), plane.rows);
       found.all = plane.exact;
+      const rows = plane.rows.strip === strip ? plane.rows.groups[place] ?? [] : [];
+      found.total = rows.reduce((sum, row) => sum + plane.total(row), 0) / (rows.length || 1); // NaN: not known
       return found;
     }
 
@@ -211,10 +233,10 @@
     #reword() {
       const { shown } = this, by = shown.alignedBy;
       regard.wordAll(this.container);
-      this.title.textContent = say(shown.strips.target ? "alignment" : "text");
+      this.title.textContent = say(shown.strips.target ? this.#of("alignment") : "text");
       const from = by && say("linesFrom", { layer: by[0], head: by[1] }), sure = shown.confidence && say("underlines");
       this.origin.textContent = [shown.model && `${shown.model}.`, from, sure].filter(Boolean).join(" ");
-      const told = shown.reference === shown.translation ? say("referenceSame") : say("reference", { text: shown.reference });
+      const told = shown.reference === shown.translation ? say(this.#of("referenceSame")) : say(this.#of("reference"), { text: shown.reference });
       this.reference.textContent = shown.reference === null ? "" : told;
       this.stage.reword();
       this.map.tell();
@@ -225,6 +247,11 @@
     }
 
     #repaint() {
+      if (regard.printing || this.printed) { // paper has a width of its own
+        this.stage.layout();
+        this.map.fit(true);
+      }
+      this.printed = regard.printing;
       this.map.repaint();
       if (this.#chosen && this.attention.open) this.heads.paint();
       this.#paintLegend();
@@ -234,7 +261,7 @@
       const plane = this.map.plane;
       if (!plane) return;
       regard.paint(this.ramp, Float32Array.from({ length: 101 }, (_, place) => place / 100), 101, 1, regard.ramp());
-      this.most.textContent = (plane.causal && this.map.most < 1 ? "≥ " : "") + regard.percent(this.map.most);
+      this.most.textContent = ((plane.causal && this.map.most < 1) || plane.most > this.map.most * 1.001 ? "≥ " : "") + regard.percent(this.map.most);
       this.hiddenKey.hidden = !plane.causal;
       const pen = this.hatch.getContext("2d");
       pen.fillStyle = pen.createPattern(this.map.hatchTile, "repeat");

@@ -51,8 +51,8 @@
 
   // ---- pooling
 
-  /** Half the size: the largest of each 2 × 2 square. A level is { factor, width, height, bytes }. */
-  regard.halved = async ({ factor, width, height, bytes }) => {
+  /** Half the size: the largest of each 2 × 2 square. A level is { factor, width, height, bytes, scale }. */
+  regard.halved = async ({ factor, width, height, bytes, scale }) => {
     const across = Math.ceil(width / 2), down = Math.ceil(height / 2);
     const found = new Uint8Array(across * down);
     for (let row = 0; row < down; row++) {
@@ -64,10 +64,10 @@
       }
       if (row % 32 === 31) await regard.breathe();
     }
-    return { factor: factor * 2, width: across, height: down, bytes: found };
+    return { factor: factor * 2, width: across, height: down, bytes: found, scale };
   };
 
-  /** The weight that a byte of a level stands for, or a little less than that. */
+  /** The weight that a byte of a level stands for, or a little less than that, as a share of its scale. */
   regard.WEIGHTS = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);
 
   // ---- words

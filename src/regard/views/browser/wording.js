@@ -9,6 +9,19 @@
     attention: ["Attention", "注意力"],
     source: ["Source", "原文"],
     target: ["Translation", "译文"],
+    "alignment.label": ["Text and label", "文本与标签"],
+    "target.label": ["Label", "标签"],
+    "about.cross.label": [
+      "A row is a piece of the label: where in the text the model looked to write it.",
+      "每一行是标签的一个片段：写下它时，模型看了文本的哪些地方。"],
+    "about.encoder.label": [
+      "A row is a piece of the text: where in the text it looked.",
+      "每一行是文本的一个片段：它看了文本的哪些地方。"],
+    "about.decoder.label": [
+      "A row is what the decoder read last: where among the pieces of the label so far it looked.",
+      "每一行是解码器刚读到的片段：它看了标签前面的哪些片段。"],
+    "reference.label": ["Right label: {text}", "正确标签：{text}"],
+    "referenceSame.label": ["Right label: the same.", "正确标签：相同。"],
     texts: ["Texts", "文本"],
     kind: ["Kind", "类型"],
     layer: ["Layer", "层"],
@@ -50,7 +63,7 @@
       "Point at a word, or go there with Tab and the arrow keys, to see what it looked at and what looked at it.",
       "把指针移到词语上，或用 Tab 和方向键选中它，查看它看了什么、又被什么看。"],
     hintCells: [
-      "Point at a cell, or go there with the arrow keys, to read its weight. Wheel, pinch or + and − zoom, drag moves, 0 fits.",
+      "Point at a cell, or go there with the arrow keys, to read its weight. Wheel, pinch or + and − zoom, drag moves, 0\u00a0fits.",
       "把指针移到格子上，或用方向键移动，读出权重。滚轮、双指或 + − 缩放，拖动平移，0 还原。"],
     mapLabel: [
       "{kind} attention, layer {layer}, {head}: {rows} rows, {columns} columns; arrow keys read the cells, plus and minus zoom",

@@ -74,6 +74,7 @@
         });
       }
       this.box.classList.toggle("flow", this.flowing);
+      if (this.flowing) this.box.classList.remove("upright");
       this.box.classList.toggle("alone", strips.length === 1);
       this.box.replaceChildren(...(this.flowing ? [] : [this.lines]), ...Object.values(this.boxes));
       if (this.flowing) this.#flow(strips, number);
@@ -89,15 +90,19 @@
       this.ask(this.asked);
     }
 
-    #name(strip) { return regard.say(strip === "source" && !this.shown.strips.target ? "text" : strip); }
+    #name(strip) {
+      const label = this.shown.wrote === "label";
+      if (strip === "source") return regard.say(label || !this.shown.strips.target ? "text" : strip);
+      return regard.say(label ? "target.label" : strip);
+    }
 
     // ---- building
 
     #chips(name, strip) {
       this.chips[name] = strip.words.map((word, place) => {
-        const chip = element("button", { type: "button", className: "word", tabIndex: place ? -1 : 0, data: { place } }, word);
+        const chip = element("button", { type: "button", className: "word", tabIndex: place ? -1 : 0, data: { place } }, regard.visible(word));
         const sure = name === this.written ? this.shown.confidence?.[place] : undefined;
-        if (sure !== undefined) {
+        if (typeof sure === "number") {
           const bar = element("span");
           bar.style.width = `${Math.round(sure * 100)}%`;
           chip.append(element("span", { className: "sure" }, bar));
@@ -115,9 +120,9 @@
         for (let place = 0; place < strip.words.length; place++) {
           const word = strip.words[place];
           if (before !== null && spaced(before, word)) paragraph.append(" ");
-          const piece = element("span", { className: "word", role: "button", tabIndex: place ? -1 : 0, data: { place } }, word);
+          const piece = element("span", { className: "word", role: "button", tabIndex: place ? -1 : 0, data: { place } }, regard.visible(word));
           const sure = name === this.written ? this.shown.confidence?.[place] : undefined;
-          if (sure !== undefined) piece.style.setProperty("--sure", sure);
+          if (typeof sure === "number") piece.style.setProperty("--sure", sure);
           this.chips[name].push(piece);
           paragraph.append(piece);
           before = word;
@@ -240,10 +245,10 @@
       out.replaceChildren();
       if (!asked) return;
       const share = (text) => element("span", { className: "share" }, ` ${text}`);
-      const word = ({ strip, place }) => element("b", {}, this.shown.strips[strip].words[place]);
+      const word = ({ strip, place }) => element("b", {}, regard.visible(this.shown.strips[strip].words[place]));
       out.append(word(asked));
       const sure = asked.strip === this.written ? this.shown.confidence?.[asked.place] : undefined;
-      if (sure !== undefined) out.append(share(regard.say("confidence", { share: regard.percent(sure) })));
+      if (typeof sure === "number") out.append(share(regard.say("confidence", { share: regard.percent(sure) })));
       for (const [way, verb] of [["to", "lookedAt"], ["by", "seenBy"]]) {
         const least = found.all ? 0.02 : 0.001;
         const best = found[way].filter((one) => one.weight >= least).slice(0, 5);
@@ -252,7 +257,7 @@
         const add = (name, weight) => line.append(" ", element("span", { className: "item" }, name, share(regard.percent(weight))));
         for (const one of best) add(word(one), one.weight);
         const counted = found.all ? found[way] : best;
-        const rest = 1 - counted.reduce((sum, one) => sum + one.weight, 0); // </s>, for one
+        const rest = found.total - counted.reduce((sum, one) => sum + one.weight, 0); // </s>, for one
         if (way === "to" && rest >= 0.02) add(regard.say(found.all ? "noWord" : "theRest"), rest);
         out.append(line);
       }

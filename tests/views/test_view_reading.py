@@ -1,0 +1,218 @@
+"""What a reader of the view is told, at hand and on paper, in a real browser."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from regard.views import HeadMaps, Viewed, page
+from regard.views.browser import scripts, shown, style
+from regard.views.page import embedded
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
+)
+SPY = """
+const drawn = [], write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+  drawn.push(text);
+  return write.call(this, text, ...rest);
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as engine:
+        args = [*QUIET.split(), "--disable-sync"]
+        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """A page with the view of a text, to be opened with options of the browser and of the view."""
+    said, tabs = [], []
+
+    def opened(viewed, options="{}", **more):
+        file = tmp_path / "own.html"
+        file.write_text(
+            f"<!doctype html><html lang=en><meta charset=utf-8><title>own</title><style>{style()}"
+            f"</style><div id=one></div><script>{SPY}{scripts()}</script><script>"
+            f"const view = regard.view(document.getElementById('one'), {embedded(shown(viewed))}, "
+            f"{options});</script>",
+            "utf-8",
+        )
+        tab = browser.new_page(locale="en", **more)
+        tab.on("console", lambda one: "getImageData" in one.text or said.append(one.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.goto(file.as_uri())
+        tab.evaluate("view.ready")
+        tabs.append(tab)
+        return tab
+
+    yield opened
+    for tab in tabs:
+        tab.close()
+    assert said == []
+
+
+def text_alone(tokens, weights=None, words=None):
+    size = len(tokens)
+    if weights is None:
+        weights = np.full((2, size, size), 1 / size, np.float32)
+    maps = HeadMaps("encoder", 0, tuple(range(len(weights))), weights, tokens, tokens)
+    groups = tuple((number,) for number in range(size))
+    return Viewed(tokens, (), words or tokens, (), maps=(maps,), source_groups=groups)
+
+
+@pytest.mark.parametrize("size", [3, 600])
+def test_weights_above_one_are_told_as_they_are(opened, size):
+    weights = np.zeros((1, size, size), np.float32)
+    weights[0, 1, :3] = 2.89, 16.46, 0.4
+    weights[0, 0, 0] = 0.3
+    rng = np.random.default_rng(0)
+    weights[0, 3:] = rng.random((max(size - 3, 0), size))  # not to be packed whole
+    tab = opened(text_alone(tuple(f"▁w{n}" for n in range(size)), weights))
+    read = "view.map.weightAt(1, {0})".format
+    assert [tab.evaluate(read(column)) for column in (0, 1)] == ["289 %", "1646 %"]
+    assert tab.evaluate("view.map.weightAt(0, 0)") == "30 %"
+    p = weights[0, 1] / weights[0, 1].sum()
+    bits = -(p[p > 0] * np.log2(p[p > 0])).sum()
+    assert tab.evaluate("view.map.bits[1]") == pytest.approx(bits, abs=1e-3)
+    assert tab.locator(".scale").inner_text().split()[-2:] == ["1646", "%"]
+    tab.locator(".words .word").nth(1).focus()
+    told = tab.locator(".told").inner_text()
+    assert "1646 %" in told and "289 %" in told
+    tab.locator(".words .word").nth(0).focus()
+    told = tab.locator(".told").inner_text()
+    assert "30 %" in told and "no word" not in told and "rest" not in told
+    rows = 2 if size == 3 else size - 1  # one sees nothing
+    assert sum(tab.evaluate("[...view.map.bits]")) / rows == pytest.approx(
+        tab.evaluate("view.map.layer.meanBits(0)"), abs=1e-4
+    )
+    assert tab.evaluate("view.map.plane.levels.at(-1).scale") == pytest.approx(16.46, abs=1e-3)
+
+
+def test_a_label_is_no_translation(opened, french):
+    tab = opened(replace(french, wrote="label"))
+    assert tab.locator(".alignment h2").inner_text() == "Text and label"
+    for kind in ("cross", "encoder", "decoder"):
+        tab.evaluate(f"view.choose({{ kind: '{kind}' }})")
+        meaning = tab.locator(".meaning").inner_text()
+        assert "translation" not in meaning and "source" not in meaning
+    names = "[...document.querySelectorAll('.words')].map((one) => one.ariaLabel)"
+    assert tab.evaluate(names) == ["Words", "Label"]
+    assert "Right label" in tab.locator(".reference").inner_text()
+    tab.evaluate("regard.setLanguage('zh')")
+    assert tab.evaluate(names)[1] == "标签"
+    assert "译文" not in tab.locator("#one").inner_text()
+
+
+def test_labels_are_whole_where_there_is_room(opened):
+    tokens = ("<unk>", "<0x20>", "<0x41>", "<0xE7>", "\u200b", "\u202e", "</s>")
+    tab = opened(text_alone(tokens))
+    tab.wait_for_function("drawn.includes('<unk>')")
+    drawn = set(tab.evaluate("drawn"))
+    assert {"<unk>", "␠", "A", "<0xE7>", "[U+200B]", "[U+202E]", "</s>"} <= drawn
+    assert not any("…" in text for text in drawn)
+    words = tab.locator(".word").all_inner_texts()
+    assert words[4:6] == ["[U+200B]", "[U+202E]"]
+    assert tab.evaluate("regard.visible('a\u202eb')") == "a[U+202E]b"
+    assert tab.evaluate("regard.visible('می\u200cخواهم')") == "می\u200cخواهم"
+
+
+def test_paper_is_light(opened, french):
+    tab = opened(french, color_scheme="dark")
+    tab.wait_for_function("document.querySelector('.heads canvas').width > 1")
+    seen = """[...document.querySelectorAll('.cells canvas, .heads canvas')].slice(0, 2).map(
+      (canvas) => {
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        let light = 0, dark = 0;
+        for (let at = 0; at < data.length; at += 4) {
+          if (!data[at + 3]) continue;
+          if (data[at] + data[at + 1] + data[at + 2] > 690) light++;
+          if (data[at] + data[at + 1] + data[at + 2] < 120) dark++;
+        }
+        return light > dark;
+      })"""
+    assert tab.evaluate(seen) == [False, False]
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert tab.evaluate(seen) == [True, True]  # at once: no frame comes before the page is printed
+    tab.emulate_media(media="print")
+    assert not tab.locator(".zoom").is_visible()
+    assert not tab.locator(".told").is_visible()
+    assert tab.locator("[data-choose=kind] label:visible").count() == 1
+    tab.emulate_media(media="screen", color_scheme="dark")
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    tab.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+    assert tab.evaluate(seen) == [False, False]
+    assert tab.evaluate("document.documentElement.dataset.theme") is None
+
+
+def test_a_short_text_comes_nearer(opened):
+    tab = opened(text_alone(("▁a", "▁b", "▁c", "▁d")))
+    before = tab.evaluate("({ ...view.map.frame })")
+    plus, minus = tab.locator(".zoom button").last, tab.locator(".zoom button").first
+    assert minus.get_attribute("aria-disabled") == "true"
+    for _ in range(2):
+        plus.click()
+    after = tab.evaluate("({ ...view.map.frame })")
+    assert after["width"] > 2 * before["width"] and after["height"] > 2 * before["height"]
+    assert tab.evaluate("view.map.whole")  # the frame has grown with its cells
+    assert plus.get_attribute("aria-disabled") == "true"
+    assert minus.get_attribute("aria-disabled") == "false"
+    tab.locator(".zoom button").nth(1).click()
+    assert tab.evaluate("({ ...view.map.frame })") == before
+
+
+def test_facts_in_the_language_of_the_page(browser, french, tmp_path):
+    facts = {"model": "a, b", "kind": "recurrent network, bahdanau attention",
+             "maps": "cross, encoder, decoder: 2 layers of 4 heads", "<b>": "kind",
+             "time": "1 s"}  # fmt: skip
+    file = tmp_path / "page.html"
+    file.write_text(page("A run", [french], facts), "utf-8")
+    tab = browser.new_page(locale="zh-CN")
+    tab.goto(file.as_uri())
+    named = tab.locator(".facts dt").all_inner_texts()
+    values = tab.locator(".facts dd").all_inner_texts()
+    assert named == ["模型", "类型", "注意力图", "<b>", "用时"]
+    assert values[0] == "a, b" and values[3:] == ["kind", "1 s"]
+    assert values[1] == "循环网络，bahdanau 注意力"
+    assert values[2] == "交叉、编码器、解码器：2 层，每层 4 头"
+    tab.evaluate("regard.setLanguage('en')")
+    assert tab.locator(".facts dt").all_inner_texts() == list(facts)
+    assert tab.locator(".facts dd").all_inner_texts() == list(facts.values())
+    tab.close()
+
+
+def test_maps_opened_after_the_width_changed(opened, french):
+    tab = opened(french, "{ maps: false }", viewport={"width": 1200, "height": 900})
+    tab.set_viewport_size({"width": 500, "height": 900})
+    tab.locator("summary").click()
+    tab.wait_for_function("document.querySelector('.cells canvas').height > 200")
+    box, heads = (tab.locator(name).bounding_box() for name in (".cells", ".heads"))
+    assert heads["y"] + heads["height"] <= box["y"] and heads["height"] > 50
+
+
+def test_words_and_maps_are_laid_out_for_paper(opened, french):
+    tab = opened(french, color_scheme="dark", viewport={"width": 1300, "height": 900})
+    tab.evaluate("""window.widths = []; document.addEventListener('regard:theme', () => {
+      const lines = [...document.querySelectorAll('.stage path')].map((one) => one.getBBox());
+      const right = Math.max(...lines.map(({ x, width }) => x + width));
+      widths.push([view.map.wide, view.map.box.clientWidth,
+        right <= document.querySelector('.stage').clientWidth]);
+    })""")
+    before = tab.evaluate("view.map.wide")
+    tab.pdf()
+    widths = tab.evaluate("widths")
+    assert any(wide < before for wide, _, _ in widths)
+    assert all(wide == box and fits for wide, box, fits in widths)
+    assert tab.evaluate("view.map.wide") == before
+    assert not tab.evaluate("regard.printing")

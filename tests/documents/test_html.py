@@ -2,6 +2,7 @@
 
 import html
 import re
+import time
 from html.parser import HTMLParser
 
 import pytest
@@ -61,6 +62,15 @@ def through(source, translate):
         """<p data-x=' title="no"' title="yes" title="twice">one</p>""",
         '<span translate="no" title="stays">so</span> <svg title="x"/>',
         '<img alt=""> <img alt="42"> <img alt>',
+        "A dog<sup>1</sup> runs.",
+        'A dog<sup><a href="#1">[1]</a></sup>, <b>2<sup>nd</sup></b> of x<sub>i</sub>.',
+        "H<sub>2</sub>O, <b>un</b>happy, <u>日本<b>語</b></u>です",
+        "Use <code>x</code>.",
+        "Use <code>x</code>, <img><img> <img>or <i class=x></i> that <b><img>one</b>.",
+        "a <svg><text><![CDATA[a < b]]></text></svg>, <math><mi>x</mi></math> c",
+        "<p>one<!-- x --!> two<!-- never closed <p>three",
+        "<textarea>&lt;/textarea&gt;</textarea><iframe><p></iframe><SCRIPT >a</ script></Script>",
+        "<p>one</p ><P CLASS=x>two</P><br/>three<p/>four",
     ],
 )
 def test_what_is_not_changed_stays(source):
@@ -70,6 +80,32 @@ def test_what_is_not_changed_stays(source):
 def test_texts_are_blocks_without_markup():
     page = parse("<h1>A &amp; b</h1><p>The <b>black</b>\n cat</p><script>x</script><br>end")
     assert page.texts == ["A & b", "The black cat", "end"]
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ('<p>A dog.<img src=x translate="no"></p><p>The cat.</p>', ["A dog.", "The cat."]),
+        ("<p translate=no>One<p>Two", ["Two"]),
+        ("<div><p translate=NO>One <b>two</div>Three", ["Three"]),
+        ("<ul><li translate=no>One<ul><li>two</ul><li>Three</ul>", ["Three"]),
+        ("<table><tr><td translate=no>One<td>Two<tr><th>Three</table>", ["Two", "Three"]),
+        ("<dl><dt translate=no>One<dd>Two</dl>", ["Two"]),
+        ("<select><option translate=no>One<option>Two</select>", ["Two"]),
+        ("<p translate=no>One<button><p>two</button>three</p>Four", ["Four"]),
+        ("<div translate=no><div>One</div>two</div>Three", ["Three"]),
+        ("<svg><text><![CDATA[a < b]]></text></svg><p>The cat", ["The cat"]),
+        ("One<svg><p>two", ["One"]),  # a browser leaves the drawing: too odd to translate
+        ("<title>One &amp; <b></title>", ["One & <b>"]),
+        ("<link title=One><p title='?a&copy=1 &copy; &amp; two'>", ["?a&copy=1 © & two"]),
+        (
+            "A dog<sup>1</sup> <b>x<sup>2</sup></b> m<sup>2</sup>n 2<sup>nd</sup>",
+            ["A dog x m2n 2nd"],
+        ),
+    ],
+)
+def test_what_is_left_alone(source, texts):
+    assert parse(source).texts == texts
 
 
 def test_attributes_that_are_read_are_translated():
@@ -112,6 +148,43 @@ def test_tags_follow_their_words():
     assert through("<i>one <b>two</b></i> three", backwards) == "three <i><b>two</b> one</i>"
     found = translation("the black cat", "le chat noir", [(0, 0), (1, 2), (2, 1)])
     assert parse("the <b>black</b> cat").render([found]) == "le chat <b>noir</b>"
+
+
+@pytest.mark.parametrize(
+    ("page", "target", "links", "made"),
+    [
+        ("A dog<sup>1</sup> runs.", "Un chien court.", "0-0 1-1 2-2 3-3",
+         "Un chien<sup>1</sup> court."),
+        ("The 19<sup>th</sup> cat", "Le 19e chat", "0-0 1-1 2-2", "Le 19<sup>e</sup> chat"),
+        ("The 2<sup>nd</sup> cat", "Le deuxième chat", "0-0 1-1 2-2",
+         "Le deuxième<sup></sup> chat"),
+        ("un<b>happy</b> cat", "chat malheureux", "0-1 1-0", "chat <b>malheureux</b>"),
+        ("Use <code>x</code>.", "Nimm .", "0-0 1-1", "Nimm <code>x</code>."),
+        ("Use <code>x</code>.", "Nimm bitte .", "0-0 1-2", "Nimm <code>x</code> bitte ."),
+        ("It <i>didn't cross</i> it", "Il n' a pas traversé ça", "0-0 1-1 2-4 3-5",
+         "Il <i>n' a pas traversé</i> ça"),
+        ("It <i>didn't cross</i> it", "Il n' ça a traversé", "0-0 1-1 3-2 3-3 2-4",
+         "Il <i>n'</i> ça a traversé"),
+        ("Press <img>", "Drücken Sie", "0-0", "Drücken Sie <img>"),
+        ("one <b><img>two</b>", "zwei eins", "0-1 1-0", "<b><img>zwei</b> eins"),
+    ],
+)  # fmt: skip
+def test_tags_keep_to_their_part_of_a_sentence(page, target, links, made):
+    (source,) = parse(page).texts
+    pairs = [tuple(map(int, link.split("-"))) for link in links.split()]
+    own = [word.text for word in words(source)]
+    other = target.split() if "n'" in target else [word.text for word in words(target)]
+    sentence = Sentence(source, target, 0.0, (), (), tuple(own), tuple(other), tuple(pairs))
+    assert parse(page).render([Translation(target, source, (sentence,))]) == made
+
+
+@pytest.mark.parametrize("piece", ["<i>a</i> ", "a<b>b</b>", "a <img>", "<p>a", "<b title=a>c</b>"])
+def test_rendering_takes_linear_time(piece):
+    page = parse(piece * (20_000 // len(piece)))
+    translations = [same(text) for text in page.texts]
+    began = time.process_time()
+    page.render(translations)
+    assert time.process_time() - began < 0.5
 
 
 def test_a_word_without_links_keeps_its_tags():

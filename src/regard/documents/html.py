@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html.entities import html5
 
-from regard.documents.places import Linked, Places
-from regard.errors import InputError
+from regard.documents.blocks import Attribute, Block, Draft, Markup, Part, markup
+from regard.documents.foreign import VOID
+from regard.documents.laying import SMALL, rendered, written
+from regard.documents.nesting import Nesting
+from regard.documents.places import Linked
+from regard.documents.tokens import RAW, Token, tokens
 from regard.text import normalise
 
 INLINE = frozenset({
@@ -26,63 +30,18 @@ INLINE = frozenset({
     "i", "img", "input", "ins", "label", "mark", "q", "s", "small", "span", "strike", "strong",
     "sub", "sup", "time", "tt", "u", "wbr",
 })  # fmt: skip
-VOID = frozenset({"img", "input", "wbr"})  # of those that are inline
 CODE = frozenset({"code", "kbd", "samp", "var"})
-KEPT = CODE | {"script", "style", "pre", "textarea", "svg", "math", "template"}
+KEPT = CODE | RAW | {"pre", "listing", "template"}  # besides drawings and formulas
 READ = frozenset({"alt", "title", "aria-label", "placeholder"})  # attributes that are prose
-DEEPEST = 100
-_NAME = re.compile(r"<[^\s/>]+")
-_ATTRIBUTE = re.compile(
-    r"""[\s/]*([^\s/>=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""", re.DOTALL
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Attribute:
-    """The value of an attribute that is to be translated, and the quotes around it."""
-
-    text: str
-    quote: str
-
-
-Markup = tuple[str | Attribute, ...]
-"""A tag, a comment or the like, as it came, with what of it is to be translated."""
-
-
-@dataclass
-class Element:
-    """An inline element, or, without a length, a tag or comment that stands by itself.
-
-    start, end  its place in the block's text
-    """
-
-    opening: Markup
-    start: int
-    end: int
-    name: str = ""
-    closing: str = ""
-    inner: list[Element] = field(default_factory=list)
-
-
-@dataclass(eq=False)
-class Block:
-    """A stretch of text and the inline elements in it."""
-
-    text: str = ""
-    before: str = ""
-    after: str = ""
-    inner: list[Element] = field(default_factory=list)
-
-
-Prose = Block | Attribute
-Found = dict[Prose, Linked]
+NAMED = frozenset({"link"})  # whose title is a name for programs
+_REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9A-Fa-f]+;?|[A-Za-z][A-Za-z0-9]*(?:;|(?!=)))")
 
 
 @dataclass(frozen=True)
 class Page:
     """Markup as it came, and blocks of text between it."""
 
-    parts: tuple[str | Attribute | Block, ...]
+    parts: tuple[Part, ...]
 
     @property
     def texts(self) -> list[str]:
@@ -93,222 +52,145 @@ class Page:
         """The page with translations of its texts."""
         found = dict(zip(_prose(self.parts), translations, strict=True))
         return "".join(
-            _rendered(part, found) if isinstance(part, Block) else _written((part,), found)
+            rendered(part, found) if isinstance(part, Block) else written((part,), found)
             for part in self.parts
         )
 
 
-def _prose(parts: Sequence[str | Attribute | Block]) -> Iterator[Prose]:
+def _prose(parts: Sequence[Part]) -> Iterator[Block | Attribute]:
     """All that is to be translated, in the page's order; of a block its text first."""
     for part in parts:
         if isinstance(part, Attribute):
             yield part
         elif isinstance(part, Block):
             yield part
-            yield from (one for one in _markup(part.inner) if isinstance(one, Attribute))
+            yield from (one for one in markup(part.inner) if isinstance(one, Attribute))
 
 
 def parse(source: str) -> Page:
     """The blocks of an HTML page, or of a part of one."""
-    reader = _Reader()
-    reader.feed(source)
-    reader.close()
-    reader.end_block()
-    return Page(tuple(reader.parts))
-
-
-class _Reader(HTMLParser):
-    """Collects parts; `self.open` are the inline elements that are not closed yet."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str | Attribute | Block] = []
-        self.block = Block()
-        self.open: list[Element] = []
-        self.kept: list[str] = []  # elements whose content is left alone
-        self.raw = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        text = self.get_starttag_text() or ""
-        if self.kept:
-            self.kept += [tag] if tag == self.kept[0] else []
-            self.raw += text
-        elif tag in KEPT or ("translate", "no") in attrs:
-            self.kept, self.raw = [tag], text
-        elif tag in VOID:
-            self._point(*_tag(text, attrs))
-        elif tag in INLINE:
-            at = len(self.block.text)
-            self._begin(Element(_tag(text, attrs), at, at, tag))
+    items = list(_left_alone(_drawings(tokens(source))))
+    parts: list[Part] = []
+    draft = Draft()
+    begun: dict[str, int] = {}  # where the last element of a name that may be a footnote began
+    for number, item in enumerate(items):
+        if isinstance(item, Token) and item.kind == "text":
+            draft.text(html.unescape(item.raw))
+        elif _is_block_level(item):
+            parts += (*draft.finish(), *_tag(item))
+            draft = Draft()
+        elif isinstance(item, Token) and item.kind == "end":
+            following = items[number + 1].raw[:1] if number + 1 < len(items) else ""
+            if item.name in SMALL and not following.isalnum() and draft.footnote(item.name):
+                draft.replace("".join(one.raw for one in items[begun[item.name] : number + 1]))
+            else:
+                draft.end(item.name, item.raw)
+        elif isinstance(item, Token) and item.kind == "start" and item.name not in VOID:
+            begun[item.name] = number
+            draft.begin(item.name, _tag(item))
         else:
-            self.markup(*_tag(text, attrs))
+            draft.point(*_tag(item))
+    return Page((*parts, *draft.finish()))
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        text = self.get_starttag_text() or ""
-        if self.kept:
-            self.raw += text
-            return
-        own = _tag(text, [] if tag in KEPT or ("translate", "no") in attrs else attrs)
-        if tag in INLINE:
-            self._point(*own)
+
+@dataclass(frozen=True)
+class _Kept:
+    """Tokens that are left alone; inline, if they are an element that may stand in a sentence."""
+
+    raw: str
+    inline: bool
+
+
+_Item = Token | _Kept
+
+
+def _is_block_level(item: _Item) -> bool:
+    if isinstance(item, _Kept):
+        return not item.inline
+    return item.kind != "aside" and item.name not in INLINE
+
+
+def _drawings(found: Iterable[Token]) -> Iterator[_Item]:
+    """Tokens, those of a drawing or a formula joined."""
+    own: list[str] = []
+    for token in found:
+        if not token.foreign:
+            if own:
+                yield _Kept("".join(own), inline=False)  # never closed
+                own = []
+            yield token
+            continue
+        own.append(token.raw)
+        if not token.inside:
+            yield _Kept("".join(own), inline=True)
+            own = []
+    if own:
+        yield _Kept("".join(own), inline=False)
+
+
+def _left_alone(items: Iterable[_Item]) -> Iterator[_Item]:
+    """Tokens, those of an element that is left alone joined."""
+    nesting = Nesting()
+    own: list[str] = []
+    name, depth = "", 0  # of the element that is left alone
+    for item in items:
+        stay = nesting.read(item) if isinstance(item, Token) else len(nesting)
+        if own and stay > depth:
+            own.append(item.raw)
+            continue
+        if own:
+            closed = isinstance(item, Token) and (item.kind, item.name, stay) == (
+                "end",
+                name,
+                depth,
+            )
+            yield _Kept(
+                "".join((*own, item.raw if closed else "")), closed and name in CODE | INLINE
+            )
+            own = []
+            if closed:
+                continue
+        if not isinstance(item, Token) or not _is_kept(item):
+            yield item
+        elif item.name in VOID:
+            yield _Kept(item.raw, inline=item.name in INLINE)
         else:
-            self.markup(*own)
-
-    def handle_endtag(self, tag: str) -> None:
-        text = f"</{tag}>"
-        if self.kept:
-            self.raw += text
-            if tag == self.kept[0]:
-                self.kept.pop()
-            if not self.kept and tag in CODE | INLINE:
-                self._point(self.raw)
-            elif not self.kept:
-                self.markup(self.raw)
-                self.raw = ""
-        elif tag not in INLINE:
-            self.markup(text)
-        elif any(one.name == tag for one in self.open):
-            while self.open:
-                one = self.open.pop()
-                one.end = len(self.block.text)
-                if one.name == tag:
-                    one.closing = text
-                    return
-        else:
-            self._point(text)
-
-    def handle_data(self, data: str) -> None:
-        if self.kept:
-            self.raw += data if self.cdata_elem else html.escape(data, quote=False)
-            return
-        block, text = self.block, normalise(data)
-        lead = data[: len(data) - len(data.lstrip())]
-        if not block.text and block.inner:
-            self._point(lead)
-        elif not block.text:
-            block.before += lead
-        elif lead and not block.text.endswith(" "):
-            block.text += " "
-        if not text:
-            block.after = data if block.text else ""
-            return
-        block.after = data[len(data.rstrip()) :]
-        block.text += text + " " * bool(block.after)
-
-    def handle_comment(self, data: str) -> None:
-        self._aside(f"<!--{data}-->")
-
-    def handle_decl(self, decl: str) -> None:
-        self._aside(f"<!{decl}>")
-
-    def unknown_decl(self, data: str) -> None:
-        self._aside(f"<![{data}]>")
-
-    def handle_pi(self, data: str) -> None:
-        self._aside(f"<?{data}>")
-
-    def markup(self, *own: str | Attribute) -> None:
-        """A block-level tag: what stood before it is a block."""
-        self.end_block()
-        self.parts += own
-
-    def end_block(self) -> None:
-        """Put the block away; what is still open in it ends here, and is closed elsewhere."""
-        if self.raw and self.kept:  # never closed
-            self.kept = []
-            self._point(self.raw)
-        for one in self.open:
-            one.end = len(self.block.text)
-        block, self.block, self.open = self.block, Block(), []
-        block.text = block.text.rstrip(" ")
-        if block.text:
-            self.parts.append(block)
-        else:  # nothing to translate
-            self.parts += [block.before, *_markup(block.inner)]
-
-    def _aside(self, text: str) -> None:
-        if self.kept:
-            self.raw += text
-        else:
-            self._point(text)
-
-    def _begin(self, one: Element) -> None:
-        if len(self.open) >= DEEPEST:
-            raise InputError(f"the HTML has more than {DEEPEST} elements inside each other.")
-        (self.open[-1].inner if self.open else self.block.inner).append(one)
-        self.open.append(one)
-
-    def _point(self, *own: str | Attribute) -> None:
-        """A tag, a comment or something left alone, at this place."""
-        at = len(self.block.text)
-        space = (" ",) if self.block.text.endswith(" ") else ()
-        one = Element((*space, *own), at, at)
-        (self.open[-1].inner if self.open else self.block.inner).append(one)
-        self.raw = ""
+            own, name, depth = [item.raw], item.name, stay
+    if own:
+        yield _Kept("".join(own), inline=False)
 
 
-def _tag(text: str, attributes: Sequence[tuple[str, str | None]]) -> Markup:
-    """A tag with its attributes that are prose taken out; `attributes` are all, as they mean.
+def _is_kept(token: Token) -> bool:
+    own = token.name in KEPT or token.value("translate") == "no"
+    return token.kind == "start" and own
 
-    >>> _tag('<img src=x alt="A cat">', [("src", "x"), ("alt", "A cat")])
+
+def _tag(item: _Item) -> Markup:
+    """A tag with its attributes that are prose taken out; of anything else, itself.
+
+    >>> _tag(next(tokens('<img src=x alt="A cat">')))
     ('<img src=x alt=', Attribute(text='A cat', quote='"'), '>')
     """
-    means = dict(reversed(attributes))  # of two with one name, the first counts
-    name = _NAME.match(text)
-    if name is None or READ.isdisjoint(means):
-        return (text,)
     made: list[str | Attribute] = []
-    at, place = 0, name.end()
-    while (found := _ATTRIBUTE.match(text, place)) is not None:
-        place, key, value = found.end(), found[1].lower(), found[2] or ""
-        quote = value[0] if value[:1] in ("'", '"') else ""
-        meant = html.unescape(value[1:-1] if quote else value)
-        prose = normalise(meant)
-        if key in READ and means.pop(key, None) == meant and any(map(str.isalpha, prose)):
-            made += [text[at : found.start(2)], Attribute(prose, quote or '"')]
-            at = place
-    return (*made, text[at:])
+    at = 0
+    values = item.values if isinstance(item, Token) and item.name not in NAMED else ()
+    for name, start, end, quote in values:
+        prose = normalise(_meant(item.raw[start:end])) if name in READ else ""
+        if any(map(str.isalpha, prose)):
+            made += [item.raw[at : start - len(quote)], Attribute(prose, quote or '"')]
+            at = end + len(quote)
+    return (*made, item.raw[at:])
 
 
-def _markup(elements: Sequence[Element]) -> Iterator[str | Attribute]:
-    for one in elements:
-        yield from one.opening
-        yield from _markup(one.inner)
-        yield one.closing
+def _meant(value: str) -> str:
+    """An attribute's value without character references; an address may have what looks like one.
 
+    >>> _meant("?a=1&copy=2 &amp; &copy 3")
+    '?a=1&copy=2 & © 3'
+    """
 
-def _written(markup: Sequence[str | Attribute], found: Found) -> str:
-    """Markup with its attributes translated."""
-    made = []
-    for part in markup:
-        if isinstance(part, Attribute):
-            text = html.escape(found[part].text, quote=False)
-            escaped = text.replace(part.quote, "&quot;" if part.quote == '"' else "&#x27;")
-            made += [part.quote, escaped, part.quote]
-        else:
-            made.append(part)
-    return "".join(made)
+    def meant(found: re.Match[str]) -> str:
+        own = found[0]
+        return html.unescape(own) if own[1] == "#" or own[1:] in html5 else own
 
-
-def _rendered(block: Block, found: Found) -> str:
-    translation = found[block]
-    text = translation.text
-    laid = _laid(block.inner, text, 0, len(text), Places(block.text, translation), found)
-    return block.before + laid + block.after
-
-
-def _laid(
-    elements: Sequence[Element], text: str, start: int, end: int, places: Places, found: Found
-) -> str:
-    """The text from start to end with the elements around the words that theirs are linked to."""
-    targets = [(places.target(one.start, one.end), one) for one in elements]
-    order = sorted(range(len(targets)), key=lambda n: (targets[n][0][0], n))
-    made, at = [], start
-    for number in order:
-        (first, last), one = targets[number]
-        first = min(max(first, at), end)
-        last = min(max(last, first), end)
-        made += [html.escape(text[at:first], quote=False), _written(one.opening, found)]
-        made += [_laid(one.inner, text, first, last, places, found), one.closing]
-        at = last
-    return "".join((*made, html.escape(text[at:end], quote=False)))
+    return _REFERENCE.sub(meant, value)

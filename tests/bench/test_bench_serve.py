@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from dataclasses import asdict, replace
 
@@ -153,6 +154,25 @@ def test_clients_notice_what_goes_wrong():
     came = driven(Load("127.0.0.1", port, "en", "fr", own, 0.5))
     assert came.statuses == {"200": 2, "500": 1}
     assert came.wrong == [(1, "other")] and came.lost >= 1
+
+
+def test_clients_notice_what_is_lost_at_the_end():
+    """Connections that are closed without an answer while the last answers are waited for."""
+    door, heard = socket.create_server(("127.0.0.1", 0)), []
+
+    def hang_up():
+        with door:
+            for _ in range(5):
+                heard.append(door.accept()[0])
+            time.sleep(1.0)
+            for one in heard:
+                one.close()
+
+    threading.Thread(target=hang_up, daemon=True).start()
+    own = [[one] for one in QUESTIONS.all[:1] * 5]
+    port = door.getsockname()[1]
+    came = driven(Load("127.0.0.1", port, "en", "fr", own, 0.3, patience=10.0))
+    assert (came.asked, came.statuses, came.lost) == (5, {}, 5)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from regard.errors import InputError
 from regard.server.keys import find_key, make_key, read_keys
 from regard.server.log import LOGGER, Lines
-from regard.server.rates import Rates
+from regard.server.rates import Rates, neighbourhood
 from servers import serving
 from trained import taught
 
@@ -37,6 +37,20 @@ def test_keys_are_kept_as_hashes(tmp_path):
     path.write_text("nonsense\n")
     with pytest.raises(InputError, match="line 1: this is no key"):
         read_keys(path)
+
+
+def test_a_keys_file_keeps_what_its_owner_wrote(tmp_path):
+    path = tmp_path / "keys"
+    make_key(path, "zoe", rate=5)
+    path.write_text(f"# the office\n\n{path.read_text()}# the others", encoding="utf-8")
+    before = path.read_text()
+    make_key(path, "ann")
+    assert path.read_text().startswith(before + "\nann ")
+    assert [key.name for key in read_keys(path)] == ["zoe", "ann"]
+    after = path.read_text()
+    with pytest.raises(InputError, match="rate must not be negative, but -5 came"):
+        make_key(path, "bad", rate=-5)
+    assert path.read_text() == after
 
 
 def test_a_required_key(catalogue, tmp_path):
@@ -86,6 +100,11 @@ def test_no_minute_has_more_than_twice_the_rate(pauses, rate):
         assert sum(start <= at < start + 60 for at in admitted) <= 2 * rate
 
 
+@given(st.ip_addresses(v=4))
+def test_an_address_of_ipv4_is_itself_however_it_is_written(address):
+    assert neighbourhood(f"::ffff:{address}") == neighbourhood(str(address)) == str(address)
+
+
 def test_buckets_do_not_pile_up():
     rates = Rates(clock=lambda: 0.0, most=3)
     for number in range(10):
@@ -121,8 +140,25 @@ def test_pages_of_other_origins(catalogue, client):
         asked = {**headers, "access-control-request-method": "POST",
                  "access-control-request-headers": "content-type"}  # fmt: skip
         assert other.options("/translate", headers=asked).status_code == 200
-        headers["origin"] = "https://elsewhere.example"
+        assert answer.headers["access-control-expose-headers"] == "Retry-After"
+        headers["origin"] = asked["origin"] = "https://elsewhere.example"
+        refused = other.options("/translate", headers=asked)
+        assert refused.status_code == 400 and set(refused.json()) == {"error"}
+        assert refused.headers["content-type"] == "application/json"
+        assert "access-control-allow-origin" not in refused.headers
         assert "access-control-allow-origin" not in other.get("/health", headers=headers).headers
+
+
+def test_a_page_of_another_origin_sees_errors_too(catalogue, monkeypatch):
+    def fails(*_, **__):
+        raise KeyError
+
+    with serving(catalogue, cors=("*",)) as client:
+        monkeypatch.setattr(client.service, "measure", fails)
+        answer = client.post("/translate", json=FIELDS, headers={"origin": "https://a.example"})
+    assert answer.status_code == 500 and set(answer.json()) == {"error"}
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 class Kept(logging.Handler):
@@ -173,6 +209,12 @@ def test_no_text_is_logged(catalogue, kept, monkeypatch):
     assert secret.lower() not in "".join(kept.lines).lower()
     assert secret.lower() not in metrics.lower()
     assert 'regard_requests_total{path="other",status="404"} 1.0' in metrics
+
+
+def test_what_others_log_is_told_without_their_words():
+    record = logging.LogRecord("python_multipart", 30, "", 0, "bad: %s", ("secret",), None)
+    line = json.loads(Lines().format(record))
+    assert line["event"] == "a word from python_multipart" and line["level"] == "warning"
 
 
 def test_metrics_can_be_left_out(catalogue):

@@ -6,15 +6,15 @@ import re
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from regard.config import Decoding
 from regard.server.batching import Batcher, Call, Manner, Texts
-from regard.server.cutting import pieces, windows
+from regard.server.catalogue import Catalogue, Model
+from regard.server.cutting import pieces
 from regard.server.refusal import RefusalError
 from regard.translator.translate import Wish
 from servers import held_up, serving, until
@@ -204,8 +204,45 @@ def test_no_text_takes_long_to_cut(catalogue, unit):
     assert seconds(20_000) < max(1.0, 20 * min(seconds(2000) for _ in range(3)))
 
 
-@given(st.text("ab. \n。猫", max_size=300), st.integers(5, 60))
-def test_windows_are_the_text(text, size):
-    found = list(windows(text, "en", size))
-    assert "".join(found) == text
-    assert all(0 < len(one) <= size for one in found[:-1])
+def test_a_list_of_two_languages_fits_where_one_may_wait(catalogue):
+    texts = [" ".join(source for source, _ in FRENCH[:4]), "这个孩子没有睡觉。" * 6]
+    known = Catalogue.__new__(Catalogue)
+    known.folders, known.threads = (), 1
+    known.models = (catalogue.models[0], renamed(catalogue.models[2], "zh-fr"))
+    fields = {"q": texts, "source": "auto", "target": "fr"}
+    with serving(known, waiting=1) as client:
+        answer = client.post("/translate", json=fields)
+        assert answer.status_code == 200, answer.text
+        found = [one["language"] for one in answer.json()["detectedLanguage"]]
+        assert found == ["en", "zh"]
+        with held_up(client.service.batcher):
+            assert client.post("/translate", json=fields).status_code == 503
+
+
+def renamed(model, languages):
+    """The same model, said to be for other languages."""
+    made = object.__new__(type(model.translator))
+    made.__dict__.update(model.translator.__dict__)
+    made.run = replace(made.run, languages=languages)
+    return Model(languages, made)
+
+
+def test_the_time_is_that_of_a_request_not_of_a_step(catalogue):
+    """One model is quick enough, two in turn are not."""
+
+    class Slow(Batcher):
+        def put(self, *errands):
+            super().put(Call(lambda: time.sleep(1.2)), *errands)
+
+    first, *_, last = catalogue.models
+    known = Catalogue.__new__(Catalogue)
+    known.folders, known.threads = (), 1
+    known.models = (renamed(first, "en-de"), renamed(last, "de-zh"))
+    fields = {"q": FRENCH[0][0], "source": "en", "target": "zh"}
+    with serving(known, timeout=2.0) as client:
+        client.service.batcher.close()
+        client.service.batcher = Slow(waiting=10, together=8)
+        direct = client.post("/translate", json={**fields, "target": "de"})
+        assert direct.status_code == 200
+        answer = client.post("/translate", json=fields)
+        assert answer.status_code == 503 and "too long" in answer.json()["error"]

@@ -4,8 +4,11 @@ import re
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from regard.server.files import Shelf
+from regard.server.layout import Layout
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -25,6 +28,8 @@ def sent(client, name, content, status=200, **fields):
     ("name", "content", "expected"),
     [
         ("a.txt", f"\ufeff{SOURCE}\n\n{FRENCH[1][0]}\n", f"{TARGET}\n\n{FRENCH[1][1]}\n"),
+        ("a.txt", f"\t{SOURCE}\r\n \r\n  {SOURCE}\r\n", f"\t{TARGET}\r\n\r\n  {TARGET}\r\n"),
+        ("a.txt", f"{SOURCE}\r{SOURCE}\n\r\n", f"{TARGET}\r{TARGET}\n\r\n"),
         ("a.HTML", f"<p>{SOURCE}</p>\n<hr>", f"<p>{TARGET}</p>\n<hr>"),
     ],
 )
@@ -72,7 +77,8 @@ def test_names_of_files_are_harmless(client, name, kept):
 def test_what_cannot_be_translated(client):
     assert "kinds" in sent(client, "a.exe", b"MZ", 400)["error"]
     assert "UTF-8" in sent(client, "a.txt", b"\xff\xfe", 400)["error"]
-    assert sent(client, "a.txt", b"", 400)["error"]
+    assert "the file is empty" in sent(client, "a.txt", b"", 400)["error"]
+    assert "the file is empty" in sent(client, "a.html", b"\xef\xbb\xbf", 400)["error"]
     assert sent(client, "a.txt", b"x", 400, target="tlh")["error"]
     assert client.post("/translate_file", data=FIELDS).status_code == 400
     assert client.post("/translate_file", json=FIELDS).status_code == 400
@@ -93,3 +99,14 @@ def test_files_go_in_time_and_when_there_are_too_many():
     assert shelf.get(first) is None and shelf.get(second)
     now = 11.0
     assert shelf.get(second) is None
+
+
+@given(st.text("ab \t\r\n\u3000", max_size=60))
+def test_a_layout_around_its_own_text_is_the_text(text):
+    """But for lines of white space alone, which are empty then."""
+    layout = Layout.of(text)
+    rows = re.split("(\r\n|\r|\n)", text)
+    assert layout.bare.split("\n") == [row.lstrip() for row in rows[::2]]
+    rows[::2] = [row if row.strip() else "" for row in rows[::2]]
+    assert layout.around(layout.bare) == "".join(rows)
+    assert layout.around("a line more\n" + layout.bare) == "a line more\n" + layout.bare

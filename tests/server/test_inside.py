@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from regard.server import inside, seen
+from servers import held_up
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -147,6 +148,52 @@ def test_alternatives_for_a_word(client):
     found = asked(client, "/v1/alternatives", translation=TARGET, word=2, count=3)
     assert len(found) == 3 and all(one["text"] != TARGET for one in found)
     assert asked(client, "/v1/alternatives", 400, translation=TARGET, word=99)["error"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"q": "a " * 100}, "q must be one sentence"),
+        ({"q": " \n"}, "q must be one sentence"),
+        ({"translation": "le chien " * 50}, "translation is longer"),
+        ({"translation": "le chien " * 5000}, "characters are too many"),
+    ],
+)
+def test_alternatives_of_what_does_not_fit_are_refused_at_once(client, fields, said):
+    more = {"translation": TARGET, "word": 0, "count": 20, **fields}
+    with held_up(client.service.batcher):  # it does not wait for its turn
+        assert said in asked(client, "/v1/alternatives", 400, **more)["error"]
+
+
+def test_alternatives_of_the_longest_translation_are_given(client, catalogue):
+    most = catalogue.models[0].translator.network.max_length
+    words = " ".join(["le"] * most)
+    assert asked(client, "/v1/alternatives", translation=words, word=most - 2)
+    assert asked(client, "/v1/alternatives", 400, translation=f"{words} le", word=0)
+
+
+@pytest.mark.parametrize("path", ["translate", "intervene", "stream", "view", "alternatives"])
+def test_all_that_comes_is_counted(client, path):
+    fields = {"edits": []} if path in ("intervene", "view") else {}
+    name = "translation" if path == "alternatives" else "prefix"
+    fields |= {"word": 0} if path == "alternatives" else {}
+    found = asked(client, f"/v1/{path}", 400, **{**fields, name: "x" * 20_000})
+    assert found["error"].startswith(f"{20_000 + len(SOURCE)} characters are too many")
+
+
+@pytest.mark.parametrize("path", ["/v1/intervene", "/v1/view"])
+def test_an_edit_that_breaks_the_scores_is_told(client, path):
+    edit = {"type": "switch_off", "scale": 1e30}
+    found = asked(client, path, 400, edits=[edit])
+    assert "with these edits" in found["error"]
+
+
+@pytest.mark.parametrize("path", ["/v1/intervene", "/v1/view"])
+def test_edits_that_met_nothing_are_counted_without_a_warning(client, path, recwarn):
+    edits = [{"type": "switch_off", "layer": [77]}, {"type": "switch_off", "scale": 1.0},
+             {"type": "switch_off", "kind": "self", "layer": [0], "heads": [0]}]  # fmt: skip
+    assert asked(client, path, edits=edits)["unused"] == 1
+    assert not [one for one in recwarn if "attention" in str(one.message)]
 
 
 @pytest.mark.parametrize("path", ["/v1/translate", "/v1/intervene"])

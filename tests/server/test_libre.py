@@ -53,6 +53,20 @@ def test_auto_tells_what_it_found(client):
     assert [one["language"] for one in several["detectedLanguage"]] == ["en", "en"]
 
 
+def test_auto_leaves_the_targets_language_as_it_is(client):
+    text = "Bonjour, comment allez-vous ce matin ? "
+    found = translated(client, q=text, source="auto")
+    assert found["detectedLanguage"]["language"] == "fr"
+    assert found["detectedLanguage"]["confidence"] > 50
+    assert found["translatedText"] == text
+    page = f"<p title='Le chat'>{text}</p >"
+    assert translated(client, q=page, source="auto", format="html")["translatedText"] == page
+    english = " ".join(source for source, _ in FRENCH[:4])
+    several = translated(client, q=[2 * text, english], source="auto")
+    assert [one["language"] for one in several["detectedLanguage"]] == ["fr", "en"]
+    assert several["translatedText"][0] == 2 * text
+
+
 def test_alternatives_are_others(client):
     found = translated(client, q=SOURCE, alternatives=3)
     assert found["translatedText"] == TARGET
@@ -79,6 +93,13 @@ def test_alternatives_of_html_keep_their_markup(client):
 def test_line_breaks_at_both_ends_stay(client):
     found = translated(client, q=f"\n\n{SOURCE}\n{SOURCE} \n\n")["translatedText"]
     assert found == f"\n\n{TARGET}\n{TARGET}\n\n"
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n", " \n"])
+def test_a_long_text_keeps_all_its_line_breaks(client, end):
+    rows = [FRENCH[n % len(FRENCH)] for n in range(200)]
+    found = translated(client, q=end.join(source for source, _ in rows))["translatedText"]
+    assert found == end.strip(" ").join(target for _, target in rows)
 
 
 def test_the_same_language_stays_as_it_is(client):
@@ -128,7 +149,8 @@ def test_what_a_page_asks_first(client):
     [
         ({}, "q is missing"),
         ({"q": "x"}, "source is missing"),
-        ({"q": "", "source": "en", "target": "fr"}, "q: "),
+        ({"q": "", "source": "en", "target": "fr"}, "q: it must not be empty."),
+        ({"q": [], "source": "en", "target": "fr"}, "q: it must not be empty."),
         ({"q": 3, "source": "en", "target": "fr"}, "q: "),
         ({"q": "x", "source": "en", "target": "tlh"}, "'tlh' is not supported"),
         ({"q": "x", "source": "fr", "target": "en"}, "no model translates from fr to en"),
@@ -156,6 +178,16 @@ def test_what_is_no_json_is_400(client, body):
     assert answer.status_code == 400 and answer.json()["error"]
 
 
+@pytest.mark.parametrize("path", ["/translate", "/translate_file"])
+@pytest.mark.parametrize("charset", ["punycode", "idna", "zip", "nothing", "utf-16", "undefined"])
+def test_any_character_set_is_answered(client, path, charset):
+    headers = {"content-type": f"multipart/form-data; charset={charset}; boundary=xx"}
+    rows = [b"--xx", 'Content-Disposition: form-data; name="é-"'.encode(), b"", b"a-!",
+            b"--xx--", b""]  # fmt: skip
+    answer = client.post(path, content=b"\r\n".join(rows), headers=headers)
+    assert answer.status_code == 400 and set(answer.json()) == {"error"}
+
+
 def test_a_broken_form_is_400(client):
     headers = {"content-type": "multipart/form-data; boundary=x"}
     answer = client.post("/translate", content=b"--x\r\nnonsense", headers=headers)
@@ -179,6 +211,22 @@ def test_unknown_paths_and_methods(client):
     answer = client.get("/translate")
     assert answer.status_code == 405 and set(answer.json()) == {"error"}
     assert answer.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("path", ["/health", "/languages", "/spec", "/metrics", "/v1/models", "/"])
+def test_head_is_get_without_its_body(client, path):
+    head, get = client.head(path), client.get(path)
+    assert head.status_code == get.status_code == 200 and head.content == b""
+    same = ("content-type", "content-security-policy")
+    assert [head.headers[name] for name in same] == [get.headers[name] for name in same]
+    assert client.head("/translate").status_code == 405
+    assert client.head("/nothing").status_code == 404
+
+
+def test_a_slash_too_many_is_no_way_elsewhere(client):
+    answer = client.post("/translate/", json={}, headers={"host": "evil.example"})
+    assert answer.status_code == 404 and set(answer.json()) == {"error"}
+    assert "location" not in answer.headers
 
 
 def test_answers_carry_safe_headers(client):

@@ -290,7 +290,9 @@ def test_several_sentences(tab):
     expect(tab.locator("#translation-mirror .held")).to_have_text("Une ")
     assert tab.locator("#translation").input_value().startswith(f"{TARGET}\n\nUne ")
     expect(buttons.nth(1)).to_have_attribute("aria-pressed", "true")
-    tab.fill("#text", f"{SECOND_SOURCE}\n\n{SOURCE}")  # another sentence there: nothing is held
+    tab.fill("#text", f"{SECOND_SOURCE}\n\n{SOURCE}")  # the beginning goes with its sentence
+    expect(tab.locator("#translation")).to_have_value(re.compile(rf"^Une .*\n\n{TARGET}$"))
+    tab.click("#undo")
     expect(tab.locator("#translation")).to_have_value(f"{SECOND}\n\n{TARGET}")
     expect(tab.locator("#held")).to_be_hidden()
     tab.fill("#text", f"{SOURCE} " * 13)

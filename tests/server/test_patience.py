@@ -9,6 +9,7 @@ import pytest
 from regard.server.patience import PromptProtocol
 from servers import serving
 
+LONG = 20_000_000  # characters: more than the system keeps for a connection
 HEAD = b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
@@ -16,7 +17,8 @@ HEAD = b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n"
 def address(catalogue):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PromptProtocol, "seconds", 0.5)
-        with serving(catalogue) as client:
+        patch.setattr(PromptProtocol, "taking", 0.5)
+        with serving(catalogue, characters=LONG) as client:
             yield client.address.removeprefix("http://").split(":")
 
 
@@ -82,3 +84,36 @@ def test_a_slow_body_and_slow_questions_are_not_disturbed(address):
             one.sendall(body[5:])
             assert b"200 OK" in answer(one)
             time.sleep(0.8)
+
+
+def long_answer(one):
+    """Ask for an answer as long as may be; the number of its bytes, all but some of the head."""
+    body = b'{"source": "fr", "target": "fr", "q": "%s"}' % (b"x" * LONG)
+    one.settimeout(20)
+    one.sendall(
+        b"POST /translate HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n" % len(body) + body
+    )
+
+
+def test_an_answer_that_is_not_read_is_not_kept(address):
+    with connected(address) as one:
+        long_answer(one)
+        time.sleep(2.5)
+        came = 0
+        with contextlib.suppress(OSError):
+            while some := one.recv(1_000_000):
+                came += len(some)
+    assert came < LONG
+
+
+def test_an_answer_that_is_read_slowly_is_whole(address):
+    with connected(address) as one:
+        long_answer(one)
+        came, pause = 0, 0.1
+        while came < LONG:
+            some = one.recv(1_000_000)
+            assert some, came
+            came += len(some)
+            time.sleep(pause if came < 10_000_000 else 0)
+    assert came > LONG

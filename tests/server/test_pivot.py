@@ -1,5 +1,6 @@
 """Through a third language, where no model has the direction itself."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -103,3 +104,15 @@ def test_other_words_between_are_found_by_their_places():
                     ((0, 0), (1, 1), (2, 2)))  # fmt: skip
     found = composed(first, Answer(Translation("x y z", "l'eau vive", (made,))))
     assert found.translation.alignment == ((0, 0), (0, 1), (1, 2))
+
+
+def test_links_of_long_texts_are_followed_quickly():
+    """Linear: a text of 40,000 words is no work; its square would be minutes."""
+    words = " ".join(["mot"] * 40_000)
+    straight = [(n, n) for n in range(40_000)]
+    start = time.perf_counter()
+    found = composed(
+        translation(words, words, straight), Answer(translation(words, words, straight))
+    )
+    assert time.perf_counter() - start < 10
+    assert found.translation.alignment == tuple(straight)

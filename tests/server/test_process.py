@@ -4,9 +4,11 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -68,6 +70,41 @@ def test_a_whole_life(folder):
     assert FRENCH[0][0] not in "".join(log)
 
 
+def test_a_hangup_while_models_are_read_ends_nothing(folder):
+    """A form that is broken is told as JSON too."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", "regard", "serve", "--model", folder, "--port", str(port),
+             "--threads", "1"]  # fmt: skip
+    server = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+    def listens():
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return True
+        return server.poll() is not None
+
+    try:
+        until(listens, seconds=60)  # the models are read after that
+        server.send_signal(signal.SIGHUP)
+        assert "Serving en-fr" in server.stdout.readline()
+        headers = {"content-type": "multipart/form-data; boundary=x"}
+        answer = httpx.post(f"http://127.0.0.1:{port}/translate", content=b"nonsense",
+                            headers=headers, trust_env=False)  # fmt: skip
+        assert answer.status_code == 400
+        server.send_signal(signal.SIGTERM)
+        _, log = server.communicate(timeout=20)
+    finally:
+        server.kill()
+        server.wait()
+    events = [json.loads(line)["event"] for line in log.splitlines()]
+    assert events[0] == "started" and events[-1] == "stopped"
+    assert "a word from python_multipart.multipart" in events
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -77,7 +114,14 @@ def test_a_whole_life(folder):
         (["--model", "FOLDER", "--keys", "NONE"], "NONE"),
         (["--model", "FOLDER", "--rate", "-1"], "rate must not be negative"),
         (["--model", "FOLDER", "--host", "203.0.113.1"], "cannot listen at 203.0.113.1"),
-        (["--model", "FOLDER", "--port", "70000"], "cannot listen at 127.0.0.1, port 70000"),
+        (
+            ["--model", "FOLDER", "--port", "70000"],
+            "port 70000: a port is a number from 0 to 65535.\n",
+        ),
+        (["--model", "FOLDER", "--port", "-1"], "port -1: a port is a number from 0 to 65535.\n"),
+        (["--model", "FOLDER", "--timeout", "nan"], "timeout must be a number above 0"),
+        (["--model", "FOLDER", "--timeout", "inf"], "timeout must be a number above 0"),
+        (["--make-key", "me", "--keys", "NONE", "--key-rate", "-5"], "rate must not be negative"),
         (["--make-key", "me"], "--make-key needs --keys"),
     ],
 )

@@ -63,7 +63,11 @@ class Outcome:
 
 
 class Client(asyncio.Protocol):
-    """One connection; `over` is set when no more is to be asked."""
+    """One connection.
+
+    over  no more is to be asked
+    left  the client goes away, and what it still waits for is not lost
+    """
 
     def __init__(self, number: int, load: Load, outcome: Outcome, start: float) -> None:
         self.load, self.outcome, self.start = load, outcome, start
@@ -72,6 +76,7 @@ class Client(asyncio.Protocol):
         self.place = 0
         self.waiting = False
         self.over = False
+        self.left = False
         self.asked_at = 0.0
         self.buffer = b""
         self.transport: asyncio.Transport | None = None
@@ -105,7 +110,7 @@ class Client(asyncio.Protocol):
         self._answered(int(head[9:12]), head, rest[:length])
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.waiting and not self.over:
+        if self.waiting and not self.left:
             self.outcome.lost += 1
         self.waiting = False
         self.transport = None
@@ -153,6 +158,8 @@ async def run(load: Load) -> Outcome:
             if client.transport is None:  # the server broke it off, which is counted
                 await connected(client)
     await _finish(clients, load.patience, outcome)
+    for client in clients:
+        client.left = True
     if load.leave:
         await _leave(clients)
     for client in clients:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from regard.cli.model import positive, use_of
 from regard.config.stored import load_run
@@ -64,6 +68,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"`regard serve` needs {', '.join(missing)}; install it with pip install regard[serve]."
         )
+    with _hangups_ignored():
+        _serve(arguments)
+    return 0
+
+
+def _serve(arguments: argparse.Namespace) -> None:
+    """Check what is asked, read the models, answer."""
     from regard.server.settings import Serving
 
     settings = Serving(
@@ -95,7 +106,20 @@ def run(arguments: argparse.Namespace) -> int:
     door = listen(arguments.host, arguments.port)  # first, as it may not be possible
     catalogue = Catalogue(arguments.model, arguments.threads)
     serve(Service(catalogue, settings, keys), door, proxy=arguments.proxy)
-    return 0
+
+
+@contextmanager
+def _hangups_ignored() -> Iterator[None]:
+    """SIGHUP asks to read the models anew; before they are read at all, it must not end us."""
+    number = getattr(signal, "SIGHUP", None)
+    if number is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def _check(folder: str) -> None:

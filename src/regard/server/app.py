@@ -12,14 +12,14 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 
 from regard.errors import InputError
 from regard.server import files, inside, libre, page, view
 from regard.server.detection import detect
-from regard.server.gate import Gate
+from regard.server.gate import Apology, Gate
 from regard.server.metrics import CONTENT_TYPE
+from regard.server.origins import Origins
 from regard.server.refusal import LEFT, RefusalError
 from regard.server.service import Service
 from regard.server.spec import describe
@@ -34,6 +34,7 @@ def create_app(service: Service) -> FastAPI:
         _reload_on_hangup(service)
         await asyncio.to_thread(detect, "warm", service.catalogue.codes)  # reads its data
         yield
+        service.aside.close()
         await asyncio.to_thread(service.batcher.close)
 
     app = FastAPI(
@@ -43,6 +44,7 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,
     )
     app.include_router(libre.routes(service))
     app.include_router(files.routes(service))
@@ -51,12 +53,14 @@ def create_app(service: Service) -> FastAPI:
     app.include_router(page.routes())
     _add_papers(app, service)
     _add_errors(app)
+    app.add_middleware(Apology)  # the first is the innermost
     if service.settings.cors:
         app.add_middleware(
-            CORSMiddleware,
+            Origins,
             allow_origins=list(service.settings.cors),
             allow_methods=["GET", "POST"],
             allow_headers=["content-type"],
+            expose_headers=["Retry-After"],
         )
     app.add_middleware(
         Gate,

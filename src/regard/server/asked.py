@@ -14,6 +14,8 @@ from regard.server.refusal import RefusalError
 
 SECONDS = 30  # in which a request must have arrived
 MOST_ALTERNATIVES = 10
+FORMATS = {".txt": "text", ".html": "html", ".htm": "html"}
+"""Files that can be translated, and what of `TranslateAsked.format` they are."""
 
 
 Content = TypeVar("Content")
@@ -44,6 +46,31 @@ class DetectAsked(Asked):
     q: str = Field(min_length=1)
 
 
+class TextAsked(Asked):
+    """A text, and the model that is to look at it."""
+
+    q: str = Field(min_length=1)
+    source: str = "auto"
+    target: str = Field(min_length=1)
+    model: str | None = Field(None, description="A name from /v1/models, if several could do it.")
+
+    @property
+    def besides(self) -> str:
+        """Other text that came with it."""
+        return ""
+
+
+class BegunAsked(TextAsked):
+    """A text whose translation may have been begun."""
+
+    prefix: str | None = Field(None, description="What the translation must begin with.")
+    split: bool = Field(True, description="Whether the text is cut into sentences.")
+
+    @property
+    def besides(self) -> str:
+        return self.prefix or ""
+
+
 Body = TypeVar("Body", bound=Asked)
 
 
@@ -56,7 +83,7 @@ async def read(request: Request, form: type[Body]) -> Body:
                 return form.model_validate_json(await request.body())
             fields = _fields(request.query_params)
             if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
-                fields |= _fields(await request.form(max_files=0, max_fields=2000))
+                fields |= _fields(await form_of(request, max_files=0, max_fields=2000))
             else:
                 await request.body()  # so that what comes next is the client going away
             return form.model_validate(fields)
@@ -64,7 +91,13 @@ async def read(request: Request, form: type[Body]) -> Body:
         raise RefusalError(400, sentence_of(error)) from None
     except TimeoutError:
         raise RefusalError(408, "the request did not arrive in time.") from None
-    except HTTPException:
+
+
+async def form_of(request: Request, *, max_files: int, max_fields: int) -> FormData:
+    """The form that a request carries, in whatever character set it says."""
+    try:
+        return await request.form(max_files=max_files, max_fields=max_fields)
+    except (HTTPException, ValueError):  # UnicodeError is one: some sets are no such thing
         raise RefusalError(400, "the form cannot be read.") from None
 
 
@@ -81,14 +114,20 @@ def _fields(given: FormData | QueryParams) -> dict[str, Any]:
     return fields
 
 
+EMPTY = frozenset({"string_too_short", "too_short"})
+
+
 def sentence_of(error: ValidationError) -> str:
     """What was wrong first, without repeating what came."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    first = errors[0]
     place = [str(part) for part in first["loc"]]
     name = place[0] if place else "the request"
     if first["type"] == "missing":
         return f"{name} is missing."
     if first["type"] == "json_invalid":
         return "the request is not valid JSON."
+    if any(one["type"] in EMPTY and one["loc"][0] == name for one in errors if len(one["loc"]) < 3):
+        return f"{name}: it must not be empty."
     said = str(first["msg"])
     return f"{name}: {said[:1].lower()}{said[1:]}."

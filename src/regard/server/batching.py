@@ -192,11 +192,11 @@ class Batcher:
         return len(self._waiting)
 
     def put(self, *errands: Errand[Any]) -> None:
-        """Let errands wait, all or, where there is no room, none."""
+        """Let errands wait, all or, where there is no room, none; if nothing waits there is."""
         with self._changed:
             if self._closed:
                 raise RefusalError(503, "the server is shutting down.", 5)
-            if len(self._waiting) + len(errands) > self.places:
+            if self._waiting and len(self._waiting) + len(errands) > self.places:
                 wait = min(60.0, self._pace * len(self._waiting))
                 raise RefusalError(503, "the server is busy; ask again a little later.", wait)
             self._waiting.extend(errands)

@@ -20,15 +20,14 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, ValidationError
 from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
 
 from regard.server.answers import REFUSALS, Error
-from regard.server.asked import SECONDS, TranslateAsked, sentence_of
+from regard.server.asked import FORMATS, SECONDS, TranslateAsked, form_of, sentence_of
+from regard.server.layout import Layout
 from regard.server.libre import translated
 from regard.server.refusal import RefusalError
 from regard.server.service import Service
 
-FORMATS = {".txt": "text", ".html": "html", ".htm": "html"}
 BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -113,9 +112,13 @@ def routes(service: Service) -> APIRouter:
     async def translate_file(request: Request) -> TranslatedFile:
         asked, name = await _read(request)
         service.admit(request, asked)
-        done = await translated(service, request, asked)
+        assert isinstance(asked.q, str)
+        layout = Layout.of(asked.q) if asked.format == "text" else None
+        bare = asked if layout is None else asked.model_copy(update={"q": layout.bare})
+        done = await translated(service, request, bare)
         assert isinstance(done.translatedText, str)
-        secret = shelf.put(_attached(name, asked.target), done.translatedText.encode())
+        made = done.translatedText if layout is None else layout.around(done.translatedText)
+        secret = shelf.put(_attached(name, asked.target), made.encode())
         return TranslatedFile(translatedFileUrl=f"{request.base_url}download_file/{secret}")
 
     @api.get(
@@ -142,11 +145,9 @@ async def _read(request: Request) -> tuple[TranslateAsked, str]:
     """What is asked, with the file's text as q, and the file's name."""
     try:
         async with asyncio.timeout(SECONDS):
-            form = await request.form(max_files=1, max_fields=20)
+            form = await form_of(request, max_files=1, max_fields=20)
     except TimeoutError:
         raise RefusalError(408, "the request did not arrive in time.") from None
-    except HTTPException:
-        raise RefusalError(400, "the form cannot be read.") from None
     upload = form.get("file")
     if not isinstance(upload, UploadFile):
         raise RefusalError(400, "file is missing.")
@@ -158,6 +159,8 @@ async def _read(request: Request) -> tuple[TranslateAsked, str]:
         text = (await upload.read()).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RefusalError(400, "the file is not UTF-8 text.") from None
+    if not text:
+        raise RefusalError(400, "the file is empty; there is nothing to translate.")
     fields = {key: value for key, value in form.items() if isinstance(value, str) and value}
     try:
         return TranslateAsked.model_validate({**fields, "q": text, "format": kind}), name

@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection
 from typing import Any
 
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.server.log import tell, trouble
@@ -21,7 +22,7 @@ HEADERS = {
     "cache-control": "no-store",
 }
 """Unless an answer has its own; a page has its own policy."""
-FAILED = b'{"error":"the server failed; this is not the request\'s fault."}'
+FAILED = "the server failed; this is not the request's fault."
 
 
 class Gate:
@@ -45,16 +46,14 @@ class Gate:
             await self.app(scope, receive, send)
             return
         scope["regard"] = {}
+        scope["fault"] = {}
         passage = _Passage(scope, receive, send, self.most)
         start = time.perf_counter()
-        fault: dict[str, Any] = {}
-        try:
-            await self.app(scope, passage.receive, passage.send)
-        except Exception as error:
-            fault = trouble(error)
-            await passage.apologise()
+        seen = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        try:  # HEAD is GET, whose body the HTTP server leaves out
+            await self.app(seen, passage.receive, passage.send)
         finally:
-            self._told(scope, passage, time.perf_counter() - start, fault)
+            self._told(scope, passage, time.perf_counter() - start, scope["fault"])
 
     def _told(self, scope: Scope, passage: _Passage, seconds: float, fault: dict[str, Any]) -> None:
         path = scope["path"] if scope["path"] in self.known else "other"
@@ -111,13 +110,26 @@ class _Passage:
             message = {**message, "headers": headers}
         await self._send(message)
 
-    async def apologise(self) -> None:
-        """Answer 500, unless an answer has begun."""
-        if self.status:
-            return
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(FAILED)).encode()),
-        ]
-        await self.send({"type": "http.response.start", "status": 500, "headers": headers})
-        await self._send({"type": "http.response.body", "body": FAILED})
+
+class Apology:
+    """ASGI middleware inside all others: an exception becomes a 500, unless an answer has begun."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        except Exception as error:
+            if scope["type"] != "http":
+                raise
+            scope["fault"].update(trouble(error))
+            if not begun:
+                await JSONResponse({"error": FAILED}, 500)(scope, receive, send)

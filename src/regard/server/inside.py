@@ -10,10 +10,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from regard.server.answers import REFUSALS, Detected
-from regard.server.asked import Asked
+from regard.server.asked import Asked, TextAsked
 from regard.server.batching import Answer, Manner
 from regard.server.catalogue import Model
-from regard.server.cutting import pieces
+from regard.server.cutting import must_fit, pieces
 from regard.server.refusal import RefusalError
 from regard.server.seen import (
     FAR_TOO_MANY,
@@ -23,7 +23,6 @@ from regard.server.seen import (
     ModelSeen,
     Scored,
     Seen,
-    ViewAsked,
     expected_weights,
     sentences_seen,
 )
@@ -85,7 +84,10 @@ def routes(service: Service) -> APIRouter:
         model, detected = await model_of(service, request, asked)
         await _affordable(model, asked)
         search = service.search(model, asked.alternatives)
-        done = await service.call(request, lambda: touched(model.translator, asked, search))
+        wish = Wish(alignment=True, attention=bool(asked.maps))
+        done = await service.call(
+            request, lambda: touched(model.translator, asked, search, wish, most=1)
+        )
         seen = await _seen(Answer(done.translation), model, detected, asked)
         return seen.model_copy(update={"unused": done.unused})
 
@@ -97,6 +99,7 @@ def routes(service: Service) -> APIRouter:
     async def alternatives(request: Request) -> list[Scored]:
         asked = await service.admitted(request, AlternativesAsked)
         model, _ = await model_of(service, request, asked)
+        await asyncio.to_thread(must_fit, model.translator, asked.q, asked.translation)
         found = await service.call(
             request,
             lambda: model.translator.alternatives(
@@ -132,10 +135,10 @@ def routes(service: Service) -> APIRouter:
 
 
 async def model_of(
-    service: Service, request: Request, asked: LookAsked | AlternativesAsked | ViewAsked
+    service: Service, request: Request, asked: TextAsked
 ) -> tuple[Model, Detected | None]:
     """The model that is meant, and the language if it had to be found out."""
-    service.measure(request, [asked.q])
+    service.measure(request, [asked.q], asked.besides)
     known = service.catalogue
     target = known.code(asked.target)
     if asked.source != "auto":

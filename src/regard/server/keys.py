@@ -58,15 +58,18 @@ def read_keys(path: str | Path) -> tuple[Key, ...]:
 
 
 def make_key(path: str | Path, name: str, *, rate: int | None = None, admin: bool = False) -> str:
-    """A new key, whose hash is added to the file; the key itself is nowhere else."""
+    """A new key, whose hash is added at the file's end; the key itself is nowhere else."""
     if not re.fullmatch(r"[\w.-]{1,64}", name):
         raise InputError(f"a key's name must be letters, digits, . _ or -, but {name!r} came.")
-    before = read_keys(path) if Path(path).is_file() else ()
-    if any(key.name == name for key in before):
+    if rate is not None and rate < 0:
+        raise InputError(f"a key's rate must not be negative, but {rate} came; 0 is no limit.")
+    there = Path(path).is_file()
+    if there and any(key.name == name for key in read_keys(path)):
         raise InputError(f"{path}: there is a key {name} already; choose another name.")
+    before = Path(path).read_text(encoding="utf-8") if there else ""
     secret = secrets.token_urlsafe(32)
-    lines = [key.line() for key in (*before, Key(name, _digest(secret), rate, admin))]
-    replace_file(path, "\n".join(lines) + "\n")
+    line = Key(name, _digest(secret), rate, admin).line()
+    replace_file(path, before + "\n" * (before[-1:] not in ("", "\n")) + line + "\n")
     return secret
 
 

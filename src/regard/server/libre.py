@@ -18,7 +18,7 @@ from regard.server.answers import (
     Named,
     Translated,
 )
-from regard.server.asked import DetectAsked, TranslateAsked
+from regard.server.asked import FORMATS, DetectAsked, TranslateAsked
 from regard.server.batching import Answer
 from regard.server.detection import Found, detect
 from regard.server.languages import language_name
@@ -85,7 +85,7 @@ def routes(service: Service) -> APIRouter:
             frontendTimeout=500,
             keyRequired=service.settings.key_required,
             language=FirstLanguages(source=_named(first.source), target=_named(first.target)),
-            supportedFilesFormat=[".txt", ".html", ".htm"],
+            supportedFilesFormat=list(FORMATS),
         )
 
     return api
@@ -97,13 +97,13 @@ async def translated(service: Service, request: Request, asked: TranslateAsked) 
     service.measure(request, texts)
     pages = None
     if asked.format == "html":
-        pages = await asyncio.to_thread(lambda: [parse(text) for text in texts])
+        pages = await service.beside(request, lambda: [parse(text) for text in texts])
     pieces = [[text] for text in texts] if pages is None else [page.texts for page in pages]
     known = service.catalogue
     target = known.code(asked.target)
     found: list[Found] | None = None
     if asked.source == "auto":
-        found = await service.detected([" ".join(own) for own in pieces], target, through=True)
+        found = await service.detected([" ".join(own) for own in pieces], target, anyhow=True)
         sources = [one.language for one in found]
     else:
         sources = [known.code(asked.source)] * len(texts)
@@ -113,10 +113,14 @@ async def translated(service: Service, request: Request, asked: TranslateAsked) 
     if pages is None:
         ranked = [[one.translation.text, *one.alternatives] for (one,) in answers]
     else:
-        ranked = [
-            _pages(page, own) if source != target else [text]
-            for page, own, source, text in zip(pages, answers, sources, texts, strict=True)
-        ]
+        together = list(zip(pages, answers, sources, texts, strict=True))
+        ranked = await service.beside(
+            request,
+            lambda: [
+                _pages(page, own) if source != target else [text]
+                for page, own, source, text in together
+            ],
+        )
     made = [one[0] for one in ranked]
     others = [one[1:] for one in ranked] if asked.alternatives else None
     detected = None if found is None else [_detected(one) for one in found]

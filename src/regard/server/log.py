@@ -14,6 +14,7 @@ from typing import Any
 
 LOGGER = logging.getLogger("regard.server")
 FRAMES = 6
+OURS = ("regard", "uvicorn")  # whose messages quote nobody
 
 
 class Lines(logging.Formatter):
@@ -21,10 +22,11 @@ class Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        ours = record.name.partition(".")[0] in OURS
         line: dict[str, Any] = {
             "time": moment,
             "level": record.levelname.lower(),
-            "event": record.getMessage(),
+            "event": record.getMessage() if ours else f"a word from {record.name}",
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[1] is not None:
@@ -45,10 +47,11 @@ def tell(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
 
 
 def write_log(level: int = logging.INFO) -> None:
-    """Send our lines, and what the HTTP server has to say, to stderr."""
+    """Send our lines, and what the HTTP server and all others have to say, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
-    for name, least in ((LOGGER.name, level), ("uvicorn", logging.WARNING)):
+    logging.captureWarnings(True)
+    for name, least in ((LOGGER.name, level), ("uvicorn", logging.WARNING), ("", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False

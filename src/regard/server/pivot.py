@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from regard.documents.places import spans
 from regard.server.batching import Answer
 from regard.translator import Sentence, Translation
@@ -36,17 +38,18 @@ def _through(first: Translation, second: Translation) -> tuple[tuple[int, int], 
 
     The two models may cut that text into words of their own, so that places decide.
     """
-    written = spans(first.text, first.words)
-    read = spans(first.text, second.source_words)
-    meets: dict[int, list[int]] = {}
-    for one, (start, end) in enumerate(written):
-        meets[one] = [n for n, (a, b) in enumerate(read) if a < end and b > start]
+    read = spans(first.text, second.source_words)  # in their order, which makes it quick
+    starts, ends = [start for start, _ in read], [end for _, end in read]
+    meets = [
+        range(bisect_right(ends, start), bisect_left(starts, end))
+        for start, end in spans(first.text, first.words)
+    ]
     onward: dict[int, list[int]] = {}
     for one, other in second.alignment:
         onward.setdefault(one, []).append(other)
     return tuple(sorted({
         (source, target)
         for source, middle in first.alignment
-        for same in meets.get(middle, ())
+        for same in meets[middle]
         for target in onward.get(same, ())
     }))  # fmt: skip

@@ -39,11 +39,15 @@ def neighbourhood(address: str) -> str:
 
     >>> neighbourhood("192.0.2.7"), neighbourhood("2001:db8:1:2:3:4:5:6"), neighbourhood("pipe")
     ('192.0.2.7', '2001:db8:1:2::/64', 'pipe')
+    >>> neighbourhood("::ffff:192.0.2.7")  # IPv4 by another name, not a network of all of it
+    '192.0.2.7'
     """
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if parsed.version == 4:
+    if isinstance(parsed, ipaddress.IPv4Address):
         return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
     return str(ipaddress.ip_network((int(parsed), 64), strict=False))

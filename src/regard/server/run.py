@@ -20,11 +20,16 @@ from regard.server.service import Service
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    if not 0 <= port <= 65535:
+        raise InputError(
+            f"cannot listen at {host}, port {port}: a port is a number from 0 to 65535."
+        )
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot listen at {host}, port {port}: {reason}.") from None
+    except OSError as error:
+        raise InputError(
+            f"cannot listen at {host}, port {port}: {error.strerror or error}."
+        ) from None
 
 
 def serve(service: Service, door: socket.socket, *, proxy: str | None = None) -> None:

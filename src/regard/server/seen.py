@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, FiniteFloat, NonNegativeInt
 from regard.attention import AttentionMap
 from regard.config import Transformer
 from regard.server.answers import Detected
-from regard.server.asked import MOST_ALTERNATIVES, Asked
+from regard.server.asked import MOST_ALTERNATIVES, BegunAsked, TextAsked
 from regard.server.batching import Answer
 from regard.server.refusal import RefusalError
 from regard.translator import Sentence, Translator
@@ -38,16 +38,10 @@ class Chosen(BaseModel):
         )
 
 
-class LookAsked(Asked):
+class LookAsked(BegunAsked):
     """A text to translate, and what to tell of it."""
 
-    q: str = Field(min_length=1)
-    source: str = "auto"
-    target: str = Field(min_length=1)
-    model: str | None = Field(None, description="A name from /v1/models, if several could do it.")
-    prefix: str | None = Field(None, description="What the translation must begin with.")
     alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
-    split: bool = Field(True, description="Whether the text is cut into sentences.")
     maps: list[Chosen] = Field(default_factory=list, max_length=100)
 
 
@@ -77,39 +71,32 @@ class Overwritten(BaseModel):
     renormalize: bool = True
 
 
+Change = Annotated[SwitchedOff | Overwritten, Field(discriminator="type")]
+
+
 class InterveneAsked(LookAsked):
     """A sentence to translate with other attention."""
 
-    edits: list[Annotated[SwitchedOff | Overwritten, Field(discriminator="type")]] = Field(
-        max_length=100
-    )
+    edits: list[Change] = Field(max_length=100)
 
 
-class ViewAsked(Asked):
+class ViewAsked(BegunAsked):
     """A text to translate and to look at, perhaps with other attention."""
 
-    q: str = Field(min_length=1)
-    source: str = "auto"
-    target: str = Field(min_length=1)
-    model: str | None = Field(None, description="A name from /v1/models, if several could do it.")
-    prefix: str | None = Field(None, description="What the translation must begin with.")
-    split: bool = Field(True, description="Whether the text is cut into sentences.")
     maps: bool = Field(True, description="Whether the attention maps are given as well.")
-    edits: list[Annotated[SwitchedOff | Overwritten, Field(discriminator="type")]] = Field(
-        default_factory=list, max_length=100
-    )
+    edits: list[Change] = Field(default_factory=list, max_length=100)
 
 
-class AlternativesAsked(Asked):
+class AlternativesAsked(TextAsked):
     """A place in a translation where something else could stand."""
 
-    q: str = Field(min_length=1)
-    source: str = "auto"
-    target: str = Field(min_length=1)
-    model: str | None = None
     translation: str = Field(min_length=1)
     word: NonNegativeInt = Field(description="Number of the translation's word, from 0.")
     count: int = Field(5, ge=1, le=20)
+
+    @property
+    def besides(self) -> str:
+        return self.translation
 
 
 class ModelSeen(BaseModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from fastapi import Request
 
 from regard.config import Decoding
 from regard.errors import InputError
+from regard.server.aside import Aside
 from regard.server.asked import Asked, Body, read
 from regard.server.batching import Answer, Batcher, Call, Errand, Manner, Texts
 from regard.server.catalogue import Catalogue, Model
@@ -46,6 +48,7 @@ class Service:
             threads=catalogue.threads or spare_cores(),
             on_batch=self.metrics.batch,
         )
+        self.aside = Aside(settings.waiting)
         self.metrics.watch(self.batcher.__len__)
 
     async def admitted(self, request: Request, form: type[Body], *, admin: bool = False) -> Body:
@@ -63,6 +66,7 @@ class Service:
             raise RefusalError(403, "this needs an API key; ask who runs the server for one.")
         if admin and not (key and key.admin):
             raise RefusalError(403, "this API key may not do that.")
+        request.state.until = time.monotonic() + self.settings.timeout
         if key is not None:
             request.scope["regard"]["key"] = key.name
         address = request.client.host if request.client else "unknown"
@@ -72,9 +76,12 @@ class Service:
         if seconds:
             raise RefusalError(429, f"too many requests; {rate} a minute are allowed.", seconds)
 
-    def measure(self, request: Request, texts: Sequence[str]) -> None:
-        """Refuse what is too long, and note how long the rest is."""
-        most, count = self.settings, sum(map(len, texts))
+    def measure(self, request: Request, texts: Sequence[str], besides: str = "") -> None:
+        """Refuse what is too long, and note how long the rest is.
+
+        `besides` is what is no text to translate, but counts as well.
+        """
+        most, count = self.settings, sum(map(len, texts)) + len(besides)
         if len(texts) > most.texts:
             raise RefusalError(400, f"{len(texts)} texts are too many; {most.texts} are allowed.")
         if count > most.characters:
@@ -84,16 +91,17 @@ class Service:
         request.scope["regard"]["characters"] = count
 
     async def detected(
-        self, texts: Sequence[str], target: str, *, through: bool = False
+        self, texts: Sequence[str], target: str, *, anyhow: bool = False
     ) -> list[Found]:
-        """The language of each text, among those that can be translated into the target's.
+        """The language of each text, among those that a model translates into the target's.
 
-        `through` says whether it may be by way of a third language.
+        `anyhow` says that it may be by way of a third language too, or the target's already.
         """
-        sources = self.catalogue.sources(target, through=through)
+        sources = self.catalogue.sources(target, through=anyhow)
         if not sources:
             raise RefusalError(400, f"no model translates into {target}.")
-        return await asyncio.to_thread(detect_all, texts, sources)
+        known = list(dict.fromkeys((*sources, target))) if anyhow else sources
+        return await asyncio.to_thread(detect_all, texts, known)
 
     def search(self, model: Model, alternatives: int = 0) -> Decoding:
         """The model's own search, for as many hypotheses as are wanted."""
@@ -106,15 +114,19 @@ class Service:
         errands = [
             Texts(model.translator, texts, manner) for model, texts, manner in groups
         ]  # fmt: skip
-        return await self._answered(request.receive, errands)
+        return await self._answered(errands, request)
 
     async def call(self, request: Request, function: Callable[[], Result]) -> Result:
         """What a function gives that the translator's thread calls."""
-        return (await self._answered(request.receive, [Call(function)]))[0]
+        return (await self._answered([Call(function)], request))[0]
 
     async def step(self, function: Callable[[], Result]) -> Result:
         """The same where somebody else watches whether the client is still there."""
-        return (await self._answered(None, [Call(function)]))[0]
+        return (await self._answered([Call(function)], None))[0]
+
+    async def beside(self, request: Request, function: Callable[[], Result]) -> Result:
+        """What a function gives that takes time, but no model."""
+        return await self._waited(self.aside.begin(function), request)
 
     async def reload(self) -> None:
         """Read the models anew; requests under way keep the model they have."""
@@ -126,30 +138,41 @@ class Service:
         tell("models read anew", models=[one.name for one in self.catalogue.models])
 
     async def _answered(
-        self, receive: Callable[[], Awaitable[Any]] | None, errands: Sequence[Errand[Result]]
+        self, errands: Sequence[Errand[Result]], request: Request | None
     ) -> list[Result]:
-        """Wait for all errands, not too long, and not if the client goes away."""
+        """The results of all errands, whose places are free afterwards."""
         if not errands:
             return []
         self.batcher.put(*errands)
         answers = asyncio.gather(*(errand.future for errand in errands))
-        answers.add_done_callback(_noted)
-        awaited: set[asyncio.Future[Any]] = {answers}
-        if receive is not None:
-            awaited.add(asyncio.ensure_future(_gone(receive)))
+        try:
+            return await self._waited(answers, request)
+        finally:
+            self.batcher.drop(*errands)
+
+    async def _waited(self, result: asyncio.Future[Result], request: Request | None) -> Result:
+        """Wait until the request's time is over, and not if the client goes away.
+
+        Without a request, somebody else watches the client, and each step has its own time.
+        """
+        result.add_done_callback(_noted)
+        awaited: set[asyncio.Future[Any]] = {result}
+        seconds = self.settings.timeout
+        if request is not None:
+            awaited.add(asyncio.ensure_future(_gone(request.receive)))
+            seconds = max(0.0, request.state.until - time.monotonic())
         try:
             done, _ = await asyncio.wait(
-                awaited, timeout=self.settings.timeout, return_when=asyncio.FIRST_COMPLETED
+                awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
-            if answers in done:
-                return answers.result()
+            if result in done:
+                return result.result()
             if done:
                 raise RefusalError(LEFT, "who asked is gone.")
             raise RefusalError(503, "this took too long; ask for less, or later.", 10)
         finally:
             for one in awaited:
                 one.cancel()
-            self.batcher.drop(*errands)
 
 
 def _noted(future: asyncio.Future[Any]) -> None:

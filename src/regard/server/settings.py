@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from regard.errors import InputError
@@ -38,8 +39,10 @@ class Serving:
 
     def __post_init__(self) -> None:
         for name in ("characters", "texts", "waiting", "together", "timeout"):
-            if getattr(self, name) <= 0:
-                raise InputError(f"{name} must be above 0, but {getattr(self, name)} came.")
+            if not 0 < getattr(self, name) < math.inf:
+                raise InputError(
+                    f"{name} must be a number above 0, but {getattr(self, name)} came."
+                )
         for name in ("linger", "rate"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be negative, but {getattr(self, name)} came.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from regard.attention import Edit, Overwrite, SwitchOff, intervene
@@ -11,12 +9,14 @@ from regard.config import Decoding
 from regard.errors import InputError
 from regard.server.cutting import pieces
 from regard.server.refusal import RefusalError
-from regard.server.seen import InterveneAsked, Overwritten, SwitchedOff
+from regard.server.seen import InterveneAsked, Overwritten, SwitchedOff, ViewAsked
 from regard.translator import Translation, Translator
 from regard.translator.segments import put_together
 from regard.translator.translate import Wish
 
 MOST_SENTENCES = 20
+NO_NUMBERS = "scores are not numbers"  # what a search says of a broken model
+TOO_FAR = "with these edits the model's scores are not numbers any more; choose smaller ones."
 
 
 class Touched(NamedTuple):
@@ -26,63 +26,40 @@ class Touched(NamedTuple):
     unused: int
 
 
-def touched(translator: Translator, asked: InterveneAsked, search: Decoding) -> Touched:
-    """Translate one sentence, on this thread, with the edits that are asked for."""
-    if len(pieces(translator, asked.q, split=False)) != 1:
-        raise InputError("an intervention is for one sentence that fits the model.")
-    return _with_edits(
-        translator,
-        asked.edits,
-        lambda: translator.translate(
-            asked.q,
-            settings=search,
-            prefix=asked.prefix or "",
-            attention=bool(asked.maps),
-            split=False,
-        ),
-    )
-
-
-def touched_text(
+def touched(
     translator: Translator,
-    text: str,
-    edits: Sequence[SwitchedOff | Overwritten],
+    asked: InterveneAsked | ViewAsked,
     search: Decoding,
     wish: Wish,
     *,
-    prefix: str = "",
-    split: bool = True,
+    most: int = MOST_SENTENCES,
 ) -> Touched:
-    """Translate a text, sentence by sentence, on this thread; rows are of one sentence only."""
-    parts = pieces(translator, text, split=split, prefix=prefix)
-    if len(parts) != 1 and any(isinstance(one, Overwritten) for one in edits):
+    """Translate a text, sentence by sentence, on this thread, with the edits that are asked for.
+
+    Rows are of one sentence only. If no more than one sentence is allowed, nothing is cut.
+    """
+    prefix = asked.prefix or ""
+    parts = pieces(translator, asked.q, split=asked.split and most > 1, prefix=prefix)
+    if most == 1 and len(parts) != 1:
+        raise InputError("an intervention is for one sentence that fits the model.")
+    if len(parts) != 1 and any(isinstance(one, Overwritten) for one in asked.edits):
         raise InputError("a row of weights is of one sentence that fits the model.")
-    if len(parts) > MOST_SENTENCES:
-        raise InputError(f"edits are for at most {MOST_SENTENCES} sentences; send less text.")
-
-    def work() -> Translation:
-        # one by one: a batch of its own thread would not meet the edits, which are this thread's
-        done = [translator.sentences([one.text], search, wish, prefix)[0] for one in parts]
-        joined = put_together(parts, [one.text for one in done], translator.run.target_language)
-        return Translation(joined, text, tuple(done))
-
-    return _with_edits(translator, edits, work)
-
-
-def _with_edits(
-    translator: Translator,
-    edits: Sequence[SwitchedOff | Overwritten],
-    work: Callable[[], Translation],
-) -> Touched:
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            with intervene(translator.network, [_edit(one) for one in edits]):
-                translation = work()
-        except (ValueError, TypeError) as error:  # heads or weights that do not fit the model
-            raise RefusalError(400, str(error)) from None
-    unused = sum("met no call" in str(one.message) for one in said)
-    return Touched(translation, unused)
+    if len(parts) > most:
+        raise InputError(f"edits are for at most {most} sentences; send less text.")
+    unused: list[Edit] = []  # handed over: warnings would be of the whole process
+    try:
+        edits = [_edit(one) for one in asked.edits]
+        with intervene(translator.network, edits, unused=unused.append):
+            # one by one: a batch of its own thread would not meet the edits, which are this one's
+            done = [translator.sentences([one.text], search, wish, prefix)[0] for one in parts]
+    except (ValueError, TypeError) as error:  # heads or weights that do not fit the model
+        raise RefusalError(400, str(error)) from None
+    except InputError as error:
+        if asked.edits and NO_NUMBERS in str(error):
+            raise RefusalError(400, TOO_FAR) from None
+        raise
+    joined = put_together(parts, [one.text for one in done], translator.run.target_language)
+    return Touched(Translation(joined, asked.q, tuple(done)), len(unused))
 
 
 def _edit(asked: SwitchedOff | Overwritten) -> Edit:

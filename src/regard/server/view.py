@@ -21,7 +21,7 @@ from regard.server.inside import JSON, model_of
 from regard.server.seen import FAR_TOO_MANY, ViewAsked, ViewSeen, expected_weights
 from regard.server.service import Service
 from regard.server.spec import body_of
-from regard.server.touching import Touched, touched_text
+from regard.server.touching import Touched, touched
 from regard.translator import Sentence, Translator
 from regard.translator.seen import viewed
 from regard.translator.translate import Wish
@@ -78,18 +78,7 @@ async def _translated(
         manner = Manner(search, wish, prefix, asked.split)
         ((answer,),) = await service.translate(request, [(model, [asked.q], manner)])
         return Touched(answer.translation, 0)
-    return await service.call(
-        request,
-        lambda: touched_text(
-            model.translator,
-            asked.q,
-            asked.edits,
-            search,
-            wish,
-            prefix=prefix,
-            split=asked.split,
-        ),
-    )
+    return await service.call(request, lambda: touched(model.translator, asked, search, wish))
 
 
 def told(

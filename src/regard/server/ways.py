@@ -55,11 +55,19 @@ async def by_language(
         for (source, model), own in zip(going.items(), done, strict=True):
             if wanted.wish.alignment:
                 own = await _linked(service, request, model, own)
+            before = [answers[place].translation for place in places[source]]
+            if step:
+                own = await service.beside(
+                    request, partial(_composed, before, own)
+                )  # fmt: skip
             for place, answer in zip(places[source], own, strict=True):
-                before = answers[place].translation
-                answers[place] = composed(before, answer) if step else answer
+                answers[place] = answer
     rest = iter(answers)
     return [[next(rest) for _ in own] for own in pieces]
+
+
+def _composed(before: Sequence[Translation], then: Sequence[Answer]) -> list[Answer]:
+    return [composed(first, second) for first, second in zip(before, then, strict=True)]
 
 
 def _way(service: Service, source: str, target: str) -> tuple[Model, ...]:

@@ -1,0 +1,62 @@
+"""What takes time but no model holds up nobody who does not want the same."""
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from regard.server import libre
+from regard.server.aside import Aside
+from regard.server.refusal import RefusalError
+from servers import serving, until
+
+PAGE = {"q": "<p>x</p>", "source": "fr", "target": "fr", "format": "html"}
+
+
+def test_a_function_whose_asker_is_gone_is_not_called():
+    called = []
+
+    async def work():
+        aside, go = Aside(3), threading.Event()
+        first = aside.begin(lambda: called.append(1) or go.wait(10))
+        second, third = aside.begin(lambda: called.append(2)), aside.begin(lambda: called.append(3))
+        with pytest.raises(RefusalError) as refused:
+            aside.begin(lambda: called.append(4))
+        assert refused.value.status == 503
+        second.cancel()
+        await asyncio.sleep(0)
+        fifth = aside.begin(lambda: called.append(5))  # its place is free again
+        go.set()
+        await asyncio.gather(first, third, fifth)
+        aside.close()
+
+    asyncio.run(work())
+    assert called == [1, 3, 5]
+
+
+@pytest.mark.parametrize("step", ["parse", "_pages"])
+def test_slow_pages_hold_up_no_one_else(catalogue, monkeypatch, step):
+    """Forty pages that take for ever: others are answered, and the pages are given up in time."""
+    go, own = threading.Event(), getattr(libre, step)
+    monkeypatch.setattr(libre, step, lambda *given: go.wait(30) and own(*given))
+    fields = {**PAGE, "source": "en"}
+    with serving(catalogue, timeout=3) as client, ThreadPoolExecutor(40) as pool:
+        pages = [
+            pool.submit(httpx.post, f"{client.address}/translate", json=fields, trust_env=False,
+                        timeout=30)
+            for _ in range(40)
+        ]  # fmt: skip
+        try:
+            until(lambda: client.service.aside._thread._work_queue.qsize() >= 39)
+            start = time.monotonic()
+            for path in ("/detect", "/translate"):
+                answer = client.post(path, json={**PAGE, "format": "text"})
+                assert answer.status_code == 200
+            assert time.monotonic() - start < 2
+            assert {one.result().status_code for one in pages} == {503}
+        finally:
+            go.set()
+        assert client.post("/translate", json=PAGE).status_code == 200

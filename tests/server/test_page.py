@@ -365,19 +365,22 @@ def test_changes_between_translations(tab):
     found = tab.evaluate(
         """async () => {
           const { changes, places } = await import("/page/changes.js");
-          const { continued } = await import("/page/rounds.js");
+          const { continued, retyped } = await import("/page/rounds.js");
           return [
             changes(["a", "b", "c"], ["a", "x", "c", "d"]), changes([], ["a"]),
             places("l'a b", ["l'", "a", "zz", "b"]),
             continued("Le ", "Le chat.", 2), continued("Le xyz ", "Le ⁇ dort.", 4),
             continued("", "Oui", 0),
+            retyped("⁇ a", "Zaphod ", "⁇ est", 1), retyped("⁇ les", "Zaphod le ", "⁇ le chat", 4),
+            retyped("Le chien", "Le ", "Le chat", 2),
           ];
         }"""
     )
     assert found[0] == {"gone": [False, True, False], "come": [False, True, False, True]}
     assert found[1] == {"gone": [], "come": [True]}
     assert found[2] == [[0, 2], [2, 3], [3, 3], [4, 5]]
-    assert found[3:] == ["Le chat.", "Le xyz dort.", "Oui"]
+    assert found[3:6] == ["Le chat.", "Le xyz dort.", "Oui"]
+    assert found[6:] == ["Zaphod a", "Zaphod les", "Le chien"]
 
 
 @pytest.mark.skipif(

@@ -6,6 +6,7 @@ import { say } from "./wording.js";
 
 let closing = () => {};
 let anchor = () => null; // gives the place that the menu belongs to
+let owner = null, isThere = () => true; // what has the focus beside it, and whether its word is still there
 
 export const isOpen = () => !$("menu").hidden;
 
@@ -14,6 +15,11 @@ export function close(back = false) {
   if (!isOpen()) return;
   $("menu").hidden = true;
   closing(back);
+}
+
+/** Closes the menu if its word is not there any more. */
+export function check() {
+  if (isOpen() && !isThere()) close($("menu").contains(document.activeElement));
 }
 
 /** Where an alternative begins to differ, and the word that stands there: what would be held. */
@@ -26,12 +32,14 @@ export function beginning(translation, words, place, other) {
   return { before: other.slice(0, same), word, after: rest.slice(word.length) };
 }
 
-/** Opens the menu under a place, which `at` tells; `found` comes later: [{text, score}…]. */
-export async function open({ at, word, found, parts, onChoose, onClose, focus }) {
+/** Opens the menu under a place, which `at` tells, while `still` holds; `found` comes later: [{text, score}…]. */
+export async function open({ at, word, found, parts, still, back, onChoose, onClose, focus }) {
   close();
   const menu = $("menu");
   closing = onClose;
   anchor = at;
+  owner = back;
+  isThere = still;
   const head = element("p", { className: "note", role: "presentation" }, say("page.instead", { word }));
   const wait = element("p", { className: "note", role: "presentation" }, say("page.instead.wait"));
   menu.setAttribute("aria-label", head.textContent);
@@ -92,6 +100,9 @@ export function listen() {
   });
   document.addEventListener("pointerdown", (event) => {
     if (!menu.contains(event.target)) close();
+  });
+  document.addEventListener("focusin", (event) => {
+    if (!menu.contains(event.target) && event.target !== owner) close();
   });
   addEventListener("resize", () => close());
   addEventListener("scroll", (event) => {

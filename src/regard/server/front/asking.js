@@ -4,14 +4,14 @@ import { sound } from "./choices.js";
 import { $ } from "./element.js";
 import * as notices from "./notices.js";
 import { looked, translated } from "./rounds.js";
-import { page } from "./state.js";
+import { located, page } from "./state.js";
 
 export const DELAY = { typing: 60, beginning: 150, slider: 30, maps: 160 };
 
 let timer = 0, controller = null, running = false, anew = false;
-let show = { round() {}, look() {}, nothing() {} };
+let show = { round() {}, look() {}, nothing() {}, stale() {}, refused() {} };
 
-/** Who shows a round's text, then its maps; or that there is nothing. */
+/** Who shows a round's text, then its maps; that there is nothing; that the text is older; what was refused. */
 export function onAnswers(handlers) {
   show = handlers;
 }
@@ -36,13 +36,19 @@ async function run(signal, delay) {
   running = anew = false;
   const { state, most } = page, count = [...state.text].length;
   if (!state.text.trim()) return nothing();
-  if (count > most) return notices.tooLong(count, most);
+  if (count > most) {
+    $("answer").removeAttribute("aria-busy");
+    show.stale();
+    return notices.tooLong(count, most);
+  }
   running = true;
   $("answer").setAttribute("aria-busy", "true");
   try {
     await answer(state, signal, delay === DELAY.typing);
   } catch (error) {
-    if (!signal.aborted) notices.refused(error);
+    if (signal.aborted) return;
+    if (page.round?.of !== state.text) show.stale();
+    await show.refused(error);
   } finally {
     if (!signal.aborted) finish();
   }
@@ -54,7 +60,7 @@ async function answer(asked, signal, typing) {
   signal.throwIfAborted();
   notices.clear();
   const { state } = page, detected = round.plain.source;
-  const held = state.held === asked.held ? round.held : state.held; // it may be wanted otherwise by now
+  const held = located(state.held, round.plain.sentences);
   const number = Math.min(state.number, round.sentences.length - 1);
   Object.assign(page, { round, detected, state: sound({ ...state, held, number }, detected) });
   show.round();
@@ -62,6 +68,7 @@ async function answer(asked, signal, typing) {
   signal.throwIfAborted();
   const answers = number < 0 ? null : await looked(page.state, round, number, options);
   signal.throwIfAborted();
+  notices.clear(); // that the server was busy when it was asked for the maps
   show.look(answers);
 }
 
@@ -75,6 +82,6 @@ function finish() {
 function nothing() {
   notices.clear();
   $("answer").removeAttribute("aria-busy");
-  Object.assign(page, { round: null, detected: null, state: sound({ ...page.state, held: null, number: 0 }) });
+  Object.assign(page, { round: null, detected: null, state: sound({ ...page.state, number: 0 }) });
   show.nothing();
 }

@@ -5,9 +5,11 @@ import { EXAMPLES, say } from "./wording.js";
 
 let languages = [], models = [];
 
-/** What the server has. */
+/** What the server has; whether it is another than was known. */
 export function know(found) {
+  const another = JSON.stringify(models) !== JSON.stringify(found.models);
   ({ languages, models } = found);
+  return another;
 }
 
 /** A language's name in the language of the page. */
@@ -65,10 +67,10 @@ function fill(select, options, chosen) {
   select.value = chosen;
 }
 
-/** A model's name, with its kind where the name does not tell it. */
+/** A model's name, after its kind where the name does not tell it: a narrow list cuts off the end. */
 function labelled(own, name) {
   const { kind } = own.find((one) => one.name === name);
-  return [name, name.toLowerCase().includes(kind) ? name : `${name} (${kind})`];
+  return [name, name.toLowerCase().includes(kind) ? name : `${kind}: ${name}`];
 }
 
 /** Fills the four lists. */

@@ -12,8 +12,9 @@ export function allow(found) {
   $("file").accept = kinds.join(",");
 }
 
-async function translate(file, direction, onRefusal) {
+async function translate(file, { direction, onBegin, onRefusal }) {
   const { name } = file, note = $("file-note");
+  onBegin();
   if (!kinds.some((kind) => name.toLowerCase().endsWith(kind))) {
     note.textContent = say("page.file.kinds", { kinds: kinds.join(", ") });
     return;
@@ -29,12 +30,12 @@ async function translate(file, direction, onRefusal) {
   }
 }
 
-export function listen({ direction, onRefusal }) {
+export function listen(handlers) {
   const drop = $("drop");
   $("pick").addEventListener("click", () => $("file").click());
   $("file").addEventListener("change", () => {
     const [file] = $("file").files;
-    if (file) translate(file, direction, onRefusal);
+    if (file) translate(file, handlers);
     $("file").value = "";
   });
   const carries = (event) => event.dataTransfer?.types.includes("Files");
@@ -49,6 +50,6 @@ export function listen({ direction, onRefusal }) {
     if (!carries(event)) return;
     event.preventDefault();
     const [file] = event.dataTransfer.files;
-    if (file) translate(file, direction, onRefusal);
+    if (file) translate(file, handlers);
   });
 }

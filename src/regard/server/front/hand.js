@@ -7,20 +7,51 @@ import { sameHead, sameRow } from "./holding.js";
 import * as looking from "./looking.js";
 import * as notices from "./notices.js";
 import * as rows from "./row.js";
+import { retyped } from "./rounds.js";
 import { ask } from "./server.js";
-import { heldRow, heldRows, hold, page } from "./state.js";
+import { absent, heldRow, heldRows, hold, page, present } from "./state.js";
 import { say } from "./wording.js";
 
 const OTHERS = 6; // words offered in the place of one
+const BACK = 200; // beginnings that can be gone back to
+const past = []; // {held, target}: what was held before each
 
 /** A sentence begins with this from now on. */
 export function begin(number, prefix, delay = 0) {
-  if (page.round) change({ held: hold(number, { prefix }), number }, { delay });
+  if (!page.round?.sentences[number]) return;
+  remember();
+  change({ held: hold(number, { prefix }), number }, { delay });
 }
 
+function remember() {
+  past.push({ held: page.state.held, target: page.state.target });
+  if (past.length > BACK) past.shift();
+}
+
+/** The beginnings as they were before the last one; rows that were set stay. */
+export function back() {
+  const was = past.pop();
+  if (was?.target !== page.state.target) return;
+  const among = (list, one) => list.find((other) => other.source === one.source && other.number === one.number);
+  const now = page.state.held.map((one) => ({ ...one, prefix: among(was.held, one)?.prefix ?? "" }));
+  const gone = was.held.filter((one) => !among(now, one)).map((one) => ({ ...one, rows: [] }));
+  change({ held: [...now, ...gone].filter((one) => one.prefix || one.rows.length) });
+}
+
+/** Lets go of the beginning of the sentence that is looked at; if it has none, of all. */
 export function release() {
-  const { held } = page.state;
-  if (held?.prefix && page.round) begin(held.number, "");
+  const begun = present().filter((one) => one.prefix);
+  if (!begun.length) return;
+  if (begun.some((one) => one.number === page.state.number)) return begin(page.state.number, "");
+  remember();
+  for (const { number } of begun) page.state.held = hold(number, { prefix: "" });
+  change({});
+}
+
+/** Forgets what is held of sentences that are not there. */
+export function forgetAbsent() {
+  const gone = absent();
+  change({ held: page.state.held.filter((one) => !gone.includes(one)) });
 }
 
 /** Menu of what else could stand at a word. */
@@ -31,12 +62,17 @@ export function askInstead({ number, place, at, focus, back }) {
   const parts = (other) => alternatives.beginning(text, words, place, other);
   const asked = { q: one.source, source: plain.source, target: plain.target, model: plain.model, translation: text, word: place, count: 2 * OTHERS };
   // a piece that only lengthens the word before is no other word
-  const another = (each) => parts(each.text).word.trim() && (place === 0 || parts(each.text).before);
+  const another = (each) => {
+    const { before, word, after } = parts(each.text), whole = words[place], first = word.trim();
+    const same = first === whole || (first.length < whole.length && `${first}${after}`.startsWith(whole));
+    return first && !same && (place === 0 || before);
+  };
   const found = ask("v1/alternatives", asked).then((all) => all.filter(another).slice(0, OTHERS));
   alternatives.open({
-    at, word: words[place], found, parts, focus,
+    at, word: words[place], found, parts, focus, back,
+    still: () => back.isConnected && page.round?.sentences[number]?.shown.translation === text,
     onClose: (give) => { if (give) back.focus(); },
-    onChoose: (prefix) => begin(number, prefix),
+    onChoose: (prefix) => begin(number, retyped(prefix, one.prefix, text, one.shown.begun)),
   }).catch(notices.refused);
 }
 
@@ -48,10 +84,10 @@ export function toggle({ kind, layer, head }) {
 }
 
 /** Other weights for a row, or none: those of the model. */
-export function setRow(place, weights, options = {}) {
-  if (!page.round) return;
-  const others = heldRows().filter((one) => !sameRow(one, place));
-  change({ held: hold(page.state.number, { rows: weights ? [...others, { ...place, weights }] : others }) }, options);
+export function setRow(place, weights, { number = page.state.number, ...options } = {}) {
+  if (!page.round?.sentences[number]) return;
+  const others = heldRows(number).filter((one) => !sameRow(one, place));
+  change({ held: hold(number, { rows: weights ? [...others, { ...place, weights }] : others }) }, options);
 }
 
 /** Weights that were set in one place are meant for another. */
@@ -63,17 +99,16 @@ function moveRow(before, after) {
 }
 
 export function undoAll() {
-  const { held } = page.state;
   rows.close();
-  change({ offs: [], held: held && page.round ? hold(held.number, { rows: [] }) : null });
+  change({ offs: [], held: [] });
 }
 
 const AXES = { cross: ["target", "source"], encoder: ["source", "source"], decoder: ["inputs", "inputs"] };
 
 /** The word whose row this is. */
-export function wordOf({ kind, row }) {
-  const axes = looking.first()?.shown.axes;
-  return (axes?.[AXES[kind][0]].tokens[row] ?? `${row}`).replace(/^▁(?=.)/u, "");
+export function wordOf({ kind, row }, number = page.state.number) {
+  const axes = number === page.state.number ? looking.first()?.shown.axes : page.round?.sentences[number]?.shown.axes;
+  return (axes?.[AXES[kind][0]]?.tokens[row] ?? `${row}`).replace(/^▁(?=.)/u, "");
 }
 
 /** What a row may look at; in the decoder's own attention, what it has read by then. */

@@ -24,8 +24,19 @@ export function nameOf({ kind, layer, head }) {
   return say(`page.place${which}`, { kind: say(`page.kind.${kind}`), layer, head });
 }
 
-/** Shows the chosen head, and the list of changes; `word(row)` names the word that looks. */
-export function showHold({ chosen, mapsOpen, offs, rows, word, unused, onToggle, onRemoveOff, onRemoveRow }) {
+/** The list anew; the focus stays in it, or goes to what it is in. */
+function list(lines) {
+  const here = [...$("edits").querySelectorAll("button")].indexOf(document.activeElement);
+  $("edits").replaceChildren(...lines);
+  $("edits").hidden = !lines.length;
+  if (here >= 0) (lines[Math.min(here, lines.length - 1)]?.querySelector("button") ?? $("hold")).focus({ preventScroll: true });
+}
+
+/**
+ * Shows the chosen head, and the list of changes: heads that are off, and what is `held` of sentences, numbered where
+ * there are `several`; `word(row, number)` names the word that looks.
+ */
+export function showHold({ chosen, mapsOpen, offs, held, several, word, unused, onToggle, onRemoveOff, onRemoveRow, onRelease }) {
   const hint = !mapsOpen ? "closed" : chosen?.head === "mean" ? "mean" : "choose";
   $("hold-hint").textContent = say(`page.hold.${hint}`);
   const one = mapsOpen && chosen && chosen.head !== "mean" ? chosen : null;
@@ -38,11 +49,15 @@ export function showHold({ chosen, mapsOpen, offs, rows, word, unused, onToggle,
     $("off").onclick = () => onToggle(one);
   }
   const line = (text, undo) => element("li", {}, element("span", {}, text), button("✕", undo, { className: "quiet", label: say("page.remove", { edit: text }) }));
-  $("edits").replaceChildren(
+  const of = (number, edit) => (several ? say("page.edit.sentence", { number: number + 1, edit }) : edit);
+  list([
     ...offs.map((off) => line(say("page.edit.off", { place: nameOf(off) }), () => onRemoveOff(off))),
-    ...rows.map((row) => line(say("page.edit.row", { place: nameOf(row), word: word(row) }), () => onRemoveRow(row))));
-  const any = offs.length + rows.length > 0;
-  $("edits").hidden = !any;
+    ...held.flatMap(({ number, prefix, rows }) => [
+      ...(prefix ? [line(of(number, say("page.edit.begin", { prefix: prefix.trim() })), () => onRelease(number))] : []),
+      ...rows.map((row) => line(of(number, say("page.edit.row", { place: nameOf(row), word: word(row, number) })), () => onRemoveRow(row, number))),
+    ]),
+  ]);
+  const any = offs.length + held.length > 0;
   $("undo").hidden = !any;
   const lost = any ? unused : 0;
   $("unused").textContent = lost ? say(lost === 1 ? "page.unused.one" : "page.unused.many", { count: lost }) : "";

@@ -21,6 +21,8 @@ function isHeld(one) {
   return one && isCount(one.number) && isText(one.source) && isText(one.prefix) && Array.isArray(one.rows) && one.rows.every(isRow);
 }
 
+const areHeld = (value) => Array.isArray(value) && value.length <= 60 && value.every(isHeld);
+
 function isChosen(one) {
   return one && KINDS.has(one.kind) && isCount(one.layer) && (one.head === "mean" || isCount(one.head));
 }
@@ -32,9 +34,9 @@ export function written(state) {
   if (state.compare) fields.set("c", state.compare);
   if (state.number) fields.set("n", String(state.number));
   const short = (weight) => Number(weight.toPrecision(4));
-  const rows = state.held?.rows.map((row) => ({ ...row, weights: row.weights.map(short) }));
+  const held = state.held.map((one) => ({ ...one, rows: one.rows.map((row) => ({ ...row, weights: row.weights.map(short) })) }));
   if (state.offs.length) fields.set("off", JSON.stringify(state.offs));
-  if (state.held) fields.set("held", JSON.stringify({ ...state.held, rows }));
+  if (held.length) fields.set("held", JSON.stringify(held));
   if (state.chosen) fields.set("map", JSON.stringify(state.chosen));
   return `#${fields}`;
 }
@@ -61,7 +63,7 @@ export function read(fragment) {
     compare: fields.get("c") || null,
     number: parsed("n", isCount, 0),
     offs: offs.map(({ kind, layer, head }) => ({ kind, layer, head })),
-    held: parsed("held", isHeld, null),
+    held: [parsed("held", (value) => isHeld(value) || areHeld(value), [])].flat(), // one alone, in older links
     chosen: parsed("map", isChosen, null),
   };
 }

@@ -117,6 +117,7 @@ export function mark({ changed, offs }) {
   for (const chip of box.querySelectorAll(".words.target .word")) {
     const is = changed.includes(Number(chip.dataset.place));
     chip.classList.toggle("changed", is);
+    chip.setAttribute("aria-haspopup", "menu");
     if (is) chip.setAttribute("aria-description", say("page.changed"));
     else chip.removeAttribute("aria-description");
   }

@@ -11,20 +11,23 @@ import * as looking from "./looking.js";
 import * as notices from "./notices.js";
 import { forget } from "./rounds.js";
 import * as rows from "./row.js";
-import { get } from "./server.js";
-import { settle, wantKey } from "./settings.js";
-import { showLook, showMarks, showNothing, showPanel, showRound, showText } from "./showing.js";
+import { get, key } from "./server.js";
+import { askKey, settle, wantKey } from "./settings.js";
+import { showLook, showMarks, showNothing, showPanel, showRound, showStale, showText } from "./showing.js";
 import { EMPTY, page } from "./state.js";
 import * as translation from "./translation.js";
 import { say } from "./wording.js";
 
-const AFRESH = { offs: [], held: null, model: null, compare: null }; // what another direction has no use for
+const AFRESH = { offs: [], held: [], model: null, compare: null }; // what another direction has no use for
 
+/** Another text, put in as if it were typed, so that the browser can undo it. */
 function setText(text) {
-  $("text").value = text;
+  $("text").focus();
+  $("text").select();
+  const done = text ? document.execCommand("insertText", false, text) : document.execCommand("delete");
+  if (!done || $("text").value !== text) $("text").value = text;
   change({ text });
   showText();
-  $("text").focus();
 }
 
 /** Another language or model; what is not possible with it is put right. */
@@ -76,13 +79,13 @@ function listenToBench() {
   $("target").addEventListener("change", () => choose({ ...AFRESH, target: $("target").value }));
   $("model").addEventListener("change", () => {
     rows.close();
-    choose({ offs: [], held: null, model: $("model").value });
+    choose({ offs: [], held: [], model: $("model").value });
   });
   $("compare").addEventListener("change", () => choose({ compare: $("compare").value || null }));
   $("swap").addEventListener("click", swap);
   $("copy").addEventListener("click", () => copy($("translation").value, $("copy"), "page.copied", "page.copy"));
   $("share").addEventListener("click", share);
-  files.listen({ direction: () => page.state, onRefusal: notices.refused });
+  files.listen({ direction: () => page.state, onBegin: notices.clear, onRefusal: notices.refused });
 }
 
 /** The sentence that is looked at. */
@@ -94,10 +97,11 @@ function lookAt(number) {
 
 function listenToHand() {
   $("release").addEventListener("click", () => { hand.release(); $("translation").focus(); });
+  $("forget").addEventListener("click", () => { hand.forgetAbsent(); $("translation").focus(); });
   $("undo").addEventListener("click", () => { hand.undoAll(); $("hold").focus(); });
   alternatives.listen();
   translation.listen({
-    onBegin: (number, prefix) => hand.begin(number, prefix, DELAY.beginning), onRelease: hand.release, onWord: hand.askInstead, onSentence: lookAt,
+    onBegin: (number, prefix) => hand.begin(number, prefix, DELAY.beginning), onRelease: hand.release, onBack: hand.back, onWord: hand.askInstead, onSentence: lookAt,
     isMenu: alternatives.isOpen, enterMenu: alternatives.enter, closeMenu: alternatives.close,
   });
   looking.listen({
@@ -119,13 +123,43 @@ function restore(found) {
   looking.show("first", null);
   const { hash } = location;
   change({});
+  choices.showChoices(page.state, null);
   history.replaceState(null, "", hash); // until something is changed
   showText();
+}
+
+/** Another server may stand there by now: whether it has other models, which are known then. */
+async function meetOthers() {
+  const [languages, models] = await Promise.all([get("languages"), get("v1/models")]);
+  if (!choices.know({ languages, models })) return false;
+  forget();
+  page.detected = null;
+  choose({ source: page.state.source, target: page.state.target });
+  return true;
+}
+
+/** What was refused may be no more than a model that is not there any more. */
+async function refused(error) {
+  const { state } = page;
+  try {
+    if ((error.status === 400 || error.status === 404) && await meetOthers()) return;
+  } catch (other) {
+    return notices.refused(other);
+  }
+  if (page.state !== state) return; // it is overtaken
+  notices.refused(error, page.state.offs.length + page.state.held.length > 0);
+}
+
+/** Asks for the key at the beginning; but whoever is writing already is not taken away from it. */
+function askFirst() {
+  notices.keyless();
+  if (document.activeElement === document.body && !$("text").value) askKey();
 }
 
 async function meet() {
   try {
     const [settings, languages, models] = await Promise.all([get("frontend/settings"), get("languages"), get("v1/models")]);
+    met = true;
     notices.clear();
     choices.know({ languages, models });
     files.allow(settings.supportedFilesFormat);
@@ -137,23 +171,24 @@ async function meet() {
     const found = read(location.hash);
     if (found) restore(found);
     else if (text) change({});
+    if (settings.keyRequired && !key.get()) askFirst();
   } catch (error) {
     notices.refused(error);
   }
 }
 
-const met = () => page.most < Infinity;
+let met = false; // whether the server was reached once
 
-onAnswers({ round: showRound, look: showLook, nothing: showNothing });
+onAnswers({ round: showRound, look: showLook, nothing: showNothing, stale: showStale, refused });
 settle({ onKey: () => { forget(); change({}); } });
 listenToBench();
 listenToHand();
 translation.word();
-notices.onAgain(() => (met() ? change({}) : meet()));
+notices.listen({ again: () => (met ? change({}) : meet()), undo: hand.undoAll });
 addEventListener("hashchange", () => restore(read(location.hash)));
 document.addEventListener("regard:language", () => {
   translation.word();
   rows.close();
-  if (met()) showRound();
+  if (met) showRound();
 });
 meet();

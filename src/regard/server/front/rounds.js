@@ -1,9 +1,10 @@
 // One round: what has to be asked so that the state can be shown, and the answers put together.
 
-import { changes, marked } from "./changes.js";
+import { changes, marked, places } from "./changes.js";
 import { serving } from "./choices.js";
 import { edits } from "./holding.js";
 import { ask } from "./server.js";
+import { located, present } from "./state.js";
 
 const cache = new Map(); // answers about the text as it is now
 let cachedFor = "";
@@ -31,6 +32,20 @@ export function continued(prefix, translation, begun) {
   return prefix + (/\s$/u.test(prefix) ? rest.replace(/^\s+/u, "") : rest);
 }
 
+/**
+ * A beginning that the model wrote, with what was typed put back in it: words that the model does not know are
+ * written otherwise by it. Inside what was typed, word for word.
+ */
+export function retyped(wanted, prefix, translation, begun) {
+  if (translation.startsWith(prefix)) return wanted;
+  const longer = /\s$/u.test(prefix) && /^[\p{L}\p{N}]/u.test(wanted.slice(begun)); // another word in the last one's place
+  if (wanted.startsWith(translation.slice(0, begun)) && !longer) return continued(prefix, wanted, begun);
+  const [typed, written] = [prefix, translation.slice(0, begun)].map((text) => text.match(/\s*\S+/gu) ?? []);
+  const parts = wanted.match(/\s*\S+/gu) ?? [];
+  const other = parts.findIndex((part, place) => part !== written[place]), same = other < 0 ? parts.length : other;
+  return typed.length === written.length ? [...typed.slice(0, same), ...parts.slice(same)].join("") : wanted;
+}
+
 /** The translation of the text, without maps: {plain, sentences, other, held, unused}. */
 export async function translated(state, detected, options) {
   if (cachedFor !== state.text) cache.clear();
@@ -39,23 +54,25 @@ export async function translated(state, detected, options) {
   const model = modelOf(state, detected);
   const plain = await view({ q, source: state.source, target, model, maps: false }, options);
   const fixed = { source: plain.source, target, model: plain.model };
-  const held = state.held && plain.sentences[state.held.number]?.source === state.held.source ? state.held : null;
-  const wanted = [
+  const held = present(located(state.held, plain.sentences), plain.sentences);
+  const [base, other, ...parts] = await Promise.all([
     state.offs.length ? view({ q, ...fixed, maps: false, edits: edits(state.offs, []) }, options) : plain,
-    held ? view(question(state, held, fixed, false), options) : null,
     state.compare ? compared(state, held, { ...fixed, model: state.compare }, options) : null,
-  ];
-  const [base, part, other] = await Promise.all(wanted);
-  return { plain, held, other, sentences: together(plain, base, held, part), unused: (part ?? base).unused ?? 0 };
+    ...held.map((one) => view(question(state, one, fixed, false), options)),
+  ]);
+  const lost = base.unused ?? 0; // heads that are off count in every part
+  const unused = parts.reduce((sum, part) => sum + Math.max(0, (part.unused ?? 0) - lost), lost);
+  return { of: q, plain, held, other, sentences: together(plain, base, held, parts), unused };
 }
 
-/** The model beside it: untouched, but it goes on from the same beginning. */
+/** The model beside it: untouched, but it goes on from the same beginnings. */
 async function compared(state, held, fixed, options) {
   const other = await view({ q: state.text, ...fixed, maps: false }, options);
-  const before = other.sentences[held?.number];
-  if (!held?.prefix || before?.source !== held.source) return other;
-  const [now] = (await view(question({ ...state, offs: [] }, { ...held, rows: [] }, fixed, false), options)).sentences;
-  const sentences = other.sentences.with(held.number, now);
+  const begun = present(held, other.sentences).filter((one) => one.prefix);
+  if (!begun.length) return other;
+  const asked = begun.map((one) => view(question({ ...state, offs: [] }, { ...one, rows: [] }, fixed, false), options));
+  const sentences = [...other.sentences];
+  (await Promise.all(asked)).forEach((now, place) => { [sentences[begun[place].number]] = now.sentences; });
   const parts = spans(other).map(([start, end]) => other.text.slice(start, end));
   const text = other.sentences.map((_, number) => parts[number] + sentences[number].translation).join("");
   return { ...other, sentences, text };
@@ -78,16 +95,18 @@ function question(state, held, fixed, maps) {
 }
 
 /** The sentences as they are shown, with what changed against those of the untouched model. */
-function together(plain, base, held, part) {
+function together(plain, base, held, parts) {
   const between = spans(base);
   return base.sentences.map((one, number) => {
     const before = base.text.slice(...between[number]);
-    const own = held?.number === number ? part.sentences[0] : one;
-    const prefix = own === one ? "" : held.prefix;
+    const place = held.findIndex((each) => each.number === number);
+    const own = parts[place]?.sentences[0] ?? one, prefix = held[place]?.prefix ?? "";
     const text = continued(prefix, own.translation, own.begun);
     const words = own.strips.target?.words ?? [], were = plain.sentences[number]?.strips.target?.words ?? [];
     const { gone, come } = changes(were, words);
-    return { before, text, held: prefix.length, words, changed: come, gone, were, untouched: plain.sentences[number]?.translation ?? "", shown: own, source: one.source };
+    const spots = places(own.translation, words);
+    const changed = come.map((is, word) => is && spots[word][0] >= own.begun); // what was typed is no change of the model's
+    return { before, text, prefix, held: prefix.length, words, changed, gone, were, untouched: plain.sentences[number]?.translation ?? "", shown: own, source: one.source };
   });
 }
 
@@ -96,7 +115,7 @@ export function looked(state, round, number, options) {
   const { source, target, model } = round.plain;
   const fixed = { source, target, model };
   const none = { source: round.sentences[number].source, prefix: "", rows: [] };
-  const held = round.held?.number === number ? round.held : none;
+  const held = round.held.find((one) => one.number === number) ?? none;
   return Promise.all([
     view(question(state, held, fixed, true), options),
     state.compare

@@ -87,6 +87,7 @@ export function edit({ place, scopes, word, tokens, values, onChange, onScope, o
     if (event.key === "Escape") end();
   };
   move(values);
+  $("said").textContent = $("row-name").textContent; // it opens away from where the focus is
   box.scrollIntoView({ block: "nearest" });
 }
 
@@ -100,6 +101,7 @@ export function rename(word, tokens) {
 export function refuse() {
   open = null;
   $("row").replaceChildren(element("p", { className: "note", id: "row-name" }, say("page.row.alone")));
+  $("said").textContent = say("page.row.alone");
   $("row").hidden = false;
 }
 

@@ -11,9 +11,25 @@ export class Refusal extends Error {
   }
 }
 
+let kept = ""; // the key, where the browser lets a page keep nothing
+
 export const key = {
-  get: () => sessionStorage.getItem(KEY) ?? "",
-  set: (value) => (value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY)),
+  get() {
+    try {
+      return sessionStorage.getItem(KEY) ?? kept;
+    } catch {
+      return kept;
+    }
+  },
+  set(value) {
+    kept = value;
+    try {
+      if (value) sessionStorage.setItem(KEY, value);
+      else sessionStorage.removeItem(KEY);
+    } catch {
+      // it is kept until the page is left
+    }
+  },
 };
 
 const pause = (seconds, signal) => new Promise((resolve, reject) => {

@@ -4,8 +4,6 @@ import { $ } from "./element.js";
 import { key } from "./server.js";
 import { say } from "./wording.js";
 
-let refused = null; // the key, or none, that the dialog was opened for
-
 /** Words that stand outside the elements that say what they say. */
 function word() {
   document.title = say("page.title");
@@ -28,7 +26,9 @@ export function settle({ onKey }) {
   $("dialog").addEventListener("close", () => {
     const given = $("key").value.trim(), changed = given !== key.get();
     key.set(given);
-    if (changed) onKey();
+    if (!changed) return;
+    $("key-said").textContent = "";
+    onKey();
   });
 }
 
@@ -42,11 +42,14 @@ function open() {
   $("dialog").showModal();
 }
 
-/** The key's field is there from now on; `now` opens the dialog at it, once for each key. */
-export function wantKey(now = false) {
+/** The key's field is there from now on, with what the server said of the last one. */
+export function wantKey(sentence = "") {
   $("key-part").hidden = false;
-  if (!now || $("dialog").open || refused === key.get()) return;
-  refused = key.get();
-  open();
+  $("key-said").textContent = sentence;
+}
+
+/** Opens the dialog at the key. */
+export function askKey() {
+  if (!$("dialog").open) open();
   $("key").focus();
 }

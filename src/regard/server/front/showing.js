@@ -4,23 +4,26 @@ import { marked } from "./changes.js";
 import * as choices from "./choices.js";
 import { $, element, percent } from "./element.js";
 import { change } from "./asking.js";
-import { followRow, setRow, toggle, wordOf } from "./hand.js";
+import * as alternatives from "./alternatives.js";
+import { begin, followRow, setRow, toggle, wordOf } from "./hand.js";
 import { showHold } from "./holding.js";
 import * as looking from "./looking.js";
 import * as rows from "./row.js";
 import { beside } from "./rounds.js";
-import { heldRows, page } from "./state.js";
+import { absent, page, present } from "./state.js";
 import * as translation from "./translation.js";
 import { say } from "./wording.js";
 
+const SURE = 5; // per cent from which on a language counts as recognised
 const LONG = 400; // characters from which on letters are smaller
+const SPOKEN = 1000; // characters that it is told at most
 const SPEECH = 900; // milliseconds after which a screen reader is told
 let speech = 0;
 
 const come = (text) => element("mark", { className: "changed" }, text);
 const gone = (text) => element("del", {}, text);
 const languageTag = () => page.state.target.replace("_", "-");
-const isTouched = () => page.state.offs.length > 0 || page.state.held !== null;
+const isTouched = () => page.state.offs.length > 0 || present().length > 0;
 
 /** The text and what is known of it. */
 export function showText() {
@@ -28,7 +31,8 @@ export function showText() {
   $("text-mirror").replaceChildren(state.text, "\u200b");
   $("count").textContent = say("page.count", { count: count.toLocaleString("en"), most: most.toLocaleString("en") });
   $("count").classList.toggle("warn", count > most);
-  $("detected").textContent = found ? say("page.detected", { language: choices.nameOf(found.language), share: percent(found.confidence / 100) }) : "";
+  const sure = found?.confidence >= SURE ? "page.detected" : "page.detected.not";
+  $("detected").textContent = found ? say(sure, { language: choices.nameOf(found.language), share: percent(found.confidence / 100) }) : "";
   $("clear").hidden = !state.text;
   $("panes").classList.toggle("long", count > LONG);
   $("intro").hidden = Boolean(state.text);
@@ -38,22 +42,36 @@ export function showText() {
 
 export function showRound() {
   const { state, round, detected } = page, sentences = round?.sentences ?? [];
+  const begun = present().some((one) => one.prefix);
+  alternatives.check();
   translation.show(sentences);
+  showStale(round?.of !== state.text);
   $("translation").lang = languageTag();
   choices.showChoices(state, detected);
   showText();
   showUntouched(sentences);
-  $("held").hidden = !state.held?.prefix;
+  $("held").hidden = !begun;
+  $("gone").hidden = !absent().length;
   $("held-text").textContent = say("page.held");
   const cut = sentences.some((one) => !one.shown.finished);
-  $("time").textContent = !round || state.held?.prefix ? "" : cut ? say("page.cut") : say("page.time", { ms: Math.max(1, Math.round(1000 * round.plain.seconds)) });
-  $("copy").hidden = !round;
+  $("time").textContent = !round || begun ? "" : cut ? say("page.cut") : say("page.time", { ms: Math.max(1, Math.round(1000 * round.plain.seconds)) });
   showOther();
   showPanel();
   clearTimeout(speech);
   speech = setTimeout(() => {
-    if (document.activeElement !== $("translation")) $("said").textContent = $("translation").value;
+    if (document.activeElement === $("translation")) return;
+    const all = $("translation").value;
+    $("said").textContent = all.length > SPOKEN ? `${all.slice(0, SPOKEN)} …` : all;
   }, SPEECH);
+}
+
+/** Whether the translation is of an earlier text: it is dim then, and said to be so. */
+export function showStale(is = true) {
+  const old = is && Boolean(page.round);
+  $("answer").classList.toggle("stale", old);
+  $("stale").hidden = !old;
+  $("copy").hidden = old || !page.round;
+  if (old) $("time").textContent = "";
 }
 
 /** What the translation would be if nobody had touched it, with what is not there any more. */
@@ -98,7 +116,7 @@ export function showLook(answers) {
 /** Marks in the first view: changed words, heads that are off. */
 export function showMarks() {
   const { state, round } = page, one = round?.sentences[state.number];
-  const touched = state.offs.length > 0 || state.held?.number === state.number;
+  const touched = state.offs.length > 0 || present().some((held) => held.number === state.number);
   looking.mark({ changed: one?.changed.flatMap((is, place) => (is && touched ? [place] : [])) ?? [], offs: state.offs });
 }
 
@@ -108,8 +126,8 @@ export function showPanel(maps = "all") {
   $("hold").hidden = !view;
   if (!view) return;
   showHold({
-    chosen: view.state, mapsOpen: looking.mapsOpen(), offs: state.offs, rows: heldRows(), word: wordOf, unused: round?.unused ?? 0,
-    onToggle: toggle, onRemoveOff: toggle, onRemoveRow: (one) => setRow(one, null),
+    chosen: view.state, mapsOpen: looking.mapsOpen(), offs: state.offs, held: present(), several: round?.sentences.length > 1, word: wordOf, unused: round?.unused ?? 0,
+    onToggle: toggle, onRemoveOff: toggle, onRemoveRow: (one, number) => setRow(one, null, { number }), onRelease: (number) => begin(number, ""),
   });
   if (maps === "none") $("hold-hint").textContent = say("page.maps.none");
   const one = round?.sentences[state.number];

@@ -6,9 +6,14 @@ import { say } from "./wording.js";
 
 let shown = []; // sentences: {before, text, held, words, changed}
 let starts = []; // where each begins in the text
+let composing = false, late = null; // what came while a word was being composed
 
 /** Shows sentences: what stands before each, its text, how much of it is held, changed words. */
 export function show(sentences) {
+  if (composing) {
+    late = sentences;
+    return;
+  }
   const box = $("translation"), focused = document.activeElement === box;
   const caret = box.selectionStart;
   shown = sentences;
@@ -72,10 +77,16 @@ function areaOf(start, end) {
 /**
  * What is typed holds the beginning of a sentence; a click on a word, or Alt and arrow down at it, asks for others.
  */
-export function listen({ onBegin, onRelease, onWord, onSentence, isMenu, enterMenu, closeMenu }) {
+export function listen({ onBegin, onRelease, onBack, onWord, onSentence, isMenu, enterMenu, closeMenu }) {
   const box = $("translation");
   let before = "";
-  box.addEventListener("beforeinput", () => { before = box.value; });
+  box.addEventListener("compositionstart", () => { composing = true; before = box.value; });
+  box.addEventListener("beforeinput", (event) => {
+    if (event.inputType === "historyUndo") {
+      event.preventDefault();
+      onBack();
+    } else if (!composing) before = box.value;
+  });
   box.addEventListener("input", (event) => {
     closeMenu();
     const text = box.value, caret = box.selectionStart;
@@ -86,7 +97,13 @@ export function listen({ onBegin, onRelease, onWord, onSentence, isMenu, enterMe
     $("translation-mirror").replaceChildren(text, "\u200b");
     if (!event.isComposing) onBegin(number, prefix);
   });
-  box.addEventListener("compositionend", () => box.dispatchEvent(new InputEvent("input")));
+  box.addEventListener("compositionend", () => {
+    const waiting = late;
+    composing = false;
+    late = null;
+    if (waiting && !waiting.length) show(waiting); // nothing is there to be begun
+    else box.dispatchEvent(new InputEvent("input"));
+  });
   const asked = (focus) => {
     if (box.selectionStart !== box.selectionEnd) return false;
     const found = wordAt(box.selectionStart);
@@ -102,6 +119,9 @@ export function listen({ onBegin, onRelease, onWord, onSentence, isMenu, enterMe
       event.preventDefault();
       if (isMenu()) enterMenu();
       else asked(true);
+    } else if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+      event.preventDefault(); // the browser forgets what was typed whenever an answer is shown
+      onBack();
     } else if (event.key === "Escape") {
       if (isMenu()) closeMenu();
       else onRelease();

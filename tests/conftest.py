@@ -8,6 +8,8 @@ import sys
 import hypothesis
 import pytest
 
+from browsers import chromium
+
 HALF_PRODUCT = "import torch; x = torch.ones(64, 64, dtype=torch.bfloat16); x @ x"
 
 
@@ -34,3 +36,9 @@ def seed():
     import torch
 
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as one:
+        yield one

@@ -1,34 +1,13 @@
 """The served page in a real browser, which reaches nothing but its own server."""
 
 import re
-import shutil
 from contextlib import contextmanager
 
-import pytest
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
-NO_BROWSER = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
-)
 BAD = '<img src=x onerror="window.bad=1">'
 WATCH = """
 window.broken = [];
 addEventListener("securitypolicyviolation", (event) => window.broken.push(event.violatedDirective));
 """
-
-
-@contextmanager
-def chromium():
-    from playwright.sync_api import expect, sync_playwright
-
-    expect.set_options(timeout=20_000)  # others may be at work on the same computer
-    with sync_playwright() as engine:
-        browser = engine.chromium.launch(
-            executable_path=CHROMIUM, args=[*QUIET.split(), "--disable-sync"]
-        )
-        yield browser
-        browser.close()
 
 
 @contextmanager

@@ -10,14 +10,13 @@ from html import unescape
 
 import pytest
 
+from browsers import NO_BROWSER
 from regard.config import Handwriting, Run
 from regard.folder import save_run
 from trained import taught, trained
 
 PAIRS = taught("en-fr")
 TEXT, OTHER = PAIRS[0][0], PAIRS[1][0]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
 
 
 @pytest.fixture(scope="session")
@@ -164,30 +163,25 @@ def test_models_that_do_not_go_together(refused, en_fr, lm, here):
     assert list(here.iterdir()) == [pen]
 
 
-@pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
-)
-def test_the_file_in_a_browser(regard, en_fr, here):
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+@NO_BROWSER
+def test_the_file_in_a_browser(browser, regard, en_fr, here):
     bad = "<img src=x onerror=window.bad=1>"
     named = here / bad
     shutil.copytree(en_fr, named, ignore=shutil.ignore_patterns("checkpoints"))
     assert regard("inspect", TEXT, bad, "--model", named).code == 0
     said, asked = [], []
-    with playwright.sync_playwright() as engine:
-        args = [*QUIET.split(), "--disable-sync"]
-        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
-        tab = browser.new_page()
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.on("request", lambda request: asked.append(request.url))
-        tab.goto((here / "regard-inspect.html").as_uri())
-        word = tab.locator(".words.target .word").first
-        word.hover()
-        readout = tab.locator(".readout").first.inner_text()
-        assert readout.startswith(word.inner_text().split()[0]) and "%" in readout
-        assert tab.locator("body").inner_text().count(bad) >= 2  # the model's name, the text
-        assert tab.evaluate("window.bad") is None and tab.locator("img").count() == 0
-        browser.close()
+    tab = browser.new_page()
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto((here / "regard-inspect.html").as_uri())
+    word = tab.locator(".words.target .word").first
+    word.hover()
+    expect = pytest.importorskip("playwright.sync_api").expect
+    expect(tab.locator(".readout").first).to_contain_text("%")
+    readout = tab.locator(".readout").first.inner_text()
+    assert readout.startswith(word.inner_text().split()[0]) and "%" in readout
+    assert tab.locator("body").inner_text().count(bad) >= 2  # the model's name, the text
+    assert tab.evaluate("window.bad") is None and tab.locator("img").count() == 0
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []

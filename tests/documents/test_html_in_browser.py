@@ -2,25 +2,21 @@
 
 import random
 import re
-import shutil
 
 import pytest
 
+from browsers import NO_BROWSER
 from regard.documents.html import parse
 from regard.text import words
 from regard.translator import Sentence, Translation
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
 RUN = "ran=(window.ran||0)+1"
 BAD = f"<script>{RUN}</script>"
 HIT = f"<img src=data:, onerror={RUN}>"
 ESCAPED = BAD.replace("<", "&lt;").replace(">", "&gt;")
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
-)
+pytestmark = NO_BROWSER
 
 SEEN = """async pages => {
     const seen = [];
@@ -40,15 +36,11 @@ SEEN = """async pages => {
 
 
 @pytest.fixture(scope="module")
-def seen():
+def seen(browser):
     """How many scripts ran, and the tree, of each page."""
-    with playwright.sync_playwright() as engine:
-        args = [*QUIET.split(), "--disable-sync"]
-        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
-        tab = browser.new_page()
-        tab.set_content("<body></body>")
-        yield lambda pages: tab.evaluate(SEEN, pages)
-        browser.close()
+    tab = browser.new_page()
+    tab.set_content("<body></body>")
+    yield lambda pages: tab.evaluate(SEEN, pages)
 
 
 def made(source, translate):

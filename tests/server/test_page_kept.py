@@ -6,7 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
-from pages import NO_BROWSER, chromium, opened
+from browsers import NO_BROWSER
+from pages import opened
 from regard.server.catalogue import Catalogue
 from servers import serving
 from trained import taught, trained
@@ -18,12 +19,6 @@ pytestmark = NO_BROWSER
 FRENCH = taught("en-fr")
 SOURCE, TARGET = FRENCH[0]
 SECOND_SOURCE, SECOND = FRENCH[1]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -2,18 +2,16 @@
 
 import html
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from browsers import NO_BROWSER
 from regard.errors import InputError
 from regard.views import HeadMaps, Page, Viewed, show
 from regard.views.notebook import MOST, SMALL, WIDTH, framed
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
 BAD = '"><img src=x onerror=parent.bad=1><script>parent.bad=1</script>'
 
 
@@ -57,42 +55,36 @@ def test_it_is_saved_whole_or_not_at_all(french, tmp_path):
     assert repr(Page("Title", (french, french))) == "Page('Title', 2 texts)"
 
 
-@pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
-)
-def test_in_a_browser(french, tmp_path):
+@NO_BROWSER
+def test_in_a_browser(browser, french, tmp_path):
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     foreign = show([np.full((1, 2, 3, 3), 1 / 3)], ["[CLS]", BAD, "[SEP]"], title=BAD)
     file = tmp_path / "notebook.html"
     frames = Page("A run", (french,))._repr_html_() + foreign._repr_html_()
     file.write_text(f"<!doctype html><meta charset=utf-8><body>{frames}", "utf-8")
     said = []
-    with playwright.sync_playwright() as engine:
-        args = [*QUIET.split(), "--disable-sync"]
-        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
-        tab = browser.new_page(viewport={"width": 1000, "height": 2400})
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.goto(file.as_uri())
-        first, second = (tab.frame_locator("iframe").nth(n) for n in (0, 1))
-        first.locator(".words.target .word").nth(5).hover()
-        readout = first.locator(".readout").first
-        playwright.expect(readout).to_contain_text("traversé")
-        playwright.expect(readout).to_contain_text("cross")
-        playwright.expect(second.locator(".words.source")).to_contain_text(BAD)
-        assert tab.evaluate("window.bad") is None
-        plain = replace(french, maps=(), aligned_by=None)
-        for boards in ((french,), (plain,), (plain, plain), *((page,) for page in foreign.boards)):
-            page = Page("A run", boards)
-            tab.set_viewport_size({"width": WIDTH, "height": 200})
-            tab.goto(page.save(tmp_path / "page.html").as_uri())
-            tab.set_viewport_size({"width": WIDTH, "height": page.height})
-            tab.locator(".word").first.hover()
-            for _ in range(50):  # until the maps are laid out
-                needed = tab.evaluate("document.body.getBoundingClientRect().height")
-                if 0.85 * needed <= page.height <= 1.25 * needed:
-                    break
-                tab.wait_for_timeout(100)
-            assert 0.85 * needed <= page.height <= 1.25 * needed
-        browser.close()
+    tab = browser.new_page(viewport={"width": 1000, "height": 2400})
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.goto(file.as_uri())
+    first, second = (tab.frame_locator("iframe").nth(n) for n in (0, 1))
+    first.locator(".words.target .word").nth(5).hover()
+    readout = first.locator(".readout").first
+    playwright.expect(readout).to_contain_text("traversé")
+    playwright.expect(readout).to_contain_text("cross")
+    playwright.expect(second.locator(".words.source")).to_contain_text(BAD)
+    assert tab.evaluate("window.bad") is None
+    plain = replace(french, maps=(), aligned_by=None)
+    for boards in ((french,), (plain,), (plain, plain), *((page,) for page in foreign.boards)):
+        page = Page("A run", boards)
+        tab.set_viewport_size({"width": WIDTH, "height": 200})
+        tab.goto(page.save(tmp_path / "page.html").as_uri())
+        tab.set_viewport_size({"width": WIDTH, "height": page.height})
+        tab.locator(".word").first.hover()
+        for _ in range(50):  # until the maps are laid out
+            needed = tab.evaluate("document.body.getBoundingClientRect().height")
+            if 0.85 * needed <= page.height <= 1.25 * needed:
+                break
+            tab.wait_for_timeout(100)
+        assert 0.85 * needed <= page.height <= 1.25 * needed
     assert said == []

@@ -1,32 +1,19 @@
 """The page in a real browser: what pointing, choosing, zooming and walking with keys shows."""
 
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from browsers import NO_BROWSER
 from regard.views import HeadMaps, Viewed, page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
 BAD = ("<img src=x onerror=window.bad=1>", "</script><script>window.bad=1</script>")
 AXE = os.environ.get("REGARD_AXE")  # the file axe.min.js of the npm package axe-core
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as engine:
-        args = [*QUIET.split(), "--disable-sync"]
-        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
-        yield browser
-        browser.close()
+pytestmark = NO_BROWSER
 
 
 @pytest.fixture

@@ -1,35 +1,21 @@
 """`regard.view` on a page of one's own: its methods, its events, and several of it at a time."""
 
 import json
-import shutil
 
 import pytest
 
+from browsers import NO_BROWSER
 from regard.views.browser import scripts, shown, style
 from regard.views.page import embedded
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
-
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
-)
+pytestmark = NO_BROWSER
 HEARD = """
 const heard = [];
 for (const name of ["regard:word", "regard:row", "regard:chosen"])
   document.addEventListener(name, ({ target, detail }) =>
     heard.push([name.slice(7), target.id, detail]));
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as engine:
-        args = [*QUIET.split(), "--disable-sync"]
-        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

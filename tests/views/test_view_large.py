@@ -2,22 +2,18 @@
 
 import json
 import os
-import shutil
 
 import numpy as np
 import pytest
 
+from browsers import NO_BROWSER
 from regard.views import HeadMaps, Viewed, page
 from regard.views.page import LARGEST
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
 FRAME = 100  # milliseconds
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
-)
+pytestmark = NO_BROWSER
 PIECES = ("▁the", "▁animal", "▁cross", "ed", "▁street", ".", "▁because", "▁it", "▁was", "▁too",
           "▁tire", "d", "▁它", "没有", "过", "马路", "。")  # fmt: skip
 WATCH = """
@@ -53,15 +49,6 @@ def causal_text(size, layers, heads, seed=0):
     plain = Viewed.alone([], tokens=tokens, language="en", model="random weights")
     return Viewed(tokens, (), plain.source_words, (), maps=tuple(maps),
                   source_groups=plain.source_groups, source_language="en")  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as engine:
-        args = [*QUIET.split(), "--disable-sync"]
-        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

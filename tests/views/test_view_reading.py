@@ -1,22 +1,17 @@
 """What a reader of the view is told, at hand and on paper, in a real browser."""
 
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from browsers import NO_BROWSER
 from regard.views import HeadMaps, Viewed, page
 from regard.views.browser import scripts, shown, style
 from regard.views.page import embedded
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
-
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)"
-)
+pytestmark = NO_BROWSER
 SPY = """
 const drawn = [], write = CanvasRenderingContext2D.prototype.fillText;
 CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
@@ -24,15 +19,6 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
   return write.call(this, text, ...rest);
 };
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as engine:
-        args = [*QUIET.split(), "--disable-sync"]
-        browser = engine.chromium.launch(executable_path=CHROMIUM, args=args)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -96,6 +96,8 @@ class Client(asyncio.Protocol):
         self.transport.write(self.requests[self.place])
 
     def data_received(self, data: bytes) -> None:
+        if self.left:  # an answer that nobody waits for is not counted
+            return
         self.buffer += data
         head, found, rest = self.buffer.partition(HEAD)
         if not found:

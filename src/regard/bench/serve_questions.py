@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from regard.bench.command import run_regard
 from regard.config import Decoding
 from regard.errors import InputError
 
@@ -100,11 +100,5 @@ def demo_model() -> Path:
             f"  training the model of `regard demo` in {folder} (some minutes, once) …",
             file=sys.stderr, flush=True,
         )  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", "regard", "demo", "--out", str(folder)],
-            capture_output=True, text=True, encoding="utf-8",
-        )  # fmt: skip
-        if done.returncode:
-            lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-            raise InputError(f"`regard demo` failed: {lines[-1]}")
+        run_regard("demo", "--out", folder)
     return folder / "model"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.bench.command import run_regard
 from regard.bench.row import Measurement
 from regard.bench.serve_process import Served
 from regard.bench.serve_questions import demo_model
@@ -109,11 +109,13 @@ class _Desk:
         pairs = [pair.source for pair in sample("train", 1200, seed=7)]
         corpus, text, out = (self.path / name for name in ("text.txt", "long.txt", "report.html"))
         corpus.write_text("\n".join(pairs), "utf-8")
-        _regard("train", corpus, "--dev", corpus, "--out", self.path / "lm", *FLAGS.split())
+        run_regard("train", corpus, "--dev", corpus, "--out", self.path / "lm", *FLAGS.split())
         tokenizer = load_folder(self.path / "lm").tokenizers.target
         last = tokenizer.spans(" ".join(pairs))[TOKENS - 2]  # with <s> before the first
         text.write_text(" ".join(pairs)[: last[1]], "utf-8")
-        _regard("inspect", "--no-split", "--input", text, "--model", self.path / "lm", "--out", out)
+        run_regard(
+            "inspect", "--no-split", "--input", text, "--model", self.path / "lm", "--out", out
+        )
         return out
 
     @property
@@ -219,16 +221,3 @@ def _engine() -> Iterator[tuple[Playwright, str]]:
         raise InputError("`regard bench view` needs Chromium on the path, but there is none.")
     with sync_playwright() as engine:
         yield engine, found
-
-
-def _regard(*words: object) -> None:
-    begun = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "regard", *map(str, words)],
-        capture_output=True, text=True, encoding="utf-8",
-    )  # fmt: skip
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise InputError(f"`regard {words[0]}` failed: {lines[-1]}")
-    taken = time.monotonic() - begun
-    print(f"  regard {words[0]}: {taken:.1f} s", file=sys.stderr, flush=True)

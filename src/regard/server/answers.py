@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, Field
 
 
@@ -80,5 +82,7 @@ PLAIN = {
     500: "The server failed; it is not the request's fault.",
     503: "Too busy; Retry-After says when to ask again.",
 }
-REFUSALS = {status: {"model": Error, "description": text} for status, text in PLAIN.items()}
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Error, "description": text} for status, text in PLAIN.items()
+}
 """What every operation may answer instead."""

@@ -77,7 +77,7 @@ def _add_papers(app: FastAPI, service: Service) -> None:
     def document() -> dict[str, Any]:
         return describe(app, service.catalogue, service.settings)
 
-    app.openapi = document  # type: ignore[method-assign]
+    app.openapi = document  # type: ignore[method-assign]  # as FastAPI wants it extended
 
     @app.get("/spec", summary="This document.", tags=["server"])
     async def spec() -> dict[str, Any]:

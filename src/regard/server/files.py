@@ -105,7 +105,7 @@ def routes(service: Service) -> APIRouter:
 
     @api.post(
         "/translate_file",
-        responses=REFUSALS,  # type: ignore[arg-type]
+        responses=REFUSALS,
         openapi_extra=BODY,
         summary="Translate a file (.txt, .html); the answer says where to fetch the result.",
     )

@@ -40,7 +40,7 @@ STREAM: dict[int | str, dict[str, Any]] = {
 
 def routes(service: Service) -> APIRouter:
     """The operations."""
-    api = APIRouter(prefix="/v1", tags=["inside"], responses=REFUSALS)  # type: ignore[arg-type]
+    api = APIRouter(prefix="/v1", tags=["inside"], responses=REFUSALS)
 
     @api.get("/models", summary="The models that are served; the first of a direction is used.")
     async def models() -> list[ModelSeen]:

@@ -40,7 +40,7 @@ def routes(service: Service) -> APIRouter:
         "/translate",
         response_model=Translated,
         response_model_exclude_none=True,
-        responses=REFUSALS,  # type: ignore[arg-type]
+        responses=REFUSALS,
         openapi_extra=body_of(TranslateAsked),
         summary="Translate a text, or each text of a list.",
     )
@@ -51,7 +51,7 @@ def routes(service: Service) -> APIRouter:
     @api.post(
         "/detect",
         response_model=list[Detected],
-        responses=REFUSALS,  # type: ignore[arg-type]
+        responses=REFUSALS,
         openapi_extra=body_of(DetectAsked),
         summary="Tell which language a text is in, the likeliest first.",
     )

@@ -22,7 +22,7 @@ class PromptProtocol(H11Protocol):
     seconds = SECONDS
     taking = TAKING
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's
         super().connection_made(transport)
         self._head: asyncio.TimerHandle | None = None
         self._reader: asyncio.TimerHandle | None = None

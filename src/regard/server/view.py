@@ -33,7 +33,7 @@ MOST_WEIGHTS = 4_000_000  # in one answer, where they are packed
 
 def routes(service: Service) -> APIRouter:
     """The operation."""
-    api = APIRouter(prefix="/v1", tags=["inside"], responses=REFUSALS)  # type: ignore[arg-type]
+    api = APIRouter(prefix="/v1", tags=["inside"], responses=REFUSALS)
 
     @api.post(
         "/view",

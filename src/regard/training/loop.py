@@ -1,4 +1,4 @@
-"""The training loop: updates until the run's minutes, steps or epochs are over.
+"""The training loop: updates until a run's minutes, steps or epochs are over or its target is met.
 
 Everything an update does depends on the settings, the weights and its number alone: the order of
 the data and what dropout drops are drawn anew from the seed and the step. So a run that was stopped
@@ -52,6 +52,7 @@ class State:
     looks: int = 0
     best: float | None = None
     since_best: int = 0
+    target_met: bool = False
     last_look: dict[str, Any] = field(default_factory=dict)
     best_look: dict[str, Any] = field(default_factory=dict)
 
@@ -141,7 +142,7 @@ class Trainer:
         """Make updates; True if the run came to its end, False if it was stopped."""
         begun = time.monotonic() - self.state.seconds
         saved, logged = time.monotonic(), time.monotonic()
-        while self.share() < 1 and not self._patience_over():
+        while self.share() < 1 and not self._patience_over() and not self.state.target_met:
             start = time.monotonic()
             loss, norm, count = self._update(crew)
             now = time.monotonic()
@@ -152,7 +153,9 @@ class Trainer:
                 "tokens_per_second": self.tokens / self.busy, "seconds": self.state.seconds,
             }  # fmt: skip
             share = self.share()
-            self.reporter.update(share, self._left(share), figures)
+            planned = self.schedule_share()
+            shown = share if planned >= 1 else planned
+            self.reporter.update(shown, self._left(shown), figures)
             if log and (now - logged >= LOG_SECONDS or self.state.step == 1):
                 log.write(self.state.step, figures)
                 logged = now
@@ -174,11 +177,11 @@ class Trainer:
         return True
 
     def _agree(self) -> bool:
-        """Take the leader's clock and patience; whether it is to stop."""
+        """Take the leader's clock, patience and target; whether it is to stop."""
         state = self.state
-        told = self.ranks.agreed(state.seconds, state.since_best, self._stop)
-        state.seconds, state.since_best = told[0], int(told[1])
-        return bool(told[2])
+        told = self.ranks.agreed(state.seconds, state.since_best, state.target_met, self._stop)
+        state.seconds, state.since_best, state.target_met = told[0], int(told[1]), bool(told[2])
+        return bool(told[3])
 
     def _update(self, crew: Crew) -> tuple[float, float, int]:
         """One update; the loss of a token, the gradient's norm, and how many tokens it saw."""
@@ -240,9 +243,14 @@ class Trainer:
             shares.append(self.examples.passed(state.place) / max(1e-9, settings.epochs))
         return min(1.0, max(shares))
 
+    def schedule_share(self) -> float:
+        """The share of the schedule that is over: by its own updates, or sooner with the run."""
+        planned = self.settings.schedule_steps
+        return max(self.share(), min(1.0, self.state.step / planned) if planned else 0.0)
+
     def rate(self) -> float:
         """The learning rate of the next update."""
-        return learning_rate(self.settings, Progress(self.state.step, self.share()))
+        return learning_rate(self.settings, Progress(self.state.step, self.schedule_share()))
 
     def _left(self, share: float) -> float:
         return self.state.seconds * (1 - share) / max(share, 1e-6)
@@ -271,6 +279,9 @@ class Trainer:
                 self.network, self.run_settings, self.tokenizers, self.device, crew
             )
             better = self.state.best is None or found.goodness > self.state.best
+            target = self.settings.target_exact_match
+            if target is not None and found.exact is not None and found.exact >= target:
+                self.state.target_met = better = True
             if better and self.folder:
                 save_weights(self.folder / WEIGHTS, self.network.state_dict())
         self.state.since_best = 0 if better else self.state.since_best + 1
@@ -286,7 +297,8 @@ class Trainer:
     def _finish(self, crew: Crew, log: Log | None) -> None:
         """The last look, the last checkpoint, and the best weights into the network."""
         self._checkpoint()
-        self._look(crew, log)
+        if not self.state.target_met:  # else these weights were just looked at
+            self._look(crew, log)
         if not self.folder:
             self._put_mean()
             return

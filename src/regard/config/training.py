@@ -87,11 +87,13 @@ class Training:
             self, 1, "steps", "batch_tokens", "accumulate", "average_last", "keep", "schedule_steps"
         )
         at_least(
-            self, 0, "minutes", "epochs", "warmup", "weight_decay", "clip", "validate_every",
+            self, 0, "epochs", "warmup", "weight_decay", "clip", "validate_every",
             "validate_sentences", "patience", "threads", "learning_rate", "checkpoint_minutes",
             "target_exact_match",
         )  # fmt: skip
         fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay", "final_rate")
+        if self.minutes is not None and self.minutes <= 0:
+            raise InputError(f"training.minutes must be above 0, got {self.minutes:g}.")
         if self.minutes is None and self.steps is None and self.epochs is None:
             raise InputError(
                 "training has no end: set --minutes, --training.steps or --training.epochs."

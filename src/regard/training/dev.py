@@ -22,6 +22,9 @@ from regard.training.loss import label_loss
 from regard.training.shards import Crew
 
 
+MEANINGFUL_BLEU = 5.0  # below it, BLEU and chrF of a few hundred sentences are noise
+
+
 @dataclass(frozen=True)
 class Look:
     """What a look at the development set found.
@@ -41,9 +44,18 @@ class Look:
     exact: float | None = None
 
     @property
-    def goodness(self) -> float:
-        """What is compared from look to look: chrF, or the loss turned round."""
-        return -self.loss if self.chrf is None else self.chrf
+    def goodness(self) -> tuple[float, float]:
+        """What is compared between validations: chrF, and before BLEU says anything the loss."""
+        if self.chrf is None or self.bleu is None or self.bleu < MEANINGFUL_BLEU:
+            return 0.0, -self.loss
+        return 1.0, self.chrf
+
+    @property
+    def compared_by(self) -> str:
+        """What `goodness` goes by, in words."""
+        if self.chrf is None:
+            return "the loss"
+        return f"chrF, and by the loss while BLEU is below {MEANINGFUL_BLEU:g}"
 
     def said(self) -> list[str]:
         """The figures that are told while training."""

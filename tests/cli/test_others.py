@@ -125,7 +125,10 @@ def test_a_model_of_the_wrong_kind_names_the_right_command(refused, en_fr, lm, m
 
 @pytest.mark.parametrize("words", [["translate", "x"], ["generate"], ["fill", "[MASK]"]])
 def test_a_model_that_is_not_there(refused, words, tmp_path):
-    assert "it is not a model" in refused(*words, "--model", tmp_path / "none")
+    assert "none: there is no such folder" in refused(*words, "--model", tmp_path / "none")
+    assert "there is no config.yaml in it" in refused(*words, "--model", tmp_path)
+    (tmp_path / "file").touch()
+    assert "file: this is a file" in refused(*words, "--model", tmp_path / "file")
 
 
 def test_fill_and_generate_say_what_is_wrong(refused, lm, mlm):
@@ -163,7 +166,9 @@ def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
         ([], "give the files to learn from: one of pairs"),
         (["--model.kind", "lm"], "give the files to learn from: plain text"),
         (["nowhere.tsv"], "nowhere.tsv: there is no such file"),
-        (["latin.tsv"], "latin.tsv, line 2: this is not UTF-8"),
+        (["empty.tsv"], "empty.tsv: the file is empty"),
+        (["."], ".: this is a folder"),
+        (["latin.tsv"], "latin.tsv, line 2: not valid UTF-8"),
         (["narrow.tsv"], "narrow.tsv, line 2: there is one column where two are expected"),
         (["good.tsv", "--training.nonsense", "3"], "--training.nonsense"),
         (["good.tsv", "--training.steps", "many"], "training.steps must be int or none"),
@@ -176,7 +181,7 @@ def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
         (["good.tsv", "--config", "run.yaml"], "model is a section with values"),
         (["good.tsv", "--config", "none.yaml"], "none.yaml: the settings cannot be read"),
         (["good.tsv", "one.txt"], "sentence pairs are read from"),
-        (["--resume", "nowhere"], "nowhere: there is no config.yaml in it"),
+        (["--resume", "nowhere"], "nowhere: there is no such folder"),
     ],
 )
 def test_training_refuses_bad_input_and_writes_nothing(
@@ -184,6 +189,7 @@ def test_training_refuses_bad_input_and_writes_nothing(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.tsv").write_text("a b\tc d\n" * 9)
+    (tmp_path / "empty.tsv").touch()
     (tmp_path / "latin.tsv").write_bytes("a\tb\ncafé\tb\n".encode("latin-1"))
     (tmp_path / "narrow.tsv").write_text("a\tb\nc d\n")
     (tmp_path / "one.txt").write_text("a\n")

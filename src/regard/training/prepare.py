@@ -12,7 +12,7 @@ from regard.corpus.pairs import CleaningReport, Pair, clean
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
 from regard.folder import Tokenizers
-from regard.formats import read_lines, read_pairs
+from regard.formats import ReadReport, read_lines, read_pairs, require_content
 from regard.text import Tokenizer, normalise
 from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
@@ -152,10 +152,12 @@ def _read(files: Files, run: Run) -> tuple[list[Pair], CleaningReport]:
     if is_paired(run.model):
         named = run.source_language and run.target_language != run.source_language
         languages = (run.source_language, run.target_language) if named else None
-        return clean(read_pairs(files, languages), run.cleaning)
+        passed_over = ReadReport()
+        return clean(read_pairs(files, languages, report=passed_over), run.cleaning, passed_over)
     report = CleaningReport()
     kept: list[Pair] = []
     for path in files:
+        require_content(path)
         for line in _paragraphs(read_lines(path)):
             report.read += 1
             text = normalise(line)

@@ -19,7 +19,7 @@ class Cleaning:
     max_word_length: int = 200
     """The longest word that is kept, in characters between spaces; 0 keeps all."""
     truncate: bool = False
-    """Whether sentences longer than model.max_length tokens are cut to it; else they are dropped."""
+    """Whether sentences of more than model.max_length tokens are cut; else they are dropped."""
     max_ratio: float = 3.0
     """The largest ratio of the sides' lengths that is kept; 0 keeps all."""
     ratio_slack: int = 5

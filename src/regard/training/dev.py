@@ -21,7 +21,6 @@ from regard.training.examples import Examples, is_paired, masked
 from regard.training.loss import label_loss
 from regard.training.shards import Crew
 
-
 MEANINGFUL_BLEU = 5.0  # below it, BLEU and chrF of a few hundred sentences are noise
 
 

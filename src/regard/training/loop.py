@@ -45,7 +45,10 @@ END_SHARE, END_SECONDS = 0.04, 10.0  # of the budget, at most: what follows the 
 
 @dataclass
 class State:
-    """Where a run is; with the tensors, all that a checkpoint holds."""
+    """Where a run is; with the tensors, all that a checkpoint holds.
+
+    `ended` has the limits (minutes, steps, epochs) that the run came to, once it has.
+    """
 
     step: int = 0
     place: Place = field(default_factory=Place)
@@ -54,6 +57,7 @@ class State:
     best: list[float] | None = None
     since_best: int = 0
     target_met: bool = False
+    ended: list[float | None] | None = None
     last_look: dict[str, Any] = field(default_factory=dict)
     best_look: dict[str, Any] = field(default_factory=dict)
 
@@ -137,9 +141,12 @@ class Trainer:
             if log:
                 log.close()
         self.network.eval()
+        return self.outcome(finished)
+
+    def outcome(self, finished: bool) -> Outcome:
+        """How the run stands, with figures of the weights kept: a folder's best, else the last."""
         passed = self.examples.passed(self.state.place)
         rate = self.tokens / self.busy
-        # figures are those of the weights that are kept: the best in a folder, else the last
         look = (self.folder and self.state.best_look) or self.state.last_look
         return Outcome(finished, self.state.step, self.state.seconds, passed, look, rate)
 
@@ -254,6 +261,13 @@ class Trainer:
             return 0.0
         return self._look_cost + min(END_SECONDS, END_SHARE * 60 * self.settings.minutes)
 
+    def is_over(self) -> bool:
+        """Whether the run came to the limits that its settings have."""
+        return self.state.ended == self._limits() or self.state.target_met
+
+    def _limits(self) -> list[float | None]:
+        return [self.settings.minutes, self.settings.steps, self.settings.epochs]
+
     def schedule_share(self) -> float:
         """The share of the schedule that is over: by its own updates, or sooner with the run."""
         planned = self.settings.schedule_steps
@@ -312,6 +326,8 @@ class Trainer:
         self._checkpoint()
         if self.state.last_look.get("step") != self.state.step:
             self._look(crew, log)
+        self.state.ended = self._limits()
+        self._checkpoint()
         if not self.folder:
             self._put_mean()
             return

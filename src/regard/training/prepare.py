@@ -46,16 +46,16 @@ class Prepared:
     dev: Dev
 
 
-def read_texts(files: Files, dev_files: Files, run: Run) -> Texts:
+def read_texts(files: Files, dev_files: Files, run: Run, encoding: str = "utf-8") -> Texts:
     """Read and clean files; without files for the development set, split one off."""
-    train, report = _read(files, run)
+    train, report = _read(files, run, encoding)
     if not train:
         raise InputError(
             f"{', '.join(map(str, files))}: no sentence is left after cleaning "
             f"({report.read} were read); look at the cleaning settings."
         )
     if dev_files:
-        dev, _ = _read(dev_files, run)
+        dev, _ = _read(dev_files, run, encoding)
         if not dev:
             raise InputError(f"{', '.join(map(str, dev_files))}: no sentence is in it.")
         return Texts(train, dev, report)
@@ -148,17 +148,18 @@ def _shortened(text: str, width: int = 40) -> str:
     return f"“{text}”" if len(text) <= width else f"“{text[:width].rstrip()} …”"
 
 
-def _read(files: Files, run: Run) -> tuple[list[Pair], CleaningReport]:
+def _read(files: Files, run: Run, encoding: str) -> tuple[list[Pair], CleaningReport]:
     if is_paired(run.model):
         named = run.source_language and run.target_language != run.source_language
         languages = (run.source_language, run.target_language) if named else None
         passed_over = ReadReport()
-        return clean(read_pairs(files, languages, report=passed_over), run.cleaning, passed_over)
+        pairs = read_pairs(files, languages, encoding=encoding, report=passed_over)
+        return clean(pairs, run.cleaning, passed_over)
     report = CleaningReport()
     kept: list[Pair] = []
     for path in files:
         require_content(path)
-        for line in _paragraphs(read_lines(path)):
+        for line in _paragraphs(read_lines(path, encoding)):
             report.read += 1
             text = normalise(line)
             longest = run.cleaning.max_word_length

@@ -99,10 +99,13 @@ def too_large(one: Estimate, texts: Texts, given: Settings, budget: float) -> st
     )
 
 
-def estimate(name: str, texts: Texts, given: Settings) -> Estimate:
-    """Time a few updates of a preset on a sample of the corpus."""
+def estimate(name: str, texts: Texts, given: Settings, *, vocabulary: bool = True) -> Estimate:
+    """Time a few updates of a preset on a sample of the corpus.
+
+    `vocabulary`: whether its vocabulary follows the corpus, too.
+    """
     sentences = len(texts.train)
-    run = resolved(given, name, _vocabulary(name, sentences, given))
+    run = resolved(given, name, _vocabulary(name, sentences, given) if vocabulary else None)
     drawn = random.Random(0).sample(range(sentences), min(SAMPLE, sentences))
     sample = replace(texts, train=[texts.train[n] for n in drawn], dev=texts.dev[:1])
     prepared = prepare(replace(sample, report=type(texts.report)()), run)

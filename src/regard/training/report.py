@@ -62,10 +62,7 @@ class Spoken:
 
     def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
         """Move the bar, or print a line now and then."""
-        text = (
-            f"step {figures['step']}  loss {figures['loss']:.3f}  "
-            f"{figures['tokens_per_second']:,.0f} tokens/s  {clock(seconds_left)} left"
-        )
+        text = progress_text(seconds_left, figures)
         if self.console.is_terminal:
             if self._bar is None:
                 self._bar = Progress(
@@ -84,6 +81,14 @@ class Spoken:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+def progress_text(seconds_left: float, figures: dict[str, Any]) -> str:
+    """Where a run is, in one line."""
+    return (
+        f"step {figures['step']}  loss {figures['loss']:.3f}  "
+        f"{figures['tokens_per_second']:,.0f} tokens/s  {clock(seconds_left)} left"
+    )
 
 
 class Log:

@@ -12,8 +12,9 @@ from regard.errors import InputError
 from regard.folder import CARD, METRICS, save_metrics, save_run
 from regard.storage import replace_file
 from regard.training.card import card
-from regard.training.loop import Outcome, Trainer
+from regard.training.loop import Trainer
 from regard.training.report import Reporter, Silent
+from regard.training.run_state import Outcome
 
 
 def check_new_folder(folder: Path) -> None:
@@ -25,17 +26,16 @@ def check_new_folder(folder: Path) -> None:
         )
 
 
-def resume_from(trainer: Trainer, folder: Path, reporter: Reporter | None) -> None:
-    """Go on from the newest checkpoint, and say from where."""
+def resume_from(trainer: Trainer, folder: Path, reporter: Reporter | None) -> bool:
+    """Whether the run goes on, from the newest checkpoint; else it is over and its model written.
+
+    Either is said: from where it goes on, or how to extend it.
+    """
     resumed = trainer.resume(folder)
-    said = f"Going on after update {trainer.state.step}." if resumed else "Beginning anew."
-    (reporter or Silent()).say(said)
-
-
-def is_over(trainer: Trainer, folder: Path, reporter: Reporter | None) -> bool:
-    """Whether the run has come to its end and its model is written; then say how to extend it."""
     if not trainer.is_over() or not (folder / METRICS).is_file():
-        return False
+        said = f"Going on after update {trainer.state.step}." if resumed else "Beginning anew."
+        (reporter or Silent()).say(said)
+        return True
     settings = trainer.settings
     if settings.minutes is not None:
         more = f"--minutes {2 * settings.minutes:g}"
@@ -47,7 +47,7 @@ def is_over(trainer: Trainer, folder: Path, reporter: Reporter | None) -> bool:
         f"This run has come to its end after {trainer.state.step:,} updates. To train it further:\n"
         f"  regard train --resume {folder} {more}"
     )
-    return True
+    return False
 
 
 def figures(trainer: Trainer, outcome: Outcome) -> dict[str, Any]:

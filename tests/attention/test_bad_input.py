@@ -223,6 +223,23 @@ CASES = {
         r'3 cached positions stand before the queries; write Mask.causal\(corner="bottom-right"\)',
     ),
     "masked_softmax": (lambda: masked_softmax(x(3)), "add the dimension of queries"),
+    "masked_softmax of other sentences": (
+        lambda: masked_softmax(x(2, 3, 4), [1, 2, 3]),
+        r"valid lengths must have shape \(2,\) or \(2, 3\) for scores of shape \(2, 3, 4\), got "
+        r"\(3,\)",
+    ),
+    "masked_softmax of a mask of whole numbers": (
+        lambda: masked_softmax(x(3, 4), torch.ones(3, 4).long()),
+        r"valid lengths must have shape \(3,\) for .* got \(3, 4\); if they are a mask, pass mask.b",
+    ),
+    "masked_softmax of negative lengths": (
+        lambda: masked_softmax(x(2, 3, 4), [1, -2]),
+        "lengths must not be negative, but -2 came",
+    ),
+    "masked_softmax of floats": (
+        lambda: masked_softmax(x(2, 3, 4), x(2)),
+        r"booleans \(True = attend\) or whole numbers \(valid lengths\), got torch.float32",
+    ),
     "torch mask": (
         lambda: from_torch_sdpa(x(3, 3).long()),
         "attn_mask must be boolean or floating",

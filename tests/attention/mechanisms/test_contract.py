@@ -222,6 +222,12 @@ def test_in_a_layer(name):
     x = torch.randn(2, 30, HEADS * WIDTH)
     context = layer(x, mask=Mask.lengths([30, 11])).context
     assert context.shape == x.shape
+    attended = layer(x)
+    unpacked, weights = attended
+    assert unpacked is attended.context and weights is None
+    assert not hasattr(attended, "logsumexp")
+    with pytest.raises(AttributeError, match="no logsumexp here"):
+        attended.logsumexp  # noqa: B018
     context.sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
     with pytest.raises(ValueError, match="one sequence"):

@@ -84,14 +84,14 @@ def over_some(
 ) -> Attended:
     """Attend to some of `length` words, those at `place`; the map is over all of them."""
     with observe.unseen():
-        attended = attend(query, *some, score=SCORE, bias=bias, mask=mask)
+        context = attend(query, *some, score=SCORE, bias=bias, mask=mask).context
     if not weights and not observe.observers():
-        return attended
+        return Attended(context)
     with observe.inside_ours():
         call = Call(SCORE.form(query, some.key), some.value, bias, mask, SOFTMAX, 0.0)
         found = call.weights()
         everywhere = found.new_zeros(*found.shape[:-1], length).index_copy(-1, place, found)
         value = some.value.new_zeros(*some.value.shape[:-2], length, some.value.shape[-1])
         given = observe.GivenWeights(everywhere, value.index_copy(-2, place, some.value))
-        sight = observe.looked_at(attended.context, given, "causal")
+        sight = observe.looked_at(context, given, "causal")
         return Attended(sight.context, sight.weights() if weights else None)

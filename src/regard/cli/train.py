@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from regard.cli.model import use_of
+from regard.command import command
 from regard.config import MODELS, Run, Training
 from regard.config.attention import check_ranks
 from regard.config.settings import (
@@ -86,8 +87,10 @@ def run(arguments: Namespace) -> int:
     if not outcome.finished:
         console.print(
             f"Stopped after update {outcome.step}; all is saved. Go on with:\n"
-            f"  regard train --resume {folder}",
+            f"  {command('train', '--resume', folder)}",
             highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
         return 130
     if arguments.json:
@@ -116,8 +119,8 @@ def _new(arguments: Namespace, settings: Run, console: Any, ranks: Any) -> Any:
         raise InputError("give the folder to write the model to: --out DIR.")
     if (arguments.out / "config.yaml").exists():  # said before the corpus is read
         raise InputError(
-            f"{arguments.out}: a model is in it already; go on with `regard train --resume "
-            f"{arguments.out}`, or give another --out."
+            f"{arguments.out}: a model is in it already; go on with "
+            f"`{command('train', '--resume', arguments.out)}`, or give another --out."
         )
     if by_hand:
         return _new_pen(arguments, settings, console)
@@ -193,9 +196,9 @@ def _tell(folder: Path, settings: Run, console: Any) -> None:
         highlight=False,
     )
     series = getattr(load_run(folder).model, "input", "") == "series"  # as the files showed
-    given = "series.npz" if series else '"…"'
-    command = f"regard {use_of(settings.model.kind)} {given} --model {folder}"
-    console.print(f"Try it:  {command}", highlight=False)
+    given = "series.npz" if series else "…"
+    tried = command(use_of(settings.model.kind), given, "--model", folder)
+    console.print(f"Try it:  {tried}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _parsed(parser: Any, words: Sequence[str], model: type) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from regard.command import command
 from regard.config import Run
 from regard.config.stored import CONFIG
 from regard.errors import InputError
@@ -20,8 +21,8 @@ def check_empty(folder: Path) -> None:
     """A new run needs a folder without a model."""
     if (folder / CONFIG).exists():
         raise InputError(
-            f"{folder}: a model is in it already; go on with `regard train --resume {folder}`, or "
-            "give another --out."
+            f"{folder}: a model is in it already; go on with "
+            f"`{command('train', '--resume', folder)}`, or give another --out."
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from regard.command import command
 from regard.config import Run
 from regard.config.stored import CONFIG
 from regard.errors import InputError
@@ -21,8 +22,8 @@ def check_new_folder(folder: Path) -> None:
     """A new run needs a folder without a model."""
     if (folder / CONFIG).exists():
         raise InputError(
-            f"{folder}: a model is in it already; go on with `regard train --resume {folder}`, or "
-            "give another --out."
+            f"{folder}: a model is in it already; go on with "
+            f"`{command('train', '--resume', folder)}`, or give another --out."
         )
 
 
@@ -38,14 +39,14 @@ def resume_from(trainer: Trainer, folder: Path, reporter: Reporter | None) -> bo
         return True
     settings = trainer.settings
     if settings.minutes is not None:
-        more = f"--minutes {2 * settings.minutes:g}"
+        more = ("--minutes", f"{2 * settings.minutes:g}")
     elif settings.steps is not None:
-        more = f"--training.steps {2 * settings.steps}"
+        more = ("--training.steps", f"{2 * settings.steps}")
     else:
-        more = f"--training.epochs {2 * (settings.epochs or 1):g}"
+        more = ("--training.epochs", f"{2 * (settings.epochs or 1):g}")
     (reporter or Silent()).say(
         f"This run has come to its end after {trainer.state.step:,} updates. To train it further:\n"
-        f"  regard train --resume {folder} {more}"
+        f"  {command('train', '--resume', folder, *more)}"
     )
     return False
 

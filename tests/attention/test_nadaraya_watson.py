@@ -56,12 +56,13 @@ def noisy_sine(num_samples, seed=0):
 
 @pytest.mark.parametrize("num_features", [1, 2, 3])
 def test_agrees_with_statsmodels(num_features):
-    kernel_regression = pytest.importorskip("statsmodels.nonparametric.kernel_regression")
+    from statsmodels.nonparametric.kernel_regression import KernelReg
+
     random = np.random.default_rng(num_features)
     X, queries = random.normal(size=(300, num_features)), random.normal(size=(100, num_features))
     y = np.sin(X[:, 0]) + random.normal(0, 0.1, 300)
     width = [0.3, 0.5, 0.7][:num_features]
-    peer = kernel_regression.KernelReg(y, X, "c" * num_features, reg_type="lc", bw=width)
+    peer = KernelReg(y, X, "c" * num_features, reg_type="lc", bw=width)
     ours = NadarayaWatson(bandwidth=width).fit(X, y).predict(queries)
     np.testing.assert_allclose(ours, peer.fit(queries)[0], atol=1e-5)
 

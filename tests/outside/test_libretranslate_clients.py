@@ -92,4 +92,4 @@ def test_translating_with_a_client_of_npm(brought, package):
     assert (found["detected"]["status"], found["detected"]["language"]) == (200, "en")
     assert found["translated"] == {"status": 200, "translatedText": TARGET}
     assert len(found["alternatives"]["alternatives"]) == 2
-    assert "'tlh' is not supported" in found["refused"]["error"]
+    assert "tlh is not supported" in found["refused"]["error"]

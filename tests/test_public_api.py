@@ -24,7 +24,7 @@ rotate to_keras to_onnx to_torch_mha to_torch_sdpa
 """
 
 
-DOOR = "InputError Translator __version__ attention load views"
+DOOR = "InputError Translator __version__ attention load train views"
 FIRST_USE = """
 import sys
 import regard

@@ -16,11 +16,16 @@ from regard.version import __version__
 if TYPE_CHECKING:
     from regard import attention, views
     from regard.translator import Translator, load
+    from regard.translator.train import train
 
-__all__ = ["InputError", "Translator", "__version__", "attention", "load", "views"]
+__all__ = ["InputError", "Translator", "__version__", "attention", "load", "train", "views"]
 
 _MODULES = {"attention": "regard.attention", "views": "regard.views"}
-_NAMES = {"Translator": "regard.translator", "load": "regard.translator"}
+_NAMES = {
+    "Translator": "regard.translator",
+    "load": "regard.translator",
+    "train": "regard.translator.train",
+}
 
 
 def __getattr__(name: str) -> Any:

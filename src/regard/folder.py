@@ -101,8 +101,11 @@ def no_tokenizers() -> Tokenizers:
 
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     """Write tensors; what is shared under several names is written under the first."""
-    with drafting(path) as draft:
-        save_file(_once(weights), draft, metadata={"format": "pt"})
+    try:
+        with drafting(path) as draft:
+            save_file(_once(weights), draft, metadata={"format": "pt"})
+    except SafetensorError as error:  # as it tells of a full disk
+        raise InputError(f"{path}: the weights cannot be written ({error}).") from error
 
 
 def load_weights(path: Path) -> dict[str, Tensor]:

@@ -172,12 +172,21 @@ def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
         (["narrow.tsv"], "narrow.tsv, line 2: there is one column where two are expected"),
         (["good.tsv", "--training.nonsense", "3"], "--training.nonsense"),
         (["good.tsv", "--training.steps", "many"], "training.steps must be int or none"),
-        (["good.tsv", "--model.norm", "mid"], "model.norm must be pre, post, but 'mid' came"),
+        (["good.tsv", "--model.norm", "mid"], "model.norm must be pre, post, got 'mid'"),
         (["good.tsv", "--model.heads", "3"], "must be a multiple of 3 (heads)"),
         (["good.tsv", "--minutes", "soon"], "--minutes must be float"),
         (["good.tsv", "--preset", "huge"], "preset must be tiny, small, base"),
         (["good.tsv", "--model.kind", "cnn"], "model.kind must be transformer, rnn, lm, mlm"),
-        (["good.tsv", "--languages", "e-f"], "languages must be two codes"),
+        (["good.tsv", "--languages", "e-f"], "languages: 'e' is not the code or name"),
+        (["good.tsv", "--minutes", "0"], "training.minutes must be above 0, got 0"),
+        (
+            ["good.tsv", "--model.attention", "bahdanau"],
+            "--model.kind rnn, but the kind is transformer",
+        ),
+        (["good.tsv", "--model.cell", "lstm"], "--model.cell belongs to --model.kind rnn"),
+        (["good.tsv", "--model.nonsense", "1"], "there is no --model.nonsense"),
+        (["good.tsv", "--out", "good.tsv"], "good.tsv: this is a file; give a folder as --out"),
+        (["good.tsv", "--out", "good.tsv/model"], "good.tsv: this is a file"),
         (["good.tsv", "--config", "run.yaml"], "model is a section with values"),
         (["good.tsv", "--config", "none.yaml"], "none.yaml: the settings cannot be read"),
         (["good.tsv", "one.txt"], "sentence pairs are read from"),
@@ -195,7 +204,8 @@ def test_training_refuses_bad_input_and_writes_nothing(
     (tmp_path / "one.txt").write_text("a\n")
     (tmp_path / "run.yaml").write_text("model: transformer\n")
     before = sorted(tmp_path.iterdir())
-    assert message in refused("train", *words, "--out", "model")
+    out = () if "--out" in words else ("--out", "model")
+    assert message in refused("train", *words, *out)
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -118,7 +118,7 @@ def unused_settings(model: Any) -> set[str]:
 def _check_sizes(model: Any, chosen: str) -> None:
     """No part of a mechanism is larger than the longest sentence."""
     for name in set(SETTINGS.get(chosen, ())) & LENGTHS:
-        if getattr(model, name) > model.max_length:
+        if getattr(model, name) > model.max_length > 0:
             raise InputError(
                 f"model.{name} is {getattr(model, name)}, wider than the longest sentence "
                 f"(model.max_length {model.max_length}); make it smaller, or choose full attention."

@@ -10,16 +10,20 @@ from typing import NamedTuple
 from regard.config import Cleaning
 from regard.formats import RawPair, ReadReport
 from regard.text.normal import normalise
-from regard.text.words import count_words
+from regard.text.words import count_words, has_long_word
 
 REASONS = {
     "empty": "empty side",
     "long": "too long",
+    "word": "with too long a word",
     "ratio": "lengths too different",
     "identical": "target equals source",
     "duplicate": "duplicate",
+    "tokens": "more tokens than model.max_length",
 }
-"""Why a pair is dropped, in the order of the checks, and how the printed table calls it."""
+"""Why a pair is dropped, in the order of the checks, and its name in the printed table.
+
+"tokens" comes after cleaning, when the tokenisers have been learned."""
 
 SKIPPED = {
     "fuzzy": "skipped: fuzzy or unfinished",
@@ -46,7 +50,8 @@ class CleaningReport:
     dropped: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
     """For each reason the place ("file:line") of the first pair that was dropped for it."""
-
+    truncated: int = 0
+    """Sentences cut to model.max_length tokens."""
     passed_over: ReadReport = field(default_factory=ReadReport)
     """What the readers of the files left out before it became a pair."""
 
@@ -54,6 +59,13 @@ class CleaningReport:
         """Count a dropped pair."""
         self.dropped[reason] += 1
         self.first.setdefault(reason, f"{pair.file}:{pair.line}")
+
+    def drop_after_encoding(self, count: int, example: str = "") -> None:
+        """Count kept pairs that turned out to have too many tokens; `example` shows the first."""
+        if count:
+            self.dropped["tokens"] += count
+            self.first.setdefault("tokens", example)
+            self.kept -= count
 
     def rows(self) -> list[tuple[str, int, str]]:
         """What, how many, and where first: skipped by readers, read, each reason, kept."""
@@ -63,11 +75,12 @@ class CleaningReport:
             if self.passed_over.counts[reason]
         ]
         reasons = [
-            (label, self.dropped[reason], self.first[reason])
+            (label, self.dropped[reason], self.first.get(reason, ""))
             for reason, label in REASONS.items()
             if self.dropped[reason]
         ]
-        return [*skipped, ("read", self.read, ""), *reasons, ("kept", self.kept, "")]
+        cut = [("cut to model.max_length tokens", self.truncated, "")] if self.truncated else []
+        return [*skipped, ("read", self.read, ""), *reasons, ("kept", self.kept, ""), *cut]
 
 
 def clean(
@@ -103,6 +116,8 @@ def _fault(pair: Pair, rules: Cleaning, seen: set[Pair]) -> str | None:
     shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
     if longer > rules.max_length:
         return "long"
+    if rules.max_word_length and any(has_long_word(side, rules.max_word_length) for side in pair):
+        return "word"
     slack = rules.ratio_slack
     if rules.max_ratio and longer + slack > rules.max_ratio * (shorter + slack):
         return "ratio"

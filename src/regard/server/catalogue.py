@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from regard.errors import InputError
 from regard.folder import model_names
-from regard.server.languages import language_name, same_language
 from regard.server.refusal import RefusalError
+from regard.text.language_names import language_name, same_language
 from regard.translator import Translator, load
 
 

@@ -1,4 +1,4 @@
-"""What is said and written around a run, whatever its kind of model: before, on resuming, after."""
+"""The files of a run, whatever its kind of model: before it, on resuming, after it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from regard.config import Run
 from regard.config.stored import CONFIG
 from regard.errors import InputError
-from regard.folder import CARD, save_metrics, save_run
+from regard.folder import CARD, METRICS, save_metrics, save_run
 from regard.storage import replace_file
 from regard.training.card import card
 from regard.training.loop import Outcome, Trainer
 from regard.training.report import Reporter, Silent
 
 
-def check_empty(folder: Path) -> None:
+def check_new_folder(folder: Path) -> None:
     """A new run needs a folder without a model."""
     if (folder / CONFIG).exists():
         raise InputError(
@@ -25,13 +25,29 @@ def check_empty(folder: Path) -> None:
         )
 
 
-def take_up(trainer: Trainer, folder: Path, reporter: Reporter | None) -> None:
+def resume_from(trainer: Trainer, folder: Path, reporter: Reporter | None) -> None:
     """Go on from the newest checkpoint, and say from where."""
-    begun = trainer.resume(folder)
-    said = f"Going on after update {trainer.state.step}." if begun else "Beginning anew."
-    if trainer.share() >= 1:
-        said = "This run is over; give it more with --minutes or --training.steps."
+    resumed = trainer.resume(folder)
+    said = f"Going on after update {trainer.state.step}." if resumed else "Beginning anew."
     (reporter or Silent()).say(said)
+
+
+def is_over(trainer: Trainer, folder: Path, reporter: Reporter | None) -> bool:
+    """Whether the run has come to its end and its model is written; then say how to extend it."""
+    if not trainer.is_over() or not (folder / METRICS).is_file():
+        return False
+    settings = trainer.settings
+    if settings.minutes is not None:
+        more = f"--minutes {2 * settings.minutes:g}"
+    elif settings.steps is not None:
+        more = f"--training.steps {2 * settings.steps}"
+    else:
+        more = f"--training.epochs {2 * (settings.epochs or 1):g}"
+    (reporter or Silent()).say(
+        f"This run has come to its end after {trainer.state.step:,} updates. To train it further:\n"
+        f"  regard train --resume {folder} {more}"
+    )
+    return True
 
 
 def figures(trainer: Trainer, outcome: Outcome) -> dict[str, Any]:
@@ -49,7 +65,7 @@ def figures(trainer: Trainer, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def write_down(folder: Path, run: Run, metrics: Mapping[str, Any]) -> None:
+def write_files(folder: Path, run: Run, metrics: Mapping[str, Any]) -> None:
     """Write config.yaml, metrics.json and the card."""
     save_run(folder, run)
     save_metrics(folder, metrics)

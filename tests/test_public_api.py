@@ -1,7 +1,12 @@
 """The public names, pinned: taking one away or adding one is a decision, not an accident."""
 
 import inspect
+import subprocess
+import sys
 
+import pytest
+
+import regard
 import regard.attention
 
 PROMISED = """
@@ -17,6 +22,35 @@ Bias DistanceBias Dropout Edit ForceAlignment KeyValue Normalizer Overwrite Pool
 Recording SwitchOff dropout dropout_stream from_keras from_onnx from_torch_mha from_torch_sdpa
 rotate to_keras to_onnx to_torch_mha to_torch_sdpa
 """
+
+
+DOOR = "InputError Translator __version__ attention load train views"
+FIRST_USE = """
+import sys
+import regard
+assert set(regard.__all__) <= set(dir(regard))
+assert "torch" not in sys.modules
+for name in regard.__all__:
+    assert getattr(regard, name) is not None
+assert regard.attention is sys.modules["regard.attention"]
+assert regard.views is sys.modules["regard.views"]
+from regard import *
+assert load is regard.load and attention is regard.attention
+"""
+
+
+def test_the_door():
+    """Everything that `import regard` offers, pinned, and there without another import."""
+    assert regard.__all__ == DOOR.split()
+    done = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_bad_input_is_a_value_error():
+    with pytest.raises(ValueError, match="there is no such folder"):
+        regard.load("nowhere")
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        regard.nonsense  # noqa: B018
 
 
 def test_names():

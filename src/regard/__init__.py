@@ -1,24 +1,40 @@
 """regard: a toolkit for attention models.
 
-`regard.load(folder)` gives a model ready for use; the library itself is `regard.attention`.
-Importing `regard` loads no torch.
+`regard.load(folder)` gives a model ready for use, `regard.attention` is the library and
+`regard.views` draws what was attended to. Importing `regard` loads no torch: each name is loaded
+when it is first used.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from regard.errors import InputError
 from regard.version import __version__
 
 if TYPE_CHECKING:
-    from regard.translator import load
+    from regard import attention, views
+    from regard.translator import Translator, load
+    from regard.translator.train import train
 
-__all__ = ["__version__", "load"]
+__all__ = ["InputError", "Translator", "__version__", "attention", "load", "train", "views"]
+
+_MODULES = {"attention": "regard.attention", "views": "regard.views"}
+_NAMES = {
+    "Translator": "regard.translator",
+    "load": "regard.translator",
+    "train": "regard.translator.train",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "load":
-        from regard.translator import load
-
-        return load
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    if name in _NAMES:
+        return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

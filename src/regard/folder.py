@@ -26,6 +26,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from regard.command import command
 from regard.config import Classifier, Run
 from regard.config.settings import plain
 from regard.config.stored import CONFIG, load_run
@@ -101,8 +102,11 @@ def no_tokenizers() -> Tokenizers:
 
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     """Write tensors; what is shared under several names is written under the first."""
-    with drafting(path) as draft:
-        save_file(_once(weights), draft, metadata={"format": "pt"})
+    try:
+        with drafting(path) as draft:
+            save_file(_once(weights), draft, metadata={"format": "pt"})
+    except SafetensorError as error:  # as it tells of a full disk
+        raise InputError(f"{path}: the weights cannot be written ({error}).") from error
 
 
 def load_weights(path: Path) -> dict[str, Tensor]:
@@ -148,7 +152,7 @@ def load_folder(folder: str | PathLike[str], device: str | torch.device = "cpu")
     if not (path / WEIGHTS).is_file():
         raise InputError(
             f"{path}: there is no {WEIGHTS} yet; its training was stopped before the first look "
-            f"at the development set: go on with `regard train --resume {path}`."
+            f"at the development set: go on with `{command('train', '--resume', path)}`."
         )
     wordless = isinstance(run.model, Classifier) and run.model.input == "series"
     tokenizers = no_tokenizers() if wordless else load_tokenizers(path)

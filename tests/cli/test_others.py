@@ -125,7 +125,10 @@ def test_a_model_of_the_wrong_kind_names_the_right_command(refused, en_fr, lm, m
 
 @pytest.mark.parametrize("words", [["translate", "x"], ["generate"], ["fill", "[MASK]"]])
 def test_a_model_that_is_not_there(refused, words, tmp_path):
-    assert "it is not a model" in refused(*words, "--model", tmp_path / "none")
+    assert "none: there is no such folder" in refused(*words, "--model", tmp_path / "none")
+    assert "there is no config.yaml in it" in refused(*words, "--model", tmp_path)
+    (tmp_path / "file").touch()
+    assert "file: this is a file" in refused(*words, "--model", tmp_path / "file")
 
 
 def test_fill_and_generate_say_what_is_wrong(refused, lm, mlm):
@@ -163,20 +166,31 @@ def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
         ([], "give the files to learn from: one of pairs"),
         (["--model.kind", "lm"], "give the files to learn from: plain text"),
         (["nowhere.tsv"], "nowhere.tsv: there is no such file"),
-        (["latin.tsv"], "latin.tsv, line 2: this is not UTF-8"),
+        (["empty.tsv"], "empty.tsv: the file is empty"),
+        (["."], ".: this is a folder"),
+        (["latin.tsv"], "latin.tsv, line 2: not valid UTF-8"),
         (["narrow.tsv"], "narrow.tsv, line 2: there is one column where two are expected"),
         (["good.tsv", "--training.nonsense", "3"], "--training.nonsense"),
         (["good.tsv", "--training.steps", "many"], "training.steps must be int or none"),
-        (["good.tsv", "--model.norm", "mid"], "model.norm must be pre, post, but 'mid' came"),
+        (["good.tsv", "--model.norm", "mid"], "model.norm must be pre, post, got 'mid'"),
         (["good.tsv", "--model.heads", "3"], "must be a multiple of 3 (heads)"),
         (["good.tsv", "--minutes", "soon"], "--minutes must be float"),
         (["good.tsv", "--preset", "huge"], "preset must be tiny, small, base"),
         (["good.tsv", "--model.kind", "cnn"], "model.kind must be transformer, rnn, lm, mlm"),
-        (["good.tsv", "--languages", "e-f"], "languages must be two codes"),
+        (["good.tsv", "--languages", "e-f"], "languages: 'e' is not the code or name"),
+        (["good.tsv", "--minutes", "0"], "training.minutes must be above 0, got 0"),
+        (
+            ["good.tsv", "--model.attention", "bahdanau"],
+            "--model.kind rnn, but the kind is transformer",
+        ),
+        (["good.tsv", "--model.cell", "lstm"], "--model.cell belongs to --model.kind rnn"),
+        (["good.tsv", "--model.nonsense", "1"], "there is no --model.nonsense"),
+        (["good.tsv", "--out", "good.tsv"], "good.tsv: this is a file; give a folder as --out"),
+        (["good.tsv", "--out", "good.tsv/model"], "good.tsv: this is a file"),
         (["good.tsv", "--config", "run.yaml"], "model is a section with values"),
         (["good.tsv", "--config", "none.yaml"], "none.yaml: the settings cannot be read"),
         (["good.tsv", "one.txt"], "sentence pairs are read from"),
-        (["--resume", "nowhere"], "nowhere: there is no config.yaml in it"),
+        (["--resume", "nowhere"], "nowhere: there is no such folder"),
     ],
 )
 def test_training_refuses_bad_input_and_writes_nothing(
@@ -184,12 +198,14 @@ def test_training_refuses_bad_input_and_writes_nothing(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.tsv").write_text("a b\tc d\n" * 9)
+    (tmp_path / "empty.tsv").touch()
     (tmp_path / "latin.tsv").write_bytes("a\tb\ncafé\tb\n".encode("latin-1"))
     (tmp_path / "narrow.tsv").write_text("a\tb\nc d\n")
     (tmp_path / "one.txt").write_text("a\n")
     (tmp_path / "run.yaml").write_text("model: transformer\n")
     before = sorted(tmp_path.iterdir())
-    assert message in refused("train", *words, "--out", "model")
+    out = () if "--out" in words else ("--out", "model")
+    assert message in refused("train", *words, *out)
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
+from regard.corpus.pairs import clean
 from regard.errors import InputError
-from regard.formats import read_pairs
+from regard.formats import ReadReport, read_pairs
 
 TMX = """<?xml version="1.0" encoding="{encoding}"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
@@ -148,7 +149,7 @@ def test_tmx_does_not_load_other_files(tmp_path):
 PEAK = """
 import resource, sys
 from lxml import etree
-from regard.formats import read_pairs
+from regard.formats import ReadReport, read_pairs
 pairs = read_pairs(sys.argv[1], ("en", "fr"))
 next(pairs)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -260,3 +261,23 @@ def test_importing_the_room_is_cheap():
     script = f"import sys, {rooms}; print(sorted(set(sys.modules) & set('{heavy}'.split())))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "rows"),
+    [
+        ("a.po", PO.format(charset="UTF-8"), {"fuzzy or unfinished": 1, "untranslated": 1}),
+        ("a.xlf", XLIFF_1, {"fuzzy or unfinished": 1, "untranslated": 1}),
+        ("a.tmx", TMX.format(encoding="UTF-8"), {"a language is missing": 1}),
+    ],
+)
+def test_skipped_entries_stand_in_the_table(tmp_path, name, content, rows):
+    path = tmp_path / name
+    path.write_text(content, "utf-8")
+    passed_over = ReadReport()
+    _, report = clean(read_pairs(path, ("en", "fr"), report=passed_over), passed_over=passed_over)
+    table = {what: (number, where) for what, number, where in report.rows()}
+    for what, number in rows.items():
+        counted, where = table.pop(f"skipped: {what}")
+        assert counted == number and where.startswith(f"{path}:")
+    assert not [what for what in table if what.startswith("skipped")]

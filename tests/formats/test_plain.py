@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from regard.errors import InputError
 from regard.formats import (
     RawPair,
+    ReadReport,
     read_aligned,
     read_lines,
     read_pairs,
@@ -54,13 +55,42 @@ def test_only_newlines_split(put):
 
 def test_an_empty_file_has_no_lines(put):
     assert list(read_lines(put("a.txt", ""))) == []
-    assert list(read_pairs(put("a.tsv", ""))) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["a.tsv", "a.jsonl", "a.tmx", "a.po", "a.xlf", "a.txt", "a.tsv.gz"]
+)
+def test_an_empty_file_of_pairs_says_so(put, name):
+    with pytest.raises(InputError, match=rf"{name}: the file is empty; give a file with text"):
+        list(read_pairs(put(name, ""), ("en", "fr")))
+    full = put("full.fr", "x\n")
+    with pytest.raises(InputError, match=rf"{name}: the file is empty"):
+        list(read_pairs([full, put(name, "")]))
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "UTF-8"])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.tsv", "a.jsonl"])
+def test_a_named_encoding(put, name, encoding):
+    text = '{"source": "café", "target": "thé"}\n' if "json" in name else "café\tthé\r\nç\tœ\n"
+    text = text if encoding != "latin-1" else text.replace("œ", "ö")
+    path = put(name, text.encode(encoding))
+    assert next(read_pairs(path, encoding=encoding))[:2] == ("café", "thé")
+    assert list(read_lines(path, encoding)) == text.replace("\r", "").splitlines()
+
+
+def test_a_wrong_encoding(put):
+    path = put("a.txt", "a\nb\ncaf\u00e9\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"a\.txt: not valid ascii \(after line"):
+        list(read_lines(path, "ascii"))
+    for name in ("klingon", "base64", "no\0name"):
+        with pytest.raises(InputError, match=r"encoding must be a name such as utf-8"):
+            list(read_lines(path, name))
 
 
 @pytest.mark.parametrize(
     ("content", "line", "word"),
     [
-        ("bon\ncaf\xe9\n".encode("latin-1"), 2, "0xe9 at column 4"),
+        ("bon\ncaf\xe9\n".encode("latin-1"), 2, "byte 4 of the line is 0xe9"),
         ("a\nb\n".encode("utf-16"), 1, "UTF-16"),
         ("a\nb\n".encode("utf-16-le"), 1, "UTF-16"),
         ("été\n".encode("utf-32"), 1, "UTF-16"),
@@ -94,21 +124,29 @@ def test_damaged_gzip(put, tmp_path):
             list(read_pairs(tmp_path / "b.tsv.gz"))
 
 
-@pytest.mark.parametrize("name", ["a.tsv", "a.TSV", "a.tsv.gz"])
+@pytest.mark.parametrize("name", ["a.tsv", "a.TSV", "a.tsv.gz", "fra.txt", "pairs", "a.txt.gz"])
 def test_tsv(put, name):
     path = put(name, 'Go.\tVa !\tCC-BY #1\n\n"A"\t«A»\n x\ty \n')
-    assert list(read_pairs(path, ("en", "fr"))) == [
+    report = ReadReport()
+    assert list(read_pairs(path, ("en", "fr"), report=report)) == [
         RawPair("Go.", "Va !", str(path), 1),
         RawPair("", "", str(path), 2),
         RawPair('"A"', "«A»", str(path), 3),
         RawPair(" x", "y ", str(path), 4),
     ]
+    assert report.counts == {"columns": 1} and report.first == {"columns": f"{path}:1"}
 
 
 def test_tsv_with_one_column_names_the_line(put):
-    path = put("a.tsv", "a\tb\nonly one\nc\td\n")
-    with pytest.raises(InputError, match=rf"^{path}, line 2: .*one column.*tab.*\.$"):
-        list(read_pairs([path]))
+    for name in ("a.tsv", "a.txt"):
+        path = put(name, "a\tb\nonly one\nc\td\n")
+        with pytest.raises(InputError, match=rf"^{path}, line 2: .*one column.*tab.*\.$"):
+            list(read_pairs([path]))
+
+
+def test_two_texts_with_tabs_are_aligned_lines(put):
+    sources, targets = put("a.txt", "1\tone\n"), put("b.txt", "1\tun\n")
+    assert sides(read_pairs([sources, targets])) == [("1\tone", "1\tun")]
 
 
 @pytest.mark.parametrize("names", [("a.en", "a.fr"), ("a.en.gz", "a.fr"), ("a.txt", "b.txt.gz")])
@@ -169,9 +207,15 @@ def test_several_files_of_pairs(put):
 
 
 @pytest.mark.parametrize("names", [["a.txt"], ["a.tsv", "a.txt"], ["a", "b", "c"], []])
-def test_what_cannot_be_pairs(names):
+def test_what_cannot_be_pairs(put, names):
+    given = [put(name, "a\tb\n" if name.endswith("tsv") else "\n a \t\nb\tc\n") for name in names]
     with pytest.raises(InputError, match=r"two aligned files of plain text\.$"):
-        list(read_pairs(names))
+        list(read_pairs(given))
+
+
+def test_a_folder_is_no_file_of_pairs(tmp_path):
+    with pytest.raises(InputError, match=r"this is a folder; give the files in it\.$"):
+        list(read_pairs([tmp_path]))
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])

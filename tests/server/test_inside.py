@@ -156,7 +156,7 @@ def test_alternatives_for_a_word(client):
         ({"q": "a " * 100}, "q must be one sentence"),
         ({"q": " \n"}, "q must be one sentence"),
         ({"translation": "le chien " * 50}, "translation is longer"),
-        ({"translation": "le chien " * 5000}, "characters are too many"),
+        ({"translation": "le chien " * 5000}, "exceeds text limit (20000)"),
     ],
 )
 def test_alternatives_of_what_does_not_fit_are_refused_at_once(client, fields, said):
@@ -178,7 +178,7 @@ def test_all_that_comes_is_counted(client, path):
     name = "translation" if path == "alternatives" else "prefix"
     fields |= {"word": 0} if path == "alternatives" else {}
     found = asked(client, f"/v1/{path}", 400, **{**fields, name: "x" * 20_000})
-    assert found["error"].startswith(f"{20_000 + len(SOURCE)} characters are too many")
+    assert found["error"].startswith(f"Invalid request: request ({20_000 + len(SOURCE)})")
 
 
 @pytest.mark.parametrize("path", ["/v1/intervene", "/v1/view"])

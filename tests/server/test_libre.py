@@ -147,28 +147,41 @@ def test_what_a_page_asks_first(client):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({}, "q is missing"),
-        ({"q": "x"}, "source is missing"),
-        ({"q": "", "source": "en", "target": "fr"}, "q: it must not be empty."),
-        ({"q": [], "source": "en", "target": "fr"}, "q: it must not be empty."),
-        ({"q": 3, "source": "en", "target": "fr"}, "q: "),
-        ({"q": "x", "source": "en", "target": "tlh"}, "'tlh' is not supported"),
-        ({"q": "x", "source": "fr", "target": "en"}, "no model translates from fr to en"),
-        ({"q": "x", "source": "auto", "target": "en"}, "no model translates into en"),
-        ({"q": "x", "source": "en", "target": "fr", "format": "pdf"}, "format: "),
-        ({"q": "x", "source": "en", "target": "fr", "alternatives": 99}, "alternatives: "),
-        ({"q": "\ud800", "source": "en", "target": "fr"}, "JSON"),
-        ({"q": "x" * 20_001, "source": "en", "target": "fr"}, "20001 characters are too many"),
-        ({"q": ["x"] * 501, "source": "en", "target": "fr"}, "501 texts are too many"),
+        ({}, "Invalid request: missing q parameter"),
+        ({"q": "x"}, "Invalid request: missing source parameter"),
+        ({"q": "x", "source": "en", "target": ""}, "Invalid request: missing target parameter"),
+        ({"q": "", "source": "en", "target": "fr"}, "Invalid request: missing q parameter"),
+        ({"q": [], "source": "en", "target": "fr"}, "Invalid request: missing q parameter"),
+        ({"q": None, "source": "en", "target": "fr"}, "Invalid request: missing q parameter"),
+        ({"q": 3, "source": "en", "target": "fr"}, "q: input should be a valid string."),
+        ({"q": "x", "source": "en", "target": "zz"}, "zz is not supported"),
+        ({"q": "x", "source": "zz", "target": "fr"}, "zz is not supported"),
+        ({"q": "x", "source": "fr", "target": "en"},
+         "English (en) is not available as a target language from French (fr)"),
+        ({"q": "x", "source": "auto", "target": "en"}, "no model translates into en."),
+        ({"q": "x", "source": "en", "target": "fr", "format": "pdf"},
+         "pdf format is not supported"),
+        ({"q": "x", "source": "en", "target": "fr", "alternatives": 99},
+         "Invalid request: alternatives parameter must be <= 10"),
+        ({"q": "x", "source": "en", "target": "fr", "alternatives": "some"},
+         "Invalid request: alternatives parameter is not a number"),
+        ({"q": "\ud800", "source": "en", "target": "fr"}, "Invalid JSON format"),
+        ({"q": "x" * 20_001, "source": "en", "target": "fr"},
+         "Invalid request: request (20001) exceeds text limit (20000); "
+         "`regard serve --max-characters` sets how many characters are allowed"),
+        ({"q": ["x"] * 501, "source": "en", "target": "fr"},
+         "Invalid request: request (501) exceeds text limit (500); "
+         "`regard serve --max-texts` sets how many texts are allowed"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_400_with_a_sentence(client, fields, said):
+def test_what_cannot_be_is_400_in_the_words_of_libretranslate(client, fields, said):
+    """Its own test-suite compares the first and the `zz` one; other clients compare prefixes."""
     answer = client.post(
         "/translate", content=json.dumps(fields), headers={"content-type": "application/json"}
     )
     assert answer.status_code == 400
     assert set(answer.json()) == {"error"}
-    assert said in answer.json()["error"]
+    assert said == answer.json()["error"]
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", "[" * 100_000, '{"q": NaN}', "\xff"])

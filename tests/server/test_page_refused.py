@@ -1,16 +1,14 @@
 """The page at / where something is refused: keys, a full queue, limits, no server, no storage."""
 
 import pytest
+from playwright.sync_api import expect
 
-from browsers import NO_BROWSER
 from pages import opened
 from regard.server.keys import make_key, read_keys
 from servers import held_up, serving
 from trained import taught
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-expect = playwright.expect
-pytestmark = NO_BROWSER
+pytestmark = pytest.mark.needs("chromium")
 
 FRENCH = taught("en-fr")
 SOURCE, TARGET = FRENCH[0]
@@ -39,7 +37,7 @@ def test_a_key_is_asked_for_and_stays_in_the_tab(browser, catalogue, tmp_path):
         expect(tab.locator("#notice")).to_contain_text("not known")
         expect(tab.locator("#dialog")).to_be_hidden()
         tab.click("#notice-key")
-        expect(tab.locator("#key-said")).to_contain_text("not known")
+        expect(tab.locator("#key-said")).to_contain_text("Invalid API key")
         tab.fill("#key", secret)
         tab.keyboard.press("Enter")
         expect(translation(tab)).to_have_value(TARGET)

@@ -77,7 +77,8 @@ def test_what_looks_inside_takes_one_model(client):
     answer = client.post("/v1/translate", json=fields)
     assert answer.status_code == 400
     assert answer.json()["error"] == (
-        "no model translates from en to zh; /translate goes through de."
+        "Chinese (zh) is not available as a target language from English (en); "
+        "/translate goes through de"
     )
 
 

@@ -86,8 +86,12 @@ def test_sentences_become_ids_and_long_ones_are_left_out_or_cut():
     one = train_words(["a b c d e f"], None, "en")
     tokenizers = Tokenizers(one, one)
     pairs = [Pair("a b", "c"), Pair("a b c d e f", "a"), Pair("a", "a b c d e f")]
-    sources, targets, long = encoded(pairs, tokenizers, 5)
-    assert (len(sources), len(targets), long) == (1, 1, 2)
+    sources, targets, too_long = encoded(pairs, tokenizers, 5)
+    assert (len(sources), len(targets), too_long) == (1, 1, [1, 2])
+    cut = encoded(pairs, tokenizers, 5, truncate=True)
+    assert [len(ids) for ids in cut.sources] == [2, 4, 1] and cut.too_long == [1, 2]
+    assert [len(ids) for ids in cut.targets] == [1, 1, 4]
+    assert encoded(pairs, tokenizers, 0) == encoded(pairs, tokenizers, 7)  # 0: no limit
     pieces = encoded_text(["a b c d e f", "a"], tokenizers, 5)
     assert [len(piece) for piece in pieces] == [4, 2, 1]
     assert one.decode(pieces[0] + pieces[1]) == "a b c d e f"

@@ -13,10 +13,11 @@ from regard.folder import Tokenizers, load_weights
 from regard.models.build import build
 from regard.text.word_tokenizer import train_words
 from regard.training.checkpoint import read_checkpoint, steps, write_checkpoint
-from regard.training.dev import Dev
+from regard.training.dev import Dev, greedy_texts
 from regard.training.examples import Examples, encoded
 from regard.training.loop import Trainer
 from regard.training.run import describe
+from regard.training.shards import Crew
 from regard.training.snapshot import weights_of
 
 LETTERS = list("abcdefgh")
@@ -152,13 +153,13 @@ def test_the_remaining_minutes_go_on(tmp_path):
     assert first.train().seconds < 500
     home = tmp_path / "checkpoints" / "step-2" / "state.json"
     state = json.loads(home.read_text())
-    home.write_text(json.dumps({**state, "seconds": 599.8}))
+    home.write_text(json.dumps({**state, "seconds": 589.8}))  # ten are for the end
     again = trainer(tmp_path, steps=None, minutes=10.0)
     assert again.resume(tmp_path)
-    assert again.state.seconds == 599.8
+    assert again.state.seconds == 589.8
     outcome = again.train()
     assert outcome.finished and outcome.step > 2
-    assert 600 <= outcome.seconds < 660
+    assert 590 <= outcome.seconds < 660
 
 
 @pytest.fixture
@@ -222,3 +223,36 @@ def test_a_model_without_a_development_set_is_kept(tmp_path):
     metrics = describe(tmp_path, made.run_settings, made, outcome)
     assert metrics["steps"] == 4 and metrics["dev"] == {}
     assert "| updates | 4" in (tmp_path / "README.md").read_text()
+
+
+def test_it_stops_at_the_target(tmp_path):
+    made = trainer(tmp_path, steps=400, learning_rate=1e-2, validate_every=10,
+                   target_exact_match=0.9)  # fmt: skip
+    outcome = made.train()
+    assert outcome.finished and outcome.step < 400
+    assert outcome.look["step"] == outcome.step  # what is kept is what met the target
+    assert outcome.look["exact"] >= 0.9
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    shares = {line["step"]: line["dev_exact"] for line in lines if "dev_exact" in line}
+    assert [step for step, share in shares.items() if share >= 0.9] == [outcome.step]
+    assert list(shares) == list(range(10, outcome.step + 1, 10))
+
+
+def test_exact_is_what_greedy_search_writes():
+    made = trainer(steps=25, learning_rate=1e-2)
+    exact = made.train().look["exact"]
+    with Crew(1) as crew:
+        texts = greedy_texts(
+            made.network, [pair.source for pair in PAIRS], made.tokenizers, made.device, crew
+        )
+    assert exact == sum(t == pair.target for t, pair in zip(texts, PAIRS, strict=True)) / 16
+    assert 0 < exact < 1
+
+
+def test_the_schedule_ends_before_the_run():
+    made = trainer(steps=20, schedule="linear", schedule_steps=10, final_rate=0.1, looks=False)
+    made.train()
+    assert made.rate() == pytest.approx(0.1 * made.settings.learning_rate)
+    made = trainer(steps=5, schedule="linear", schedule_steps=10, looks=False)  # cut short
+    made.train()
+    assert made.rate() == 0

@@ -8,287 +8,237 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from argparse import SUPPRESS, Namespace
+import time
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from regard.cli.model import use_of
+from regard.cli.train_help import full_help, short_help
+from regard.command import command
 from regard.config import MODELS, Run, Training
-from regard.config.attention import check_ranks
 from regard.config.settings import (
-    PRESETS,
+    ENDS,
     SECTIONS,
     Settings,
     fitted,
     merged,
+    names_of,
     plain,
     preset,
     read_settings,
+    resolved,
     run_from,
 )
 from regard.config.stored import load_run
 from regard.errors import InputError
+from regard.text.language_names import direction
 
-ENDS = ("minutes", "steps", "epochs")
-"""The settings of training that end a run, each by itself."""
+SETTINGS = ("model", *SECTIONS)
 
 ANSWERS = {"classifier": "examples", "handwriting": "points", "lm": "tokens", "mlm": "guesses"}
 """What a kind of model answers, and its speed is told in."""
 
-FILES = {
-    "classifier": "label, tab and text in each line (.tsv), or series (.npz or .jsonl)",
-    "lm": "plain text, a sentence a line",
-    "mlm": "plain text, a sentence a line",
-}
-"""What a kind of model learns from, if not from pairs."""
-
 
 def parse(words: Sequence[str]) -> Namespace:
-    """The files, the folder, and the resolved run."""
-    found = _first(words)
-    settings = _base(found)
-    parser = _parser(settings)
-    arguments = _parsed(parser, words, MODELS[settings["model"]["kind"]])
-    given = {
-        name: vars(getattr(arguments, name)) for name in ("model", *SECTIONS)
-    }  # everything, with the base as defaults
-    run_settings = merged(settings, given)
-    if arguments.languages:
-        run_settings["languages"] = arguments.languages
-    if arguments.minutes is not None:
-        run_settings["training"]["minutes"] = arguments.minutes
-    ends = _ends(words, found)
-    if ends:  # what the user named stands instead of the preset's end, or the resumed run's
-        run_settings["training"] |= dict.fromkeys(set(ENDS) - ends)
-    arguments.settings = run_settings
-    arguments.resume = found.resume
-    return Namespace(run=run, **{k: v for k, v in vars(arguments).items() if k != "run"})
+    """The files, the folder, and the settings that were given."""
+    first = _first(words)
+    base = _base(first)
+    if first.help or first.help_all:
+        print(full_help(base) if first.help_all else short_help(), end="")
+        raise SystemExit(0)
+    arguments = _parsed(_parser(base), words, MODELS[base["model"]["kind"]])
+    given = merged(_config(first), {n: arguments[n] for n in SETTINGS if arguments.get(n)})
+    given["model"] = {"kind": base["model"]["kind"], **(given.get("model") or {})}
+    if arguments.get("languages"):
+        given["languages"] = direction(arguments["languages"])
+    if arguments.get("minutes") is not None:
+        given["training"] = {**(given.get("training") or {}), "minutes": arguments["minutes"]}
+    return Namespace(
+        run=run,
+        files=arguments.get("files") or [],
+        dev=arguments.get("dev") or [],
+        out=arguments.get("out"),
+        preset=arguments.get("preset"),
+        encoding=arguments.get("encoding") or "utf-8",
+        resume=first.resume,
+        json=arguments.get("json", False),
+        given=given,
+    )
 
 
 def run(arguments: Namespace) -> int:
-    """Train, or go on training."""
-    run_settings: Run = run_from(arguments.settings)
-    check_ranks(run_settings.model)
+    """Train, or continue training."""
+    started = time.monotonic()
+    settings = _resumed(arguments) if arguments.resume else None
+    if not arguments.resume:
+        if arguments.out is None:
+            raise InputError("give the folder to write the model to: --out DIR.")
+        resolved(arguments.given, arguments.preset or "small")  # wrong settings are told at once
     from rich.console import Console
 
     from regard.training.ranks import joined
-    from regard.training.run import follow
+    from regard.training.report import Spoken
+    from regard.training.run import follow, resume
 
     console = Console(stderr=True)
     folder = Path(arguments.resume) if arguments.resume else arguments.out
     with joined() as ranks:
         if not ranks.leads:
-            follow(folder, ranks, run_settings if arguments.resume else None)
+            follow(folder, ranks, settings)
             return 0
-        outcome = _outcome(arguments, run_settings, console, ranks)
+        if settings:
+            outcome = resume(folder, settings, Spoken(console), ranks)
+        else:
+            outcome = _new(arguments, Spoken(console), ranks, started)
     if not outcome.finished:
         console.print(
             f"Stopped after update {outcome.step}; all is saved. Go on with:\n"
-            f"  regard train --resume {folder}",
+            f"  {command('train', '--resume', folder)}",
             highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
         return 130
     if arguments.json:
         print(json.dumps(json.loads((folder / "metrics.json").read_text("utf-8"))))
     else:
-        _tell(folder, run_settings, console)
+        _tell(folder, console)
     return 0
 
 
-def _outcome(arguments: Namespace, settings: Run, console: Any, ranks: Any) -> Any:
-    """How the run ended that is begun, or gone on with, here."""
-    if not arguments.resume:
-        return _new(arguments, settings, console, ranks)
-    from regard.training.report import Spoken
-    from regard.training.run import resume
+def _new(arguments: Namespace, reporter: Any, ranks: Any, started: float) -> Any:
+    from regard.training.from_files import TrainRequest, train_from_files
 
-    return resume(Path(arguments.resume), settings, Spoken(console), ranks)
-
-
-def _new(arguments: Namespace, settings: Run, console: Any, ranks: Any) -> Any:
-    by_hand = settings.model.kind == "handwriting"  # it has strokes of its own to learn from
-    if not arguments.files and not by_hand:
-        sorts = FILES.get(settings.model.kind, "one of pairs, or two aligned ones")
-        raise InputError(f"give the files to learn from: {sorts}.")
-    if arguments.out is None:
-        raise InputError("give the folder to write the model to: --out DIR.")
-    if (arguments.out / "config.yaml").exists():  # said before the corpus is read
-        raise InputError(
-            f"{arguments.out}: a model is in it already; go on with `regard train --resume "
-            f"{arguments.out}`, or give another --out."
-        )
-    if by_hand:
-        return _new_pen(arguments, settings, console)
-    if settings.model.kind == "classifier":
-        return _new_classifier(arguments, settings, console)
-    from regard.training.prepare import prepare, read_texts
-    from regard.training.report import Spoken
-    from regard.training.run import train
-
-    texts = read_texts(arguments.files, arguments.dev, settings)
-    console.print(_table(texts))
-    prepared = prepare(texts, settings)
-    sizes = (len(prepared.tokenizers.source), len(prepared.tokenizers.target))
-    shared = prepared.tokenizers.shared
-    console.print(
-        f"vocabulary: {sizes[0]:,} tokens shared" if shared else f"vocabularies: {sizes[0]:,} and "
-        f"{sizes[1]:,} tokens",
-        highlight=False,
+    request = TrainRequest(
+        arguments.files, arguments.out, arguments.dev, arguments.given, arguments.preset,
+        arguments.encoding,
     )  # fmt: skip
-    return train(arguments.out, settings, prepared, Spoken(console), ranks)
+    return train_from_files(request, reporter, ranks, started)
 
 
-def _new_pen(arguments: Namespace, settings: Run, console: Any) -> Any:
-    from regard.training.handwriting import prepare_lines
-    from regard.training.report import Spoken
-    from regard.training.run import train
-
-    prepared = prepare_lines(arguments.files, arguments.dev, settings)
-    console.print(
-        f"lines to learn from: {len(prepared.examples):,} ({sum(prepared.examples.lengths):,} "
-        f"points); development: {len(prepared.dev.examples):,}",
-        highlight=False,
-    )
-    return train(arguments.out, prepared.run, prepared, Spoken(console))
+def _resumed(arguments: Namespace) -> Run:
+    """The settings of the run that is continued; an end that was given replaces all of its own."""
+    settings, given = plain(load_run(arguments.resume)), arguments.given
+    if any((given.get("training") or {}).get(end) is not None for end in ENDS):
+        settings = merged(settings, {"training": dict.fromkeys(ENDS)})
+    return run_from(merged(settings, given))
 
 
-def _new_classifier(arguments: Namespace, settings: Run, console: Any) -> Any:
-    from regard.training.classifier import prepare_classes, train_classifier
-    from regard.training.report import Spoken
-
-    prepared = prepare_classes(arguments.files, arguments.dev, settings)
-    model: Any = prepared.run.model
-    sort = f"series of {len(model.channels)} channels" if model.channels else "texts"
-    console.print(
-        f"{sort} to learn from: {len(prepared.examples):,}; development: "
-        f"{len(prepared.dev.examples):,}; labels: {', '.join(model.labels)}",
-        highlight=False, markup=False,
-    )  # fmt: skip
-    return train_classifier(arguments.out, prepared, Spoken(console))
-
-
-def _table(texts: Any) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, show_header=True)
-    table.add_column("sentences")
-    table.add_column("number", justify="right")
-    table.add_column("first at")
-    for what, number, where in texts.report.rows():
-        table.add_row(what, f"{number:,}", where)
-    table.add_row("to learn from", f"{len(texts.train):,}", "")
-    table.add_row("development", f"{len(texts.dev):,}", "")
-    return table
-
-
-def _tell(folder: Path, settings: Run, console: Any) -> None:
+def _tell(folder: Path, console: Any) -> None:
+    model = load_run(folder).model
     metrics = json.loads((folder / "metrics.json").read_text("utf-8"))
-    answers = ANSWERS.get(settings.model.kind, "target tokens")
+    answers = ANSWERS.get(model.kind, "target tokens")
     console.print(
         f"Done: {folder} ({metrics['steps']:,} updates, {metrics['epochs']:.1f} epochs, "
         f"{metrics['tokens_per_second']:,.0f} {answers}/s).",
         highlight=False,
     )
-    series = getattr(load_run(folder).model, "input", "") == "series"  # as the files showed
-    given = "series.npz" if series else '"…"'
-    command = f"regard {use_of(settings.model.kind)} {given} --model {folder}"
-    console.print(f"Try it:  {command}", highlight=False)
+    series = getattr(model, "input", "") == "series"  # as the files showed
+    given = "series.npz" if series else "…"
+    tried = command(use_of(model.kind), given, "--model", folder)
+    console.print(f"Try it:  {tried}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _parsed(parser: Any, words: Sequence[str], model: type) -> Any:
-    """The arguments; what is wrong with them becomes one sentence."""
+def _parsed(parser: Any, words: Sequence[str], model: type) -> Settings:
+    """What was given, without defaults; what is wrong becomes one sentence."""
     from jsonargparse import ArgumentError
 
+    words = _whole_corpus(words)
     try:
-        return parser.parse_args(list(words))
+        parsed: Settings = parser.parse_args(words, defaults=False).as_dict()
+        return parsed
     except ArgumentError as error:
         text = str(error)
     named = re.search(r'Parser key "(?:(\w+)\.)?(\w+)"', text)
     given = re.search(r"(?:Given|Got) value: (.*)", text)
+    unknown = re.search(r"unrecognized arguments: --model\.(\w+)", text)
+    if unknown:
+        raise InputError(_of_another_kind(unknown[1], None, model, f"--model.{unknown[1]}"))
     if named and given:  # our own words for it, which name what may come
         kinds = get_type_hints({"model": model, **SECTIONS}.get(named[1], Training))
         place = f"{named[1]}.{named[2]}" if named[1] else f"--{named[2]}"
+        if named[1] == "model" and get_origin(kinds.get(named[2])) is Literal:
+            raise InputError(_of_another_kind(named[2], given[1], model, place))
         fitted(given[1], kinds.get(named[2], float), place)
     line = " ".join(text.split()).rstrip(".")
-    raise InputError(f"{line}; `regard train --help` lists all flags.")
+    raise InputError(f"{line}; `regard train --help-all` lists all flags.")
+
+
+def _of_another_kind(name: str, value: str | None, model: type, flag: str) -> str:
+    """What to say of a model's setting that this kind has not, or that another kind has."""
+    kinds = [
+        kind
+        for kind, other in MODELS.items()
+        if name in names_of(other)
+        and (value is None or value in get_args(get_type_hints(other)[name]))
+    ]
+    own = next(kind for kind, other in MODELS.items() if other is model)
+    shown = flag if value is None else f"{flag} {value}"
+    if kinds:
+        listed = " or ".join(f"--model.kind {kind}" for kind in kinds)
+        return f"{shown} belongs to {listed}, but the kind is {own}; add {listed}."
+    if value is not None:
+        choices = ", ".join(map(str, get_args(get_type_hints(model)[name])))
+        return f"{flag} must be {choices}, got {value!r}."
+    return f"there is no {flag}; `regard train --help-all --model.kind {own}` lists all settings."
+
+
+def _whole_corpus(words: Sequence[str]) -> list[str]:
+    """The words with `--model.max_length corpus` as 0, which stands for it in the settings."""
+    made = [w.replace("corpus", "0") if w == "--model.max_length=corpus" else w for w in words]
+    for place, word in enumerate(made[:-1]):
+        if word == "--model.max_length" and made[place + 1] == "corpus":
+            made[place + 1] = "0"
+    return made
 
 
 def _first(words: Sequence[str]) -> Namespace:
-    """What decides about all other flags: preset, settings file, kind of model, resumed run."""
+    """What decides about all other flags: help, preset, settings file, kind, resumed run."""
     import argparse
 
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--preset")
     parser.add_argument("--config")
     parser.add_argument("--model.kind", dest="kind")
     parser.add_argument("--resume")
-    found, _ = parser.parse_known_args(list(words))
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--help-all", action="store_true")
+    try:
+        found, _ = parser.parse_known_args(list(words))
+    except argparse.ArgumentError as error:
+        raise InputError(f"{error}; `regard train --help` says more.") from error
     return found
 
 
-def _base(found: Namespace) -> Settings:
-    """The settings that flags change: those of the resumed run, or preset and settings file."""
-    if found.resume:
-        return plain(load_run(found.resume))
-    written = read_settings(found.config) if found.config else {}
-    kind = found.kind or (written.get("model") or {}).get("kind") or "transformer"
+def _config(first: Namespace) -> Settings:
+    """The settings file, if one is given."""
+    return read_settings(first.config) if first.config else {}
+
+
+def _base(first: Namespace) -> Settings:
+    """The settings that stand where nothing is given, for help and for the parser."""
+    if first.resume:
+        return plain(load_run(first.resume))
+    kind = first.kind or (_config(first).get("model") or {}).get("kind") or "transformer"
     if kind not in MODELS:
-        raise InputError(f"model.kind must be {', '.join(MODELS)}, but {kind!r} came.")
-    return merged(preset(found.preset or "small", kind), written)
-
-
-def _ends(words: Sequence[str], found: Namespace) -> set[str]:
-    """The ends of a run that the user named, by flag or in the settings file."""
-    training = (read_settings(found.config).get("training") or {}) if found.config else {}
-    flags = {word.partition("=")[0] for word in words}
-    return {
-        name
-        for name in ENDS
-        if flags & {f"--{name}", f"--training.{name}"} or training.get(name) is not None
-    }
+        raise InputError(f"model.kind must be {', '.join(MODELS)}, got {kind!r}.")
+    return preset(first.preset or "small", kind)
 
 
 def _parser(settings: Settings) -> Any:
-    from jsonargparse import ArgumentParser, set_parsing_settings
+    from jsonargparse import ArgumentParser
 
-    set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    parser = ArgumentParser(
-        prog="regard train",
-        usage="regard train FILE… --out DIR [--dev FILE…] [--languages en-fr] [--preset small]\n"
-        "                    [--config run.yaml] [--minutes N] [--SECTION.SETTING VALUE …]",
-        description="Learn a model from text: one file of pairs (.tsv .jsonl .tmx .po .xliff) or "
-        "two aligned text files. For the kinds lm and mlm, plain text; for a classifier, label, "
-        "tab and text in each line (.tsv), or series (.npz .jsonl); for handwriting, strokes "
-        "(.jsonl), or none for the built-in ones.",
-        exit_on_error=False,
-    )
-    parser.add_argument("files", nargs="*", metavar="FILE", help="what to learn from")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the model")
-    parser.add_argument("--dev", nargs="+", default=[], metavar="FILE", help="development set; "
-                        "without it one is split off")  # fmt: skip
-    parser.add_argument("--languages", metavar="en-fr", help="source and target language")
-    parser.add_argument("--preset", choices=PRESETS, default="small", help="size to start from")
-    parser.add_argument("--config", metavar="FILE", help="settings in YAML, over the preset's")
-    parser.add_argument("--minutes", type=float, metavar="N", help="time budget")
-    parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
-    parser.add_argument("--json", action="store_true", help="print the model's figures as JSON")
-    parser.add_argument("--model", type=MODELS[settings["model"]["kind"]], help=SUPPRESS)
+    parser = ArgumentParser(prog="regard train", exit_on_error=False, add_help=False)
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--dev", nargs="+")
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--json", action="store_true")
+    for name in ("languages", "preset", "config", "resume", "encoding"):
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--model", type=MODELS[settings["model"]["kind"]])
     for name, section in SECTIONS.items():
-        parser.add_argument(f"--{name}", type=section, help=SUPPRESS)
-    defaults = {
-        f"{name}.{key}": value
-        for name in ("model", *SECTIONS)
-        for key, value in (settings.get(name) or {}).items()
-    }
-    try:
-        parser.set_defaults(defaults)
-    except KeyError as error:
-        raise InputError(f"settings: {error.args[0]}") from error
+        parser.add_argument(f"--{name}", type=section)
     return parser
-
-
-if __name__ == "__main__":  # for quick looks at the flags
-    parse(sys.argv[1:])

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+from regard.config.check import at_least
 
 
 @dataclass(frozen=True)
 class Cleaning:
     """What is dropped of a corpus. Lengths are in words; characters in scripts without spaces."""
 
+    SECTION: ClassVar[str] = "cleaning"
+
     max_length: int = 250
     """The longest side that is kept, in words."""
+    max_word_length: int = 200
+    """The longest word that is kept, in characters between spaces; 0 keeps all."""
+    truncate: bool = False
+    """Whether sentences of more than model.max_length tokens are cut; else they are dropped."""
     max_ratio: float = 3.0
     """The largest ratio of the sides' lengths that is kept; 0 keeps all."""
     ratio_slack: int = 5
@@ -19,3 +28,7 @@ class Cleaning:
     """Whether of equal pairs only the first is kept."""
     drop_identical: bool = False
     """Whether a pair whose target equals its source is dropped."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "max_length")
+        at_least(self, 0, "max_word_length", "max_ratio", "ratio_slack")

@@ -50,7 +50,7 @@ class Transformer(Attending):
     activation_dropout: float = 0.0
     """Dropout inside the feed-forward sub-layers."""
     max_length: int = 1024
-    """Longest sentence in tokens."""
+    """Longest sentence in tokens; corpus (or 0): the longest training sentence."""
 
     def __post_init__(self) -> None:
         _check_transformer(self)
@@ -95,13 +95,14 @@ class Rnn:
     dropout: float = 0.2
     """Dropout of embeddings, between layers, and before the output."""
     max_length: int = 1024
-    """Longest sentence in tokens."""
+    """Longest sentence in tokens; corpus (or 0): the longest training sentence."""
 
     def __post_init__(self) -> None:
         at_least(
             self, 1, "embedding", "dim", "encoder_layers", "decoder_layers", "attention_dim",
-            "components", "max_length",
+            "components",
         )  # fmt: skip
+        at_least(self, 0, "max_length")
         fraction(self, "dropout")
         if self.bidirectional and self.dim % 2:
             divides(self, "two directions", 2, "dim")
@@ -176,7 +177,8 @@ MODELS: dict[str, Kind] = {
 
 
 def _check_transformer(model: Transformer | Lm) -> None:
-    at_least(model, 1, "dim", "heads", "ff", "max_length")
+    at_least(model, 1, "dim", "heads", "ff")
+    at_least(model, 0, "max_length")
     divides(model, "heads", model.heads, "dim")
     fraction(model, "dropout", "attention_dropout", "activation_dropout")
     if model.positions == "rotary" and model.dim // model.heads % 2:

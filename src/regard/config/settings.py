@@ -34,6 +34,9 @@ SECTIONS: dict[str, Any] = {
 
 Settings = dict[str, Any]
 
+ENDS = ("minutes", "steps", "epochs")
+"""The settings of training that end a run, each by itself."""
+
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
 
@@ -65,6 +68,18 @@ def read_settings(path: str | PathLike[str]) -> Settings:
                 f"write them below `{name}:`, indented."
             )
     return read
+
+
+def resolved(given: Settings, name: str, adjusted: Settings | None = None) -> Run:
+    """The run of a preset, changed by `adjusted` settings and then by those that were `given`.
+
+    An end of the run that was given (minutes, steps or epochs) stands instead of the preset's.
+    """
+    kind = (given.get("model") or {}).get("kind") or "transformer"
+    settings = merged(preset(name, kind), adjusted or {})
+    if any((given.get("training") or {}).get(end) is not None for end in ENDS):
+        settings = merged(settings, {"training": dict.fromkeys(ENDS)})
+    return run_from(merged(settings, given))
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
@@ -128,6 +143,8 @@ def _made(kind: Any, values: Any, name: str, place: str) -> Any:
     for key, value in values.items():
         if key not in names:
             raise InputError(f"{place}: there is no {name}.{key}; there are {', '.join(names)}.")
+        if (name, key, value) == ("model", "max_length", "corpus"):
+            value = 0  # the longest training sentence, once it is known
         made[key] = fitted(value, types[key], f"{place}: {name}.{key}")
     return kind(**made)
 

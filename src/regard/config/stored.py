@@ -15,6 +15,12 @@ CONFIG = "config.yaml"
 
 def load_run(folder: str | PathLike[str]) -> Run:
     """The settings in a model folder; those of a newer format are a clear error."""
+    if not Path(folder).is_dir():
+        what = "this is a file" if Path(folder).exists() else "there is no such folder"
+        raise InputError(
+            f"{folder}: {what}; give the folder of a model, which `regard train … --out FOLDER` "
+            "makes."
+        )
     path = Path(folder) / CONFIG
     if not path.is_file():
         raise InputError(

@@ -31,6 +31,10 @@ class Training:
     """The highest learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = "cosine"
     """After the warm-up: by 1/sqrt(step), a half cosine to zero, straight to zero, or flat."""
+    schedule_steps: int | None = None
+    """Updates after which the rate has fallen to its last; by default, at the end of the run."""
+    final_rate: float = 0.0
+    """Share of the highest learning rate that is left when linear and cosine have fallen."""
     warmup: float = 0.05
     """Warm-up in updates; below 1, as a share of the whole run."""
     beta1: float = 0.9
@@ -59,6 +63,8 @@ class Training:
     """Minutes between checkpoints; one is also written at every look at the development set."""
     keep: int = 2
     """Checkpoints kept (at least average_last where those are averaged)."""
+    target_exact_match: float | None = None
+    """Training stops once this share of the development sentences is translated exactly."""
     patience: int = 0
     """Looks at the development set without a better one after which training stops; 0: never."""
     seed: int = 0
@@ -77,12 +83,17 @@ class Training:
     """Where to train: auto, cpu, cuda or mps."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "steps", "batch_tokens", "accumulate", "average_last", "keep")
         at_least(
-            self, 0, "minutes", "epochs", "warmup", "weight_decay", "clip", "validate_every",
+            self, 1, "steps", "batch_tokens", "accumulate", "average_last", "keep", "schedule_steps"
+        )
+        at_least(
+            self, 0, "epochs", "warmup", "weight_decay", "clip", "validate_every",
             "validate_sentences", "patience", "threads", "learning_rate", "checkpoint_minutes",
+            "target_exact_match",
         )  # fmt: skip
-        fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay")
+        fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay", "final_rate")
+        if self.minutes is not None and self.minutes <= 0:
+            raise InputError(f"training.minutes must be above 0, got {self.minutes:g}.")
         if self.minutes is None and self.steps is None and self.epochs is None:
             raise InputError(
                 "training has no end: set --minutes, --training.steps or --training.epochs."

@@ -8,18 +8,30 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from regard.config import Cleaning
-from regard.formats import RawPair
+from regard.formats import RawPair, ReadReport
 from regard.text.normal import normalise
-from regard.text.words import count_words
+from regard.text.words import count_words, has_long_word
 
 REASONS = {
     "empty": "empty side",
     "long": "too long",
+    "word": "with too long a word",
     "ratio": "lengths too different",
     "identical": "target equals source",
     "duplicate": "duplicate",
+    "tokens": "more tokens than model.max_length",
 }
-"""Why a pair is dropped, in the order of the checks, and how the printed table calls it."""
+"""Why a pair is dropped, in the order of the checks, and its name in the printed table.
+
+"tokens" comes after cleaning, when the tokenisers have been learned."""
+
+SKIPPED = {
+    "fuzzy": "skipped: fuzzy or unfinished",
+    "untranslated": "skipped: untranslated",
+    "language": "skipped: a language is missing",
+    "columns": "further columns ignored",
+}
+"""What readers passed over, and how the printed table calls it."""
 
 
 class Pair(NamedTuple):
@@ -38,28 +50,50 @@ class CleaningReport:
     dropped: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
     """For each reason the place ("file:line") of the first pair that was dropped for it."""
+    truncated: int = 0
+    """Sentences cut to model.max_length tokens."""
+    passed_over: ReadReport = field(default_factory=ReadReport)
+    """What the readers of the files left out before it became a pair."""
 
     def drop(self, reason: str, pair: RawPair) -> None:
         """Count a dropped pair."""
         self.dropped[reason] += 1
         self.first.setdefault(reason, f"{pair.file}:{pair.line}")
 
+    def drop_after_encoding(self, count: int, example: str = "") -> None:
+        """Count kept pairs that turned out to have too many tokens; `example` shows the first."""
+        if count:
+            self.dropped["tokens"] += count
+            self.first.setdefault("tokens", example)
+            self.kept -= count
+
     def rows(self) -> list[tuple[str, int, str]]:
-        """What, how many, and where first: read, each reason that occurred, kept."""
+        """What, how many, and where first: skipped by readers, read, each reason, kept."""
+        skipped = [
+            (label, self.passed_over.counts[reason], self.passed_over.first[reason])
+            for reason, label in SKIPPED.items()
+            if self.passed_over.counts[reason]
+        ]
         reasons = [
-            (label, self.dropped[reason], self.first[reason])
+            (label, self.dropped[reason], self.first.get(reason, ""))
             for reason, label in REASONS.items()
             if self.dropped[reason]
         ]
-        return [("read", self.read, ""), *reasons, ("kept", self.kept, "")]
+        cut = [("cut to model.max_length tokens", self.truncated, "")] if self.truncated else []
+        return [*skipped, ("read", self.read, ""), *reasons, ("kept", self.kept, ""), *cut]
 
 
 def clean(
-    raw_pairs: Iterable[RawPair], rules: Cleaning | None = None
+    raw_pairs: Iterable[RawPair],
+    rules: Cleaning | None = None,
+    passed_over: ReadReport | None = None,
 ) -> tuple[list[Pair], CleaningReport]:
-    """The pairs in normal form without those that the rules drop, and the account of it."""
+    """The pairs in normal form without those that the rules drop, and the account of it.
+
+    `passed_over` is the report that `read_pairs` fills while these pairs are read.
+    """
     rules = rules or Cleaning()
-    report = CleaningReport()
+    report = CleaningReport(passed_over=ReadReport() if passed_over is None else passed_over)
     kept: list[Pair] = []
     seen: set[Pair] = set()
     for raw in raw_pairs:
@@ -82,6 +116,8 @@ def _fault(pair: Pair, rules: Cleaning, seen: set[Pair]) -> str | None:
     shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
     if longer > rules.max_length:
         return "long"
+    if rules.max_word_length and any(has_long_word(side, rules.max_word_length) for side in pair):
+        return "word"
     slack = rules.ratio_slack
     if rules.max_ratio and longer + slack > rules.max_ratio * (shorter + slack):
         return "ratio"

@@ -1,6 +1,7 @@
 """Files of text and of sentence pairs: one module for each format, chosen by the file's suffix.
 
     .tsv              source, tab, target; further columns are ignored
+    one other file    the same, if its first line has a tab: the .txt of many courses
     .jsonl .ndjson    one object a line: {"en": …, "fr": …}, {"source": …, "target": …} or
                       {"translation": {"en": …, "fr": …}}
     .tmx              translation memories
@@ -8,39 +9,56 @@
     .xlf .xliff       XLIFF 1.x and 2.x
     two other files   plain text, aligned line by line
 
-Each may be compressed (`.gz`). Text is UTF-8, with or without a byte order mark (PO and the XML
-formats may declare another encoding), and lines end at `\\n` only. What is wrong with a file is an
-`InputError` that names the file and the line.
+Each may be compressed (`.gz`). Text is UTF-8, with or without a byte order mark, or in the encoding
+that is named (PO and the XML formats declare their own), and lines end at `\\n` only. What is wrong
+with a file is an `InputError` that names the file and the line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
+from pathlib import Path as FilePath
+from typing import Protocol
 
 from regard.errors import InputError
-from regard.formats.compressed import suffix
+from regard.formats.compressed import require_content, suffix
 from regard.formats.jsonl import read_jsonl, write_jsonl
 from regard.formats.lines import read_aligned, read_lines, write_lines
-from regard.formats.pair import Languages, RawPair
+from regard.formats.pair import Languages, RawPair, ReadReport
 from regard.formats.po import read_po
 from regard.formats.tmx import read_tmx
-from regard.formats.tsv import read_tsv, write_tsv
+from regard.formats.tsv import has_tabs, read_tsv, write_tsv
 from regard.formats.xliff import read_xliff
 
 __all__ = [
     "Languages",
     "RawPair",
+    "ReadReport",
+    "pair_reader",
     "read_aligned",
     "read_lines",
     "read_pairs",
+    "require_content",
     "write_jsonl",
     "write_lines",
     "write_tsv",
 ]
 
 Path = str | PathLike[str]
-Reader = Callable[[Path, Languages | None], Iterator[RawPair]]
+
+
+class Reader(Protocol):
+    """Reads the pairs of one file; counts what it passes over in `report`."""
+
+    def __call__(
+        self,
+        path: Path,
+        languages: Languages | None = None,
+        encoding: str = "utf-8",
+        report: ReadReport | None = None,
+    ) -> Iterator[RawPair]: ...
+
 
 READERS: dict[str, Reader] = {
     ".tsv": read_tsv,
@@ -53,26 +71,41 @@ READERS: dict[str, Reader] = {
 }
 
 
+def pair_reader(path: Path, encoding: str = "utf-8") -> Reader | None:
+    """The reader of a file of pairs, by its suffix or by the tab in its first line, or None."""
+    known = READERS.get(suffix(path))
+    if known or not FilePath(path).is_file():
+        return known
+    return read_tsv if has_tabs(path, encoding) else None
+
+
 def read_pairs(
-    paths: Path | Sequence[Path], languages: Languages | None = None
+    paths: Path | Sequence[Path],
+    languages: Languages | None = None,
+    *,
+    encoding: str = "utf-8",
+    report: ReadReport | None = None,
 ) -> Iterator[RawPair]:
     """The sentence pairs of one or more files of pairs, or of two aligned files of plain text.
 
     `languages` is (source, target), e.g. ("en", "fr"); "en" also means "en-US". Formats that name
     their languages (TMX, JSONL with language keys) need it; PO and XLIFF files are checked against
-    it, and read backwards where they go the other way.
+    it, and read backwards where they go the other way. What is passed over is counted in `report`.
     """
     chosen = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    readers = [READERS.get(suffix(path)) for path in chosen]
-    if chosen and all(readers):
-        for path, reader in zip(chosen, readers, strict=True):
-            assert reader is not None
-            yield from reader(path, languages)
-    elif len(chosen) == 2 and not any(readers):
-        yield from read_aligned(chosen[0], chosen[1])
-    else:
+    for path in chosen:
+        require_content(path)
+    if len(chosen) == 2 and not any(READERS.get(suffix(path)) for path in chosen):
+        yield from read_aligned(chosen[0], chosen[1], encoding)
+        return
+    readers = [pair_reader(path, encoding) for path in chosen]
+    if not readers or not all(readers):
         named = ", ".join(str(path) for path in chosen) or "nothing"
         raise InputError(
             f"{named}: sentence pairs are read from files ending in {', '.join(READERS)} "
-            "(or these with .gz), or from exactly two aligned files of plain text."
+            "(or these with .gz), from a text file with a tab between source and target, or from "
+            "exactly two aligned files of plain text."
         )
+    for path, reader in zip(chosen, readers, strict=True):
+        assert reader is not None
+        yield from reader(path, languages, encoding, report)

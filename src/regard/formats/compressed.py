@@ -52,6 +52,18 @@ def reading(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         ) from error
 
 
+def require_content(path: str | PathLike[str]) -> None:
+    """An error if there is no such file, if it is a folder, or if nothing is in it.
+
+    A pipe is not looked into: what is read from it cannot be read again.
+    """
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        return
+    with reading(path) as file:
+        if not file.read(1):
+            raise mistake(path, None, "the file is empty", "give a file with text in it")
+
+
 def read_bytes(path: str | PathLike[str]) -> bytes:
     """The whole file, expanded."""
     with reading(path) as file:

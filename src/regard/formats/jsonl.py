@@ -9,15 +9,20 @@ from typing import Any
 
 from regard.formats.compressed import writing
 from regard.formats.lines import read_lines
-from regard.formats.pair import Languages, RawPair, best_match, mistake
+from regard.formats.pair import Languages, RawPair, ReadReport, best_match, mistake
 
 
-def read_jsonl(path: str | PathLike[str], languages: Languages | None = None) -> Iterator[RawPair]:
+def read_jsonl(
+    path: str | PathLike[str],
+    languages: Languages | None = None,
+    encoding: str = "utf-8",
+    report: ReadReport | None = None,
+) -> Iterator[RawPair]:
     """The pairs of {"en": …, "fr": …}, {"translation": {…}} or {"source": …, "target": …} lines.
 
     Other keys are ignored, and so are empty lines.
     """
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_lines(path, encoding), start=1):
         if line.strip():
             source, target = _sides(_object(line, path, number), languages, path, number)
             yield RawPair(source, target, str(path), number)
@@ -33,7 +38,7 @@ def write_jsonl(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) ->
 def _object(line: str, file: object, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise mistake(
             file, number, f"this is not JSON ({error})", "write one whole object on each line"
         ) from error

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import NamedTuple
 
-from regard.formats.compressed import suffix
+from regard.formats.compressed import require_content, suffix
 from regard.formats.lines import read_lines
 from regard.formats.pair import mistake
 
@@ -23,12 +23,14 @@ class LabelledText(NamedTuple):
     line: int
 
 
-def read_labelled(path: str | PathLike[str]) -> Iterator[LabelledText]:
+def read_labelled(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator[LabelledText]:
     """The labelled texts of a file; empty lines are passed over.
 
     In a .tsv the first column is the label, the second the text, and further columns are ignored.
     """
-    lines = ((n, line) for n, line in enumerate(read_lines(path), start=1) if line.strip())
+    require_content(path)
+    numbered = enumerate(read_lines(path, encoding), start=1)
+    lines = ((number, line) for number, line in numbered if line.strip())
     if suffix(path) in JSON_LINES:
         for number, line in lines:
             yield _of_object(line, path, number)
@@ -67,7 +69,7 @@ def read_object(line: str, path: object, number: int, form: str) -> dict[str, ob
     """The JSON object of a line, or an error that shows the form that is expected."""
     try:
         found = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise mistake(path, number, f"this is not JSON ({error})", f"write {form}") from error
     if not isinstance(found, dict):
         kind = type(found).__name__

@@ -1,4 +1,4 @@
-"""Plain text, a sentence a line: UTF-8, with or without a byte order mark, split at `\\n` only.
+"""Plain text, a sentence a line, split at `\\n` only: UTF-8, or the encoding that is named.
 
 A `\\r` before the `\\n` is dropped. Whatever else Unicode calls a line break (U+2028, U+0085, form
 feed) stays inside its line, so that two files that agree in `\\n` stay aligned.
@@ -7,18 +7,23 @@ feed) stays inside its line, so that two files that agree in `\\n` stay aligned.
 from __future__ import annotations
 
 import codecs
+import io
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from os import PathLike
 
+from regard.errors import InputError
 from regard.formats.compressed import reading, writing
 from regard.formats.pair import RawPair, mistake
 
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # that of UTF-32 begins in the same way
 
 
-def read_lines(path: str | PathLike[str]) -> Iterator[str]:
-    """The lines of a text file, without their ends."""
+def read_lines(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator[str]:
+    """The lines of a text file, without their ends and without a byte order mark."""
+    if not is_utf8(encoding):
+        yield from _encoded_lines(path, encoding)
+        return
     with reading(path) as file:
         for number, line in enumerate(file, start=1):
             if number == 1:
@@ -27,13 +32,46 @@ def read_lines(path: str | PathLike[str]) -> Iterator[str]:
             yield text.removesuffix("\n").removesuffix("\r")
 
 
-def read_aligned(source: str | PathLike[str], target: str | PathLike[str]) -> Iterator[RawPair]:
+def is_utf8(encoding: str) -> bool:
+    """Whether this names UTF-8; a name of no encoding is an error.
+
+    >>> is_utf8("UTF8"), is_utf8("latin-1")
+    (True, False)
+    """
+    try:
+        b"a".decode(encoding)  # unlike codecs.lookup, this knows codecs that make no text
+    except UnicodeError:  # of UTF-16, for which this is half a character
+        pass
+    except (LookupError, ValueError) as error:
+        raise InputError(
+            f"encoding must be a name such as utf-8, latin-1 or cp1252, got {encoding!r}."
+        ) from error
+    return codecs.lookup(encoding).name == "utf-8"
+
+
+def _encoded_lines(path: str | PathLike[str], encoding: str) -> Iterator[str]:
+    with reading(path) as file:
+        number = 0
+        try:
+            for line in io.TextIOWrapper(file, encoding, newline="\n"):
+                number += 1
+                text = line.removeprefix("\ufeff") if number == 1 else line
+                yield text.removesuffix("\n").removesuffix("\r")
+        except UnicodeError as error:
+            raise mistake(
+                path, None, f"not valid {encoding} (after line {number})", "give its real encoding"
+            ) from error
+
+
+def read_aligned(
+    source: str | PathLike[str], target: str | PathLike[str], encoding: str = "utf-8"
+) -> Iterator[RawPair]:
     """The pairs of two files; line n of the one is the translation of line n of the other.
 
     An unequal number of lines is an error, found when the shorter file ends.
     """
     counts = [0, 0]
-    sides = zip_longest(read_lines(source), read_lines(target))
+    sides = zip_longest(read_lines(source, encoding), read_lines(target, encoding))
     for number, (one, other) in enumerate(sides, start=1):
         counts[0] += one is not None
         counts[1] += other is not None
@@ -69,8 +107,8 @@ def decoded(line: bytes, file: object, number: int) -> str:
         raise mistake(
             file,
             number,
-            f"this is not UTF-8 (byte 0x{line[error.start]:02x} at column {error.start + 1})",
-            "convert the file, e.g. with iconv -t UTF-8",
+            f"not valid UTF-8 (byte {error.start + 1} of the line is 0x{line[error.start]:02x})",
+            "convert it with `iconv -f LATIN1 -t UTF-8`, or train with --encoding latin-1",
         ) from error
 
 
@@ -80,7 +118,7 @@ def _without_mark(line: bytes, file: object) -> bytes:
         raise mistake(
             file,
             1,
-            "this is not UTF-8 but looks like UTF-16 or a binary file",
-            "convert the file, e.g. with iconv -f UTF-16 -t UTF-8",
+            "not valid UTF-8: this looks like UTF-16 or a binary file",
+            "convert it with `iconv -f UTF-16 -t UTF-8`, or train with --encoding utf-16",
         )
     return line.removeprefix(codecs.BOM_UTF8)

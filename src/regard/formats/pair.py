@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
@@ -18,6 +20,20 @@ class RawPair(NamedTuple):
     target: str
     file: str
     line: int
+
+
+@dataclass
+class ReadReport:
+    """What readers passed over: for each reason how many entries, and where the first one is."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
+    """For each reason the place ("file:line") of its first entry."""
+
+    def add(self, reason: str, file: object, line: int) -> None:
+        """Count one entry."""
+        self.counts[reason] += 1
+        self.first.setdefault(reason, f"{file}:{line}")
 
 
 def mistake(file: object, line: int | None, what: str, remedy: str) -> InputError:

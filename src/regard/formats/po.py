@@ -9,27 +9,39 @@ from os import PathLike
 from typing import Any
 
 from regard.formats.compressed import read_bytes
-from regard.formats.pair import Languages, RawPair, goes_backwards, mistake, toolkit
+from regard.formats.pair import Languages, RawPair, ReadReport, goes_backwards, mistake, toolkit
 
 _CHARSET = re.compile(rb"charset=\s*([\w.:-]+)")
 _LINE = re.compile(r" on line (\d+)")
 
 
-def read_po(path: str | PathLike[str], languages: Languages | None = None) -> Iterator[RawPair]:
+def read_po(
+    path: str | PathLike[str],
+    languages: Languages | None = None,
+    encoding: str = "utf-8",
+    report: ReadReport | None = None,
+) -> Iterator[RawPair]:
     """The pairs of msgid and msgstr; a message with plural forms gives a pair for each form.
 
-    The header, fuzzy, untranslated and obsolete messages are passed over. Of a message with
+    The header and obsolete messages are passed over; fuzzy and untranslated ones as well, and
+    counted. `encoding` holds where the header declares none. Of a message with
     plurals, msgstr[0] goes with msgid and the further ones with msgid_plural; in a language with
     one form, msgstr[0] goes with both.
     """
-    catalogue = _parsed(_as_utf8(read_bytes(path), path), path)
+    report = report or ReadReport()
+    catalogue = _parsed(_as_utf8(read_bytes(path), path, encoding), path)
     language = catalogue.parseheader().get("Language")
     backwards = goes_backwards(None, language, languages, path)
     for unit in catalogue.units:
-        if unit.isheader() or unit.isobsolete() or unit.isfuzzy():
+        if unit.isheader() or unit.isobsolete():
+            continue
+        if unit.isfuzzy():
+            report.add("fuzzy", path, unit._line_number)
             continue
         for source, target in _forms(unit):
-            if source and target:
+            if source and not target:
+                report.add("untranslated", path, unit._line_number)
+            elif source:
                 one, other = (target, source) if backwards else (source, target)
                 yield RawPair(one, other, str(path), unit._line_number)
 
@@ -44,12 +56,12 @@ def _forms(unit: Any) -> list[tuple[str, str]]:
     return list(zip([sources[0], *[sources[-1]] * (len(targets) - 1)], targets, strict=True))
 
 
-def _as_utf8(data: bytes, path: str | PathLike[str]) -> bytes:
+def _as_utf8(data: bytes, path: str | PathLike[str], encoding: str) -> bytes:
     """The catalogue in UTF-8, whatever encoding its header declares."""
     declared = _CHARSET.search(data)
-    name = declared.group(1).decode() if declared else "UTF-8"
+    name = declared.group(1).decode() if declared else encoding
     if name == "CHARSET":  # the template's blank that nobody filled in
-        name = "UTF-8"
+        name = encoding
     try:
         codecs.lookup(name)
     except LookupError as error:

@@ -11,15 +11,21 @@ from typing import Any
 
 from regard.formats.compressed import reading
 from regard.formats.inline import local_name, plain_text
-from regard.formats.pair import Languages, RawPair, best_match, mistake
+from regard.formats.pair import Languages, RawPair, ReadReport, best_match, mistake
 
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def read_tmx(path: str | PathLike[str], languages: Languages | None = None) -> Iterator[RawPair]:
+def read_tmx(
+    path: str | PathLike[str],
+    languages: Languages | None = None,
+    encoding: str = "utf-8",
+    report: ReadReport | None = None,
+) -> Iterator[RawPair]:
     """The pairs of the units that hold both languages; units without one of them are passed over.
 
-    A memory in which no unit holds both is an error that says which languages there are.
+    A memory in which no unit holds both is an error that says which languages there are. The
+    encoding is the one that the XML declares.
     """
     if languages is None:
         raise mistake(
@@ -37,6 +43,8 @@ def read_tmx(path: str | PathLike[str], languages: Languages | None = None) -> I
         if places[0] is not None and places[1] is not None and places[0] != places[1]:
             found = True
             yield RawPair(variants[places[0]][1], variants[places[1]][1], str(path), line)
+        elif report is not None:
+            report.add("language", path, line)
     if not found:
         raise mistake(
             path,

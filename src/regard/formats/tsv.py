@@ -10,13 +10,20 @@ from os import PathLike
 
 from regard.formats.compressed import writing
 from regard.formats.lines import one_line, read_lines
-from regard.formats.pair import Languages, RawPair, mistake
+from regard.formats.pair import Languages, RawPair, ReadReport, mistake
 
 
-def read_tsv(path: str | PathLike[str], languages: Languages | None = None) -> Iterator[RawPair]:
+def read_tsv(
+    path: str | PathLike[str],
+    languages: Languages | None = None,
+    encoding: str = "utf-8",
+    report: ReadReport | None = None,
+) -> Iterator[RawPair]:
     """The pairs of the first two columns; an empty line is a pair of empty sides."""
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_lines(path, encoding), start=1):
         columns = line.split("\t")
+        if len(columns) > 2 and report is not None:
+            report.add("columns", path, number)
         if len(columns) >= 2:
             yield RawPair(columns[0], columns[1], str(path), number)
         elif not line.strip():
@@ -28,6 +35,12 @@ def read_tsv(path: str | PathLike[str], languages: Languages | None = None) -> I
                 "there is one column where two are expected",
                 "put a tab between source and target",
             )
+
+
+def has_tabs(path: str | PathLike[str], encoding: str = "utf-8") -> bool:
+    """Whether the first line with text in it has columns: then a text file is read as pairs."""
+    first = next((line for line in read_lines(path, encoding) if line.strip()), "")
+    return "\t" in first.strip()
 
 
 def write_tsv(path: str | PathLike[str], rows: Iterable[Iterable[str]]) -> None:

@@ -9,18 +9,31 @@ from typing import Any
 
 from regard.formats.compressed import read_bytes
 from regard.formats.inline import local_name, plain_text
-from regard.formats.pair import Languages, RawPair, goes_backwards, mistake, toolkit
+from regard.formats.pair import Languages, RawPair, ReadReport, goes_backwards, mistake, toolkit
 
 
-def read_xliff(path: str | PathLike[str], languages: Languages | None = None) -> Iterator[RawPair]:
+def read_xliff(
+    path: str | PathLike[str],
+    languages: Languages | None = None,
+    encoding: str = "utf-8",
+    report: ReadReport | None = None,
+) -> Iterator[RawPair]:
     """The pairs of all files in the document; of 2.x, one pair for each segment.
 
-    Units that are untranslated, marked as needing work, or not to be translated are passed over.
+    Units that are not to be translated are passed over; those that are untranslated or marked as
+    needing work as well, and counted. The encoding is the one that the XML declares.
     """
+    report = report or ReadReport()
     for unit in _document(read_bytes(path), path).units:
         element = unit.xmlelement
         source, target = _side(element, "source"), _side(element, "target")
-        if source and target and unit.istranslatable() and _finished(element):
+        if not source or not unit.istranslatable():
+            continue
+        if not target:
+            report.add("untranslated", path, element.sourceline or 1)
+        elif not _finished(element):
+            report.add("fuzzy", path, element.sourceline or 1)
+        else:
             stated_source = _stated(element, "source-language", "srcLang")
             stated_target = _stated(element, "target-language", "trgLang")
             line = element.sourceline

@@ -120,7 +120,10 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def unknown(_: Request, error: HTTPException) -> Response:
-        sentences = {404: "there is nothing here; see /spec.", 405: "this method is not for this."}
+        sentences = {
+            404: "there is nothing here; see /spec.",
+            405: "this path does not take this method; see /spec.",
+        }
         return answer(
             error.status_code,
             sentences.get(error.status_code, "the request cannot be read."),

@@ -114,20 +114,34 @@ def _fields(given: FormData | QueryParams) -> dict[str, Any]:
     return fields
 
 
+def missing(name: str) -> str:
+    """The answer to a request without something that it needs, in LibreTranslate's words."""
+    return f"Invalid request: missing {name} parameter"
+
+
 EMPTY = frozenset({"string_too_short", "too_short"})
 
 
 def sentence_of(error: ValidationError) -> str:
-    """What was wrong first, without repeating what came."""
-    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    """What was wrong first, without repeating more of it than the name of a format.
+
+    Where LibreTranslate has a sentence for it, that sentence: clients compare them.
+    """
+    errors = error.errors(include_url=False)
     first = errors[0]
     place = [str(part) for part in first["loc"]]
-    name = place[0] if place else "the request"
-    if first["type"] == "missing":
-        return f"{name} is missing."
-    if first["type"] == "json_invalid":
-        return "the request is not valid JSON."
+    if not place:
+        return "Invalid JSON format"
+    name, given = place[0], first["input"]
+    if first["type"] == "missing" or (given is None and len(place) < 3):
+        return missing(name)
     if any(one["type"] in EMPTY and one["loc"][0] == name for one in errors if len(one["loc"]) < 3):
-        return f"{name}: it must not be empty."
+        return missing(name)
+    if name == "format" and first["type"] == "literal_error":
+        return f"{str(given)[:20]} format is not supported"
+    if first["type"].startswith("int_"):
+        return f"Invalid request: {name} parameter is not a number"
+    if first["type"] == "less_than_equal":
+        return f"Invalid request: {name} parameter must be <= {first['ctx']['le']}"
     said = str(first["msg"])
     return f"{name}: {said[:1].lower()}{said[1:]}."

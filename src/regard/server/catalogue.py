@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from regard.errors import InputError
 from regard.folder import model_names
-from regard.server.languages import same_language
 from regard.server.refusal import RefusalError
+from regard.text.language_names import language_name, same_language
 from regard.translator import Translator, load
 
 
@@ -75,10 +75,7 @@ class Catalogue:
         """A language as the models call it."""
         code = same_language(asked, self.codes)
         if code is None:
-            known = ", ".join(self.codes)
-            raise RefusalError(
-                400, f"the language {asked[:20]!r} is not supported; there are {known}."
-            )
+            raise RefusalError(400, f"{asked[:20]} is not supported")  # LibreTranslate's words
         return code
 
     def model(self, source: str, target: str, name: str | None = None) -> Model:
@@ -89,11 +86,16 @@ class Catalogue:
         for one in self.models:
             if (one.source, one.target) == (source, target) and name in (None, one.name):
                 return one
-        which = "no model" if name is None else f"the model {name} does not"
-        verb = "translates" if name is None else "translate"
         way = self.way(source, target)
         told = f"; /translate goes through {way[0].target}" if len(way) > 1 else ""
-        raise RefusalError(400, f"{which} {verb} from {source} to {target}{told}.")
+        if name is not None:
+            raise RefusalError(
+                400, f"the model {name} does not translate from {source} to {target}{told}."
+            )
+        ends = [f"{language_name(code)} ({code})" for code in (target, source)]
+        raise RefusalError(
+            400, f"{ends[0]} is not available as a target language from {ends[1]}{told}"
+        )
 
 
 def _opened(folders: Sequence[str], threads: int) -> tuple[Model, ...]:

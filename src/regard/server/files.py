@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.datastructures import UploadFile
 
 from regard.server.answers import REFUSALS, Error
-from regard.server.asked import FORMATS, SECONDS, TranslateAsked, form_of, sentence_of
+from regard.server.asked import FORMATS, SECONDS, TranslateAsked, form_of, missing, sentence_of
 from regard.server.layout import Layout
 from regard.server.libre import translated
 from regard.server.refusal import RefusalError
@@ -150,17 +150,17 @@ async def _read(request: Request) -> tuple[TranslateAsked, str]:
         raise RefusalError(408, "the request did not arrive in time.") from None
     upload = form.get("file")
     if not isinstance(upload, UploadFile):
-        raise RefusalError(400, "file is missing.")
+        raise RefusalError(400, missing("file"))
     name = upload.filename or ""
     kind = FORMATS.get(PurePath(name).suffix.lower())
     if kind is None:
-        raise RefusalError(400, f"only files of the kinds {', '.join(FORMATS)} can be translated.")
+        raise RefusalError(400, "Invalid request: file format not supported")
     try:
         text = (await upload.read()).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RefusalError(400, "the file is not UTF-8 text.") from None
     if not text:
-        raise RefusalError(400, "the file is empty; there is nothing to translate.")
+        raise RefusalError(400, "Invalid request: empty file")
     fields = {key: value for key, value in form.items() if isinstance(value, str) and value}
     try:
         return TranslateAsked.model_validate({**fields, "q": text, "format": kind}), name

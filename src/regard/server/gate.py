@@ -93,7 +93,11 @@ class _Passage:
             self._came += len(message.get("body", b""))
             self._too_long = self._came > self._most
         if self._too_long and not self.status:
-            raise RefusalError(413, f"the request is larger than the {self._most} bytes allowed.")
+            raise RefusalError(
+                413,
+                f"the request has more than {self._most} bytes; `regard serve --max-characters` "
+                "sets how many characters are allowed.",
+            )
         return message if not self._too_long else {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:

@@ -21,10 +21,10 @@ from regard.server.answers import (
 from regard.server.asked import FORMATS, DetectAsked, TranslateAsked
 from regard.server.batching import Answer
 from regard.server.detection import Found, detect
-from regard.server.languages import language_name
 from regard.server.service import Service
 from regard.server.spec import body_of
 from regard.server.ways import Wanted, by_language
+from regard.text.language_names import language_name
 from regard.translator.translate import Wish
 
 PLAIN = Wish(alignment=False, attention=False)

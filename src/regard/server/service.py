@@ -61,9 +61,9 @@ class Service:
         """Refuse who may not ask, or not now."""
         key = find_key(asked.api_key, self.keys) if asked.api_key and self.keys else None
         if self.keys and asked.api_key and key is None:
-            raise RefusalError(403, "this API key is not known here.")
+            raise RefusalError(403, "Invalid API key")
         if key is None and (self.settings.key_required or admin):
-            raise RefusalError(403, "this needs an API key; ask who runs the server for one.")
+            raise RefusalError(403, "Please contact the server operator to get an API key")
         if admin and not (key and key.admin):
             raise RefusalError(403, "this API key may not do that.")
         request.state.until = time.monotonic() + self.settings.timeout
@@ -74,7 +74,7 @@ class Service:
         rate = self.settings.rate if key is None or key.rate is None else key.rate
         seconds = self.rates.wait(who, rate)
         if seconds:
-            raise RefusalError(429, f"too many requests; {rate} a minute are allowed.", seconds)
+            raise RefusalError(429, f"Slowdown: {rate} per 1 minute", seconds)
 
     def measure(self, request: Request, texts: Sequence[str], besides: str = "") -> None:
         """Refuse what is too long, and note how long the rest is.
@@ -82,12 +82,16 @@ class Service:
         `besides` is what is no text to translate, but counts as well.
         """
         most, count = self.settings, sum(map(len, texts)) + len(besides)
-        if len(texts) > most.texts:
-            raise RefusalError(400, f"{len(texts)} texts are too many; {most.texts} are allowed.")
-        if count > most.characters:
-            raise RefusalError(
-                400, f"{count} characters are too many; {most.characters} are allowed."
-            )
+        for given, limit, what in (
+            (len(texts), most.texts, "texts"),
+            (count, most.characters, "characters"),
+        ):
+            if given > limit:
+                raise RefusalError(
+                    400,
+                    f"Invalid request: request ({given}) exceeds text limit ({limit}); "
+                    f"`regard serve --max-{what}` sets how many {what} are allowed",
+                )
         request.scope["regard"]["characters"] = count
 
     async def detected(

@@ -52,12 +52,12 @@ def touched(
         with intervene(translator.network, edits, unused=unused.append):
             # one by one: a batch of its own thread would not meet the edits, which are this one's
             done = [translator.sentences([one.text], search, wish, prefix)[0] for one in parts]
-    except (ValueError, TypeError) as error:  # heads or weights that do not fit the model
-        raise RefusalError(400, str(error)) from None
     except InputError as error:
         if asked.edits and NO_NUMBERS in str(error):
             raise RefusalError(400, TOO_FAR) from None
         raise
+    except (ValueError, TypeError) as error:  # heads or weights that do not fit the model
+        raise RefusalError(400, str(error)) from None
     joined = put_together(parts, [one.text for one in done], translator.run.target_language)
     return Touched(Translation(joined, asked.q, tuple(done)), len(unused))
 

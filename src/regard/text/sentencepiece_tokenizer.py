@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 FIRST_PIECE = FIRST_BYTE + 256
 SMALLEST = FIRST_PIECE + 12
 LARGE_ALPHABET = 1000  # of Chinese or Japanese, whose rarest characters are better spelled
+LONGEST_LINE = 1000  # the trainer aborts the process at 65,536 characters without a space
 
 
 class SentencePieceTokenizer:
@@ -154,7 +155,7 @@ def train_sentencepiece(
             f"vocab_size is {vocab_size}, but the specials and bytes alone are {FIRST_PIECE}; "
             f"ask for at least {SMALLEST}."
         )
-    text = [line for line in map(normalise, lines) if line]
+    text = [part for line in map(normalise, lines) for part in _short_parts(line)]
     if len(text) > max_lines:
         drawn = sorted(random.Random(seed).sample(range(len(text)), max_lines))
         text = [text[number] for number in drawn]
@@ -188,6 +189,17 @@ def train_sentencepiece(
         control_symbols=[SPECIALS[MASK]],
     )
     return SentencePieceTokenizer(model.getvalue())
+
+
+def _short_parts(line: str) -> list[str]:
+    """The line in parts of at most LONGEST_LINE characters, cut at spaces where there are any."""
+    parts = []
+    while len(line) > LONGEST_LINE:
+        cut = line.rfind(" ", 1, LONGEST_LINE + 1)
+        cut = LONGEST_LINE if cut < 0 else cut
+        parts.append(line[:cut])
+        line = line[cut:].lstrip(" ")
+    return [*parts, line] if line else parts
 
 
 def _within_alphabet(text: list[str], counts: Counter[str], vocab_size: int) -> list[str]:

@@ -43,7 +43,23 @@ def words(text: str, language: str = "") -> list[Word]:
 
 def count_words(text: str, language: str = "") -> int:
     """How many words `words` finds."""
-    return sum(1 for _ in _pattern(base_language(language) in ELIDING).finditer(text))
+    return len(_pattern(base_language(language) in ELIDING).findall(text))
+
+
+def has_long_word(text: str, longest: int) -> bool:
+    """Whether more than `longest` characters stand between two spaces.
+
+    Letters of scripts without spaces do not count, and end a word.
+
+    >>> has_long_word("a base64 string: QUJDREVGR0hJSktM", 10), has_long_word("没有空格" * 9, 10)
+    (True, False)
+    """
+    return len(text) > longest and _run_over(longest).search(text) is not None
+
+
+@cache
+def _run_over(longest: int) -> re.Pattern[str]:
+    return re.compile(rf"[^\s{SPACELESS_SCRIPTS}]{{{longest + 1}}}")
 
 
 @cache

@@ -34,9 +34,14 @@ class ClassLook(Look):
     confusion: list[list[int]] = field(default_factory=list)
 
     @property
-    def goodness(self) -> float:
+    def goodness(self) -> tuple[float, float]:
         """Accuracy; of equals, the smaller loss."""
-        return self.accuracy - 1e-4 * math.tanh(self.loss)
+        return self.accuracy, -self.loss
+
+    @property
+    def compared_by(self) -> str:
+        """What `goodness` goes by, in words."""
+        return "accuracy, and of equals by the loss"
 
     def said(self) -> list[str]:
         """The figures that are told while training."""

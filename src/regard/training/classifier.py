@@ -26,7 +26,6 @@ from regard.formats.series import SeriesFile, in_order, is_series, numbered, rea
 from regard.models.build import build
 from regard.models.classifier import ClassifierModel
 from regard.models.classifier_batch import Series
-from regard.training.book import check_empty, figures, take_up, write_down
 from regard.training.checkpoint import LATEST
 from regard.training.class_dev import ClassDev
 from regard.training.class_examples import (
@@ -37,9 +36,11 @@ from regard.training.class_examples import (
     stored_examples,
 )
 from regard.training.first_vectors import begin_with_vectors
-from regard.training.loop import Outcome, Trainer
+from regard.training.loop import Trainer
 from regard.training.prepare import one_tokenizer
 from regard.training.report import Reporter
+from regard.training.run_files import check_new_folder, figures, resume_from, write_files
+from regard.training.run_state import Outcome
 
 Files = Sequence[str | PathLike[str]]
 Rows = list[list[int]] | list[Series]
@@ -70,11 +71,13 @@ class Content:
         return Content(rows, [self.labels[n] for n in places], self.channels)
 
 
-def prepare_classes(files: Files, dev_files: Files, run: Run) -> PreparedClasses:
+def prepare_classes(
+    files: Files, dev_files: Files, run: Run, encoding: str = "utf-8"
+) -> PreparedClasses:
     """Read files, find out their labels and channels, and encode them."""
-    found = read_content([*files], run)
+    found = read_content([*files], run, encoding)
     if dev_files:
-        train, dev = found, read_content([*dev_files], run)
+        train, dev = found, read_content([*dev_files], run, encoding)
     else:
         check_labels(found.labels, _named(files))
         keys = [row if isinstance(row, str) else row.tobytes() for row in found.rows]
@@ -110,7 +113,7 @@ def prepare_content(
     return PreparedClasses(run, tokenizers, made(train), ClassDev(made(dev)))
 
 
-def read_content(files: Files, run: Run) -> Content:
+def read_content(files: Files, run: Run, encoding: str = "utf-8") -> Content:
     """The labelled texts or series of files, all of one sort."""
     asked = run.model.input  # type: ignore[union-attr]  # a classifier's
     sorts = {is_series(path) for path in files} if asked == "auto" else {asked == "series"}
@@ -118,19 +121,22 @@ def read_content(files: Files, run: Run) -> Content:
         raise InputError(f"{_named(files)}: some hold series and some text; give one sort.")
     if True in sorts:
         return _joined([(path, read_series(path)) for path in files])
-    examples, _ = clean_labelled(one for path in files for one in read_labelled(path))
+    examples, _ = clean_labelled(one for path in files for one in read_labelled(path, encoding))
     if not examples:
         raise InputError(f"{_named(files)}: no labelled text is in it.")
     return Content([one.text for one in examples], [one.label for one in examples])
 
 
 def train_classifier(
-    folder: Path, prepared: PreparedClasses, reporter: Reporter | None = None
+    folder: Path,
+    prepared: PreparedClasses,
+    reporter: Reporter | None = None,
+    spent: float = 0.0,
 ) -> Outcome:
     """Train a new classifier into `folder`, which must not hold a model."""
     run = prepared.run
-    check_empty(folder)
-    trainer = class_trainer(run, prepared, folder, reporter)
+    check_new_folder(folder)
+    trainer = class_trainer(run, prepared, folder, reporter, spent)
     folder.mkdir(parents=True, exist_ok=True)
     if run.model.input == "text":  # type: ignore[union-attr]  # a classifier's
         save_tokenizers(folder, prepared.tokenizers, run.text.unit)
@@ -146,13 +152,18 @@ def resume_classifier(folder: Path, run: Run, reporter: Reporter | None = None) 
     train, dev = stored_examples(folder, run)
     prepared = PreparedClasses(run, tokenizers, train, ClassDev(dev))
     trainer = class_trainer(run, prepared, folder, reporter)
-    take_up(trainer, folder, reporter)
+    if not resume_from(trainer, folder, reporter):
+        return trainer.outcome(finished=True)
     save_run(folder, run)
     return _trained(trainer, folder, run)
 
 
 def class_trainer(
-    run: Run, prepared: PreparedClasses, folder: Path | None, reporter: Reporter | None = None
+    run: Run,
+    prepared: PreparedClasses,
+    folder: Path | None,
+    reporter: Reporter | None = None,
+    spent: float = 0.0,
 ) -> Trainer:
     """The loop over a new network, whose series are scaled as those that it learns from."""
     torch.manual_seed(run.training.seed)
@@ -164,7 +175,7 @@ def class_trainer(
         begin_with_vectors(network, run.training, prepared.tokenizers, reporter)
     return Trainer(
         network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter,
-        tensorboard=run.training.tensorboard and folder is not None,
+        tensorboard=run.training.tensorboard and folder is not None, spent=spent,
     )  # fmt: skip
 
 
@@ -172,7 +183,7 @@ def _trained(trainer: Trainer, folder: Path, run: Run) -> Outcome:
     """Train, then write what is known of the model."""
     outcome = trainer.train()
     if outcome.finished:
-        write_down(folder, run, figures(trainer, outcome))
+        write_files(folder, run, figures(trainer, outcome))
     return outcome
 
 

@@ -16,9 +16,12 @@ from regard.evaluation import corpus_scores
 from regard.folder import Tokenizers
 from regard.models.batch import PAD, Batch, source_of
 from regard.models.build import Network, Translating
-from regard.training.examples import Examples, masked
+from regard.text import UNK
+from regard.training.examples import Examples, is_paired, masked
 from regard.training.loss import label_loss
 from regard.training.shards import Crew
+
+MEANINGFUL_BLEU = 5.0  # below it, BLEU and chrF of a few hundred sentences are noise
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Look:
     perplexity  e^loss
     accuracy    share of tokens guessed right, given what stands before them
     bleu, chrf  of greedy translations, from 0 to 100; None for models that do not translate
+    exact       share of sentences that greedy search translates exactly; None likewise
     """
 
     loss: float
@@ -36,17 +40,29 @@ class Look:
     accuracy: float
     bleu: float | None = None
     chrf: float | None = None
+    exact: float | None = None
 
     @property
-    def goodness(self) -> float:
-        """What is compared from look to look: chrF, or the loss turned round."""
-        return -self.loss if self.chrf is None else self.chrf
+    def goodness(self) -> tuple[float, float]:
+        """What is compared between validations: chrF, and before BLEU says anything the loss."""
+        if self.chrf is None or self.bleu is None or self.bleu < MEANINGFUL_BLEU:
+            return 0.0, -self.loss
+        return 1.0, self.chrf
+
+    @property
+    def compared_by(self) -> str:
+        """What `goodness` goes by, in words."""
+        if self.chrf is None:
+            return "the loss"
+        return f"chrF, and by the loss while BLEU is below {MEANINGFUL_BLEU:g}"
 
     def said(self) -> list[str]:
         """The figures that are told while training."""
         parts = [f"dev loss {self.loss:.3f}", f"perplexity {self.perplexity:.2f}"]
         if self.bleu is not None and self.chrf is not None:
             parts += [f"BLEU {self.bleu:.1f}", f"chrF {self.chrf:.1f}"]
+        elif self.exact is not None:
+            parts.append(f"exact {100 * self.exact:.1f} %")
         return parts
 
 
@@ -83,7 +99,7 @@ class Dev:
         was = network.training
         network.eval()
         try:
-            loss, accuracy = self._loss(network, run, len(tokenizers.target), device, crew)
+            loss, accuracy, exact = self._loss(network, run, len(tokenizers.target), device, crew)
             bleu = chrf = None
             shown = self.pairs[: self.shown]
             if shown and isinstance(network, Translating):
@@ -93,15 +109,20 @@ class Dev:
                 bleu, chrf = scores.bleu, scores.chrf
         finally:
             network.train(was)
-        return Look(loss, math.exp(min(loss, 50.0)), accuracy, bleu, chrf)
+        share = exact if is_paired(run.model) else None
+        return Look(loss, math.exp(min(loss, 50.0)), accuracy, bleu, chrf, share)
 
     def _loss(
         self, network: Network, run: Run, vocab: int, device: torch.device, crew: Crew
-    ) -> tuple[float, float]:
-        """The mean loss of a token, and the share of tokens guessed right."""
+    ) -> tuple[float, float, float]:
+        """The mean loss of a token, the share of tokens guessed right, and that of sentences.
+
+        A sentence whose every token is guessed right after the right tokens before it is what
+        greedy search writes: the exact matches are found without a search.
+        """
 
         @torch.inference_mode()
-        def measure(numbered: tuple[int, Batch]) -> tuple[float, int, int]:
+        def measure(numbered: tuple[int, Batch]) -> tuple[float, int, int, int, int]:
             number, batch = numbered
             if isinstance(run.model, Mlm):
                 batch = masked(batch, run.model, vocab, 0, number)
@@ -110,11 +131,15 @@ class Dev:
             loss = float(label_loss(features, network.output, batch.labels))
             asked = batch.labels != PAD
             guesses = network.output(features[asked]).argmax(-1)
-            return loss, int((guesses == batch.labels[asked]).sum()), int(asked.sum())
+            right = guesses == batch.labels[asked]
+            wrong = asked.clone()
+            wrong[asked] = ~right | (guesses == UNK)  # which no search writes
+            exact = int((~wrong.any(1)).sum())
+            return loss, int(right.sum()), len(right), exact, len(wrong)
 
         parts = crew.map(measure, enumerate(self.examples.every()))
-        loss, right, count = (sum(column) for column in zip(*parts, strict=True))
-        return loss / max(1, count), right / max(1, count)
+        loss, right, count, exact, rows = (sum(column) for column in zip(*parts, strict=True))
+        return loss / max(1, count), right / max(1, count), exact / max(1, rows)
 
 
 def greedy_texts(

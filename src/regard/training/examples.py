@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -54,22 +56,35 @@ class Examples(Epochs[Batch]):
         return batch_of(sources, [self.targets[n].tolist() for n in rows])
 
 
+class EncodedPairs(NamedTuple):
+    """Ids of both sides, and the places of the pairs that have too many tokens."""
+
+    sources: list[list[int]]
+    targets: list[list[int]]
+    too_long: list[int]
+
+
 def encoded(
-    pairs: Sequence[Pair], tokenizers: Tokenizers, max_length: int
-) -> tuple[list[list[int]], list[list[int]], int]:
-    """Ids of both sides, without pairs of more than `max_length` tokens; how many those were."""
-    sources, targets, long = [], [], 0
-    for pair in pairs:
+    pairs: Sequence[Pair], tokenizers: Tokenizers, max_length: int, truncate: bool = False
+) -> EncodedPairs:
+    """Ids of both sides; pairs of more than `max_length` tokens are dropped, or cut to fit.
+
+    One token of `max_length` is BOS or EOS. A `max_length` of 0 keeps all.
+    """
+    room = max_length - 1 if max_length else sys.maxsize
+    found = EncodedPairs([], [], [])
+    for place, pair in enumerate(pairs):
         source, target = (
             tokenizers.source.encode(pair.source),
             tokenizers.target.encode(pair.target),
         )
-        if max(len(source), len(target)) >= max_length:
-            long += 1
-            continue
-        sources.append(source)
-        targets.append(target)
-    return sources, targets, long
+        if max(len(source), len(target)) > room:
+            found.too_long.append(place)
+            if not truncate:
+                continue
+        found.sources.append(source[:room])
+        found.targets.append(target[:room])
+    return found
 
 
 def encoded_text(lines: Sequence[str], tokenizers: Tokenizers, max_length: int) -> list[list[int]]:
@@ -77,7 +92,7 @@ def encoded_text(lines: Sequence[str], tokenizers: Tokenizers, max_length: int) 
     pieces = []
     for line in lines:
         ids = tokenizers.target.encode(line)
-        room = max_length - 1  # BOS, or EOS, is with them
+        room = max_length - 1 if max_length else max(1, len(ids))  # BOS, or EOS, is with them
         pieces += [ids[start : start + room] for start in range(0, len(ids), room)]
     return pieces
 

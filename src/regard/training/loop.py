@@ -1,4 +1,4 @@
-"""The training loop: updates until the run's minutes, steps or epochs are over.
+"""The training loop: updates until a run's minutes, steps or epochs are over or its target is met.
 
 Everything an update does depends on the settings, the weights and its number alone: the order of
 the data and what dropout drops are drawn anew from the seed and the step. So a run that was stopped
@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from regard.training.place import Place
 from regard.training.precision import autocast, chosen_precision
 from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Log, Reporter, Silent
+from regard.training.run_state import Outcome, State
 from regard.training.schedule import Progress, learning_rate
 from regard.training.shards import Crew, cores, shards
 from regard.training.snapshot import restore, snapshot, weights_of
@@ -40,32 +41,7 @@ from regard.training.snapshot import restore, snapshot, weights_of
 LOOKS = 10  # at the development set in a run, unless settings say otherwise
 LOOK_SHARE = 15  # with a time budget, time between two looks, in units of a look's own
 LOG_SECONDS = 5.0  # between two lines of figures
-
-
-@dataclass
-class State:
-    """Where a run is; with the tensors, all that a checkpoint holds."""
-
-    step: int = 0
-    place: Place = field(default_factory=Place)
-    seconds: float = 0.0
-    looks: int = 0
-    best: float | None = None
-    since_best: int = 0
-    last_look: dict[str, Any] = field(default_factory=dict)
-    best_look: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended: over, or stopped by hand; after how many updates and seconds."""
-
-    finished: bool
-    step: int
-    seconds: float
-    epochs: float
-    look: dict[str, Any]
-    tokens_per_second: float
+END_SHARE, END_SECONDS = 0.04, 10.0  # of the budget, at most: what follows the last validation
 
 
 class Trainer:
@@ -82,7 +58,9 @@ class Trainer:
         reporter: Reporter | None = None,
         tensorboard: bool = False,
         ranks: Ranks = ALONE,
+        spent: float = 0.0,
     ) -> None:
+        """`spent` seconds of the time budget went into reading and preparing the corpus."""
         self.settings, self.run_settings, self.tokenizers = run.training, run, tokenizers
         self.device = _device(run.training.device)
         self.network = network.to(self.device)
@@ -101,7 +79,7 @@ class Trainer:
         alone = ranks.number == 1 and self.device.type == "cpu"
         self.cores = cores(self.settings.threads) if alone else 1
         self.optimizers = Optimizers(self.parameters, self.settings, self.cores)
-        self.state = State()
+        self.state = State(seconds=spent)
         self.tokens, self.busy = 0, 1e-9
         self._looked, self._look_cost = 0.0, 0.0
         self._stop = False
@@ -114,6 +92,8 @@ class Trainer:
         tensors, state = found
         restore(tensors, self.network, self.optimizers, self.mean)
         known = {name: state[name] for name in asdict(self.state) if name in state}
+        if not isinstance(known.get("best"), list):  # as format 1 had it until 0.1
+            known["best"] = None
         self.state = State(**{**known, "place": Place(*state["place"])})
         return True
 
@@ -131,19 +111,23 @@ class Trainer:
             if log:
                 log.close()
         self.network.eval()
+        return self.outcome(finished)
+
+    def outcome(self, finished: bool) -> Outcome:
+        """How the run stands, with figures of the weights kept: a folder's best, else the last."""
         passed = self.examples.passed(self.state.place)
         rate = self.tokens / self.busy
-        # figures are those of the weights that are kept: the best in a folder, else the last
         look = (self.folder and self.state.best_look) or self.state.last_look
         return Outcome(finished, self.state.step, self.state.seconds, passed, look, rate)
 
     def _updates(self, crew: Crew, log: Log | None) -> bool:
         """Make updates; True if the run came to its end, False if it was stopped."""
         begun = time.monotonic() - self.state.seconds
+        self.state.looks = max(self.state.looks, int(self.share() * LOOKS))  # preparing took some
         saved, logged = time.monotonic(), time.monotonic()
-        while self.share() < 1 and not self._patience_over():
+        while self.share() < 1 and not self._patience_over() and not self.state.target_met:
             start = time.monotonic()
-            loss, norm, count = self._update(crew)
+            loss, norm, count = self.update(crew)
             now = time.monotonic()
             self.state.seconds = now - begun
             self.tokens, self.busy = self.tokens + count, self.busy + now - start
@@ -152,7 +136,9 @@ class Trainer:
                 "tokens_per_second": self.tokens / self.busy, "seconds": self.state.seconds,
             }  # fmt: skip
             share = self.share()
-            self.reporter.update(share, self._left(share), figures)
+            planned = self.schedule_share()
+            shown = share if planned >= 1 else planned
+            self.reporter.update(shown, self._left(shown), figures)
             if log and (now - logged >= LOG_SECONDS or self.state.step == 1):
                 log.write(self.state.step, figures)
                 logged = now
@@ -174,13 +160,13 @@ class Trainer:
         return True
 
     def _agree(self) -> bool:
-        """Take the leader's clock and patience; whether it is to stop."""
+        """Take the leader's clock, patience and target; whether it is to stop."""
         state = self.state
-        told = self.ranks.agreed(state.seconds, state.since_best, self._stop)
-        state.seconds, state.since_best = told[0], int(told[1])
-        return bool(told[2])
+        told = self.ranks.agreed(state.seconds, state.since_best, state.target_met, self._stop)
+        state.seconds, state.since_best, state.target_met = told[0], int(told[1]), bool(told[2])
+        return bool(told[3])
 
-    def _update(self, crew: Crew) -> tuple[float, float, int]:
+    def update(self, crew: Crew) -> tuple[float, float, int]:
         """One update; the loss of a token, the gradient's norm, and how many tokens it saw."""
         state, settings = self.state, self.settings
         batches: list[Any] = []
@@ -233,16 +219,34 @@ class Trainer:
         state, settings = self.state, self.settings
         shares = [0.0]
         if settings.minutes is not None:
-            shares.append(state.seconds / max(1e-9, 60 * settings.minutes))
+            shares.append(state.seconds / max(1e-9, 60 * settings.minutes - self._end_seconds()))
         if settings.steps is not None:
             shares.append(state.step / settings.steps)
         if settings.epochs is not None:
             shares.append(self.examples.passed(state.place) / max(1e-9, settings.epochs))
         return min(1.0, max(shares))
 
+    def _end_seconds(self) -> float:
+        """What the last validation, and writing the model after it, will take of the budget."""
+        if self.dev is None or self.settings.minutes is None:
+            return 0.0
+        return self._look_cost + min(END_SECONDS, END_SHARE * 60 * self.settings.minutes)
+
+    def is_over(self) -> bool:
+        """Whether the run came to the limits that its settings have."""
+        return self.state.ended == self._limits() or self.state.target_met
+
+    def _limits(self) -> list[float | None]:
+        return [self.settings.minutes, self.settings.steps, self.settings.epochs]
+
+    def schedule_share(self) -> float:
+        """The share of the schedule that is over: by its own updates, or sooner with the run."""
+        planned = self.settings.schedule_steps
+        return max(self.share(), min(1.0, self.state.step / planned) if planned else 0.0)
+
     def rate(self) -> float:
         """The learning rate of the next update."""
-        return learning_rate(self.settings, Progress(self.state.step, self.share()))
+        return learning_rate(self.settings, Progress(self.state.step, self.schedule_share()))
 
     def _left(self, share: float) -> float:
         return self.state.seconds * (1 - share) / max(share, 1e-6)
@@ -270,23 +274,31 @@ class Trainer:
             found = self.dev.look(
                 self.network, self.run_settings, self.tokenizers, self.device, crew
             )
-            better = self.state.best is None or found.goodness > self.state.best
+            better = self.state.best is None or list(found.goodness) > self.state.best
+            target = self.settings.target_exact_match
+            if target is not None and found.exact is not None and found.exact >= target:
+                self.state.target_met = better = True
             if better and self.folder:
                 save_weights(self.folder / WEIGHTS, self.network.state_dict())
         self.state.since_best = 0 if better else self.state.since_best + 1
-        self.state.best = found.goodness if better else self.state.best
-        self.state.looks = max(self.state.looks + 1, int(self.share() * LOOKS))
+        self.state.best = list(found.goodness) if better else self.state.best
+        if not self.state.last_look:
+            self.reporter.say(f"(best) marks the weights that are kept; by {found.compared_by}.")
         self.state.last_look = {"step": self.state.step, **asdict(found)}
         if better:
             self.state.best_look = self.state.last_look
         if log:
             log.look(self.state.step, found)
         self.reporter.say(_line(self.state.step, found, better))
+        self.state.looks = max(self.state.looks + 1, int(self.share() * LOOKS))
 
     def _finish(self, crew: Crew, log: Log | None) -> None:
         """The last look, the last checkpoint, and the best weights into the network."""
         self._checkpoint()
-        self._look(crew, log)
+        if self.state.last_look.get("step") != self.state.step:
+            self._look(crew, log)
+        self.state.ended = self._limits()
+        self._checkpoint()
         if not self.folder:
             self._put_mean()
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from os import PathLike
 
@@ -12,11 +12,12 @@ from regard.corpus.pairs import CleaningReport, Pair, clean
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
 from regard.folder import Tokenizers
-from regard.formats import read_lines, read_pairs
+from regard.formats import ReadReport, read_lines, read_pairs, require_content
 from regard.text import Tokenizer, normalise
 from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
 from regard.text.word_tokenizer import train_words
+from regard.text.words import has_long_word
 from regard.training.dev import Dev
 from regard.training.examples import Examples, encoded, encoded_text, is_paired
 
@@ -37,23 +38,24 @@ class Texts:
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that a run is made of."""
+    """All that a run is made of; `run` has the longest sentence as the corpus showed it."""
 
+    run: Run
     tokenizers: Tokenizers
     examples: Examples
     dev: Dev
 
 
-def read_texts(files: Files, dev_files: Files, run: Run) -> Texts:
+def read_texts(files: Files, dev_files: Files, run: Run, encoding: str = "utf-8") -> Texts:
     """Read and clean files; without files for the development set, split one off."""
-    train, report = _read(files, run)
+    train, report = _read(files, run, encoding)
     if not train:
         raise InputError(
             f"{', '.join(map(str, files))}: no sentence is left after cleaning "
             f"({report.read} were read); look at the cleaning settings."
         )
     if dev_files:
-        dev, _ = _read(dev_files, run)
+        dev, _ = _read(dev_files, run, encoding)
         if not dev:
             raise InputError(f"{', '.join(map(str, dev_files))}: no sentence is in it.")
         return Texts(train, dev, report)
@@ -64,11 +66,13 @@ def read_texts(files: Files, dev_files: Files, run: Run) -> Texts:
 
 
 def prepare(texts: Texts, run: Run) -> Prepared:
-    """Learn the tokenisers and encode the corpus."""
+    """Learn the tokenisers and encode the corpus; pairs with too many tokens are counted."""
     tokenizers = train_tokenizers(texts.train, run)
-    return Prepared(
-        tokenizers, _examples(texts.train, tokenizers, run), dev_set(texts.dev, tokenizers, run)
-    )
+    examples = _examples(texts.train, tokenizers, run, texts.report)
+    if not run.model.max_length:
+        longest = int(max(examples.lengths_src.max(), examples.lengths_tgt.max()))
+        run = replace(run, model=replace(run.model, max_length=longest))
+    return Prepared(run, tokenizers, examples, dev_set(texts.dev, tokenizers, run))
 
 
 def dev_set(pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run) -> Dev:
@@ -118,31 +122,51 @@ def one_tokenizer(lines: Iterable[str], text: Text, language: str, seed: int) ->
             return train_sentencepiece(lines, text.vocab_size, unit, seed)
 
 
-def _examples(pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run) -> Examples:
-    room, seed = run.training.batch_tokens, run.training.seed
+def _examples(
+    pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run, report: CleaningReport | None = None
+) -> Examples:
+    """The pairs as ids; those with too many tokens are dropped or cut, and counted in `report`."""
+    room, seed, longest = run.training.batch_tokens, run.training.seed, run.model.max_length
     if not is_paired(run.model):
         lines = [pair.target for pair in pairs]
-        return Examples(None, encoded_text(lines, tokenizers, run.model.max_length), room, seed)
-    sources, targets, _ = encoded(pairs, tokenizers, run.model.max_length)
-    if not sources:
+        return Examples(None, encoded_text(lines, tokenizers, longest), room, seed)
+    found = encoded(pairs, tokenizers, longest, run.cleaning.truncate)
+    if not found.sources:
         raise InputError(
-            f"every sentence has more than {run.model.max_length} tokens; raise model.max_length."
+            f"every sentence has more than {longest} tokens; raise model.max_length, or cut "
+            "sentences with --cleaning.truncate true."
         )
-    return Examples(sources, targets, room, seed)
+    if report is not None and run.cleaning.truncate:
+        report.truncated = len(found.too_long)
+    elif report is not None and found.too_long:
+        report.drop_after_encoding(len(found.too_long), _shortened(pairs[found.too_long[0]].source))
+    return Examples(found.sources, found.targets, room, seed)
 
 
-def _read(files: Files, run: Run) -> tuple[list[Pair], CleaningReport]:
+def _shortened(text: str, width: int = 40) -> str:
+    """The beginning of a sentence, in quotation marks."""
+    return f"“{text}”" if len(text) <= width else f"“{text[:width].rstrip()} …”"
+
+
+def _read(files: Files, run: Run, encoding: str) -> tuple[list[Pair], CleaningReport]:
     if is_paired(run.model):
         named = run.source_language and run.target_language != run.source_language
         languages = (run.source_language, run.target_language) if named else None
-        return clean(read_pairs(files, languages), run.cleaning)
+        passed_over = ReadReport()
+        pairs = read_pairs(files, languages, encoding=encoding, report=passed_over)
+        return clean(pairs, run.cleaning, passed_over)
     report = CleaningReport()
     kept: list[Pair] = []
     for path in files:
-        for line in _paragraphs(read_lines(path)):
+        require_content(path)
+        for line in _paragraphs(read_lines(path, encoding)):
             report.read += 1
             text = normalise(line)
-            if text:
+            longest = run.cleaning.max_word_length
+            if longest and has_long_word(text, longest):
+                report.dropped["word"] += 1
+                report.first.setdefault("word", f"{path}: {_shortened(text)}")
+            elif text:
                 kept.append(Pair(text, text))
     report.kept = len(kept)
     return kept, report

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
 
+from regard.corpus.pairs import CleaningReport
 from regard.storage import replace_file
 from regard.training.dev import Look
 
@@ -54,14 +58,11 @@ class Spoken:
 
     def say(self, line: str) -> None:
         """Print a line above the bar."""
-        self.console.print(line, highlight=False, soft_wrap=True)
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
         """Move the bar, or print a line now and then."""
-        text = (
-            f"step {figures['step']}  loss {figures['loss']:.3f}  "
-            f"{figures['tokens_per_second']:,.0f} tokens/s  {clock(seconds_left)} left"
-        )
+        text = progress_text(seconds_left, figures)
         if self.console.is_terminal:
             if self._bar is None:
                 self._bar = Progress(
@@ -80,6 +81,14 @@ class Spoken:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+def progress_text(seconds_left: float, figures: dict[str, Any]) -> str:
+    """Where a run is, in one line."""
+    return (
+        f"step {figures['step']}  loss {figures['loss']:.3f}  "
+        f"{figures['tokens_per_second']:,.0f} tokens/s  {clock(seconds_left)} left"
+    )
 
 
 class Log:
@@ -122,6 +131,22 @@ class Log:
         lines = self.path.read_text("utf-8").splitlines(keepends=True)
         kept = [line for line in lines if _step(line) <= step]
         replace_file(self.path, "".join(kept))
+
+
+def corpus_table(report: CleaningReport, train: int, dev: int) -> str:
+    """What was read, dropped and kept, as text; `train` and `dev` are what is learned from."""
+    table = Table(box=box.SIMPLE, show_header=True)
+    table.add_column("sentences")
+    table.add_column("number", justify="right")
+    table.add_column("first seen at", overflow="fold")
+    for what, number, where in report.rows():
+        table.add_row(what, f"{number:,}", where)
+    table.add_row("to learn from", f"{train:,}", "")
+    table.add_row("development", f"{dev:,}", "")
+    console = Console(width=100, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
 
 
 def clock(seconds: float) -> str:

@@ -20,7 +20,6 @@ from regard.folder import (
 )
 from regard.models.build import Network, build
 from regard.training.aligner import choose_alignment
-from regard.training.book import check_empty, figures, take_up, write_down
 from regard.training.checkpoint import LATEST
 from regard.training.classifier import resume_classifier
 from regard.training.dev import Dev, Looking
@@ -32,10 +31,12 @@ from regard.training.handwriting import (
     store_lines,
     stored_lines,
 )
-from regard.training.loop import Outcome, Trainer
+from regard.training.loop import Trainer
 from regard.training.prepare import Prepared
 from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Reporter
+from regard.training.run_files import check_new_folder, figures, resume_from, write_files
+from regard.training.run_state import Outcome
 from regard.training.stored import store, stored
 
 
@@ -51,10 +52,14 @@ def train(
     prepared: Prepared | PreparedLines,
     reporter: Reporter | None = None,
     ranks: Ranks = ALONE,
+    spent: float = 0.0,
 ) -> Outcome:
-    """Train a new model into `folder`, which must not hold one."""
+    """Train a new model into `folder`, which must not hold one.
+
+    `spent` seconds of the time budget went into preparing.
+    """
     check_ranks(run.model)
-    check_empty(folder)
+    check_new_folder(folder)
     network = new_network(run, prepared.tokenizers)  # settings that do not fit say so here
     begin_with_vectors(network, run.training, prepared.tokenizers, reporter)
     folder.mkdir(parents=True, exist_ok=True)
@@ -66,8 +71,9 @@ def train(
     save_run(folder, run)
     ranks.wait()  # now the others find what they need in the folder
     trainer = _trainer(
-        network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter, ranks
-    )
+        network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter,
+        ranks, spent,
+    )  # fmt: skip
     return _trained(trainer, folder, run)
 
 
@@ -103,7 +109,8 @@ def resume(
         begin_with_vectors(network, run.training, tokenizers, reporter)
     trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter, ranks)
     ranks.wait()
-    take_up(trainer, folder, reporter)
+    if not resume_from(trainer, folder, reporter) and ranks.number == 1:
+        return trainer.outcome(finished=True)
     save_run(folder, run)
     return _trained(trainer, folder, run)
 
@@ -117,6 +124,7 @@ def _trainer(
     folder: Path,
     reporter: Reporter | None,
     ranks: Ranks,
+    spent: float = 0.0,
 ) -> Trainer:
     return Trainer(
         network,
@@ -128,6 +136,7 @@ def _trainer(
         reporter,
         tensorboard=run.training.tensorboard,
         ranks=ranks,
+        spent=spent,
     )
 
 
@@ -143,6 +152,7 @@ def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapp
     """Choose how alignment is read, and write config.yaml, metrics.json and the card."""
     metrics = figures(trainer, outcome)
     examples = trainer.examples
+    trainer.reporter.say("Choosing the attention that aligns words best, and writing the model …")
     if is_paired(run.model) and isinstance(trainer.dev, Dev) and isinstance(examples, Examples):
         chosen = choose_alignment(
             trainer.network, run, trainer.tokenizers, trainer.dev.pairs, examples
@@ -152,5 +162,5 @@ def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapp
             metrics["alignment"] = {
                 **asdict(chosen[0]), "agreement": chosen[1].agreement,
             }  # fmt: skip
-    write_down(folder, run, metrics)
+    write_files(folder, run, metrics)
     return metrics

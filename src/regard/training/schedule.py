@@ -9,7 +9,7 @@ from regard.config import Training
 
 
 class Progress(NamedTuple):
-    """How far a run is: updates made, and the share of it (0 to 1) that is over."""
+    """How far the schedule is: updates made, and the share of it (0 to 1) that is over."""
 
     step: int
     share: float
@@ -19,7 +19,7 @@ def learning_rate(settings: Training, progress: Progress) -> float:
     """The rate of the update after `progress`.
 
     It rises straight to its highest over the warm-up (in updates, or below 1 a share of the run),
-    then falls by 1/√step, along a half cosine or straight to zero, or stays.
+    then falls by 1/√step, along a half cosine or straight to its last (`final_rate`), or stays.
 
     >>> run = Training(steps=100, learning_rate=1.0, warmup=10, schedule="linear")
     >>> [round(learning_rate(run, Progress(n, n / 100)), 2) for n in (0, 9, 55, 99)]
@@ -42,7 +42,8 @@ def _after(settings: Training, progress: Progress, begun: float, by_share: bool)
         return 1 / math.sqrt(begun)
     start = settings.warmup if by_share else _share_of_warmup(settings, progress)
     left = 1 - min(1.0, max(0.0, (progress.share - start) / max(1e-9, 1 - start)))
-    return left if settings.schedule == "linear" else (1 - math.cos(math.pi * left)) / 2
+    fallen = left if settings.schedule == "linear" else (1 - math.cos(math.pi * left)) / 2
+    return settings.final_rate + (1 - settings.final_rate) * fallen
 
 
 def _share_of_warmup(settings: Training, progress: Progress) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from regard.errors import InputError
 from regard.text.language import base_language
 
 _NAMES = """
@@ -46,3 +49,33 @@ def same_language(asked: str, codes: list[str]) -> str | None:
         return asked
     base = base_language(asked)
     return next((code for code in codes if base_language(code) == base), None)
+
+
+def direction(text: str) -> str:
+    """A pair of languages as codes, from codes or English names with any of - _ : > between.
+
+    Regions are in capitals (pt_BR-en), so that en_fr is a pair.
+
+    >>> [direction(text) for text in ("en-fr", "en_fr", "English-French", "zh_TW-en", "en")]
+    ['en-fr', 'en-fr', 'en-fr', 'zh_TW-en', 'en']
+    >>> direction("english-klingonese")
+    Traceback (most recent call last):
+    regard.errors.InputError: languages: 'klingonese' is not the code or name of a known language; \
+give two codes as in en-fr.
+    """
+    parts = [part.strip() for part in re.split(r"\s*[-:>→]+\s*|_(?=[a-z]{2,3}$)", text.strip())]
+    return "-".join(_code(part) for part in parts if part)
+
+
+def _code(word: str) -> str:
+    """The code of a language given by code or by name."""
+    if re.fullmatch(r"[A-Za-z]{2,3}(_\w+)?", word):
+        base, _, region = word.partition("_")
+        return f"{base.lower()}_{region}" if region else base.lower()
+    for code, name in NAMES.items():
+        if word.casefold() == name.casefold():
+            return code
+    raise InputError(
+        f"languages: {word!r} is not the code or name of a known language; give two codes as in "
+        "en-fr."
+    )

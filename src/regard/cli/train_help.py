@@ -1,0 +1,123 @@
+"""The help of `regard train`: what most runs need, and with `--help-all` every setting."""
+
+from __future__ import annotations
+
+import textwrap
+import typing
+from typing import Any
+
+from regard.config import MODELS
+from regard.config.settings import SECTIONS, Settings, names_of
+
+USAGE = """\
+usage: regard train FILE… --out DIR [--languages en-fr] [--minutes N] [--preset tiny|small|base]
+                    [--SECTION.SETTING VALUE …]
+       regard train --resume DIR [--minutes N]
+"""
+
+SHORT = """
+Train a model on your own text. FILE… is one file of pairs (.tsv .txt with tabs, .jsonl .tmx .po
+.xliff) or two aligned text files; each may be .gz. What cleaning drops is counted in a table.
+
+  --out DIR            folder of the model
+  --dev FILE…          development set (without it, one is split off by source sentence)
+  --languages en-fr    source and target language
+  --minutes N          time budget, from the start of the command to the written model
+  --preset NAME        tiny, small or base; without it, size, vocabulary and batch are chosen from
+                       the corpus and the budget, and said in one line
+  --model.kind KIND    kind of model (transformer):
+{kinds}
+  --config FILE        settings in YAML, as in a model's config.yaml
+  --encoding NAME      encoding of the files (utf-8)
+  --resume DIR         continue the run in this folder after Ctrl-C, a crash or its end
+  --json               print the model's figures as JSON
+  --help-all           every setting; with --model.kind KIND, those of that kind
+
+Examples:
+  regard train pairs.tsv --languages en-fr --out model --minutes 10
+  regard train train.en train.de --dev dev.en dev.de --languages en-de --out model
+  regard train pairs.tsv --languages en-fr --out model --model.kind rnn --model.attention luong
+  regard train book.txt --model.kind lm --out model --minutes 20
+"""
+
+LEARNS_FROM = {
+    "lm": "plain text",
+    "mlm": "plain text",
+    "classifier": "label, tab and text in a .tsv; or series in .npz or .jsonl",
+    "handwriting": "strokes in .jsonl, or none for the built-in ones",
+}
+"""What a kind learns from, if not from pairs."""
+
+
+def short_help() -> str:
+    """The flags that most runs need."""
+    kinds = []
+    for name, model in MODELS.items():
+        line = _first_sentence(model.__doc__ or "")
+        files = f"; learns from {LEARNS_FROM[name]}" if name in LEARNS_FROM else ""
+        indent = " " * 36
+        text = f"{name:<12} {line}{files}"
+        kinds.append(textwrap.fill(text, 98, initial_indent=" " * 23, subsequent_indent=indent))
+    return USAGE + SHORT.format(kinds="\n".join(kinds))
+
+
+def full_help(settings: Settings) -> str:
+    """Every setting of every section, with the value it has if nothing is said."""
+    kind = settings["model"]["kind"]
+    parts = [short_help()]
+    for name, section in {"model": MODELS[kind], **SECTIONS}.items():
+        of = f" (--model.kind {kind})" if name == "model" else ""
+        parts.append(f"\n{name}{of}: {_first_sentence(section.__doc__ or '')}")
+        values = settings.get(name) or {}
+        parts += [_setting(name, section, key, values) for key in names_of(section)]
+    return "\n".join(parts) + "\n"
+
+
+def _setting(name: str, section: Any, key: str, values: Settings) -> str:
+    """One setting: its flag, what it means, what it may be, and what it is by default."""
+    default = values.get(key, getattr(section, key, None))
+    doc = " ".join(attribute_docs(section).get(key, "").split())
+    shown = "none" if default is None else str(default).lower() if key != "activation" else default
+    head = f"  --{name}.{key} {_placeholder(typing.get_type_hints(section)[key])}  ({shown})"
+    body = textwrap.fill(doc, 98, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return f"{_wrapped(head)}\n{body}"
+
+
+def _placeholder(kind: Any) -> str:
+    """What may stand for a setting: its choices, or a letter for its type."""
+    choices = typing.get_args(kind)
+    if typing.get_origin(kind) is typing.Literal:
+        return "|".join(map(str, choices))
+    if bool in (choices or (kind,)):
+        return "true|false"
+    return "N" if {int, float} & set(choices or (kind,)) else "TEXT"
+
+
+def _wrapped(head: str) -> str:
+    """A flag whose choices are many, on several lines."""
+    lines, line = [], ""
+    for number, part in enumerate(head.split("|")):
+        joined = f"{line}|{part}" if number else part
+        if len(joined) > 98:
+            lines.append(line + "|")
+            joined = " " * 8 + part
+        line = joined
+    return "\n".join([*lines, line])
+
+
+def attribute_docs(section: Any) -> dict[str, str]:
+    """The docstring of each field of a dataclass, its own over those it inherits."""
+    from docstring_parser.attrdoc import add_attribute_docstrings
+    from docstring_parser.common import Docstring
+
+    found: dict[str, str] = {}
+    for part in reversed(section.__mro__):
+        if part.__module__.startswith("regard."):
+            docs = Docstring()
+            add_attribute_docstrings(part, docs)
+            found |= {param.arg_name: param.description or "" for param in docs.params}
+    return found
+
+
+def _first_sentence(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0].rstrip(".")

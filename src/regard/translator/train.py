@@ -1,0 +1,66 @@
+"""`regard.train`: from files to a model, ready for use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.config.settings import Settings
+from regard.text.language_names import direction
+from regard.training.from_files import TrainRequest, train_from_files
+from regard.training.notebook_report import NotebookProgress, in_notebook
+from regard.training.report import Reporter, Silent, Spoken
+
+if TYPE_CHECKING:
+    from regard.translator import Classifier, Filler, Generator, Penman, Translator
+
+File = str | PathLike[str]
+
+
+def train(
+    files: File | Sequence[File],
+    *,
+    out: File,
+    languages: str = "",
+    minutes: float | None = None,
+    preset: str | None = None,
+    dev: File | Sequence[File] = (),
+    encoding: str = "utf-8",
+    progress: bool = True,
+    **settings: Mapping[str, Any],
+) -> Translator | Generator | Filler | Penman | Classifier:
+    """Train a model on files, write it to the folder `out`, and load it.
+
+    What `regard train` does: `files` is one file of pairs or two aligned text files (for
+    `model={"kind": "lm"}` plain text, and so on); `settings` are sections as in a model's
+    config.yaml. Without `preset`, size, vocabulary and batch are chosen from the corpus and
+    `minutes`. Progress goes to the notebook, or to the terminal.
+
+    >>> translator = regard.train("pairs.tsv", languages="en-fr", out="model", minutes=3,
+    ...                           model={"kind": "rnn"})  # doctest: +SKIP
+    """
+    from regard.translator import load
+
+    given: Settings = {name: dict(values) for name, values in settings.items()}
+    given["model"] = {"kind": "transformer", **given.get("model", {})}
+    if languages:
+        given["languages"] = direction(languages)
+    if minutes is not None:
+        given["training"] = {**given.get("training", {}), "minutes": float(minutes)}
+    request = TrainRequest(_listed(files), Path(out), _listed(dev), given, preset, encoding)
+    outcome = train_from_files(request, _reporter(progress))
+    if not outcome.finished:
+        raise KeyboardInterrupt
+    return load(out)
+
+
+def _reporter(progress: bool) -> Reporter:
+    if not progress:
+        return Silent()
+    return NotebookProgress() if in_notebook() else Spoken()
+
+
+def _listed(files: File | Sequence[File]) -> list[File]:
+    return [files] if isinstance(files, str | PathLike) else list(files)

@@ -1,0 +1,24 @@
+"""`regard.train`: from files to a model, in one call."""
+
+import pytest
+
+import regard
+from trained import write_corpus
+
+
+def test_training_from_python(tmp_path):
+    """The model comes back ready for use; settings are sections, languages may be names."""
+    made = regard.train(
+        write_corpus("en-fr", tmp_path),
+        languages="English-French",
+        out=tmp_path / "model",
+        preset="tiny",
+        progress=False,
+        model={"dim": 16, "heads": 2, "ff": 16},
+        training={"steps": 2, "tensorboard": False},
+    )
+    assert isinstance(made, regard.Translator)
+    assert made.run.languages == "en-fr" and made.run.model.dim == 16
+    assert isinstance(made.translate("The cat sleeps.").text, str)
+    with pytest.raises(regard.InputError, match="a model is in it already"):
+        regard.train(tmp_path / "en-fr.tsv", out=tmp_path / "model")

@@ -103,7 +103,7 @@ def scores_of(hypotheses: list[str], references: list[str], language: str, *, te
 
     if not ter:
         return corpus_scores(hypotheses, references, language)
-    with LineProgress(len(hypotheses), unit="sentences for TER") as progress:
+    with LineProgress(len(hypotheses), unit="sentences", label="TER") as progress:
         return corpus_scores(
             hypotheses, references, language, ter=True, progress=progress.advance
         )  # fmt: skip

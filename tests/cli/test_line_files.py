@@ -38,12 +38,12 @@ def test_lines_longer_than_what_is_read_at_once_and_characters_across_it(tmp_pat
         count_lines(path, "utf-8")
 
 
-def shown(total, times, *, terminal=False, done=0):
+def shown(total, times, *, terminal=False, **options):
     """What is said of 100 lines after each of the given times."""
     out = io.StringIO()
     now = [0.0]
     console = Console(file=out, force_terminal=terminal, width=100, highlight=False)
-    with LineProgress(total, done=done, console=console, clock=lambda: now[0]) as progress:
+    with LineProgress(total, console=console, clock=lambda: now[0], **options) as progress:
         for moment in times:
             now[0] = moment
             progress.advance(100)
@@ -56,7 +56,10 @@ def test_progress_is_said_now_and_then():
         "700 of 1,000 lines, 17 lines/s, 0:00:18 left",
         "300 lines in 0:00:13 (23 lines/s)",
     ]
-    assert shown(None, [10]).splitlines()[0] == "100 lines, 10 lines/s"
+    assert shown(None, [10], label="TER", unit="sentences").splitlines() == [
+        "TER: 100 sentences, 10 sentences/s",
+        "TER: 100 sentences in 0:00:10 (10 sentences/s)",
+    ]
 
 
 def test_progress_is_a_bar_on_a_terminal():

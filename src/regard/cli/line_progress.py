@@ -16,6 +16,7 @@ class LineProgress:
     """Counts lines (or what `unit` says) that are done, and says how many a second.
 
     total  how many there are, None if that is not known
+    label  what is being done to them
     done   how many were done before
     every  seconds between two lines where there is no terminal
     """
@@ -25,6 +26,7 @@ class LineProgress:
         total: int | None,
         *,
         unit: str = "lines",
+        label: str = "",
         done: int = 0,
         every: float = 10.0,
         console: Console | None = None,
@@ -33,6 +35,7 @@ class LineProgress:
         from rich.console import Console
 
         self.total, self.unit, self.done, self.every = total, unit, done, every
+        self._label = f"{label}: " if label else ""
         self.console = console or Console(stderr=True, highlight=False)
         self._clock = clock
         self._before, self._begun, self._said = done, clock(), clock()
@@ -56,8 +59,8 @@ class LineProgress:
             seconds = self._clock() - self._begun
             took = timedelta(seconds=round(seconds))
             self.console.print(
-                f"{self.done - self._before:,} {self.unit} in {took} ({self._rate():,.0f} "
-                f"{self.unit}/s)",
+                f"{self._label}{self.done - self._before:,} {self.unit} in {took} "
+                f"({self._rate():,.0f} {self.unit}/s)",
                 soft_wrap=True,
             )
 
@@ -75,7 +78,7 @@ class LineProgress:
     def _text(self) -> str:
         rate = self._rate()
         of = f" of {self.total:,}" if self.total is not None else ""
-        text = f"{self.done:,}{of} {self.unit}, {rate:,.0f} {self.unit}/s"
+        text = f"{self._label}{self.done:,}{of} {self.unit}, {rate:,.0f} {self.unit}/s"
         if self.total is None or not rate:
             return text
         return f"{text}, {timedelta(seconds=round((self.total - self.done) / rate))} left"

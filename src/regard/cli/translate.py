@@ -184,9 +184,7 @@ def _translated(
     if copied:
         from regard.translator.segments import ENDLESS_WORD
 
-        _say(
-            f"{copied:,} words of {ENDLESS_WORD:,} characters or more were copied, not translated."
-        )
+        _say(f"words of {ENDLESS_WORD:,} characters or more, copied as they are: {copied:,}")
 
 
 def _write_file(

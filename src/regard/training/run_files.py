@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from regard.config import Run
-from regard.config.stored import CONFIG
+from regard.config.stored import CONFIG, METRICS
 from regard.errors import InputError
-from regard.folder import CARD, METRICS, save_metrics, save_run
+from regard.folder import CARD, save_metrics, save_run
 from regard.storage import replace_file
 from regard.training.card import card
 from regard.training.loop import Outcome, Trainer

@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Bytecode is written when a module is first imported: compiling all of it takes a minute.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help setup demo check test test-all bench clean
+.PHONY: help setup demo check ruff mypy imports test test-all fast-tests all-tests bench clean
 
 help:
 	@echo "make setup     create .venv and install regard with its development tools"
@@ -18,27 +20,40 @@ setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling editables torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[dev]'
+	$(INSTALL) hatchling editables torch
+	$(INSTALL) --no-build-isolation -e '.[dev]'
 	touch $@
 
 demo: setup
 	$(BIN)/regard demo
 
-check: setup
+check: ruff mypy imports
+
+ruff: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+mypy: setup
 	$(BIN)/mypy
+
+imports: setup
 	$(BIN)/lint-imports
 
-test: check
+# Two jobs at once: mypy keeps one core busy for a minute.
+test: setup
+	@$(MAKE) --no-print-directory -j2 check fast-tests
+
+test-all: setup
+	@$(MAKE) --no-print-directory -j2 check all-tests
+
+fast-tests: setup
 	$(PYTEST) -m "not slow"
 
-test-all: check
+all-tests: setup
 	$(PYTEST)
 
 bench: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[bench]'
+	$(INSTALL) --no-build-isolation -e '.[bench]'
 	$(BIN)/regard bench attention
 
 clean:

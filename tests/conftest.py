@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 
 from browsers import chromium
+from requirements import need
 
 HALF_PRODUCT = "import torch; x = torch.ones(64, 64, dtype=torch.bfloat16); x @ x"
 
@@ -25,6 +26,14 @@ def pytest_configure(config):
     import torch
 
     torch.set_num_threads(1)
+
+
+@pytest.hookimpl(tryfirst=True)  # before any fixture is made
+def pytest_runtest_setup(item):
+    """`needs` names the tools of `requirements.py` without which a test cannot run."""
+    for mark in item.iter_markers("needs"):
+        for tool in mark.args:
+            need(tool)
 
 
 hypothesis.settings.register_profile("regard", deadline=None, derandomize=True, max_examples=60)

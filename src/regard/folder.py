@@ -26,6 +26,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from regard.command import command
 from regard.config import Classifier, Run
 from regard.config.settings import plain
 from regard.config.stored import CONFIG, METRICS, load_metrics, load_run
@@ -142,7 +143,7 @@ def load_folder(folder: str | PathLike[str], device: str | torch.device = "cpu")
     if not (path / WEIGHTS).is_file():
         raise InputError(
             f"{path}: there is no {WEIGHTS} yet; its training was stopped before the first look "
-            f"at the development set: go on with `regard train --resume {path}`."
+            f"at the development set: go on with `{command('train', '--resume', path)}`."
         )
     wordless = isinstance(run.model, Classifier) and run.model.input == "series"
     tokenizers = no_tokenizers() if wordless else load_tokenizers(path)

@@ -141,6 +141,16 @@ CASES = {
         "kv_heads must divide heads, but 3 and 4 came",
     ),
     "projections": (lambda: MultiHead(8, 4, projections="x"), 'projections must be "joint"'),
+    "slice of another value": (
+        lambda: MultiHead(8, 4, value_head_dim=3, projections="slice"),
+        "cuts value_dim into 4 pieces of value_head_dim 3, but value_dim 8 came",
+    ),
+    "joined heads of another width": (
+        lambda: MultiHead(8, 4, value_head_dim=3, out_dim=8, out_proj=False),
+        "out_dim must be heads · value_head_dim = 12, got 8; leave out_dim out",
+    ),
+    "no output": (lambda: MultiHead(8, 4, out_dim=0), "out_dim must be above zero"),
+    "no values": (lambda: MultiHead(8, 4, value_head_dim=0), "value_head_dim must be above zero"),
     "slice widths": (
         lambda: MultiHead(8, 4, key_dim=12, projections="slice"),
         "cuts key_dim into 4 pieces of head_dim 2, but key_dim 12 came",
@@ -223,6 +233,23 @@ CASES = {
         r'3 cached positions stand before the queries; write Mask.causal\(corner="bottom-right"\)',
     ),
     "masked_softmax": (lambda: masked_softmax(x(3)), "add the dimension of queries"),
+    "masked_softmax of other sentences": (
+        lambda: masked_softmax(x(2, 3, 4), [1, 2, 3]),
+        r"valid lengths must have shape \(2,\) or \(2, 3\) for scores of shape \(2, 3, 4\), got "
+        r"\(3,\)",
+    ),
+    "masked_softmax of a mask of whole numbers": (
+        lambda: masked_softmax(x(3, 4), torch.ones(3, 4).long()),
+        r"valid lengths must have shape \(3,\) for .* got \(3, 4\); if they are a mask, pass",
+    ),
+    "masked_softmax of negative lengths": (
+        lambda: masked_softmax(x(2, 3, 4), [1, -2]),
+        "lengths must not be negative, but -2 came",
+    ),
+    "masked_softmax of floats": (
+        lambda: masked_softmax(x(2, 3, 4), x(2)),
+        r"booleans \(True = attend\) or whole numbers \(valid lengths\), got torch.float32",
+    ),
     "torch mask": (
         lambda: from_torch_sdpa(x(3, 3).long()),
         "attn_mask must be boolean or floating",

@@ -256,3 +256,13 @@ def test_auto_picks_by_the_call_alone():
         score = made(name)
         auto = attend(query, key, value, score=score).context
         assert torch.equal(auto, attend(query, key, value, score=score, weights=True).context)
+
+
+def test_without_a_score_it_is_the_scaled_dot_product_and_unpacks():
+    query, key, value = inputs(grad=False)
+    expected = torch.nn.functional.scaled_dot_product_attention(query, key, value)
+    context, weights = attend(query, key, value)
+    torch.testing.assert_close(context, expected)
+    assert weights is None
+    context, weights = attend(query, key, value, weights=True)
+    torch.testing.assert_close(weights @ value, expected)

@@ -1,5 +1,6 @@
 """The mask as a value: rules, combinations, tiles, and other libraries' conventions."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -186,3 +187,29 @@ def test_the_window_skips_what_it_hides():
     near = x[:, :, 9997:10004]
     expected = attend(near[:, :, 3:4], near, near, score=ScaledDot()).context
     torch.testing.assert_close(got[:, :, 10000:10001], expected)
+
+
+@pytest.mark.parametrize("lengths", [[3, 1], [[1, 0, 2], [4, 9, 3]]], ids=["(B,)", "(B, Q)"])
+@pytest.mark.parametrize("given", [list, torch.tensor, np.array], ids=["list", "torch", "numpy"])
+def test_masked_softmax_by_valid_lengths(lengths, given):
+    """Each row is the softmax of its first n scores, whatever stands between B and Q."""
+    for shape in ((2, 3, 4), (2, 5, 3, 4)):
+        scores = torch.randn(*shape)
+        found = masked_softmax(scores, given(lengths))
+        each = torch.tensor(lengths).reshape(2, *[1] * (len(shape) - 3), -1).expand(shape[:-1])
+        for place in torch.cartesian_prod(*(torch.arange(n) for n in shape[:-1])).tolist():
+            row, n = tuple(place), min(int(each[tuple(place)]), 4)
+            expected = torch.zeros(4)
+            expected[:n] = scores[row][:n].softmax(-1)
+            torch.testing.assert_close(found[row], expected)
+
+
+def test_masked_softmax_of_one_row_a_sentence():
+    scores = torch.randn(3, 4)
+    found = masked_softmax(scores, torch.tensor([4, 0, 2]))
+    torch.testing.assert_close(found[0], scores[0].softmax(-1))
+    torch.testing.assert_close(found[2], torch.cat([scores[2, :2].softmax(-1), torch.zeros(2)]))
+    assert (found[1] == 0).all()
+    torch.testing.assert_close(masked_softmax(scores, 2), masked_softmax(scores, [2, 2, 2]))
+    keep = torch.rand(3, 4) > 0.5  # booleans stay a mask of the pairs
+    assert torch.equal(masked_softmax(scores, keep) > 0, keep)

@@ -56,12 +56,13 @@ def noisy_sine(num_samples, seed=0):
 
 @pytest.mark.parametrize("num_features", [1, 2, 3])
 def test_agrees_with_statsmodels(num_features):
-    kernel_regression = pytest.importorskip("statsmodels.nonparametric.kernel_regression")
+    from statsmodels.nonparametric.kernel_regression import KernelReg
+
     random = np.random.default_rng(num_features)
     X, queries = random.normal(size=(300, num_features)), random.normal(size=(100, num_features))
     y = np.sin(X[:, 0]) + random.normal(0, 0.1, 300)
     width = [0.3, 0.5, 0.7][:num_features]
-    peer = kernel_regression.KernelReg(y, X, "c" * num_features, reg_type="lc", bw=width)
+    peer = KernelReg(y, X, "c" * num_features, reg_type="lc", bw=width)
     ours = NadarayaWatson(bandwidth=width).fit(X, y).predict(queries)
     np.testing.assert_allclose(ours, peer.fit(queries)[0], atol=1e-5)
 
@@ -247,6 +248,39 @@ def test_gradient_widens_a_feature_that_tells_nothing():
     assert each.score(X[300:], y[300:]) > one.score(X[300:], y[300:]) + 0.02
 
 
+@pytest.mark.parametrize("start", [3.0, [0.02], None, "loo"], ids=str)
+def test_it_learns_from_where_it_is_told_to_start(start):
+    X, y, _, _ = noisy_sine(60)
+
+    def model(**how):
+        return NadarayaWatson(bandwidth="gradient", initial_bandwidth=start, **how).fit(X, y)
+
+    first, last = model(steps=0), model(steps=100)
+    widths = {None: X.std(0), "loo": NadarayaWatson(bandwidth="loo").fit(X, y).bandwidth_}
+    expected = widths[start] if start in (None, "loo") else np.atleast_1d(start)
+    np.testing.assert_allclose(first.bandwidth_, expected)
+    assert first.losses_.shape == (0,) and last.losses_.shape == (100,)  # one minibatch: one step
+    left_out = [
+        NadarayaWatson(bandwidth=expected)
+        .fit(np.delete(X, n, 0), np.delete(y, n))
+        .predict(X[n:][:1])
+        for n in range(60)
+    ]
+    np.testing.assert_allclose(last.losses_[0], np.mean((np.concatenate(left_out) - y) ** 2))
+    assert last.losses_[-1] <= last.losses_[0] * (1 + 1e-9)
+    if start != "loo":
+        assert last.losses_[-1] < 0.9 * last.losses_[0]
+        ends = [NadarayaWatson(bandwidth="loo").fit(X, y).bandwidth_, last.bandwidth_]
+        np.testing.assert_allclose(*ends, rtol=0.1)  # one feature: both have the same optimum
+
+
+def test_an_epoch_is_every_sample_once():
+    X, y, _, _ = noisy_sine(600)  # three minibatches
+    model = NadarayaWatson(bandwidth="gradient", steps=7).fit(X, y)
+    assert model.losses_.shape == (3,)
+    assert not hasattr(NadarayaWatson(bandwidth="loo").fit(X, y), "losses_")
+
+
 def test_learning_is_repeatable():
     X, y, _, _ = noisy_sine(600)
     X = np.concatenate([X, X[::-1]], axis=1)
@@ -273,6 +307,14 @@ def test_golden_section_finds_the_floor():
         ({"bandwidth": float("nan")}, "bandwidth is nan, expected positive numbers."),
         ({"bandwidth": None}, "bandwidth is None, expected positive numbers."),
         ({"bandwidth": [1.0, 2.0, 3.0]}, r"bandwidth has shape \(3,\), expected a number or 2 of"),
+        (
+            {"bandwidth": "gradient", "initial_bandwidth": -1.0},
+            "initial_bandwidth is -1.0, expected positive numbers.",
+        ),
+        (
+            {"bandwidth": "gradient", "initial_bandwidth": "best"},
+            "initial_bandwidth is 'best', expected a positive number, .*'loo'.",
+        ),
         ({"bandwidth": "silverman"}, "bandwidth is 'silverman', expected .*'gradient' or 'loo'."),
     ],
 )

@@ -1,7 +1,5 @@
 """Safe under autocast, `torch.compile` and `torch.export`, at one length and at any."""
 
-import shutil
-
 import pytest
 import torch
 
@@ -37,7 +35,7 @@ def test_compiled_whole(name, engine):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile's inductor needs g++")
+@pytest.mark.needs("g++")  # of torch.compile's inductor
 @pytest.mark.parametrize(("name", "engine"), PAIRS)
 def test_compiled_to_machine_code(name, engine):
     torch.compiler.reset()

@@ -1,18 +1,14 @@
 """`regard bench view` as a user runs it; whether bars hold is for a quiet machine to say."""
 
 import json
-import shutil
 
 import pytest
 
 from trained import regard, trained
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
+@pytest.mark.needs("chromium")
 def test_page_and_report_are_measured(tmp_path_factory):
     folder = trained("en-fr", tmp_path_factory)
     done = regard("bench", "view", "--repeats", 1, "--model", folder, "--json")

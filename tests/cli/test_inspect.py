@@ -9,8 +9,8 @@ import webbrowser
 from html import unescape
 
 import pytest
+from playwright.sync_api import expect
 
-from browsers import NO_BROWSER
 from regard.config import Handwriting, Run
 from regard.folder import save_run
 from trained import taught, trained
@@ -163,7 +163,7 @@ def test_models_that_do_not_go_together(refused, en_fr, lm, here):
     assert list(here.iterdir()) == [pen]
 
 
-@NO_BROWSER
+@pytest.mark.needs("chromium")
 def test_the_file_in_a_browser(browser, regard, en_fr, here):
     bad = "<img src=x onerror=window.bad=1>"
     named = here / bad
@@ -177,7 +177,6 @@ def test_the_file_in_a_browser(browser, regard, en_fr, here):
     tab.goto((here / "regard-inspect.html").as_uri())
     word = tab.locator(".words.target .word").first
     word.hover()
-    expect = pytest.importorskip("playwright.sync_api").expect
     expect(tab.locator(".readout").first).to_contain_text("%")
     readout = tab.locator(".readout").first.inner_text()
     assert readout.startswith(word.inner_text().split()[0]) and "%" in readout

@@ -23,7 +23,8 @@ def frequencies(scores, temperature=1.0, top_k=0, top_p=1.0, count=20_000):
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 2.5])
 @pytest.mark.parametrize(("top_k", "top_p"), [(0, 1.0), (3, 1.0), (0, 0.7), (6, 0.6), (99, 0.01)])
 def test_frequencies_are_those_of_an_outside_filter(temperature, top_k, top_p):
-    transformers = pytest.importorskip("transformers")
+    import transformers
+
     scores = torch.randn(12) * 2
     scores[[2, 7]] = -torch.inf
     wanted = scores[None] / temperature

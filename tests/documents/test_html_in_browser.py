@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from browsers import NO_BROWSER
 from regard.documents.html import parse
 from regard.text import words
 from regard.translator import Sentence, Translation
@@ -15,8 +14,7 @@ BAD = f"<script>{RUN}</script>"
 HIT = f"<img src=data:, onerror={RUN}>"
 ESCAPED = BAD.replace("<", "&lt;").replace(">", "&gt;")
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = NO_BROWSER
+pytestmark = pytest.mark.needs("chromium")
 
 SEEN = """async pages => {
     const seen = [];

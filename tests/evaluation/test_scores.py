@@ -73,6 +73,20 @@ def test_tokenisation():
     assert tokenisation("ko-KR") in ("ko-mecab", "char")
 
 
+@pytest.mark.needs("mecab")
+@pytest.mark.parametrize(
+    ("language", "right", "wrong"),
+    [
+        ("ja", "私は犬が好きです。", "私は猫が好きです。"),
+        ("ko", "나는 개를 좋아한다.", "나는 밥을 좋아한다."),
+    ],
+)
+def test_japanese_and_korean_are_cut_into_words(language, right, wrong):
+    scores = corpus_scores([wrong], [right], language)
+    assert f"tok:{language}-mecab" in scores.signature
+    assert 0 < scores.bleu < 100
+
+
 def test_references_may_differ_in_number():
     several = [[REFERENCES[0], OTHERS[0]], [REFERENCES[1]], [REFERENCES[2], OTHERS[2]]]
     scores = corpus_scores(SYSTEM, several, "en")

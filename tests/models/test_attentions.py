@@ -19,6 +19,7 @@ OPTIONS = {
     "full": {},
     "local": {"window": 2},
     "local+global": {"window": 2, "global_tokens": 1},
+    "local+dilated": {"window": 2, "dilation": 2},
     "sparse": {"stride": 3},
     "sparse+fixed": {"pattern": "fixed", "stride": 3},
     "blockwise": {},
@@ -162,6 +163,8 @@ def test_normalizers_in_models(normalizer):
         (Lm, {"attention": "sparse", "pattern": "fixed", "summary": 40}, "summary"),
         (Lm, {"attention": "reformer", "buckets": 3}, "even"),
         (Lm, {"window": 0}, "at least 1"),
+        (Lm, {"dilation": 0}, "model.dilation must be at least 1"),
+        (Mlm, {"attention": "local", "dilation": 9}, "reaches 576 words, farther than the longest"),
         (Transformer, {"decoder_attention": "linear", "positions": "alibi"}, "decoder_attention"),
     ],
 )

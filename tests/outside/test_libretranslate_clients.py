@@ -1,28 +1,24 @@
 """Published clients of LibreTranslate, unchanged, against a server.
 
-Those of npm are looked for in $REGARD_NPM, or in regard/npm of the user's cache:
-
-    npm install --prefix ~/.cache/regard/npm libretranslate libretranslate-ts translate \\
-        @translate-tools/core
+Those of npm are looked for in $REGARD_NPM, or in regard/npm of the user's cache.
 """
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
+from libretranslatepy import LibreTranslateAPI
 
 from regard.server.catalogue import Catalogue
+from requirements import NPM
 from servers import serving
 from trained import taught, trained
 
 FRENCH = taught("en-fr")
 (SOURCE, TARGET), (OTHER, OTHER_TARGET) = FRENCH[:2]
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-NPM = Path(os.environ.get("REGARD_NPM") or CACHE / "regard" / "npm")
 CLIENTS = {
     "libretranslate": "libretranslate",
     "libretranslate-ts": "libretranslateTs",
@@ -38,8 +34,7 @@ def address(tmp_path_factory):
 
 
 def test_libretranslatepy(address):
-    module = pytest.importorskip("libretranslatepy", reason="libretranslatepy is not installed")
-    client = module.LibreTranslateAPI(address)
+    client = LibreTranslateAPI(address)
     assert client.translate(SOURCE, "en", "fr") == TARGET
     assert client.translate(SOURCE, "auto", "fr") == TARGET
     assert client.detect(f"{SOURCE} {OTHER}")[0]["language"] == "en"
@@ -48,10 +43,12 @@ def test_libretranslatepy(address):
         client.translate(SOURCE, "en", "tlh")
 
 
+@pytest.mark.needs("deep-translator")
 def test_deep_translator(address, tmp_path):
     """It asks by POST with everything in the query, and always sends a key."""
-    module = pytest.importorskip("deep_translator", reason="deep-translator is not installed")
-    client = module.LibreTranslator(source="en", target="fr", custom_url=f"{address}/", api_key="x")
+    from deep_translator import LibreTranslator
+
+    client = LibreTranslator(source="en", target="fr", custom_url=f"{address}/", api_key="x")
     assert client.translate(SOURCE) == TARGET
     assert client.translate_batch([SOURCE, OTHER]) == [TARGET, OTHER_TARGET]
     (tmp_path / "text.txt").write_text(SOURCE, encoding="utf-8")
@@ -61,25 +58,20 @@ def test_deep_translator(address, tmp_path):
 @pytest.fixture(scope="module")
 def brought(address):
     """What the clients of npm bring back."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
-    if not (NPM / "node_modules").is_dir():
-        pytest.skip(f"no client of npm is in {NPM}; see this file's beginning")
     script = Path(__file__).with_name("libretranslate_clients.cjs")
     done = subprocess.run(
-        [node, script, NPM, address, SOURCE, OTHER],
+        ["node", script, NPM, address, SOURCE, OTHER],
         capture_output=True, encoding="utf-8", timeout=120, env={**os.environ, "NO_PROXY": "*"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
+@pytest.mark.needs("node", "npm-clients")
 @pytest.mark.parametrize("package", CLIENTS)
 def test_translating_with_a_client_of_npm(brought, package):
     found = brought[CLIENTS[package]]
-    if found.get("missing"):
-        pytest.skip(f"{package} is not in {NPM}")
+    assert "missing" not in found
     expected = {
         "libretranslate": {"translated": TARGET, "detected": TARGET, "html": f"<p>{TARGET}</p>"},
         "translate": {"translated": TARGET},

@@ -20,8 +20,6 @@ from regard.server.catalogue import Catalogue
 from servers import serving
 from trained import trained
 
-pytest.importorskip("schemathesis", reason="schemathesis is not installed")
-
 MANY = int(os.environ.get("REGARD_SCHEMATHESIS", "0"))
 SETTINGS = """
 [checks]

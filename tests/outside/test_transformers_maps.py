@@ -5,13 +5,12 @@ Their own eager attention is the judge. The models are small and randomly initia
 
 import os
 
-import pytest
 import torch
+import transformers
 
 from regard.attention import SwitchOff, intervene, record
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-transformers = pytest.importorskip("transformers")
 TOKENS = torch.tensor([[5, 6, 7, 8, 9, 10], [11, 12, 13, 14, 3, 3]])
 PADDING = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]])
 

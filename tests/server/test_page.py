@@ -1,22 +1,20 @@
 """The page at / in a browser: typing, languages, links, files, hostile strings."""
 
-import os
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
-from browsers import NO_BROWSER
 from pages import BAD, opened
 from regard.server.catalogue import Catalogue
 from regard.server.page import parts
+from requirements import AXE
 from servers import serving
 from trained import taught, trained
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-expect = playwright.expect
-pytestmark = NO_BROWSER
+pytestmark = pytest.mark.needs("chromium")
 
 FRENCH, CHINESE = taught("en-fr"), taught("en-zh")
 SOURCE, TARGET = FRENCH[0]
@@ -289,12 +287,10 @@ def test_changes_between_translations(tab):
     assert found[6:] == ["Zaphod a", "Zaphod les", "Le chien"]
 
 
-@pytest.mark.skipif(
-    "REGARD_AXE" not in os.environ, reason="REGARD_AXE does not name axe-core's axe.min.js"
-)
+@pytest.mark.needs("axe-core")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser, address, scheme):
-    code = Path(os.environ["REGARD_AXE"]).read_text("utf-8")
+    code = AXE.read_text("utf-8")
     with opened(browser, address, color_scheme=scheme) as tab:
 
         def check():

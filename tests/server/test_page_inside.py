@@ -5,16 +5,14 @@ import re
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import expect
 
-from browsers import NO_BROWSER
 from pages import opened
 from regard.server.catalogue import Catalogue
 from servers import serving
 from trained import taught, trained
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-expect = playwright.expect
-pytestmark = NO_BROWSER
+pytestmark = pytest.mark.needs("chromium")
 
 FRENCH = taught("en-fr")
 SOURCE, TARGET = FRENCH[0]

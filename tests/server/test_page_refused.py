@@ -1,16 +1,14 @@
 """The page at / where something is refused: keys, a full queue, limits, no server, no storage."""
 
 import pytest
+from playwright.sync_api import expect
 
-from browsers import NO_BROWSER
 from pages import opened
 from regard.server.keys import make_key, read_keys
 from servers import held_up, serving
 from trained import taught
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-expect = playwright.expect
-pytestmark = NO_BROWSER
+pytestmark = pytest.mark.needs("chromium")
 
 FRENCH = taught("en-fr")
 SOURCE, TARGET = FRENCH[0]

@@ -5,14 +5,10 @@ import warnings
 import pytest
 
 from regard.views import alignment_lines, heatmap
-from regard.views.fonts import FIRST, MissingGlyphWarning, candidates, has_glyph, lettering
+from regard.views.fonts import FIRST, MissingGlyphWarning, lettering
 
 NOWHERE = "\U000e0fff"  # never to be assigned a picture
 CHINESE, JAPANESE = "因为动物太累了，所以没有过马路。", "動物は疲れすぎていた。"
-WITHOUT = pytest.mark.skipif(
-    any(c not in "，。" and not any(has_glyph(f, c) for f in candidates()) for c in CHINESE[:4]),
-    reason="no font with Chinese characters is installed",
-)
 
 
 def test_what_the_first_font_has_needs_no_other():
@@ -55,7 +51,7 @@ def test_line_ends_and_controls_are_made_visible():
     assert figure.rendered("svg").decode().rstrip().endswith("</svg>")
 
 
-@WITHOUT
+@pytest.mark.needs("cjk-font")
 @pytest.mark.parametrize("text", [CHINESE, JAPANESE])
 def test_chinese_and_japanese_are_drawn_by_a_font_that_has_them(text):
     with warnings.catch_warnings():
@@ -67,7 +63,7 @@ def test_chinese_and_japanese_are_drawn_by_a_font_that_has_them(text):
         alignment_lines(list(text), list("ab"), links=[(0, 1)]).rendered("png")
 
 
-@WITHOUT
+@pytest.mark.needs("cjk-font")
 def test_each_glyph_is_its_own():
     """Two characters that were boxes would be the same picture."""
     one, other = (heatmap([[1.0]], ["x"], [word]).rendered("png") for word in "因过")
@@ -76,12 +72,8 @@ def test_each_glyph_is_its_own():
     assert mixed.families[0] == latin.families[0] == FIRST  # Latin letters look as ever
 
 
-@WITHOUT
+@pytest.mark.needs("cjk-font")
 def test_kana_ask_for_japanese_shapes():
-    import matplotlib.font_manager as manager
-
-    if "Noto Sans CJK JP" not in {entry.name for entry in manager.fontManager.ttflist}:
-        pytest.skip("Noto Sans CJK is not installed")
     assert lettering([JAPANESE]).families[1] == "Noto Sans CJK JP"
     assert lettering([CHINESE]).families[1] == "Noto Sans CJK SC"
     assert lettering(["동물 動物"]).families[1] == "Noto Sans CJK KR"

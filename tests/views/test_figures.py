@@ -72,12 +72,16 @@ def test_names_are_functions_whatever_was_imported_before():
         regard.views.nothing  # noqa: B018
 
 
-def test_alignment_of_a_sentence(chinese):
+@pytest.mark.parametrize(
+    "language", ["french", pytest.param("chinese", marks=pytest.mark.needs("cjk-font"))]
+)
+def test_alignment_of_a_sentence(request, language):
+    sentence = request.getfixturevalue(language)
     figure = alignment_lines(
-        chinese.source_words, chinese.target_words, chinese.alignment_weights(),
-        links=chinese.links, title="en → zh",
+        sentence.source_words, sentence.target_words, sentence.alignment_weights(),
+        links=sentence.links, title=f"en → {language}",
     )  # fmt: skip
-    assert {*chinese.source_words, *chinese.target_words, "link", "50%"} <= set(
+    assert {*sentence.source_words, *sentence.target_words, "link", "50%"} <= set(
         texts(drawn(figure, "png", "svg", "pdf"))
     )
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
-from browsers import NO_BROWSER
 from regard.errors import InputError
 from regard.views import HeadMaps, Page, Viewed, show
 from regard.views.notebook import MOST, SMALL, WIDTH, framed
@@ -55,9 +55,8 @@ def test_it_is_saved_whole_or_not_at_all(french, tmp_path):
     assert repr(Page("Title", (french, french))) == "Page('Title', 2 texts)"
 
 
-@NO_BROWSER
+@pytest.mark.needs("chromium")
 def test_in_a_browser(browser, french, tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     foreign = show([np.full((1, 2, 3, 3), 1 / 3)], ["[CLS]", BAD, "[SEP]"], title=BAD)
     file = tmp_path / "notebook.html"
     frames = Page("A run", (french,))._repr_html_() + foreign._repr_html_()
@@ -70,9 +69,9 @@ def test_in_a_browser(browser, french, tmp_path):
     first, second = (tab.frame_locator("iframe").nth(n) for n in (0, 1))
     first.locator(".words.target .word").nth(5).hover()
     readout = first.locator(".readout").first
-    playwright.expect(readout).to_contain_text("traversé")
-    playwright.expect(readout).to_contain_text("cross")
-    playwright.expect(second.locator(".words.source")).to_contain_text(BAD)
+    expect(readout).to_contain_text("traversé")
+    expect(readout).to_contain_text("cross")
+    expect(second.locator(".words.source")).to_contain_text(BAD)
     assert tab.evaluate("window.bad") is None
     plain = replace(french, maps=(), aligned_by=None)
     for boards in ((french,), (plain,), (plain, plain), *((page,) for page in foreign.boards)):

@@ -1,19 +1,14 @@
 """The page in a real browser: what pointing, choosing, zooming and walking with keys shows."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from browsers import NO_BROWSER
 from regard.views import HeadMaps, Viewed, page
+from requirements import AXE
 
 BAD = ("<img src=x onerror=window.bad=1>", "</script><script>window.bad=1</script>")
-AXE = os.environ.get("REGARD_AXE")  # the file axe.min.js of the npm package axe-core
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = NO_BROWSER
+pytestmark = pytest.mark.needs("chromium")
 
 
 @pytest.fixture
@@ -368,7 +363,7 @@ def test_in_a_sandboxed_frame(browser, french, tmp_path):
     assert said == []
 
 
-@pytest.mark.skipif(AXE is None, reason="REGARD_AXE names no axe.min.js (npm pack axe-core)")
+@pytest.mark.needs("axe-core")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing(view, french, chinese, scheme, width):
@@ -377,6 +372,6 @@ def test_axe_finds_nothing(view, french, chinese, scheme, width):
     for text in ("0", "2"):
         choose(tab, "text", text)
         tab.locator(words("source")).nth(2).hover()
-        tab.evaluate(Path(AXE).read_text("utf-8"))
+        tab.evaluate(AXE.read_text("utf-8"))
         found = tab.evaluate("axe.run()")["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

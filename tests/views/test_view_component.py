@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from browsers import NO_BROWSER
 from regard.views.browser import scripts, shown, style
 from regard.views.page import embedded
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = NO_BROWSER
+pytestmark = pytest.mark.needs("chromium")
 HEARD = """
 const heard = [];
 for (const name of ["regard:word", "regard:row", "regard:chosen"])

@@ -6,14 +6,12 @@ import os
 import numpy as np
 import pytest
 
-from browsers import NO_BROWSER
 from regard.views import HeadMaps, Viewed, page
 from regard.views.page import LARGEST
 
 FRAME = 100  # milliseconds
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = NO_BROWSER
+pytestmark = pytest.mark.needs("chromium")
 PIECES = ("▁the", "▁animal", "▁cross", "ed", "▁street", ".", "▁because", "▁it", "▁was", "▁too",
           "▁tire", "d", "▁它", "没有", "过", "马路", "。")  # fmt: skip
 WATCH = """

@@ -33,8 +33,9 @@ def test_words_of_known_tokenisers(tokens, words):
 @given(st.lists(st.text("aé你 的'😀\n", min_size=1, max_size=4), min_size=1, max_size=8))
 def test_byte_level_pieces_spell_their_text(pieces):
     """Any text, written byte by byte as such tokenisers do, is read again."""
-    transformers = pytest.importorskip("transformers.convert_slow_tokenizer")
-    letters = transformers.bytes_to_unicode()
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    letters = bytes_to_unicode()
     tokens = ["".join(letters[byte] for byte in piece.encode()) for piece in pieces]
     found = readable(tokens)
     spelled = "".join(found).replace("▁", " ").replace("⏎", "\n")

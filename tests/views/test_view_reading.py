@@ -5,13 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from browsers import NO_BROWSER
 from regard.views import HeadMaps, Viewed, page
 from regard.views.browser import scripts, shown, style
 from regard.views.page import embedded
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = NO_BROWSER
+pytestmark = pytest.mark.needs("chromium")
 SPY = """
 const drawn = [], write = CanvasRenderingContext2D.prototype.fillText;
 CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {

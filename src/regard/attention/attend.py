@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from regard.attention.form import Form, PlainForm
 from regard.attention.mask import Mask, as_mask
 from regard.attention.normalizer import Normalizer, Softmax
 from regard.attention.quarantine import quarantine
-from regard.attention.score import Score
+from regard.attention.score import ScaledDot, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,16 +33,17 @@ if TYPE_CHECKING:
     from regard.attention.cache import Cache
 
 Engine = Literal["auto", "dense", "fused", "blockwise"]
-_SOFTMAX = Softmax()
+_SOFTMAX, _SCALED_DOT = Softmax(), ScaledDot()
 
 
 @dataclass(frozen=True, eq=False)
 class Attended:
-    """What attention gives back.
+    """What attention gives back; it unpacks to two, `context, weights = attend(…)`.
 
     context    (…, Q, Dv)  the weighted sum of the values; exactly zero where a query sees nothing
     weights    (…, Q, K)   before dropout, one map per head; None unless asked for
-    logsumexp  (…, Q)      log Σ exp(scores), −inf where a query sees nothing; worked out when read
+    logsumexp  (…, Q)      log Σ exp(scores), −inf where a query sees nothing; worked out when read;
+                           a mechanism such as `Local` has none (AttributeError)
     cache                  what `MultiHead` hands back to go on with, where one was passed in
     """
 
@@ -58,7 +59,11 @@ class Attended:
         """log Σ_k exp(s_k) of each query's scores, (…, Q)."""
         if self._logsumexp is not None:
             return self._logsumexp
-        assert self._call is not None
+        if self._call is None:  # AttributeError, so that hasattr and getattr work
+            raise AttributeError(
+                "there is no logsumexp here: only attend, and MultiHead without a mechanism, "
+                "compute one."
+            )
         if self._versions != _versions(self._call):
             raise RuntimeError("logsumexp was read after the query or key had been written to.")
         total = self._call.log_total()
@@ -70,8 +75,8 @@ class Attended:
         seen = None if self.weights is None else tuple(self.weights.shape)
         return f"Attended(context={tuple(self.context.shape)}, weights={seen})"
 
-    def __iter__(self) -> Iterator[Tensor | None]:
-        return iter((self.context, self.weights, self.logsumexp))
+    def __iter__(self) -> Iterator[Any]:  # not Tensor | None: the context is never None
+        return iter((self.context, self.weights))
 
 
 def attend(
@@ -79,7 +84,7 @@ def attend(
     key: Tensor,
     value: Tensor,
     *,
-    score: Score,
+    score: Score | None = None,
     bias: Tensor | Bias | DistanceBias | None = None,
     mask: Mask | Tensor | None = None,
     normalizer: Normalizer | None = None,
@@ -94,17 +99,22 @@ def attend(
     `weights` are asked for or not. A query that sees nothing gets exactly zero. Dropout is applied
     whenever it is above zero: a module passes 0 when it is not training.
 
+    score       how a key answers a query; ScaledDot(), s = q·k / √D, if not given
+    normalizer  from scores to weights; Softmax() if not given
+
     >>> import torch
-    >>> from regard.attention import Mask, ScaledDot, attend
+    >>> from regard.attention import Mask, attend
     >>> q = torch.eye(3)[None]
-    >>> attend(q, q, q, score=ScaledDot(), mask=Mask.causal()).context[0, 0]
-    tensor([1., 0., 0.])
+    >>> context, weights = attend(q, q, q, mask=Mask.causal(), weights=True)
+    >>> context[0, 0], weights.shape
+    (tensor([1., 0., 0.]), torch.Size([1, 3, 3]))
     """
     itself = query is key
     if not arguments.plainly_fit(query, key, value):
         query, key, value = arguments.common_dtype(query=query, key=key, value=value)
         arguments.attention_shapes(query, key, value)
         key, value = _fitted(key, query.shape[:-2]), _fitted(value, query.shape[:-2])
+    score = _SCALED_DOT if score is None else score
     if not isinstance(score, Score):
         raise TypeError(f"score must be a Score such as ScaledDot(), but {score!r} came.")
     if dropout != 0.0:

@@ -17,6 +17,7 @@ SAMPLE = 2048  # samples looked at, drawn at random where there are more
 BATCH = 256  # samples left out in one step of the gradient descent
 ROWS = 512  # samples left out at once when all are
 NARROWEST, WIDEST = 1e-3, 1e3  # bandwidths stay between these, in standard deviations
+LOG_BOUNDS = math.log(NARROWEST), math.log(WIDEST)
 GRID_WIDEST, GRID_STEPS = 10.0, 25
 GOLDEN_STEPS = 16  # each leaves 0.618 of the bracket
 
@@ -61,38 +62,47 @@ def searched_bandwidth(
 def descended_bandwidth(
     key_ND: Tensor,
     value_NV: Tensor,
+    start_D: Tensor,
     *,
     steps: int,
     learning_rate: float,
     random: np.random.RandomState,
-) -> Tensor:
+) -> tuple[Tensor, list[float]]:
     """Learn a bandwidth for each feature by gradient descent on their logarithms, (D,).
 
-    Adam in minibatches, the rate falling to zero along a cosine, from the searched bandwidth; the
-    start is kept if the end loses more. A feature that tells nothing of the values grows wide.
+    Adam in minibatches, the rate falling to zero along a cosine, from the bandwidth `start_D`,
+    which is kept if the end loses more. A feature that tells nothing of the values grows wide. Also
+    returned: the mean loss of each epoch's minibatches, in the values' units squared.
     """
     key_ND, value_NV, shrink = sample(key_ND, value_NV, random)
-    start_D = searched_bandwidth(key_ND, value_NV, random=random)
-    deviation_D = deviations(key_ND)
     if len(key_ND) < 2:
-        return start_D
-    standard_ND, value_NV = key_ND / deviation_D, value_NV / deviations(value_NV)
-    log_start_D = (start_D / deviation_D).log()
+        return start_D, []
+    deviation_D, deviation_V = deviations(key_ND), deviations(value_NV)
+    standard_ND, value_NV = key_ND / deviation_D, value_NV / deviation_V
+    log_start_D = (start_D / shrink / deviation_D).log().clamp(*LOG_BOUNDS)
     log_width_D = log_start_D.clone().requires_grad_()
     optimizer = torch.optim.Adam([log_width_D], lr=learning_rate)
+    losses: list[list[float]] = []
+    batches: list[Tensor] = []
     for step in range(steps):
-        rows = random.permutation(len(key_ND))[:BATCH]
+        if not batches:
+            order = torch.from_numpy(random.permutation(len(key_ND)))
+            batches = list(order.split(BATCH))
+            losses.append([])
         optimizer.param_groups[0]["lr"] = learning_rate * (1 + math.cos(math.pi * step / steps)) / 2
         optimizer.zero_grad()
         with torch.enable_grad():
             scaled_ND = standard_ND * torch.exp(-log_width_D)
-            left_out_errors(scaled_ND, value_NV, torch.from_numpy(rows)).mean().backward()
+            error_QV = left_out_errors(scaled_ND, value_NV, batches.pop(0))
+            error_QV.mean().backward()
         optimizer.step()
+        losses[-1].append(float((error_QV.detach() * deviation_V.square()).mean()))
         with torch.no_grad():
-            log_width_D.clamp_(math.log(NARROWEST), math.log(WIDEST))
+            log_width_D.clamp_(*LOG_BOUNDS)
     ends = [log_start_D, log_width_D.detach()]
     kept_D = min(ends, key=lambda log_D: left_out_loss(standard_ND / log_D.exp(), value_NV))
-    return kept_D.exp() * deviation_D * shrink
+    means = [sum(epoch) / len(epoch) for epoch in losses]
+    return kept_D.exp() * deviation_D * shrink, means
 
 
 def left_out_errors(scaled_ND: Tensor, value_NV: Tensor, rows_Q: Tensor) -> Tensor:

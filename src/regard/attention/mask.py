@@ -39,7 +39,7 @@ class Mask(ABC):
 
         A length beyond the keys there are shows them all.
         """
-        n = _whole("lengths", lengths)
+        n = whole_numbers("lengths", lengths)
         if n.is_floating_point() or n.dtype == torch.bool:
             raise TypeError(f"lengths must be whole numbers, but {n.dtype} came.")
         if n.ndim > 2:
@@ -81,8 +81,8 @@ class Mask(ABC):
         ids: Tensor | Sequence[int], key_ids: Tensor | Sequence[int] | None = None
     ) -> Mask:
         """Only positions of the same segment see each other: ids `(T,)` or `(B, T)`."""
-        ids = _whole("ids", ids)
-        key_ids = ids if key_ids is None else _whole("key_ids", key_ids)
+        ids = whole_numbers("ids", ids)
+        key_ids = ids if key_ids is None else whole_numbers("key_ids", key_ids)
         for name, x in (("ids", ids), ("key_ids", key_ids)):
             if x.is_floating_point() or x.ndim not in (1, 2):
                 raise ValueError(
@@ -103,7 +103,8 @@ class Mask(ABC):
         if keep.dtype != torch.bool:
             raise TypeError(
                 f"mask must be a boolean tensor (True = attend), but {keep.dtype} came; "
-                "write `mask.bool()` if nonzero means attend, or pass an additive tensor as `bias`."
+                "write `mask.bool()` if nonzero means attend, `Mask.lengths(mask)` for valid "
+                "lengths, or pass an additive tensor as `bias`."
             )
         if keep.ndim < 2:
             raise ValueError(
@@ -318,7 +319,7 @@ def told_apart(
     return None, False, mask
 
 
-def _whole(name: str, numbers: object) -> Tensor:
+def whole_numbers(name: str, numbers: object) -> Tensor:
     """Whole numbers as a tensor."""
     if isinstance(numbers, Tensor):
         return numbers

@@ -1,7 +1,8 @@
 """Multi-head attention: several maps at once, each over its own view of the words.
 
-Shapes: query (B, Q, dim), key (B, K, key_dim), value (B, K, value_dim), context (B, Q, dim),
-weights (B, H, Q, K); G key/value heads, H a multiple of G.
+Shapes: query (B, Q, dim), key (B, K, key_dim), value (B, K, value_dim), context (B, Q, out_dim),
+weights (B, H, Q, K); G key/value heads, H a multiple of G; within a head queries and keys have
+head_dim features and values value_head_dim.
 """
 
 from __future__ import annotations
@@ -9,15 +10,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from regard.attention import arguments, observe
 from regard.attention.attend import Attended, Engine, attend
 from regard.attention.bias import Bias, DistanceBias, SumBias, as_bias
 from regard.attention.cache import Cache, KeyValue
-from regard.attention.engines.choice import ENGINES
-from regard.attention.mask import Mask, as_mask, is_triangle, told_apart
+from regard.attention.mask import Mask, as_mask, is_triangle
 from regard.attention.mechanisms.mechanism import Mechanism
+from regard.attention.multihead_checks import (
+    check_mask_of_cache,
+    check_mechanism,
+    check_parts,
+    head_dim_of,
+    out_dim_of,
+)
 from regard.attention.multihead_state import translate_torch_names, with_projections
 from regard.attention.normalizer import Normalizer
 from regard.attention.position import Position
@@ -30,17 +38,29 @@ Projections = Literal["joint", "separate", "slice"]
 class MultiHead(nn.Module):
     """[head_1; …; head_h] W_o, each head attending by itself (Vaswani 2017, §3.2.2).
 
-    dim          width of queries and of the output
-    heads        number of heads; must divide dim unless head_dim is given
-    score        how keys answer queries within a head; ScaledDot() by default
-    kv_heads     key/value heads; fewer than `heads` is grouped, 1 is multi-query attention
-    key_dim      width of keys, `dim` by default
-    value_dim    width of values, `key_dim` by default
-    head_dim     width of a head, dim / heads by default
-    projections  "joint", "separate" (same layer, a matrix per head) or "slice" (none; see there)
-    positions    a Position that turns or biases the heads, or is added to queries and keys
-    dropout      of the weights, while training
-    mechanism    how heads attend instead, within one sequence: `Local(64)`, `Linear()`, …
+    dim             width of queries, and of the output unless out_dim is given
+    heads           number of heads; must divide dim unless head_dim is given
+    score           how keys answer queries within a head; ScaledDot() by default
+    kv_heads        key/value heads; fewer than `heads` is grouped, 1 is multi-query attention
+    key_dim         width of keys, `dim` by default
+    value_dim       width of values, `key_dim` by default
+    head_dim        width of a head's queries and keys, dim / heads by default
+    value_head_dim  width of a head's values, head_dim by default
+    out_dim         width of the output, `dim` by default
+    out_proj        False joins the heads and nothing else: no W_o, and the output's width is
+                    heads · value_head_dim
+    projections     "joint", "separate" (same layer, a matrix per head) or "slice" (none; see there)
+    positions       a Position that turns or biases the heads, or is added to queries and keys
+    dropout         of the weights, while training
+    mechanism       how heads attend instead, within one sequence: `Local(64)`, `Linear()`, …
+
+    >>> import torch
+    >>> layer = MultiHead(32, heads=4, value_head_dim=16, out_dim=10)
+    >>> layer(torch.randn(2, 5, 32)).context.shape
+    torch.Size([2, 5, 10])
+    >>> joined = MultiHead(32, heads=4, value_head_dim=16, out_proj=False)
+    >>> joined(torch.randn(2, 5, 32)).context.shape
+    torch.Size([2, 5, 64])
     """
 
     def __init__(
@@ -53,6 +73,9 @@ class MultiHead(nn.Module):
         key_dim: int | None = None,
         value_dim: int | None = None,
         head_dim: int | None = None,
+        value_head_dim: int | None = None,
+        out_dim: int | None = None,
+        out_proj: bool = True,
         projections: Projections = "joint",
         positions: Position | None = None,
         dropout: float = 0.0,
@@ -69,10 +92,15 @@ class MultiHead(nn.Module):
         self.value_dim = (
             self.key_dim if value_dim is None else arguments.positive("value_dim", value_dim)
         )
-        self.head_dim = _head_dim(dim, heads, head_dim)
+        self.head_dim = head_dim_of(dim, heads, head_dim)
+        self.value_head_dim = self.head_dim
+        if value_head_dim is not None:
+            self.value_head_dim = arguments.positive("value_head_dim", value_head_dim)
+        elif projections == "slice":
+            self.value_head_dim = self.value_dim // self.kv_heads
         if heads % self.kv_heads:
             raise ValueError(f"kv_heads must divide heads, but {self.kv_heads} and {heads} came.")
-        _check_parts(score, positions, normalizer, engine)
+        check_parts(score, positions, normalizer, engine)
         self.projections = projections
         self.dropout = arguments.probability("dropout", dropout)
         self.score = ScaledDot() if score is None else score
@@ -80,18 +108,15 @@ class MultiHead(nn.Module):
         self.normalizer = normalizer
         self.engine = engine
         self.mechanism = mechanism
+        self.has_bias = bias
         self.query_proj, self.key_proj, self.value_proj = self._projections(bias)
         if mechanism is not None:
-            _check_mechanism(self, score, normalizer, engine)
+            check_mechanism(self, score, normalizer, engine)
             if mechanism.shares_query:
                 self.key_proj = self.query_proj
-        joined = heads * (
-            self.value_dim // self.kv_heads if projections == "slice" else self.head_dim
-        )
-        self.out_proj = nn.Linear(joined, dim, bias=bias)
-        nn.init.xavier_uniform_(self.out_proj.weight)
-        if bias:
-            nn.init.zeros_(self.out_proj.bias)
+        joined = heads * self.value_head_dim
+        self.out_dim = out_dim_of(dim, joined, out_dim, out_proj)
+        self.out_proj = _out_projection(joined, self.out_dim, bias) if out_proj else nn.Identity()
         # torch gives this hook no types
         self.register_load_state_dict_pre_hook(translate_torch_names)  # type: ignore[no-untyped-call]  # torch's
 
@@ -171,7 +196,7 @@ class MultiHead(nn.Module):
         else:
             key, value = self._held(query, None, offset)
         if cache is not None:
-            _check_mask_of_cache(mask, query.shape[1], cache.length)
+            check_mask_of_cache(mask, query.shape[1], cache.length)
         with observe.at(observe.Place(kind, offset)):
             if cache is None:
                 attended: Attended = mechanism(
@@ -191,10 +216,10 @@ class MultiHead(nn.Module):
 
     def empty_cache(self, batch: int) -> Cache:
         """A cache of no positions, to start with."""
-        like = self.out_proj.weight
-        width = self.value_dim // self.kv_heads if self.projections == "slice" else self.head_dim
+        weight = self._weight()
+        like = torch.empty(0) if weight is None else weight
         key = like.new_zeros(batch, self.kv_heads, 0, self.head_dim)
-        value = like.new_zeros(batch, self.kv_heads, 0, width)
+        value = like.new_zeros(batch, self.kv_heads, 0, self.value_head_dim)
         return KeyValue(key, value) if self.mechanism is None else self.mechanism.empty(key, value)
 
     def with_projections(self, projections: Literal["joint", "separate"]) -> MultiHead:
@@ -205,11 +230,12 @@ class MultiHead(nn.Module):
             raise ValueError("only joint and separate projections convert into each other.")
         other = MultiHead(
             self.dim, self.heads, score=self.score, kv_heads=self.kv_heads, key_dim=self.key_dim,
-            value_dim=self.value_dim, head_dim=self.head_dim, projections=projections,
-            positions=self.positions, dropout=self.dropout, bias=self.out_proj.bias is not None,
-            normalizer=self.normalizer, engine=self.engine,
+            value_dim=self.value_dim, head_dim=self.head_dim, value_head_dim=self.value_head_dim,
+            out_dim=self.out_dim, out_proj=isinstance(self.out_proj, nn.Linear),
+            projections=projections, positions=self.positions, dropout=self.dropout,
+            bias=self.has_bias, normalizer=self.normalizer, engine=self.engine,
         )  # fmt: skip
-        other = other.to(self.out_proj.weight)
+        other = other.to(self._weight())
         other.load_state_dict(with_projections(self.state_dict(), self, projections))
         for part in ("query_proj", "key_proj", "value_proj", "out_proj"):
             learned = any(p.requires_grad for p in getattr(self, part).parameters())
@@ -241,8 +267,14 @@ class MultiHead(nn.Module):
             return "cross"
         return "causal" if cache is not None or (mask is not None and mask.is_causal) else "self"
 
+    def _weight(self) -> Tensor | None:
+        """A parameter that says the layer's dtype and device; None where it has no parameters."""
+        out = self.out_proj
+        return out.weight if isinstance(out, nn.Linear) else next(self.parameters(), None)
+
     def _check_input(self, name: str, x: Tensor, width: int) -> None:
-        arguments.same_dtype(name, x, self.out_proj.weight)
+        weight = self._weight()
+        arguments.same_dtype(name, x, x if weight is None else weight)
         if x.ndim < 3:
             raise ValueError(
                 f"{name} must have shape (B, T, {width}), but {arguments.shape(x)} came; "
@@ -270,13 +302,12 @@ class MultiHead(nn.Module):
             (self.dim, self.heads), (self.key_dim, self.kv_heads), (self.value_dim, self.kv_heads),
         )  # fmt: skip
         if self.projections == "slice":
-            for name, (width, heads) in zip(("dim", "key_dim", "value_dim"), shapes, strict=True):
-                expected = None if name == "value_dim" else heads * self.head_dim
-                if width % heads or expected not in (None, width):
+            names = (("dim", "head_dim"), ("key_dim", "head_dim"), ("value_dim", "value_head_dim"))
+            for (name, piece), (width, heads) in zip(names, shapes, strict=True):
+                if width != heads * getattr(self, piece):
                     raise ValueError(
-                        f"projections='slice' cuts {name} into {heads} pieces"
-                        + (f" of head_dim {self.head_dim}" if expected else "")
-                        + f", but {name} {width} came."
+                        f"projections='slice' cuts {name} into {heads} pieces of {piece} "
+                        f"{getattr(self, piece)}, but {name} {width} came."
                     )
             q, k, v = (Slice(heads) for _, heads in shapes)
             return q, k, v
@@ -287,58 +318,21 @@ class MultiHead(nn.Module):
                 f"but {self.projections!r} came."
             )
         make = makers[self.projections]
-        query, key, value = (make(width, heads, self.head_dim, bias) for width, heads in shapes)
+        widths = (self.head_dim, self.head_dim, self.value_head_dim)
+        query, key, value = (
+            make(dim, heads, width, bias)
+            for (dim, heads), width in zip(shapes, widths, strict=True)
+        )
         return query, key, value
 
     def extra_repr(self) -> str:
-        return f"dim={self.dim}, heads={self.heads}, projections={self.projections!r}"
+        shown = f"dim={self.dim}, heads={self.heads}, projections={self.projections!r}"
+        return shown if self.out_dim == self.dim else f"{shown}, out_dim={self.out_dim}"
 
 
-def _check_parts(
-    score: Score | None, positions: Position | None, normalizer: Normalizer | None, engine: str
-) -> None:
-    """Check what the layer is put together from, before anything runs."""
-    if score is not None and not isinstance(score, Score):
-        raise TypeError(f"score must be a Score such as ScaledDot(), but {score!r} came.")
-    if positions is not None and not isinstance(positions, Position):
-        raise TypeError(f"positions must be a Position such as Rotary(8), but {positions!r} came.")
-    if normalizer is not None and not callable(normalizer):
-        raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
-    if engine != "auto" and engine not in ENGINES:
-        raise ValueError(f'engine must be "auto", {", ".join(ENGINES)}, but {engine!r} came.')
-
-
-def _check_mask_of_cache(mask: Mask | None, new: int, before: int) -> None:
-    """Word by word, a mechanism's words see those before them, and nothing else can be asked."""
-    lengths, _, rest = told_apart(mask, new, new + before)
-    if lengths is not None or rest is not None:
-        raise ValueError(
-            "with a cache, words see those before them; leave the mask out, or give "
-            'Mask.causal(corner="bottom-right").'
-        )
-
-
-def _check_mechanism(
-    layer: MultiHead, score: Score | None, normalizer: Normalizer | None, engine: str
-) -> None:
-    """A mechanism scores and normalises by itself, head by head."""
-    name = type(layer.mechanism).__name__
-    if not isinstance(layer.mechanism, Mechanism):
-        raise TypeError(f"mechanism must be one such as Local(64), but {layer.mechanism!r} came.")
-    if score is not None or normalizer is not None or engine != "auto":
-        raise ValueError(f"{name} has its own score, normaliser and engine; give none.")
-    if layer.kv_heads != layer.heads:
-        raise ValueError(f"{name} needs as many key/value heads as heads; leave kv_heads out.")
-    if layer.key_dim != layer.dim or layer.value_dim != layer.dim:
-        raise ValueError(f"{name} attends within one sequence; leave key_dim and value_dim out.")
-
-
-def _head_dim(dim: int, heads: int, head_dim: int | None) -> int:
-    if head_dim is not None:
-        return arguments.positive("head_dim", head_dim)
-    if dim % heads:
-        raise ValueError(
-            f"heads must divide dim, but dim {dim} and heads {heads} came; "
-            "give head_dim to choose the width of a head freely."
-        )
-    return dim // heads
+def _out_projection(joined: int, out_dim: int, bias: bool) -> nn.Linear:
+    linear = nn.Linear(joined, out_dim, bias=bias)
+    nn.init.xavier_uniform_(linear.weight)
+    if bias:
+        nn.init.zeros_(linear.bias)
+    return linear

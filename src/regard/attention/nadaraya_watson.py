@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from regard.attention.bandwidth import descended_bandwidth, searched_bandwidth
+from regard.attention.bandwidth import descended_bandwidth, deviations, searched_bandwidth
 from regard.attention.kernel_sum import gaussian_average
 from regard.attention.kernel_tiles import gaussian_weights
 
@@ -41,11 +41,16 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         "uniform" weighs every sample alike (average pooling) and takes no notice of the bandwidth.
     bandwidth : float, sequence of one float per feature, "loo" or "gradient"
         The width h. "loo" is one multiple of the features' standard deviations, found by a search
-        for the least leave-one-out squared error; "gradient" starts there and learns a width for
-        each feature by gradient descent on the same error. Both look at no more than 2048 samples,
-        drawn at random, and shrink what they find by (2048/n)^(1/(D+4)) if there are n > 2048.
+        for the least leave-one-out squared error; "gradient" learns a width for each feature by
+        gradient descent on the same error, from `initial_bandwidth`. Both look at no more than 2048
+        samples, drawn at random, and shrink what they find by (2048/n)^(1/(D+4)) if there are
+        n > 2048.
+    initial_bandwidth : float, sequence of one float per feature, "loo" or None
+        Where "gradient" starts. None is the standard deviation of each feature: a broad kernel,
+        from which one can watch it learn. Where the target swings many times within the data, a
+        broad start may find no way down; "loo" starts from the search's result.
     steps : int
-        Steps of the gradient descent.
+        Steps of the gradient descent, in minibatches of at most 256 samples.
     learning_rate : float
         Its first step, in units of log h.
     random_state : int, RandomState or None
@@ -55,6 +60,10 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
     ----------
     bandwidth_ : ndarray of shape (D,)
         The width used for each feature; infinite for the uniform kernel.
+    losses_ : ndarray of shape (epochs,)
+        With "gradient" only: the mean leave-one-out squared error over the minibatches of each
+        epoch, in the targets' units squared. Up to 256 samples are one minibatch: then every step
+        is an epoch, and the first loss is that of the initial bandwidth.
     X_, y_ : ndarrays
         The samples (the keys) and their targets (the values), as float64.
     n_features_in_ : int
@@ -67,6 +76,10 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
     array([1.213, 4.   ])
     >>> model.attention_weights([[1.0]]).round(3)
     array([[0.107, 0.787, 0.107]])
+    >>> x = np.linspace(0, 5, 50)[:, None]
+    >>> model = NadarayaWatson(bandwidth="gradient", initial_bandwidth=2.0).fit(x, np.sin(x[:, 0]))
+    >>> bool(model.losses_[-1] < 0.1 * model.losses_[0]), model.bandwidth_.round(2)
+    (True, array([0.09]))
     """
 
     def __init__(
@@ -74,12 +87,14 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         kernel: str = "gaussian",
         bandwidth: float | Sequence[float] | Floats | str = 1.0,
         *,
+        initial_bandwidth: float | Sequence[float] | Floats | str | None = None,
         steps: int = 150,
         learning_rate: float = 0.2,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.kernel = kernel
         self.bandwidth = bandwidth
+        self.initial_bandwidth = initial_bandwidth
         self.steps = steps
         self.learning_rate = learning_rate
         self.random_state = random_state
@@ -139,9 +154,20 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         if self.bandwidth == "loo":
             return searched_bandwidth(key_KD, value_KV, random=random).numpy()
-        return descended_bandwidth(
-            key_KD, value_KV, steps=self.steps, learning_rate=self.learning_rate, random=random
-        ).numpy()
+        if self.initial_bandwidth is None:
+            start_D = deviations(key_KD)
+        elif isinstance(self.initial_bandwidth, str):
+            _check_choice("initial_bandwidth", self.initial_bandwidth, ("loo",))
+            start_D = searched_bandwidth(key_KD, value_KV, random=random)
+        else:
+            widths = _check_widths(self.initial_bandwidth, num_features, "initial_bandwidth")
+            start_D = torch.from_numpy(widths)
+        learned_D, losses = descended_bandwidth(
+            key_KD, value_KV, start_D, steps=self.steps, learning_rate=self.learning_rate,
+            random=random,
+        )  # fmt: skip
+        self.losses_: Floats = np.array(losses)
+        return learned_D.numpy()
 
     def _in_bandwidths(self, X: Floats) -> tuple[Floats, Floats]:
         """Return queries and keys from the keys' middle, in bandwidths, without overflow."""
@@ -161,11 +187,11 @@ def _columns(y: Floats) -> Floats:
 def _check_choice(argument: str, given: Any, choices: Sequence[str]) -> None:
     if given not in choices:
         expected = " or ".join(repr(choice) for choice in choices)
-        more = "a positive number, one per feature, " if argument == "bandwidth" else ""
+        more = "a positive number, one per feature, " if "bandwidth" in argument else ""
         raise ValueError(f"{argument} is {given!r}, expected {more}{expected}.")
 
 
-def _check_widths(given: Any, num_features: int) -> Floats:
+def _check_widths(given: Any, num_features: int, name: str = "bandwidth") -> Floats:
     """Return one positive width per feature, or say in one sentence what is wrong."""
     try:
         widths = np.atleast_1d(np.asarray(given, dtype=np.float64))
@@ -173,9 +199,9 @@ def _check_widths(given: Any, num_features: int) -> Floats:
         widths = np.array([np.nan])
     if widths.ndim != 1 or (np.ndim(given) > 0 and len(widths) != num_features):
         raise ValueError(
-            f"bandwidth has shape {widths.shape}, expected a number or {num_features} of them, "
+            f"{name} has shape {widths.shape}, expected a number or {num_features} of them, "
             "one per feature."
         )
     if not (widths > 0).all():
-        raise ValueError(f"bandwidth is {given!r}, expected positive numbers.")
+        raise ValueError(f"{name} is {given!r}, expected positive numbers.")
     return np.broadcast_to(widths, num_features).copy()

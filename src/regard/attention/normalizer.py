@@ -6,6 +6,7 @@ Shapes: scores and weights (…, Q, K); a row is what one query gives to all key
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from regard.attention import arguments
 from regard.attention.entmax import entmax15, sparsemax
-from regard.attention.mask import Mask, as_mask
+from regard.attention.mask import Mask, whole_numbers
 from regard.attention.precision import accumulated
 
 
@@ -118,13 +119,22 @@ NORMALIZERS: dict[str, type[Softmax] | type[Sparsemax] | type[Entmax15] | type[S
 """The normalisers by the name that a setting calls them."""
 
 
-def masked_softmax(scores: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
-    """Softmax over the last dimension of `scores` (…, Q, K), in which hidden keys get exactly 0.
+def masked_softmax(
+    scores: Tensor, mask: Mask | Tensor | Sequence[int] | int | None = None
+) -> Tensor:
+    """Softmax over the last dimension of `scores`, in which hidden keys get exactly 0.
 
-    A row that may look at nothing gets all zeros, with zero gradient, never NaN.
+    scores  (B, …, Q, K), or (B, K) with one row a sentence
+    mask    a `Mask` or a boolean tensor (True = attend) that broadcasts to the scores; or whole
+            numbers, the valid lengths: (B,), or (B, Q) with one for each query. A length n shows
+            the first n keys; one larger than K shows all of them.
 
-    >>> masked_softmax(torch.zeros(1, 1, 4), Mask.lengths([2]))
-    tensor([[[0.5000, 0.5000, 0.0000, 0.0000]]])
+    A row that may look at nothing (length 0) gets all zeros, with zero gradient, never NaN.
+
+    >>> masked_softmax(torch.zeros(2, 1, 4), torch.tensor([2, 4]))
+    tensor([[[0.5000, 0.5000, 0.0000, 0.0000]],
+    <BLANKLINE>
+            [[0.2500, 0.2500, 0.2500, 0.2500]]])
     """
     if scores.ndim < 2:
         raise ValueError(
@@ -134,10 +144,38 @@ def masked_softmax(scores: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
     keep = None
     if mask is not None:
         num_queries, num_keys = scores.shape[-2:]
-        keep = as_mask(mask).tensor(
+        keep = _as_mask(mask, scores).tensor(
             num_queries, num_keys, batch=scores.shape[:-2], device=scores.device
         )
     return Softmax()(scores, keep)
+
+
+def _as_mask(mask: Mask | Tensor | Sequence[int] | int, scores: Tensor) -> Mask:
+    """A mask from a mask, a boolean tensor or valid lengths."""
+    if isinstance(mask, Mask):
+        return mask
+    given = whole_numbers("lengths", mask)
+    if given.dtype == torch.bool:
+        return Mask.keep(given)
+    if given.is_floating_point():
+        raise TypeError(
+            "mask must be booleans (True = attend) or whole numbers (valid lengths), "
+            f"got {given.dtype}."
+        )
+    rows = tuple(scores.shape[:1]) if scores.ndim == 2 else (scores.shape[0], scores.shape[-2])
+    fits = given.ndim <= len(rows) and all(
+        n in (1, m) for n, m in zip(given.shape, rows, strict=False)
+    )
+    if not fits:
+        shapes = f"({rows[0]},)" + (f" or {rows}" if len(rows) == 2 else "")
+        raise ValueError(
+            f"valid lengths must have shape {shapes} for scores of shape {tuple(scores.shape)}, "
+            f"got {tuple(given.shape)}; if they are a mask, pass mask.bool()."
+        )
+    if scores.ndim == 2:  # (B, K): a batch of single queries
+        keep = Mask.lengths(given).tensor(1, scores.shape[-1], batch=rows)
+        return Mask.keep(keep.reshape(-1, scores.shape[-1]))
+    return Mask.lengths(given)
 
 
 def log_total(scores: Tensor) -> Tensor:

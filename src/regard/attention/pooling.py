@@ -75,6 +75,7 @@ class Pooling(nn.Module):
         context, weights_BHN = self.weighed(x, mask, value)
         values_BHNP = self.attention.memory(x, value).value
         out = self.attention.out_proj
+        assert isinstance(out, nn.Linear)  # the layer was made with one
         out_DHP = out.weight.unflatten(1, values_BHNP.shape[1::2])
         # a weight of exactly zero takes nothing, whatever stands at its token
         kept = values_BHNP.masked_fill(weights_BHN[..., None] == 0, 0.0)

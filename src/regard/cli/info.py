@@ -10,6 +10,7 @@ from typing import Any
 
 from regard.cli.disk import WEIGHTS, checkpoint, prune, usage
 from regard.cli.model import use_of
+from regard.command import command
 from regard.config import FORMAT_VERSION, Run
 from regard.config.attention import unused_settings
 from regard.config.settings import names_of
@@ -140,7 +141,8 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("alignment", _alignment(found["alignment"])))
     where = found["checkpoint"]
     state = f"from update {where}" if where is not None else "from its beginning"
-    text = f"{state}: regard train --resume {found['folder']}" if found["resumable"] else "no"
+    again = command("train", "--resume", found["folder"])
+    text = f"{state}: {again}" if found["resumable"] else "no"
     rows.append(("can go on", text))
     return rows
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from regard.cli.model import use_of
 from regard.cli.train_help import full_help, short_help
+from regard.command import command
 from regard.config import MODELS, Run, Training
 from regard.config.settings import (
     ENDS,
@@ -94,8 +95,10 @@ def run(arguments: Namespace) -> int:
     if not outcome.finished:
         console.print(
             f"Stopped after update {outcome.step}; all is saved. Go on with:\n"
-            f"  regard train --resume {folder}",
+            f"  {command('train', '--resume', folder)}",
             highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
         return 130
     if arguments.json:
@@ -133,9 +136,9 @@ def _tell(folder: Path, console: Any) -> None:
         highlight=False,
     )
     series = getattr(model, "input", "") == "series"  # as the files showed
-    given = "series.npz" if series else '"…"'
-    command = f"regard {use_of(model.kind)} {given} --model {folder}"
-    console.print(f"Try it:  {command}", highlight=False)
+    given = "series.npz" if series else "…"
+    tried = command(use_of(model.kind), given, "--model", folder)
+    console.print(f"Try it:  {tried}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _parsed(parser: Any, words: Sequence[str], model: type) -> Settings:

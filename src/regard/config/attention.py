@@ -24,7 +24,7 @@ NOT_CAUSAL = frozenset({"linformer"})
 UNBIASED = frozenset({"sparse", "linformer", "reformer", "linear", "performer", "ring"})
 WITHOUT_DROPOUT = frozenset({"reformer", "linear", "performer", "ring"})
 SETTINGS: dict[str, tuple[str, ...]] = {
-    "local": ("window", "global_tokens"),
+    "local": ("window", "global_tokens", "dilation"),
     "sparse": ("pattern", "stride", "summary"),
     "linformer": ("projected",),
     "reformer": ("chunk", "buckets", "rounds"),
@@ -49,6 +49,8 @@ class Attending:
     """local: words seen on each side."""
     global_tokens: int = 0
     """local: first words that see, and are seen by, all."""
+    dilation: int = 1
+    """local: the gap between the words seen; 2 sees every second one, twice as far away."""
     pattern: Literal["strided", "fixed"] = "strided"
     """sparse: every stride-th word, or the last words of every block of a stride."""
     stride: int = 0
@@ -76,7 +78,9 @@ class Attending:
 def check_attention(model: Any, *, causal: bool, name: str = "attention") -> None:
     """Refuse, before anything is built, what the chosen self-attention cannot do."""
     chosen, place = getattr(model, name), f"model.{name}"
-    at_least(model, 1, "window", "summary", "projected", "chunk", "rounds", "span", "ramp")
+    at_least(
+        model, 1, "window", "summary", "projected", "chunk", "rounds", "span", "ramp", "dilation"
+    )
     at_least(model, 0, "global_tokens", "stride", "features", "span_penalty")
     if causal and chosen in NOT_CAUSAL:
         instead = "give --model.decoder_attention full" if name == "attention" else "choose another"
@@ -123,6 +127,12 @@ def _check_sizes(model: Any, chosen: str) -> None:
                 f"model.{name} is {getattr(model, name)}, wider than the longest sentence "
                 f"(model.max_length {model.max_length}); make it smaller, or choose full attention."
             )
+    if chosen == "local" and model.window * model.dilation > model.max_length:
+        raise InputError(
+            f"model.window {model.window} with model.dilation {model.dilation} reaches "
+            f"{model.window * model.dilation} words, farther than the longest sentence "
+            f"(model.max_length {model.max_length}); make window or dilation smaller."
+        )
     if chosen == "local" and model.global_tokens and model.positions in ("alibi", "relative"):
         raise InputError(
             f"model.global_tokens cannot be had with {model.positions} positions; "

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from regard.command import command
 from regard.demo.explain import explain
 from regard.demo.lesson import BUDGETS, kind_of, language_of, lesson, prepared, settings
 from regard.demo.measure import measure
@@ -119,14 +120,16 @@ def emptied(out: Path) -> Path:
 
 
 def _tell(console: Console, out: Path, folder: Path, quick: bool) -> None:
-    console.print(f"\nSee every head's attention:  open [bold]{out / PAGE}[/] in a browser")
-    console.print(
-        f'Try your own sentence:       regard translate --model {folder} --align "The owl chased '
-        'the bat."\n'
-        "Learn from your own text:    regard train yours.tsv --languages en-fr --out model "
-        "--minutes 30",
-        highlight=False,
-        soft_wrap=True,
-    )
+    own = "yours.tsv", "--languages", "en-fr", "--out", "model", "--minutes", 30
+    for label, text in (
+        ("See every head's attention, in a browser:", str(out / PAGE)),
+        (
+            "Try a sentence of yours:",
+            command("translate", "--model", folder, "--align", "The owl chased the bat."),
+        ),
+        ("Learn from your own text:", command("train", *own)),
+    ):
+        console.print(f"[bold]{label}[/]")
+        console.print(f"  {text}", highlight=False, markup=False, soft_wrap=True)
     if quick:
-        console.print("(This was --quick: a model of seconds. Without it, it is a good one.)")
+        console.print("This was --quick, a model of seconds; without it, it is a good one.")

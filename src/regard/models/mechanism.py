@@ -26,7 +26,7 @@ def self_attention(settings: Transformer | Lm, *, causal: bool) -> Mechanism | N
     width = settings.dim // settings.heads
     match name:
         case "local":
-            return Local(settings.window, settings.global_tokens)
+            return Local(settings.window, settings.global_tokens, settings.dilation)
         case "sparse":
             return Sparse(settings.pattern, stride_of(settings), settings.summary)
         case "blockwise":

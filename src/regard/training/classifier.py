@@ -36,10 +36,11 @@ from regard.training.class_examples import (
     stored_examples,
 )
 from regard.training.first_vectors import begin_with_vectors
-from regard.training.loop import Outcome, Trainer
+from regard.training.loop import Trainer
 from regard.training.prepare import one_tokenizer
 from regard.training.report import Reporter
-from regard.training.run_files import check_new_folder, figures, is_over, resume_from, write_files
+from regard.training.run_files import check_new_folder, figures, resume_from, write_files
+from regard.training.run_state import Outcome
 
 Files = Sequence[str | PathLike[str]]
 Rows = list[list[int]] | list[Series]
@@ -151,8 +152,7 @@ def resume_classifier(folder: Path, run: Run, reporter: Reporter | None = None) 
     train, dev = stored_examples(folder, run)
     prepared = PreparedClasses(run, tokenizers, train, ClassDev(dev))
     trainer = class_trainer(run, prepared, folder, reporter)
-    resume_from(trainer, folder, reporter)
-    if is_over(trainer, folder, reporter):
+    if not resume_from(trainer, folder, reporter):
         return trainer.outcome(finished=True)
     save_run(folder, run)
     return _trained(trainer, folder, run)

@@ -19,12 +19,13 @@ from regard.errors import InputError
 from regard.models.build import build
 from regard.training.classifier import prepare_classes, train_classifier
 from regard.training.handwriting import prepare_lines
-from regard.training.loop import END_SECONDS, END_SHARE, Outcome
+from regard.training.loop import END_SECONDS, END_SHARE
 from regard.training.prepare import Texts, prepare, read_texts
 from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Reporter, corpus_table
 from regard.training.run import train
 from regard.training.run_files import check_new_folder
+from regard.training.run_state import Outcome
 from regard.training.size import choose_size, estimate, too_large
 
 FILES = {

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from regard.training.place import Place
 from regard.training.precision import autocast, chosen_precision
 from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Log, Reporter, Silent
+from regard.training.run_state import Outcome, State
 from regard.training.schedule import Progress, learning_rate
 from regard.training.shards import Crew, cores, shards
 from regard.training.snapshot import restore, snapshot, weights_of
@@ -41,37 +42,6 @@ LOOKS = 10  # at the development set in a run, unless settings say otherwise
 LOOK_SHARE = 15  # with a time budget, time between two looks, in units of a look's own
 LOG_SECONDS = 5.0  # between two lines of figures
 END_SHARE, END_SECONDS = 0.04, 10.0  # of the budget, at most: what follows the last validation
-
-
-@dataclass
-class State:
-    """Where a run is; with the tensors, all that a checkpoint holds.
-
-    `ended` has the limits (minutes, steps, epochs) that the run came to, once it has.
-    """
-
-    step: int = 0
-    place: Place = field(default_factory=Place)
-    seconds: float = 0.0
-    looks: int = 0
-    best: list[float] | None = None
-    since_best: int = 0
-    target_met: bool = False
-    ended: list[float | None] | None = None
-    last_look: dict[str, Any] = field(default_factory=dict)
-    best_look: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended: over, or stopped by hand; after how many updates and seconds."""
-
-    finished: bool
-    step: int
-    seconds: float
-    epochs: float
-    look: dict[str, Any]
-    tokens_per_second: float
 
 
 class Trainer:
@@ -153,6 +123,7 @@ class Trainer:
     def _updates(self, crew: Crew, log: Log | None) -> bool:
         """Make updates; True if the run came to its end, False if it was stopped."""
         begun = time.monotonic() - self.state.seconds
+        self.state.looks = max(self.state.looks, int(self.share() * LOOKS))  # preparing took some
         saved, logged = time.monotonic(), time.monotonic()
         while self.share() < 1 and not self._patience_over() and not self.state.target_met:
             start = time.monotonic()
@@ -311,13 +282,13 @@ class Trainer:
                 save_weights(self.folder / WEIGHTS, self.network.state_dict())
         self.state.since_best = 0 if better else self.state.since_best + 1
         self.state.best = list(found.goodness) if better else self.state.best
+        if not self.state.last_look:
+            self.reporter.say(f"(best) marks the weights that are kept; by {found.compared_by}.")
         self.state.last_look = {"step": self.state.step, **asdict(found)}
         if better:
             self.state.best_look = self.state.last_look
         if log:
             log.look(self.state.step, found)
-        if self.state.looks == 0:
-            self.reporter.say(f"(best) marks the weights that are kept; by {found.compared_by}.")
         self.reporter.say(_line(self.state.step, found, better))
         self.state.looks = max(self.state.looks + 1, int(self.share() * LOOKS))
 

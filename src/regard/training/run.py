@@ -31,11 +31,12 @@ from regard.training.handwriting import (
     store_lines,
     stored_lines,
 )
-from regard.training.loop import Outcome, Trainer
+from regard.training.loop import Trainer
 from regard.training.prepare import Prepared
 from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Reporter
-from regard.training.run_files import check_new_folder, figures, is_over, resume_from, write_files
+from regard.training.run_files import check_new_folder, figures, resume_from, write_files
+from regard.training.run_state import Outcome
 from regard.training.stored import store, stored
 
 
@@ -108,8 +109,7 @@ def resume(
         begin_with_vectors(network, run.training, tokenizers, reporter)
     trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter, ranks)
     ranks.wait()
-    resume_from(trainer, folder, reporter)
-    if ranks.number == 1 and is_over(trainer, folder, reporter):
+    if not resume_from(trainer, folder, reporter) and ranks.number == 1:
         return trainer.outcome(finished=True)
     save_run(folder, run)
     return _trained(trainer, folder, run)

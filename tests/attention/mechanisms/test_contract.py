@@ -39,6 +39,11 @@ def test_the_answer_is_what_is_declared(name, kind, length):
         return
     context = mechanism(query, key, value, mask=mask).context
     assert context.shape == value.shape
+    wide = torch.cat([value, value[..., :3]], -1)  # values of a width of their own
+    torch.testing.assert_close(
+        mechanism(query, key, wide, mask=mask).context,
+        torch.cat([context, context[..., :3]], -1),
+    )
     answer = mechanism.declared.answer
     if answer == "exact":
         expected = attend(query, key, value, score=ScaledDot(), mask=mask, engine="dense").context
@@ -218,10 +223,16 @@ def test_settings_refuse_what_is_not_declared(name):
 def test_in_a_layer(name):
     torch.manual_seed(0)
     mechanism = made(name, 30, torch.float32)
-    layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=mechanism)
+    layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=mechanism, value_head_dim=5, out_dim=7)
     x = torch.randn(2, 30, HEADS * WIDTH)
     context = layer(x, mask=Mask.lengths([30, 11])).context
-    assert context.shape == x.shape
+    assert context.shape == (2, 30, 7)
+    attended = layer(x)
+    unpacked, weights = attended
+    assert unpacked is attended.context and weights is None
+    assert not hasattr(attended, "logsumexp")
+    with pytest.raises(AttributeError, match="no logsumexp here"):
+        attended.logsumexp  # noqa: B018
     context.sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
     with pytest.raises(ValueError, match="one sequence"):

@@ -103,8 +103,9 @@ class AdaptiveSpan(Mechanism):
         own: Bias = self.reaching.at(cache.last.length)
         grown = cache.extended(words.key, words.value, 0)
         both = own if bias is None else SumBias(own, bias)
-        attended = look_back(words.query, grown, self.reach, both, weights)
-        return Attended(attended.context, attended.weights, grown.trimmed(self.reach))
+        reach = self.reach
+        attended = look_back(words.query, grown, lambda x: x <= reach, both, weights)
+        return Attended(attended.context, attended.weights, grown.trimmed(reach))
 
     def extra_repr(self) -> str:
         return f"max_span={self.reaching.max_span}, ramp={self.reaching.ramp}"

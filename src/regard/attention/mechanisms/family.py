@@ -20,6 +20,9 @@ MECHANISMS: dict[str, Callable[[int, int, int], Mechanism]] = {
     "full": lambda length, heads, width: Full(),
     "local": lambda length, heads, width: Local(_within(length, 64)),
     "local+global": lambda length, heads, width: Local(_within(length, 64), 2),
+    "local+dilated": lambda length, heads, width: Local(
+        _within(length, 64), dilation=tuple(2 - head % 2 for head in range(heads))
+    ),
     "sparse": lambda length, heads, width: Sparse("strided", _root(length)),
     "sparse+fixed": lambda length, heads, width: Sparse("fixed", _root(length)),
     "blockwise": lambda length, heads, width: Blockwise(),

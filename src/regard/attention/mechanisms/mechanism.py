@@ -73,6 +73,11 @@ class Asked:
     dropout: float = 0.0
 
     @property
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Query, key and value."""
+        return self.query, self.key, self.value
+
+    @property
     def offset(self) -> int:
         """The place of the first query among the keys: queries are the last of the keys."""
         return self.key.shape[-2] - self.query.shape[-2]

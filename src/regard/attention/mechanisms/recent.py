@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -14,6 +15,8 @@ from regard.attention.cache import KeyValue
 from regard.attention.call import Call
 from regard.attention.mask import Mask
 from regard.attention.mechanisms.full import SCORE, SOFTMAX
+
+Near = Callable[[Tensor], Tensor]  # distances ▶ whether they are near enough to be seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +62,18 @@ class Recent:
 
 
 def look_back(
-    query: Tensor, cache: Recent, reach: int, bias: Bias | None, weights: bool
+    query: Tensor, cache: Recent, near: Near, bias: Bias | None, weights: bool
 ) -> Attended:
-    """Attend from the last words (B, H, t, D) to themselves and `reach` words before, causally.
+    """Attend causally from the last words (B, H, t, D) to those `near` them, and to the first.
 
-    The cache holds the keys and values of the new words too. Those who look see a map over all
-    words that were read.
+    `near` says of distances (t, c) which are seen: (t, c), or (H, t, c) for each head. The cache
+    holds the keys and values of the new words too. Those who look see a map over all words that
+    were read.
     """
     held, place = cache.held, cache.places
     here = torch.arange(cache.length - query.shape[-2], cache.length, device=query.device)[:, None]
-    far = (place < here - reach) & (place >= cache.first.length)
-    keep = Mask.keep((place <= here) & ~(far & (here >= cache.first.length)))
+    first = (place < cache.first.length) | (here < cache.first.length)
+    keep = Mask.keep((place <= here) & (first | near(here - place)))
     return over_some(query, held, bias, keep, place, cache.length, weights)
 
 
@@ -84,14 +88,14 @@ def over_some(
 ) -> Attended:
     """Attend to some of `length` words, those at `place`; the map is over all of them."""
     with observe.unseen():
-        attended = attend(query, *some, score=SCORE, bias=bias, mask=mask)
+        context = attend(query, *some, score=SCORE, bias=bias, mask=mask).context
     if not weights and not observe.observers():
-        return attended
+        return Attended(context)
     with observe.inside_ours():
         call = Call(SCORE.form(query, some.key), some.value, bias, mask, SOFTMAX, 0.0)
         found = call.weights()
         everywhere = found.new_zeros(*found.shape[:-1], length).index_copy(-1, place, found)
         value = some.value.new_zeros(*some.value.shape[:-2], length, some.value.shape[-1])
         given = observe.GivenWeights(everywhere, value.index_copy(-2, place, some.value))
-        sight = observe.looked_at(attended.context, given, "causal")
+        sight = observe.looked_at(context, given, "causal")
         return Attended(sight.context, sight.weights() if weights else None)

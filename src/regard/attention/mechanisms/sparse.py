@@ -11,13 +11,11 @@ Shapes: B sentences, H heads, N blocks of l words, D features.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from regard.attention import arguments
 from regard.attention.attend import Attended, attend
@@ -26,6 +24,14 @@ from regard.attention.cache import Cache, KeyValue
 from regard.attention.call import Call
 from regard.attention.engines.blockwise import TILE_SCORES
 from regard.attention.mask import Mask
+from regard.attention.mechanisms.columns import (
+    column_counts,
+    cut,
+    from_columns,
+    in_columns,
+    moved,
+    sentence_lengths,
+)
 from regard.attention.mechanisms.full import SCORE, softmax_call
 from regard.attention.mechanisms.local import SHORT
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
@@ -140,25 +146,12 @@ def _columns(asked: Asked, stride: int) -> Attended:
 
     Words of equal remainder modulo l become a sentence of their own, (B · l, H, N, D).
     """
-    length = asked.key.shape[-2]
-    blocks = -(-length // stride)
-    rest = torch.arange(stride, device=asked.key.device)
-    lengths = _lengths(asked)[:, None] - rest  # of column r: the words r, r + l, … within it
-    counts = (lengths.clamp(min=0) + stride - 1) // stride
-
-    def columns(x: Tensor) -> Tensor:
-        return _cut(x, blocks, stride).permute(0, 3, 1, 2, 4).flatten(0, 1)
-
+    counts = column_counts(sentence_lengths(asked), stride)
     others: Mask = Mask.causal(-1)
     others = others if asked.causal else others | Mask.window(0, None, 1)
-    parts = columns(asked.query), columns(asked.key), columns(asked.value)
-    part = _each(asked, *parts, counts.flatten(), others)
-
-    def back(x: Tensor) -> Tensor:  # (B · l, H, N, ·) to (B, H, n, ·)
-        words = x.view(-1, stride, *x.shape[1:]).permute(0, 2, 3, 1, 4).flatten(2, 3)
-        return words[..., :length, :]
-
-    return _moved(part, back)
+    query, key, value = (in_columns(x, stride) for x in asked.tensors)
+    part = _each(asked, query, key, value, counts, others)
+    return from_columns(part, stride, asked.key.shape[-2])
 
 
 def _blocks(asked: Asked, stride: int) -> Attended:
@@ -166,19 +159,17 @@ def _blocks(asked: Asked, stride: int) -> Attended:
     length = asked.key.shape[-2]
     blocks = -(-length // stride)
     starts = torch.arange(blocks, device=asked.key.device) * stride
-    counts = (_lengths(asked)[:, None] - starts).clamp(0, stride)
-
-    def cut(x: Tensor) -> Tensor:
-        return _cut(x, blocks, stride).transpose(1, 2).flatten(0, 1)
-
-    parts = cut(asked.query), cut(asked.key), cut(asked.value)
-    part = _each(asked, *parts, counts.flatten(), Mask.causal() if asked.causal else None)
+    counts = (sentence_lengths(asked)[:, None] - starts).clamp(0, stride)
+    query, key, value = (cut(x, stride).transpose(1, 2).flatten(0, 1) for x in asked.tensors)
+    part = _each(
+        asked, query, key, value, counts.flatten(), Mask.causal() if asked.causal else None
+    )
 
     def back(x: Tensor) -> Tensor:
         words = x.view(-1, blocks, *x.shape[1:]).transpose(1, 2).flatten(2, 3)
         return words[..., :length, :]
 
-    return _moved(part, back)
+    return moved(part, back)
 
 
 def _summaries(asked: Asked, stride: int, summary: int) -> Attended:
@@ -186,7 +177,7 @@ def _summaries(asked: Asked, stride: int, summary: int) -> Attended:
     length = asked.key.shape[-2]
     place = torch.arange(length, device=asked.key.device)
     chosen = place[place % stride >= stride - summary]
-    lengths = _lengths(asked)
+    lengths = sentence_lengths(asked)
     counts = lengths // stride * summary + (lengths % stride - (stride - summary)).clamp(min=0)
     mask = _OtherBlocks(stride, summary, asked.causal) & Mask.lengths(counts)
     key, value = (x.index_select(-2, chosen) for x in (asked.key, asked.value))
@@ -231,22 +222,3 @@ def _each(
         found.append(_part(asked, query[few], key[few], value[few], shown))
     context = torch.cat([part.context for part in found])
     return Attended(context, _logsumexp=torch.cat([part.logsumexp for part in found]))
-
-
-def _moved(part: Attended, back: Callable[[Tensor], Tensor]) -> Attended:
-    """A part's context and logsumexp with their words in the old order."""
-    total = back(part.logsumexp[..., None])[..., 0]
-    return Attended(back(part.context), _logsumexp=total)
-
-
-def _lengths(asked: Asked) -> Tensor:
-    if asked.lengths is not None:
-        given = asked.lengths.to(asked.key.device).clamp(max=asked.key.shape[-2])
-        return given.expand(asked.key.shape[0])
-    return torch.full((asked.key.shape[0],), asked.key.shape[-2], device=asked.key.device)
-
-
-def _cut(x: Tensor, blocks: int, stride: int) -> Tensor:
-    """(B, H, n, D) as (B, H, N, l, D), zeros at the end."""
-    padded = F.pad(x, (0, 0, 0, blocks * stride - x.shape[-2]))
-    return padded.view(*x.shape[:2], blocks, stride, x.shape[-1])

@@ -19,7 +19,7 @@ TRAINING = {
     "checkpoints": (
         f"{CHECKPOINTS}/step-*/tensors.safetensors", f"{CHECKPOINTS}/step-*/state.json",
         f"{CHECKPOINTS}/.step-*.part/**/*", f"{CHECKPOINTS}/corpus.safetensors",
-        f"{CHECKPOINTS}/dev.json", "latest",
+        f"{CHECKPOINTS}/dev.json", f"{CHECKPOINTS}/checksums.json", "latest",
     ),
     "logs": ("metrics.jsonl", "tensorboard/events.out.tfevents.*"),
 }  # fmt: skip

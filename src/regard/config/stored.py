@@ -32,7 +32,7 @@ def load_run(folder: str | PathLike[str]) -> Run:
         )
     settings = read_settings(path)
     version = settings.get("format_version")
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         raise InputError(f"{path}: format_version must be a whole number, but {version!r} came.")
     if version > FORMAT_VERSION:
         raise InputError(

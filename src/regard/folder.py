@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from regard.command import command
 from regard.config import Classifier, Run
 from regard.config.settings import plain
-from regard.config.stored import CONFIG, load_run
+from regard.config.stored import CONFIG, METRICS, load_metrics, load_run
 from regard.errors import InputError
 from regard.models.build import Network, build
 from regard.storage import drafting, replace_file
@@ -37,7 +37,7 @@ from regard.text import Tokenizer, load
 from regard.text.wordless import Wordless
 from regard.version import __version__
 
-WEIGHTS, METRICS, CARD = "model.safetensors", "metrics.json", "README.md"
+WEIGHTS, CARD = "model.safetensors", "README.md"
 
 
 @dataclass(frozen=True)
@@ -134,15 +134,6 @@ def put_weights(network: nn.Module, weights: Mapping[str, Tensor], place: str) -
 def save_metrics(folder: Path, metrics: Mapping[str, Any]) -> None:
     """Write metrics.json."""
     replace_file(folder / METRICS, json.dumps(metrics, indent=2, ensure_ascii=False) + "\n")
-
-
-def load_metrics(folder: Path) -> dict[str, Any]:
-    """What metrics.json holds; nothing if it is not there."""
-    path = folder / METRICS
-    if not path.is_file():
-        return {}
-    read: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return read
 
 
 def load_folder(folder: str | PathLike[str], device: str | torch.device = "cpu") -> Saved:

@@ -105,6 +105,50 @@ def test_info_of_a_folder_without_all_its_parts(regard, refused, lm, tmp_path):
     assert "it is not a model" in refused("info", tmp_path)
 
 
+def test_info_tells_what_the_folder_takes_and_prunes_it(regard, refused, en_fr, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(en_fr, folder)
+    mine = folder / "checkpoints" / "notes.txt"
+    mine.write_text("mine")
+    whole = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    weights = (folder / "model.safetensors").stat().st_size
+    disk = json.loads(regard("info", folder, "--json").out)["disk"]
+    assert disk["total"] == whole and disk["other"] == len("mine")
+    assert weights < disk["model"] < disk["checkpoints"]
+    assert "`--prune`" in regard("info", folder).out
+    done = json.loads(regard("info", folder, "--prune", "--json").out)
+    assert (
+        done["freed"] == disk["checkpoints"] + disk["logs"]
+        and done["bytes"] == whole - done["freed"]
+    )
+    assert "latest" in done["removed"] and mine.read_text() == "mine"
+    text = taught("en-fr")[0][0]
+    assert (
+        regard("translate", text, "--model", folder).out
+        == regard("translate", text, "--model", en_fr).out
+    )
+    mine.unlink()
+    assert "nothing to remove" in regard("info", folder, "--prune").out
+    assert "--force is for --prune" in refused("info", folder, "--force")
+
+
+def test_prune_refuses_a_run_that_is_not_finished(regard, refused, en_fr, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(en_fr, folder)
+    before = sorted(folder.rglob("*"))
+    figures = json.loads((folder / "metrics.json").read_text("utf-8"))
+    (folder / "metrics.json").write_text(json.dumps(figures | {"steps": figures["steps"] - 1}))
+    assert "its training is not finished" in refused("info", folder, "--prune")
+    assert "there is no config.yaml" in refused("info", tmp_path, "--prune", "--force")
+    (folder / "model.safetensors").rename(tmp_path / "weights")
+    assert "nothing left to use" in refused("info", folder, "--prune", "--force")
+    (tmp_path / "weights").rename(folder / "model.safetensors")
+    assert sorted(folder.rglob("*")) == before
+    said = regard("info", folder, "--prune", "--force")
+    assert said.code == 0 and "cannot go on" in said.out
+    assert not (folder / "checkpoints").exists()
+
+
 def test_info_needs_no_torch(lm):
     code = "import sys; from regard.cli import main; main(['info', sys.argv[1]]); "
     code += "assert 'torch' not in sys.modules"

@@ -68,7 +68,10 @@ def test_a_preset_that_is_not_there():
         ({"text": 3}, "text is a section with values, but 3 came"),
         ({"training": {}}, "training has no end: set --minutes"),
         ({"training": {"steps": 0}}, "training.steps must be at least 1, but 0 came"),
-        ({"training": {"epochs": float("nan")}}, "training.epochs must be at least 0, but nan"),
+        (
+            {"training": {"epochs": float("nan")}},
+            "training.epochs must be a finite number, but nan",
+        ),
         ({"training": {"epochs": 1, "clip": -1}}, "training.clip must be at least 0, but -1"),
         ({"decoding": {"beam": 0}}, "decoding.beam must be at least 1, but 0 came"),
         ({"languages": "english to french"}, "languages must be two codes as in en-fr"),

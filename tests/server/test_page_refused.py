@@ -34,7 +34,7 @@ def test_a_key_is_asked_for_and_stays_in_the_tab(browser, catalogue, tmp_path):
         expect(tab.locator("#key")).to_be_focused()
         tab.fill("#key", "wrong")
         tab.keyboard.press("Enter")
-        expect(tab.locator("#notice")).to_contain_text("not known")
+        expect(tab.locator("#notice")).to_contain_text("Invalid API key")
         expect(tab.locator("#dialog")).to_be_hidden()
         tab.click("#notice-key")
         expect(tab.locator("#key-said")).to_contain_text("Invalid API key")

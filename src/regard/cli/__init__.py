@@ -12,10 +12,11 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from regard.errors import InputError
+from regard.errors import InputError, InputWarning
 from regard.version import __version__
 
 COMMANDS = {
@@ -46,6 +47,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _parser(None).print_help()
         return 0
     _speak_utf8()
+    with warnings.catch_warnings():
+        warnings.showwarning = _warned(warnings.showwarning)
+        return _run(words, debug)
+
+
+def _run(words: list[str], debug: bool) -> int:
+    """Run one command; its exit code."""
     try:
         arguments = _parsed(words)
         code = int(arguments.run(arguments))
@@ -62,6 +70,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("regard: stopped.", file=sys.stderr)
         return 130
+
+
+def _warned(usual: Callable[..., None]) -> Callable[..., None]:
+    """Shows our own warnings as one sentence, and all others as usual."""
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, InputWarning):
+            print(f"regard: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    return show
 
 
 def _told(error: Exception) -> str:

@@ -8,12 +8,13 @@ import math
 from pathlib import Path
 from typing import Any
 
+from regard.cli.disk import WEIGHTS, checkpoint, prune, usage
 from regard.cli.model import use_of
 from regard.command import command
 from regard.config import FORMAT_VERSION, Run
 from regard.config.attention import unused_settings
 from regard.config.settings import names_of
-from regard.config.stored import load_run
+from regard.config.stored import load_metrics, load_run
 from regard.errors import InputError
 
 
@@ -21,10 +22,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("folder", metavar="DIR", help="folder of the model")
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+    parser.add_argument(
+        "--prune", action="store_true",
+        help="keep only what is needed to use the model: remove checkpoints and training logs",
+    )  # fmt: skip
+    parser.add_argument(
+        "--force", action="store_true", help="with --prune: even if its training is not finished"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Tell."""
+    if arguments.force and not arguments.prune:
+        raise InputError("--force is for --prune; give both.")
+    if arguments.prune:
+        return _prune(Path(arguments.folder), arguments)
     found = described(Path(arguments.folder))
     if arguments.json:
         print(json.dumps(found, ensure_ascii=False))
@@ -45,12 +57,12 @@ def described(folder: Path) -> dict[str, Any]:
         "command": use_of(run.model.kind),
         "languages": run.languages,
         "model": settings,
-        "parameters": parameters(folder / "model.safetensors"),
+        "parameters": parameters(folder / WEIGHTS),
         "text": vars(run.text),
         "vocabulary": vocabulary(folder),
-        "bytes": sum(path.stat().st_size for path in folder.glob("*") if path.is_file()),
+        "disk": usage(folder),
         "training": _training(run),
-        "metrics": _metrics(folder),
+        "metrics": load_metrics(folder) or None,
         "alignment": vars(run.alignment) if run.alignment else None,
         "checkpoint": checkpoint(folder),
         "resumable": (folder / "checkpoints" / "corpus.safetensors").is_file(),
@@ -79,13 +91,6 @@ def vocabulary(folder: Path) -> dict[str, int]:
     return {path.name: len(load(path)) for path in files}
 
 
-def checkpoint(folder: Path) -> int | None:
-    """The update after which the newest checkpoint was written; None if there is none."""
-    found = (folder / "checkpoints").glob("step-*/state.json")
-    numbers = [path.parent.name.removeprefix("step-") for path in found]
-    return max((int(number) for number in numbers if number.isdigit()), default=None)
-
-
 def _training(run: Run) -> dict[str, Any]:
     """How it is trained: what ends a run, and what most decides about it."""
     names = (
@@ -94,18 +99,6 @@ def _training(run: Run) -> dict[str, Any]:
     )  # fmt: skip
     settings = vars(run.training)
     return {name: settings[name] for name in names}
-
-
-def _metrics(folder: Path) -> dict[str, Any] | None:
-    """What was measured at the end of training; None before it."""
-    path = folder / "metrics.json"
-    if not path.is_file():
-        return None
-    try:
-        read: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: this is not JSON ({error}).") from error
-    return read
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -126,7 +119,8 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     sizes = ", ".join(f"{name} {value}" for name, value in found["model"].items())
     tokens = ", ".join(f"{number:,} ({name})" for name, number in found["vocabulary"].items())
     rows = [
-        ("folder", f"{found['folder']} ({found['bytes'] / 1e6:,.1f} MB)"),
+        ("folder", found["folder"]),
+        ("disk", _disk(found["disk"])),
         ("kind", f"{found['kind']}; use it with `regard {found['command']}`"),
         ("languages", found["languages"] or "not named"),
         ("model", sizes),
@@ -138,14 +132,10 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     if metrics is None:
         rows.append(("trained", "not to its end yet"))
     else:
-        rows.append(
-            (
-                "trained",
-                f"{metrics['train_sentences']:,} sentences, {metrics['steps']:,} updates, "
-                f"{metrics['epochs']:.1f} epochs, {metrics['seconds'] / 60:.1f} minutes",
-            )
-        )
-        dev = {k: v for k, v in (metrics.get("dev") or {}).items() if isinstance(v, float)}
+        rows.append(("trained", _trained(metrics)))
+        look = metrics.get("dev")
+        dev = look if isinstance(look, dict) else {}
+        dev = {name: value for name, value in dev.items() if isinstance(value, float)}
         rows.append(("development", ", ".join(f"{k} {v:.2f}" for k, v in dev.items()) or "none"))
     if found["alignment"]:
         rows.append(("alignment", _alignment(found["alignment"])))
@@ -155,6 +145,53 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     text = f"{state}: {again}" if found["resumable"] else "no"
     rows.append(("can go on", text))
     return rows
+
+
+def _trained(metrics: dict[str, Any]) -> str:
+    """How long a run took; a figure that is not there is shown as such."""
+    names = ("train_sentences", "steps", "epochs", "seconds")
+    numbers = [metrics.get(name) for name in names]
+    sentences, steps, epochs, seconds = (
+        number if isinstance(number, int | float) else math.nan for number in numbers
+    )
+    return (
+        f"{sentences:,} sentences, {steps:,} updates, {epochs:.1f} epochs, "
+        f"{seconds / 60:.1f} minutes"
+    )
+
+
+def _disk(sizes: dict[str, int]) -> str:
+    parts = [f"{name} {_megabytes(size)}" for name, size in sizes.items() if size]
+    spare = sizes["checkpoints"] + sizes["logs"]
+    hint = f" (`--prune` frees {_megabytes(spare)})" if spare else ""
+    return ", ".join(parts) + hint
+
+
+def _megabytes(size: int) -> str:
+    """
+    >>> _megabytes(274_500_000), _megabytes(1_487)
+    ('274.5 MB', '1.5 kB')
+    """
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"
+
+
+def _prune(folder: Path, arguments: argparse.Namespace) -> int:
+    """Remove what only training needs, and say what that was."""
+    load_run(folder)  # else it is no model folder, and nothing in it is to be removed
+    before = usage(folder)["total"]
+    removed = [str(path.relative_to(folder)) for path in prune(folder, force=arguments.force)]
+    after = usage(folder)["total"]
+    if arguments.json:
+        print(json.dumps({"removed": removed, "freed": before - after, "bytes": after}))
+    elif not removed:
+        print(f"{folder}: there is nothing to remove; it takes {_megabytes(after)}.")
+    else:
+        print(*(f"removed {name}" for name in removed), sep="\n")
+        print(
+            f"{_megabytes(before - after)} freed; {folder} takes {_megabytes(after)} now. "
+            "Training cannot go on from it any more."
+        )
+    return 0
 
 
 def _alignment(chosen: dict[str, Any]) -> str:

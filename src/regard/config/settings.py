@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import typing
 from collections.abc import Mapping
@@ -37,6 +38,12 @@ Settings = dict[str, Any]
 ENDS = ("minutes", "steps", "epochs")
 """The settings of training that end a run, each by itself."""
 
+LARGEST, LARGEST_SEED = 2**31 - 1, 2**63 - 1
+"""The largest whole numbers that settings take."""
+
+DEEPEST = 3
+"""How deep settings are nested: a file of sections of values, some of which are lists."""
+
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
 
@@ -56,18 +63,37 @@ def read_settings(path: str | PathLike[str]) -> Settings:
         read = yaml.safe_load(Path(path).read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{path}: the settings cannot be read ({error.strerror}).") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: e.g. day 99
         line = " ".join(str(error).split())
         raise InputError(f"{path}: this is not YAML ({line}); correct it there.") from error
     if not isinstance(read, dict):
         raise InputError(f"{path}: settings are sections such as `model:`, but none is there.")
+    if _is_deeper(read, DEEPEST):
+        raise InputError(
+            f"{path}: settings are sections of values, but something in it is nested deeper than "
+            f"{DEEPEST} levels or holds itself; write each value out."
+        )
     for name in ("model", *SECTIONS):
         if not isinstance(read.get(name, {}), dict | None):
             raise InputError(
-                f"{path}: {name} is a section with values, but {read[name]!r} came; "
+                f"{path}: {name} is a section with values, but {_shown(read[name])} came; "
                 f"write them below `{name}:`, indented."
             )
-    return read
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether lists and mappings are nested deeper than this; an alias to itself has no end."""
+    if not isinstance(value, dict | list):
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(part, levels - 1) for part in parts)
+
+
+def _shown(value: Any) -> str:
+    """A value as an error shows it, on one line and not longer than that."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def resolved(given: Settings, name: str, adjusted: Settings | None = None) -> Run:
@@ -104,19 +130,22 @@ def run_from(settings: Mapping[str, Any], place: str = "settings") -> Run:
     for name in settings:
         if name not in known:
             raise InputError(
-                f"{place}: there is no section {name!r}; there are {', '.join(sorted(known))}."
+                f"{place}: there is no section {_shown(name)}; "
+                f"there are {', '.join(sorted(known))}."
             )
     languages = settings.get("languages")
     if languages is not None and not isinstance(languages, str):
         raise InputError(
-            f"{place}: languages must be codes as in en-fr, but {languages!r} came "
+            f"{place}: languages must be codes as in en-fr, but {_shown(languages)} came "
             "(YAML takes no and on for truth values; put them in quotation marks)."
         )
     made: Settings = {"languages": languages or ""}
     model = settings.get("model") or {}
     kind = model.get("kind", "transformer") if isinstance(model, Mapping) else "transformer"
-    if kind not in MODELS:
-        raise InputError(f"{place}: model.kind must be {', '.join(MODELS)}, but {kind!r} came.")
+    if not isinstance(kind, str) or kind not in MODELS:
+        raise InputError(
+            f"{place}: model.kind must be {', '.join(MODELS)}, but {_shown(kind)} came."
+        )
     made["model"] = _made(MODELS[kind], model, "model", place)
     for name, section in SECTIONS.items():
         if name in settings:
@@ -136,7 +165,7 @@ def plain(run: Run) -> Settings:
 def _made(kind: Any, values: Any, name: str, place: str) -> Any:
     """One section, each value of the type that its field has."""
     if not isinstance(values, Mapping):
-        raise InputError(f"{place}: {name} is a section with values, but {values!r} came.")
+        raise InputError(f"{place}: {name} is a section with values, but {_shown(values)} came.")
     types = typing.get_type_hints(kind)
     names = names_of(kind)
     made: Settings = {}
@@ -163,9 +192,9 @@ def fitted(value: Any, wanted: Any, place: str) -> Any:
     """
     choices = typing.get_args(wanted)
     if typing.get_origin(wanted) is typing.Literal:
-        if value not in choices:
+        if not any(type(value) is type(choice) and value == choice for choice in choices):
             listed = ", ".join(map(str, choices))
-            raise InputError(f"{place} must be {listed}, but {value!r} came.")
+            raise InputError(f"{place} must be {listed}, but {_shown(value)} came.")
         return value
     if typing.get_origin(wanted) is tuple and isinstance(value, list | tuple):
         return tuple(fitted(one, choices[0], f"each of {place}") for one in value)
@@ -173,8 +202,27 @@ def fitted(value: Any, wanted: Any, place: str) -> Any:
     if float in allowed and (
         type(value) is int or (isinstance(value, str) and _NUMBER.fullmatch(value))
     ):
-        return float(value)
+        return _finite(_as_float(value), place)
+    if type(value) is float and float in allowed:
+        return _finite(value, place)
+    if type(value) is int and int in allowed:
+        most = LARGEST_SEED if place.endswith(".seed") else LARGEST
+        if abs(value) > most:
+            raise InputError(f"{place} must be at most {most}, but {_shown(value)} came.")
     if type(value) in allowed or (value is None and type(None) in allowed):
         return value
     names = " or ".join("none" if t is type(None) else t.__name__ for t in allowed)
-    raise InputError(f"{place} must be {names}, but {value!r} came.")
+    raise InputError(f"{place} must be {names}, but {_shown(value)} came.")
+
+
+def _as_float(value: int | str) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all floats
+        return math.inf
+
+
+def _finite(value: float, place: str) -> float:
+    if not math.isfinite(value):
+        raise InputError(f"{place} must be a finite number, but {value} came.")
+    return value

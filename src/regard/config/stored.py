@@ -1,16 +1,19 @@
-"""The settings of a model folder, read without torch."""
+"""The settings and figures of a model folder, read without torch."""
 
 from __future__ import annotations
 
+import json
+import warnings
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.settings import read_settings, run_from
-from regard.errors import InputError
+from regard.errors import InputError, InputWarning
 from regard.version import __version__
 
-CONFIG = "config.yaml"
+CONFIG, METRICS = "config.yaml", "metrics.json"
 
 
 def load_run(folder: str | PathLike[str]) -> Run:
@@ -29,7 +32,7 @@ def load_run(folder: str | PathLike[str]) -> Run:
         )
     settings = read_settings(path)
     version = settings.get("format_version")
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         raise InputError(f"{path}: format_version must be a whole number, but {version!r} came.")
     if version > FORMAT_VERSION:
         raise InputError(
@@ -37,3 +40,28 @@ def load_run(folder: str | PathLike[str]) -> Run:
             f"regard {__version__} knows; install a newer regard."
         )
     return run_from(settings, str(path))
+
+
+def load_metrics(folder: str | PathLike[str]) -> dict[str, Any]:
+    """What metrics.json holds; nothing if it is not there.
+
+    Nobody needs the figures to use a model: a file that cannot be read is passed over with a
+    warning.
+    """
+    path = Path(folder) / METRICS
+    try:
+        read = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+    else:
+        if isinstance(read, dict):
+            return read
+        reason = f"an object is expected, got {type(read).__name__}"
+    warnings.warn(
+        f"{path}: the figures of the training cannot be read and are left out ({reason}).",
+        InputWarning,
+        stacklevel=2,
+    )
+    return {}

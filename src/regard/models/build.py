@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import fields
+
+import torch
+
 from regard.config import Classifier, Handwriting, Lm, Mlm, Model, Rnn, Transformer
+from regard.errors import InputError
 from regard.models.classifier import ClassifierModel
 from regard.models.handwriting import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
@@ -14,8 +20,46 @@ Translating = TransformerModel | RnnModel
 Network = Translating | LanguageModel | MaskedModel | ClassifierModel | HandwritingModel
 
 
+ORDINARY, MOST_LAYERS = 4096, 1000
+
+
 def build(settings: Model, source_vocab: int, target_vocab: int) -> Network:
-    """The model that `settings` describe, with first weights drawn from torch's generator."""
+    """The model that `settings` describe, with first weights drawn from torch's generator.
+
+    One that this computer cannot hold is an error before any memory is taken.
+    """
+    numbers = {
+        field.name: getattr(settings, field.name)
+        for field in fields(settings)
+        if type(getattr(settings, field.name)) is int
+    }
+    for name, number in numbers.items():
+        if name.endswith("layers") and number > MOST_LAYERS:
+            raise InputError(f"model.{name} must be at most {MOST_LAYERS}, got {number}.")
+    largest = max(numbers, key=lambda name: numbers[name])
+    if numbers[largest] > ORDINARY:
+        _check_memory(settings, source_vocab, target_vocab, f"model.{largest}={numbers[largest]}")
+    return _built(settings, source_vocab, target_vocab)
+
+
+def _check_memory(settings: Model, source_vocab: int, target_vocab: int, largest: str) -> None:
+    """An error if the weights are more than the memory; no memory is taken to find out."""
+    try:
+        with torch.device("meta"):
+            network = _built(settings, source_vocab, target_vocab)
+        tensors = [*network.parameters(), *network.buffers()]
+        needed = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    except (RuntimeError, OverflowError, MemoryError, TypeError):  # beyond what torch can count
+        needed = 1 << 62
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise InputError(
+            f"the model takes {needed / 1e9:,.0f} GB, but there are {memory / 1e9:,.0f} GB "
+            f"of memory; make it smaller (its largest setting is {largest})."
+        )
+
+
+def _built(settings: Model, source_vocab: int, target_vocab: int) -> Network:
     match settings:
         case Transformer():
             return TransformerModel(settings, source_vocab, target_vocab)

@@ -11,11 +11,13 @@ from os import PathLike
 
 from regard.errors import InputError
 from regard.storage import replace_file
-from regard.text.tokenizer import UNK
+from regard.text.tokenizer import FIRST_BYTE, UNK
 
 FORMAT = "regard-vocabulary"
 VERSION = 1
 KINDS = ("word", "char")
+FIRST = {"word": FIRST_BYTE, "char": FIRST_BYTE + 256}
+"""The id of the first token: after the specials, of characters after the bytes as well."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,18 @@ def parse_vocabulary(data: bytes, file: object) -> Vocabulary:
         content = json.loads(data)
         if content["format"] != FORMAT or content["kind"] not in KINDS:
             raise ValueError("another format")
-        version = int(content["version"])
+        version, first = content["version"], content["first"]
+        if type(version) is not int or first != FIRST[content["kind"]]:
+            raise ValueError("another version, or another first id")
+        if not isinstance(content["language"], str) or not isinstance(content["tokens"], list):
+            raise ValueError("the language must be text, and the tokens a list")
         tokens = tuple(content["tokens"])
         if not all(isinstance(token, str) and token for token in tokens):
             raise ValueError("a token is not text")
-        vocabulary = Vocabulary(
-            content["kind"], str(content["language"]), int(content["first"]), tokens
-        )
-    except (ValueError, KeyError, TypeError) as error:
+        if len(set(tokens)) < len(tokens):
+            raise ValueError("a token is there twice")
+        vocabulary = Vocabulary(content["kind"], content["language"], first, tokens)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{file}: this is not a regard vocabulary ({error}); take the file that training wrote."
         ) from error

@@ -14,6 +14,7 @@ from regard.corpus.batches import batches
 from regard.errors import InputError
 from regard.folder import load_weights, save_weights
 from regard.models.classifier_batch import Labelled, Series, series_batch, texts_batch
+from regard.training.checkpoint import fitting, verify_checksums, write_checksums
 from regard.training.epochs import Epochs
 from regard.training.stored import IDS
 
@@ -91,6 +92,7 @@ def store_examples(folder: Path, train: ClassExamples, dev: ClassExamples) -> No
         tensors[f"{name}.sizes"] = torch.tensor([len(row) for row in flat])
         tensors[f"{name}.labels"] = torch.tensor(part.labels)
     save_weights(home / IDS, tensors)
+    write_checksums(home, IDS)
 
 
 def stored_examples(folder: Path, run: Run) -> tuple[ClassExamples, ClassExamples]:
@@ -101,6 +103,7 @@ def stored_examples(folder: Path, run: Run) -> tuple[ClassExamples, ClassExample
             f"{folder}: what the run was learning from is not in it ({path}), so it cannot go on; "
             "`regard train` begins a new one."
         )
+    verify_checksums(path.parent, IDS)
     tensors = load_weights(path)
     assert isinstance(run.model, Classifier)
     channels = len(run.model.channels)
@@ -112,4 +115,5 @@ def stored_examples(folder: Path, run: Run) -> tuple[ClassExamples, ClassExample
             return examples_of([row.view(channels, -1).numpy() for row in flat], labels, run)
         return examples_of([row.tolist() for row in flat], labels, run)
 
-    return part("train"), part("dev")
+    with fitting(path):
+        return part("train"), part("dev")

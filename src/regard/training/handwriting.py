@@ -32,6 +32,7 @@ from regard.models.handwriting import HandwritingModel, Strokes
 from regard.models.handwriting_drawing import draw
 from regard.storage import replace_file
 from regard.text.char_tokenizer import train_chars
+from regard.training.checkpoint import fitting, verify_checksums, write_checksums
 from regard.training.dev import Look
 from regard.training.epochs import Epochs
 from regard.training.shards import Crew
@@ -178,6 +179,7 @@ def store_lines(folder: Path, examples: Lines, dev: LinesDev) -> None:
         tensors[f"{name}.letters"] = torch.tensor(part.letters) - 1
     save_weights(home / CORPUS, tensors)
     replace_file(home / NOTES, json.dumps(list(dev.shown), ensure_ascii=False) + "\n")
+    write_checksums(home, CORPUS, NOTES)
 
 
 def stored_lines(folder: Path, run: Run) -> tuple[Lines, LinesDev]:
@@ -188,6 +190,7 @@ def stored_lines(folder: Path, run: Run) -> tuple[Lines, LinesDev]:
             f"{folder}: what the run was learning from is not in it ({home / CORPUS}), so it "
             "cannot go on; `regard train` begins a new one."
         )
+    verify_checksums(home, CORPUS, NOTES)
     tensors = load_weights(home / CORPUS)
 
     def part(name: str) -> Lines:
@@ -195,8 +198,9 @@ def stored_lines(folder: Path, run: Run) -> tuple[Lines, LinesDev]:
         texts = tensors[f"{name}.texts"].split(tensors[f"{name}.letters"].tolist())
         return Lines([t.tolist() for t in texts], [p.numpy() for p in points], run)
 
-    shown = json.loads((home / NOTES).read_text("utf-8"))
-    return part("train"), LinesDev(part("dev"), tuple(shown))
+    with fitting(home / CORPUS):
+        shown = json.loads((home / NOTES).read_text("utf-8"))
+        return part("train"), LinesDev(part("dev"), tuple(shown))
 
 
 def _lines(

@@ -24,7 +24,7 @@ from regard.config import Mlm, Run
 from regard.folder import WEIGHTS, Tokenizers, load_weights, put_weights, save_weights
 from regard.models.build import Network
 from regard.training.average import RunningMean, mean_weights
-from regard.training.checkpoint import TENSORS, read_checkpoint, steps, write_checkpoint
+from regard.training.checkpoint import TENSORS, fitting, read_checkpoint, steps, write_checkpoint
 from regard.training.dev import Look, Looking
 from regard.training.examples import masked
 from regard.training.objective import Lesson, Lessons, objective_of
@@ -90,11 +90,12 @@ class Trainer:
         if found is None:
             return False
         tensors, state = found
-        restore(tensors, self.network, self.optimizers, self.mean)
-        known = {name: state[name] for name in asdict(self.state) if name in state}
-        if not isinstance(known.get("best"), list):  # as format 1 had it until 0.1
-            known["best"] = None
-        self.state = State(**{**known, "place": Place(*state["place"])})
+        with fitting(folder / "checkpoints"):
+            restore(tensors, self.network, self.optimizers, self.mean)
+            known = {name: state[name] for name in asdict(self.state) if name in state}
+            if not isinstance(known.get("best"), list):  # as format 1 had it until 0.1
+                known["best"] = None
+            self.state = State(**{**known, "place": Place(*state["place"])})
         return True
 
     def train(self) -> Outcome:

@@ -128,7 +128,7 @@ class Log:
         """Drop lines of updates that are going to be made again."""
         if not self.path.is_file():
             return
-        lines = self.path.read_text("utf-8").splitlines(keepends=True)
+        lines = self.path.read_text("utf-8", errors="replace").splitlines(keepends=True)
         kept = [line for line in lines if _step(line) <= step]
         replace_file(self.path, "".join(kept))
 
@@ -162,5 +162,5 @@ def clock(seconds: float) -> str:
 def _step(line: str) -> int:
     try:
         return int(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):  # a line that a kill cut short
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):  # cut by a kill
         return 1 << 62

@@ -8,9 +8,9 @@ from typing import Any
 
 from regard.command import command
 from regard.config import Run
-from regard.config.stored import CONFIG
+from regard.config.stored import CONFIG, METRICS
 from regard.errors import InputError
-from regard.folder import CARD, METRICS, WEIGHTS, save_metrics, save_run
+from regard.folder import CARD, WEIGHTS, save_metrics, save_run
 from regard.storage import replace_file
 from regard.training.card import card
 from regard.training.loop import Trainer

@@ -15,6 +15,7 @@ from regard.corpus.pairs import Pair
 from regard.errors import InputError
 from regard.folder import load_weights, save_weights
 from regard.storage import replace_file
+from regard.training.checkpoint import fitting, verify_checksums, write_checksums
 from regard.training.dev import Dev
 from regard.training.examples import Examples, is_paired
 
@@ -32,6 +33,7 @@ def store(folder: Path, examples: Examples, dev: Dev) -> None:
                 tensors |= _packed(f"{name}.{side}", rows)
     save_weights(home / IDS, tensors)
     replace_file(home / TEXTS, json.dumps(list(dev.pairs), ensure_ascii=False) + "\n")
+    write_checksums(home, IDS, TEXTS)
 
 
 def stored(folder: Path, run: Run) -> tuple[Examples, Dev]:
@@ -42,6 +44,7 @@ def stored(folder: Path, run: Run) -> tuple[Examples, Dev]:
             f"{folder}: what the run was learning from is not in it ({home / IDS}), so it cannot "
             "go on; `regard train` begins a new one."
         )
+    verify_checksums(home, IDS, TEXTS)
     tensors = load_weights(home / IDS)
 
     def part(name: str) -> Examples:
@@ -52,9 +55,10 @@ def stored(folder: Path, run: Run) -> tuple[Examples, Dev]:
             run.training.seed,
         )
 
-    pairs = [Pair(*pair) for pair in json.loads((home / TEXTS).read_text("utf-8"))]
     shown = run.training.validate_sentences if is_paired(run.model) else 0
-    return part("train"), Dev(part("dev"), pairs, shown)
+    with fitting(home / IDS):
+        pairs = [Pair(*pair) for pair in json.loads((home / TEXTS).read_text("utf-8"))]
+        return part("train"), Dev(part("dev"), pairs, shown)
 
 
 def _packed(name: str, rows: Sequence[np.ndarray]) -> dict[str, Tensor]:

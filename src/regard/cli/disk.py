@@ -1,0 +1,83 @@
+"""What a model folder takes on disk, and removing what only training needs.
+
+Only files that training is known to write are counted as its own, and only these are removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from regard.config.stored import CONFIG, METRICS, load_metrics
+from regard.errors import InputError
+
+WEIGHTS, CHECKPOINTS = "model.safetensors", "checkpoints"
+KEPT = (WEIGHTS, CONFIG, METRICS, "README.md", "tokenizer*.model", "tokenizer*.json")
+"""What it takes to use a model, and to know what it is."""
+
+TRAINING = {
+    "checkpoints": (
+        f"{CHECKPOINTS}/step-*/tensors.safetensors", f"{CHECKPOINTS}/step-*/state.json",
+        f"{CHECKPOINTS}/.step-*.part/**/*", f"{CHECKPOINTS}/corpus.safetensors",
+        f"{CHECKPOINTS}/dev.json", f"{CHECKPOINTS}/checksums.json", "latest",
+    ),
+    "logs": ("metrics.jsonl", "tensorboard/events.out.tfevents.*"),
+}  # fmt: skip
+"""What training writes besides: to go on from, and to look at."""
+
+
+def usage(folder: Path) -> dict[str, int]:
+    """The bytes of a folder's files: model, checkpoints, logs, others, and all together."""
+    sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    groups = {"model": KEPT, **TRAINING}
+    parts = {name: sum(map(_size, _files(folder, patterns))) for name, patterns in groups.items()}
+    total = sum(sizes.values())
+    return {**parts, "other": total - sum(parts.values()), "total": total}
+
+
+def unfinished(folder: Path) -> bool:
+    """Whether there is a checkpoint after the update at which the model's figures were taken."""
+    newest, steps = checkpoint(folder), load_metrics(folder).get("steps")
+    return newest is not None and not (isinstance(steps, int) and steps >= newest)
+
+
+def checkpoint(folder: Path) -> int | None:
+    """The update after which the newest checkpoint was written; None if there is none."""
+    found = (folder / CHECKPOINTS).glob("step-*/state.json")
+    numbers = [path.parent.name.removeprefix("step-") for path in found]
+    # an ASCII number of a length that a count of updates can have
+    return max((int(n) for n in numbers if n.isdecimal() and len(n) < 19), default=None)
+
+
+def prune(folder: Path, *, force: bool = False) -> list[Path]:
+    """Remove checkpoints and logs; the files that were removed.
+
+    A run that is not finished could not be gone on with: that is refused unless forced.
+    """
+    if not (folder / WEIGHTS).is_file():
+        raise InputError(
+            f"{folder}: there is no {WEIGHTS} yet, so there would be nothing left to use; "
+            f"go on with `regard train --resume {folder}`."
+        )
+    if unfinished(folder) and not force:
+        raise InputError(
+            f"{folder}: its training is not finished, and pruning removes the checkpoints to go "
+            f"on from; finish it with `regard train --resume {folder}`, or give --force."
+        )
+    removed = [path for patterns in TRAINING.values() for path in _files(folder, patterns)]
+    for path in removed:
+        path.unlink()
+    emptied = {parent for path in removed for parent in path.parents if folder in parent.parents}
+    for parent in sorted(emptied, key=lambda path: -len(path.parts)):
+        if not parent.is_symlink() and not any(parent.iterdir()):
+            parent.rmdir()
+    return removed
+
+
+def _files(folder: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
+    for pattern in patterns:
+        yield from (path for path in sorted(folder.glob(pattern)) if path.is_file())
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size

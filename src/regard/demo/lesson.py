@@ -162,7 +162,7 @@ def prepared(taught: Lesson, run: Run) -> Prepared:
         run.training.seed,
     )
     dev = [Pair(pair.source, pair.target) for pair in taught.dev]
-    return Prepared(tokenizers, examples, dev_set(dev, tokenizers, run))
+    return Prepared(run, tokenizers, examples, dev_set(dev, tokenizers, run))
 
 
 def _tokenizer(lines: Sequence[str], run: Run, language: str) -> Tokenizer:

@@ -23,9 +23,9 @@ from regard.demo.story import (
     write_page,
 )
 from regard.errors import InputError
-from regard.training.loop import Outcome
 from regard.training.report import Spoken, clock
 from regard.training.run import train
+from regard.training.run_state import Outcome
 from regard.translator import Translator, load
 
 PAGE, MODEL = "demo.html", "model"

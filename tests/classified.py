@@ -1,12 +1,10 @@
 """Small classifiers trained by the real command, once for all tests and workers."""
 
-import os
 from pathlib import Path
-
-from filelock import FileLock
 
 from regard.cli import main
 from regard.corpus.labelled import known_texts
+from trained import made_once
 
 FLAGS = (
     "--model.kind classifier --preset tiny --training.precision fp32 --training.threads 1 "
@@ -38,13 +36,10 @@ def write_examples(name, folder):
 
 
 def classifier(name, tmp_path_factory) -> Path:
-    """The folder of a classifier, trained by whoever asks first."""
-    base = tmp_path_factory.getbasetemp()
-    root = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    folder = root / "classified" / name
-    folder.parent.mkdir(exist_ok=True)
-    with FileLock(root / f"classified-{name}.lock"):
-        if not (folder / "metrics.json").is_file():
-            path = write_examples(name, folder.parent)
-            assert main(["train", str(path), "--out", str(folder), *KINDS[name].split()]) == 0
-    return folder
+    """The folder of a classifier."""
+
+    def train(folder):
+        path = write_examples(name, folder.parent)
+        return main(["train", str(path), "--out", str(folder), *KINDS[name].split()])
+
+    return made_once(name, tmp_path_factory, train)

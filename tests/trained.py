@@ -60,15 +60,24 @@ def regard(*words, **options):
     )
 
 
-def trained(name, tmp_path_factory) -> Path:
-    """The folder of a model, trained by whoever asks first."""
+def made_once(name, tmp_path_factory, train) -> Path:
+    """The folder of a model, which `train(folder)` makes for whichever worker asks first."""
     base = tmp_path_factory.getbasetemp()
     root = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    folder = root / "trained" / name
-    folder.parent.mkdir(exist_ok=True)
-    with FileLock(root / f"trained-{name}.lock"):
+    folder = root / "models" / name / "model"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(root / f"{name}.lock"):
         if not (folder / "metrics.json").is_file():
-            corpus = write_corpus(name, folder.parent)
-            words = ["train", corpus, "--dev", corpus, "--out", folder, *FLAGS[name].split()]
-            assert main([str(word) for word in words]) == 0
+            assert train(folder) == 0
     return folder
+
+
+def trained(name, tmp_path_factory) -> Path:
+    """The folder of a model that knows its corpus by heart."""
+
+    def train(folder):
+        corpus = write_corpus(name, folder.parent)
+        words = ["train", corpus, "--dev", corpus, "--out", folder, *FLAGS[name].split()]
+        return main([str(word) for word in words])
+
+    return made_once(name, tmp_path_factory, train)

@@ -68,7 +68,14 @@ def test_every_score_at_any_tile(name, queries, keys, tile, tile_keys, mask, bia
             torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.parametrize("name", ["scaled_dot", "additive", "user_defined"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "scaled_dot",
+        pytest.param("additive", marks=pytest.mark.slow),
+        pytest.param("user_defined", marks=pytest.mark.slow),
+    ],
+)
 def test_small_tiles_under_autocast_and_compile(name, monkeypatch):
     monkeypatch.setattr(blockwise, "TILE_SCORES", 24)
     monkeypatch.setattr(blockwise, "TILE_KEYS", 4)

@@ -6,6 +6,9 @@ import torch
 from families import PAIRS, SCORES, WIDTH
 from regard.attention import Additive, Alibi, Mask, MultiHead, Rotary, ScaledDot, attend
 
+FEW = ("scaled_dot", "additive", "location", "user_defined")
+"""Scores whose tiles are compiled in the fast suite; the others only in the slow one."""
+
 
 def call(name, engine):
     score = SCORES[name]()
@@ -22,7 +25,17 @@ def tensors():
     return query, key, value, torch.tensor([3, 0])
 
 
-@pytest.mark.parametrize(("name", "engine"), PAIRS)
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [
+        pytest.param(
+            name,
+            engine,
+            marks=[pytest.mark.slow] if engine == "blockwise" and name not in FEW else [],
+        )
+        for name, engine in PAIRS
+    ],
+)
 def test_compiled_whole(name, engine):
     """One graph, without a break; what it gives and its gradients are those of plain running."""
     torch.compiler.reset()

@@ -102,7 +102,7 @@ def test_clients_against_a_real_server(model, questions, tmp_path):
             server.host, server.port, "en", "fr", questions.dealt(3), 1.0, patience=30, leave=True
         )
         came = driven(load)
-        assert freed_after(server) < 10
+        assert freed_after(server) < 30
         assert server.megabytes() > 50
     assert came.asked == came.statuses["200"] == len(came.seconds) >= 3
     assert (came.wrong, came.lost, came.garbled) == ([], 0, 0)
@@ -123,7 +123,7 @@ def test_places_of_clients_that_are_killed_are_freed(model, questions, tmp_path)
         finally:
             clients.kill()
             clients.wait()
-        assert freed_after(server) < 10
+        assert freed_after(server) < 30
         assert driven(replace(load, seconds=0.2, patience=30)).lost == 0
     assert server.faults() == 0
 

@@ -7,8 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from regard.attention.mechanisms import MECHANISMS
-from regard.bench.mechanisms import bars, error_against_exact, inputs, measure, slope
-from regard.bench.row import Row
+from regard.bench.mechanisms import error_against_exact, inputs, read_tensors, slope
 from regard.bench.stepping import stepped
 from regard.cli import main
 
@@ -17,7 +16,8 @@ def test_all_figures_of_one(capsys, tmp_path):
     figure = tmp_path / "growth.png"
     words = ["bench", "mechanisms", "--only", "linear", "--lengths", "64", "128", "--repeats", "1"]
     assert main([*words, "--json", "--figure", str(figure)]) in (0, 1)  # a busy machine misses bars
-    (found,) = json.loads(capsys.readouterr().out)["mechanisms"]
+    shown = json.loads(capsys.readouterr().out)
+    (found,) = shown["mechanisms"]
     assert found["name"] == "linear"
     assert found["lengths"] == [64, 128]
     assert len(found["seconds"]) == len(found["megabytes"]) == 2
@@ -26,8 +26,11 @@ def test_all_figures_of_one(capsys, tmp_path):
     assert found["steps"]["at"] == [100, 1000, 10000]
     assert found["steps"]["bytes"][0] == found["steps"]["bytes"][-1]
     assert figure.read_bytes().startswith(b"\x89PNG")
+    held = {row["name"]: row["holds"] for row in shown["bars"]}
+    assert held["linear, word by word: bytes held at word 10,000 over those at word 100"]
 
 
+@pytest.mark.slow
 def test_the_table(capsys):
     words = ["bench", "mechanisms", "--only", "blockwise", "--lengths", "32", "--repeats", "1"]
     assert main(words) == 0
@@ -48,12 +51,25 @@ def test_errors_are_those_of_what_is_declared(name, causal):
         assert 1e-4 < error < 10
 
 
-def test_the_users_tensors(capsys, tmp_path):
-    torch.manual_seed(0)
+@pytest.fixture
+def tensor_files(tmp_path):
     one, three = tmp_path / "one.safetensors", tmp_path / "three.safetensors"
     save_file({"q": torch.randn(2, 40, 16)}, one)
     save_file({name: torch.randn(40, 16) for name in ("query", "key", "value")}, three)
-    for path in (one, three):
+    return one, three
+
+
+def test_the_users_tensors_are_read(tensor_files):
+    one, three = map(read_tensors, tensor_files)
+    assert [x.shape for x in one] == [(1, 2, 40, 16)] * 3
+    assert [x.shape for x in three] == [(1, 1, 40, 16)] * 3
+    for tensors in (one, three):
+        assert error_against_exact(MECHANISMS["full"](40, 2, 16), tensors, causal=False) == 0
+
+
+@pytest.mark.slow
+def test_the_users_tensors(capsys, tensor_files):
+    for path in tensor_files:
         words = ["bench", "mechanisms", "--tensors", str(path), "--lengths", "32", "--json"]
         assert main([*words, "--only", "full", "--repeats", "1"]) == 0
         assert json.loads(capsys.readouterr().out)["mechanisms"][0]["error"] == 0
@@ -87,11 +103,7 @@ def test_options_of_another_subject_and_bad_figures(capsys, tmp_path):
     assert main(["bench", "mechanisms", "--tensors", str(tmp_path / "bad.safetensors")]) == 2
 
 
-def test_bars_are_held_against_what_was_measured():
-    found = measure("linear", inputs(32), (16, 32), 1, causal=False)
-    rows = bars([found])
-    assert all(isinstance(row, Row) for row in rows)
-    assert any("word 10,000" in row.name and row.holds for row in rows if "bytes" in row.name)
+def test_the_exponent_of_a_cube():
     assert round(slope([1, 2, 4], [1, 8, 64]), 6) == 3.0
 
 
@@ -102,12 +114,19 @@ def test_caches_grow_only_where_they_must():
     assert kept["local"][1] <= 2 * kept["local"][0]
 
 
-def test_the_ring_and_the_normalizers(capsys):
-    assert main(["bench", "mechanisms", "--only", "normalizers", "--json"]) == 0
+def test_the_normalizers(capsys):
+    words = ["bench", "mechanisms", "--only", "normalizers"]
+    assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["mechanisms"] == []
     assert len(found["bars"]) == 4
     assert all(row["holds"] for row in found["bars"])
+    assert main(words) == 0
+    assert "largest difference" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.slow
+def test_the_ring(capsys):
     assert main(["bench", "mechanisms", "--only", "ring", "--lengths", "64", "128"]) == 0
     shown = capsys.readouterr().out
     assert "4 ranks" in shown and "n² / ranks" in shown

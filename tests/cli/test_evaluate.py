@@ -29,12 +29,13 @@ def files(tmp_path):
 
 
 def test_a_model_on_two_files_or_one(regard, en_fr, files):
-    two = regard("evaluate", files / "s.en", files / "t.fr", "--model", en_fr, "--json")
+    two = regard("evaluate", files / "s.en", files / "t.fr", "--model", en_fr, "--json", "--ter")
     one = regard("evaluate", files / "p.tsv", "--model", en_fr, "--json", "--beam", 1)
     for said in (two, one):
         found = json.loads(said.out)
         assert list(found) == KEYS
-        assert found["bleu"] == pytest.approx(100) and found["ter"] == 0
+        assert found["bleu"] == pytest.approx(100)
+        assert found["ter"] == (0 if said is two else None)
         assert found["sentences"] == len(PAIRS)
         assert "tok:13a" in found["signature"]
         assert found["model"] == en_fr and found["seconds"] > 0
@@ -65,7 +66,7 @@ def test_translations_there_are_already(regard, files):
 def test_a_table_for_people_and_the_translations(regard, en_fr, files):
     made = files / "made.gz"
     said = regard("evaluate", files / "s.en", files / "t.fr", "--model", en_fr, "--output", made)
-    assert "BLEU, lower case" in said.out and "100.00" in said.out
+    assert "BLEU, lower case" in said.out and "100.00" in said.out and "TER" not in said.out
     assert "\x1b" not in said.out
     with gzip.open(made, "rt", encoding="utf-8") as file:
         assert file.read() == (files / "t.fr").read_text("utf-8")
@@ -93,6 +94,29 @@ def test_a_model_against_an_output(regard, en_fr, files):
     assert "words of the source" in table
 
 
+def test_a_pair_file_is_compared_on_too(regard, en_fr, files):
+    words, few = ("compare", en_fr, files / "bad.fr"), ("--resamples", 20, "--json")
+    two = regard(*words, "--source", files / "s.en", "--reference", files / "t.fr", *few)
+    assert two.code == 0
+    assert regard(*words, files / "p.tsv", *few).out == two.out
+    assert regard(*words, files / "s.en", files / "t.fr", *few).out == two.out
+
+
+def test_files_of_another_encoding(regard, en_fr, files):
+    for name in ("s.en", "t.fr", "bad.fr"):
+        text = (files / name).read_text("utf-8")
+        (files / name).write_text(text + "déjà\n", "latin-1")
+    latin = ("--encoding", "latin-1", "--json")
+    source, reference, bad = files / "s.en", files / "t.fr", files / "bad.fr"
+    said = regard("evaluate", source, reference, "--model", en_fr, *latin)
+    assert json.loads(said.out)["sentences"] == len(PAIRS) + 1
+    assert regard("evaluate", "--hypotheses", reference, reference, *latin).code == 0
+    said = regard("compare", bad, reference, source, reference, *latin, "--resamples", 20)
+    assert json.loads(said.out)["b"]["bleu"] == pytest.approx(100)
+    refused = regard("evaluate", source, reference, "--model", en_fr)
+    assert refused.code == 2 and "--encoding latin-1" in refused.err
+
+
 def test_an_output_against_itself(regard, files):
     bad = files / "bad.fr"
     words = ["compare", bad, bad, "--source", files / "s.en", "--reference", files / "t.fr"]
@@ -100,10 +124,12 @@ def test_an_output_against_itself(regard, files):
     assert "neither is better beyond chance" in said.out
 
 
-def test_what_is_refused(refused, en_fr, lm, files):
+def test_what_is_refused(refused, en_fr, en_zh, lm, files):
     source, reference = files / "s.en", files / "t.fr"
-    short = files / "short"
+    short, empty = files / "short", files / "empty"
     short.write_text("one\n")
+    empty.touch()
+    directions = f"{en_fr} from en to fr and {en_zh} from en to zh do not"
     listed = sorted(files.iterdir())
     cases = [
         (["evaluate", source, reference], "give either --model DIR or --hypotheses FILE"),
@@ -115,6 +141,12 @@ def test_what_is_refused(refused, en_fr, lm, files):
         (["evaluate", "--hypotheses", short, source, reference], "give the reference alone"),
         (["evaluate", source, reference, "--model", lm], "regard generate"),
         (["evaluate", source, reference, "--model", en_fr, "--output", files / "no/x"], "no such"),
+        (["evaluate", empty, empty, "--model", en_fr], "the file is empty"),
+        (["evaluate", files, reference, "--model", en_fr], "this is a folder"),
+        (["evaluate", "--hypotheses", short, empty], "the file is empty"),
+        (["compare", en_fr, en_zh, source, reference], directions),
+        (["compare", short, short], "give the test set once"),
+        (["compare", short, short, source, "--reference", reference], "give the test set once"),
         (["compare", short, short, "--source", source, "--reference", reference], "1 translations"),
         (["compare", lm, short, "--source", source, "--reference", reference], "kind lm"),
         (["compare", files / "no", short, "--source", source, "--reference", reference], "no such"),

@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -19,23 +18,17 @@ try:
     main([{!r}, "--help"])
 except SystemExit as stop:
     assert not stop.code
-assert "torch" not in sys.modules and "numpy" not in sys.modules
+heavy = {{"torch", "numpy", "scipy", "sklearn", "sacrebleu", "sentencepiece", "lxml", "fastapi"}}
+assert not heavy & set(sys.modules) and len(sys.modules) < 400, len(sys.modules)
 """
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_comes_at_once_without_torch(command):
-    """Under half a second; the best of some, since other tests share the machine."""
-    best = 9.0
-    for _ in range(4):
-        start = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", HELP.format(command)], capture_output=True)
-        best = min(best, time.perf_counter() - start)
-        assert done.returncode == 0, done.stderr
-        assert b"--help" in done.stdout
-        if best < 0.5:
-            return
-    assert best < 0.5
+    """What takes long to import is not imported."""
+    done = subprocess.run([sys.executable, "-c", HELP.format(command)], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert b"--help" in done.stdout
 
 
 def test_generate(regard, lm):

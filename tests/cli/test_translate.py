@@ -148,7 +148,8 @@ def test_a_file_that_is_not_utf8_names_its_line_and_leaves_the_old_output(refuse
     given.write_bytes(f"{SOURCES[0]}\n".encode() + "déjà\n".encode("latin-1"))
     made.write_text("before")
     said = refused("translate", "--model", en_fr, "--input", given, "--output", made)
-    assert f"{given}, line 2: not valid UTF-8" in said
+    assert f"{given}, line 2: not valid UTF-8 (byte 0xe9)" in said
+    assert "`iconv -f LATIN1 -t UTF-8` or give --encoding latin-1" in said
     assert made.read_text() == "before"
     assert len(list(tmp_path.iterdir())) == 2
     latin = "déjà\n".encode("latin-1")

@@ -57,13 +57,17 @@ def test_learn_then_ask(regard, folder, out):
 def test_figures_and_seed(regard, folder):
     words = ("vectors", "learn", folder / "en.txt", "--out", folder / "a.vec", "--dim", 8)
     told = json.loads(regard(*words, "--json").out)
+    assert told["method"] == "skip-gram"
     assert told["dim"] == 8 and told["words"] == len(read_vectors(folder / "a.vec"))
     assert told["words_per_second"] > 0
     before = (folder / "a.vec").read_bytes()
     regard(*words)
     assert (folder / "a.vec").read_bytes() == before
     regard(*words, "--seed", 1)
-    assert (folder / "a.vec").read_bytes() != before
+    other = (folder / "a.vec").read_bytes()
+    told = json.loads(regard(*words, "--method", "cbow", "--json").out)
+    assert told["method"] == "cbow"
+    assert len({before, other, (folder / "a.vec").read_bytes()}) == 3
 
 
 def test_chinese(regard, folder):

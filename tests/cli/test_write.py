@@ -10,6 +10,7 @@ import regard as package
 from regard.cli import main
 from regard.corpus.strokes import sample
 from regard.corpus.strokes.files import as_json
+from trained import made_once
 
 TINY = [
     "--model.kind", "handwriting", "--model.dim", "16", "--model.embedding", "8",
@@ -26,9 +27,11 @@ def train(*words):
 @pytest.fixture(scope="session")
 def pen(tmp_path_factory):
     """A model of the built-in strokes, hardly trained."""
-    folder = tmp_path_factory.mktemp("write") / "pen"
-    assert train("--model.lines", 60, "--training.steps", 4, "--out", folder) == 0
-    return folder
+
+    def hardly(folder):
+        return train("--model.lines", 60, "--training.steps", 4, "--out", folder)
+
+    return made_once("pen", tmp_path_factory, hardly)
 
 
 def test_training_leaves_a_whole_folder(pen):

@@ -1,4 +1,4 @@
-"""The demonstration, for real: half a minute of training, figures, drawing, page."""
+"""The demonstration, for real: training, figures, drawing, page."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def check(found, kind, languages):
     assert found["kind"] == kind
     assert found["languages"] == languages
     assert all(0 <= found[name] <= 1 for name in FIGURES)
-    assert 0 < found["seconds"] < 300
+    assert found["seconds"] > 0
     assert len(found["sentences"]) == 16
     for sentence in found["sentences"]:
         assert sentence["exact"] == (sentence["translation"] == sentence["reference"])
@@ -35,13 +35,13 @@ def check(found, kind, languages):
     assert {row["row"] for row in table} >= {"decoder pronoun cross"}
 
 
-@pytest.fixture(scope="module")
-def transformer(tmp_path_factory):
-    return tmp_path_factory.mktemp("demo") / "out"
-
-
-def test_transformer(capsys, transformer):
-    found, told = run(capsys, transformer)
+@pytest.mark.parametrize(
+    "minutes",
+    [pytest.param(None, marks=pytest.mark.slow, id="quick"), pytest.param(0.02, id="hardly")],
+)
+def test_transformer(capsys, tmp_path, minutes):
+    transformer = tmp_path / "out"
+    found, told = run(capsys, transformer, *(["--minutes", str(minutes)] if minutes else []))
     check(found, "transformer", "en-fr")
     rows = {row["row"] for row in found["coreference_heads"]}
     assert rows == {
@@ -57,13 +57,16 @@ def test_transformer(capsys, transformer):
     # the same model, loaded again: switching heads off, on the real thing
     model = load(transformer / "model")
     taught = lesson("fr", BUDGETS["transformer", True])
-    bench = Bench(model, taught.dev[:60])
+    bench = Bench(model, taught.dev[: 10 if minutes else 60])
     heads = all_heads(model, bench)
     assert len(heads) == 6 * 4
     plain = bench.effect([])
-    assert 0.2 < plain.others <= 1  # it has learned something
-    assert bench.effect(heads).others < plain.others  # and needs its heads for it
-    found_set = explain(model, taught.dev[:30], taught.test[:30], "fr")
+    assert 0 <= plain.others <= 1 and plain.heads == ()
+    if not minutes:
+        assert plain.others > 0.2  # it has learned something
+        assert bench.effect(heads).others < plain.others  # and needs its heads for it
+    few = 4 if minutes else 30
+    found_set = explain(model, taught.dev[:few], taught.test[:few], "fr")
     assert found_set.random
     assert all(len(e.heads) == len(found_set.dev.heads) for e in found_set.random)
     assert found_set.found == (found_set.dev.pronouns < 0.75 and found_set.dev.others >= 0.95)

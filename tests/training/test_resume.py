@@ -38,7 +38,7 @@ def newest():
         return None
 
 begun = ["train", *words, "--out", str(folder)]
-while kills < 12:
+while kills < 5:
     before = newest()
     child = os.fork()
     if not child:

@@ -1,4 +1,6 @@
-"""Skip-gram: its parts against the formulas, and what it learns of the built-in grammar."""
+"""Skip-gram and CBOW: their parts against the formulas, what they learn of the grammar."""
+
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from regard.corpus.grammar.adjectives import ADJECTIVES
 from regard.corpus.grammar.nouns import KINDS, PLURAL_KINDS
 from regard.errors import InputError
 from regard.training import skipgram
+from regard.training.cbow import Cbow, cbow_gradients
 from regard.training.skipgram import (
     SkipGram,
     batches,
@@ -89,21 +92,48 @@ def test_frequent_words_are_passed_over():
 def test_noise_is_drawn_by_the_three_quarters_power():
     text = skipgram.Text(tuple("abc"), np.array([810_000, 10_000, 16]), np.zeros(1, int),
                          np.zeros(1, int))  # fmt: skip
-    pupil = skipgram._Pupil(text, SkipGram(dim=2), np.random.default_rng(0))
-    drawn = np.bincount(pupil._drawn(5000).flatten().numpy(), minlength=3)
+    pupil = SkipGram(dim=2).pupil(text, np.random.default_rng(0))
+    drawn = np.bincount(pupil.drawn(5000).flatten().numpy(), minlength=3)
     wanted = text.counts**0.75
     np.testing.assert_allclose(drawn / drawn.sum(), wanted / wanted.sum(), atol=0.003)
 
 
-def learned(side, language, seed=0, number=6000, **settings):
-    pairs = sample("train", number, language="zh" if language == "zh" else "fr", seed=0)
-    text = read_text((getattr(pair, side) for pair in pairs), language, 5, lowercase=True)
-    return learn(text, SkipGram(dim=32, window=3, epochs=4, seed=seed, **settings))
+METHODS = {"skip-gram": SkipGram, "cbow": Cbow}
+both = pytest.mark.parametrize("method", METHODS)
 
 
-@pytest.fixture(scope="module")
-def english():
-    return learned("source", "en")
+def test_gradients_of_cbow_are_those_of_its_objective():
+    shapes = ((2, 9, 3), (2, 5, 3), (2, 4, 3))
+    around, own, apart = (torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes)
+    near = (torch.rand(2, 5, 9) > 0.5).double()
+    near[0, 2] = 0  # a word with none near counts nowhere
+    loss = 0
+    for s, i in np.argwhere(near.sum(-1).numpy() > 0).tolist():
+        mean = around[s][near[s, i] > 0].mean(0)
+        loss = loss - F.logsigmoid(own[s, i] @ mean) - 0.3 * F.logsigmoid(-apart[s] @ mean).sum()
+    wanted = torch.autograd.grad(loss, (around, own, apart))
+    torch.testing.assert_close(cbow_gradients(around, own, apart, near, 0.3), wanted)
+
+
+@cache
+def sampled(language, number):
+    return sample("train", number, language=language, seed=0)
+
+
+@cache
+def text_of(side, language, number):
+    pairs = sampled("zh" if language == "zh" else "fr", number)
+    return read_text((getattr(pair, side) for pair in pairs), language, 5, lowercase=True)
+
+
+def learned(side, language, method="skip-gram", seed=0, number=6000, **settings):
+    text = text_of(side, language, number)
+    return learn(text, METHODS[method](dim=32, window=3, epochs=4, seed=seed, **settings))
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def english(request):
+    return learned("source", "en", request.param)
 
 
 def test_neighbours_of_a_noun_are_of_its_kind(english):
@@ -142,9 +172,10 @@ def test_plural_analogies(english):
     assert of_kind > 4 * max(map(list(plurals.values()).count, PLURAL_KINDS)) / len(english)
 
 
-def test_gender_analogies():
+@both
+def test_gender_analogies(method):
     """fatigué : fatiguée :: petit : petite is among the first."""
-    french = learned("target", "fr")
+    french = learned("target", "fr", method)
     forms = [entry.forms[:2] for entry in ADJECTIVES.values() if len(set(entry.forms[:2])) == 2]
     pairs = [(a, b) for a, b in forms if a in french and b in french]
     assert len(pairs) > 40
@@ -157,8 +188,9 @@ def test_chinese_characters_get_vectors():
     assert all(len(word) == 1 for word in vectors.words if "\u4e00" <= word[0] <= "\u9fff")
 
 
-def test_the_seed_decides():
-    runs = [learned("source", "en", seed=seed, number=300) for seed in (3, 3, 4)]
+@both
+def test_the_seed_decides(method):
+    runs = [learned("source", "en", method, seed=seed, number=300) for seed in (3, 3, 4)]
     assert np.array_equal(runs[0].matrix, runs[1].matrix)
     assert not np.array_equal(runs[0].matrix, runs[2].matrix)
 
@@ -171,13 +203,14 @@ def test_learning_is_told():
     assert shares == sorted(shares) and shares[0] >= 0 and 0.5 <= shares[-1] < 1
 
 
-def test_vectors_of_pure_chance_are_refused():
+@both
+def test_vectors_of_pure_chance_are_refused(method):
     text = read_text(LINES * 9, "en", 1)
     with pytest.raises(InputError, match="with --subsample 1e-12 nearly all words are passed over"):
-        learn(text, SkipGram(dim=4, subsample=1e-12))
+        learn(text, METHODS[method](dim=4, subsample=1e-12))
     alone = read_text(["cat", "dog"] * 9, "en", 1)  # no word has a neighbour
     with pytest.raises(InputError, match="give longer lines"):
-        learn(alone, SkipGram(dim=4, subsample=0))
+        learn(alone, METHODS[method](dim=4, subsample=0))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.image import imread
 
 from regard.errors import InputError
@@ -147,7 +148,39 @@ def test_figures_of_several_threads():
         assert list(pool.map(draw, words)) == alone
 
 
+def shown_labels(figure):
+    axes = figure.canvas.axes[0]
+    ticks = axes.get_yticklabels(), axes.get_xticklabels()
+    return [[label.get_text() for label in side] for side in ticks]
+
+
+@pytest.mark.parametrize("given", [np.array, torch.tensor, list], ids=["numpy", "torch", "lists"])
+def test_a_plain_matrix_is_one_call_away(given):
+    plane = [[0.0, 0.25, 0.75], [1.0, 0.0, 0.0]]
+    figure = heatmap(given(plane))
+    assert shown_labels(figure) == [["0", "1"], ["0", "1", "2"]]
+    assert figure.canvas.axes[1].get_ylabel() == "weight"
+    _, _, high = (np.median(pixels, 0) for pixels in first_cells(figure))
+    assert high[2] > high[0] + 0.2  # blue
+    numbered = heatmap(given(plane), rows=given([0.5, 12]), columns=range(3))
+    assert shown_labels(numbered) == [["0.5", "12"], ["0", "1", "2"]]
+    assert heatmap(np.array(plane) * 8).canvas.axes[1].get_ylabel() == "value"
+
+
+def test_places_of_a_large_matrix_are_thinned():
+    figure = heatmap(np.random.default_rng(0).random((50, 300)))
+    rows, columns = shown_labels(figure)
+    assert rows == [str(n) for n in range(0, 50, 5)]
+    assert columns == [str(n) for n in range(0, 300, 20)]
+    assert figure.canvas.get_supxlabel() == ""
+
+
 def test_what_it_refuses():
+    for wrong in ([1.0, 2.0], np.zeros((1, 1, 2, 2))):
+        with pytest.raises(ValueError, match=r"one matrix \(R, C\), got shape .* head_grid draws"):
+            heatmap(wrong)
+    with pytest.raises(TypeError, match="numbers of one shape"):
+        heatmap([[1.0], [1.0, 2.0]])
     with pytest.raises(ValueError, match=r"shape \(1, 2\)"):
         heatmap([[1.0]], ["a"], ["b", "c"])
     with pytest.raises(ValueError, match="at least one"):

@@ -141,6 +141,37 @@ def test_grid_has_every_head(french, kind):
     assert len(each.canvas.axes) == 1  # no common scale
 
 
+@pytest.mark.parametrize("given", [lambda x: x, torch.Tensor.numpy, torch.Tensor.tolist, list])
+def test_a_grid_of_plain_numbers(given):
+    weights = torch.randn(2, 3, 4, 5).softmax(-1)
+    figure = drawn(head_grid(given(weights)))
+    images = figure.canvas.axes[0].images
+    assert len(images) == 6
+    for image, plane in zip(images, weights.flatten(0, 1), strict=True):
+        np.testing.assert_allclose(np.asarray(image.get_array()), plane, rtol=1e-6)
+    assert {"layer 1", "head 2", "attention", "weight"} <= set(texts(figure))
+
+
+def test_a_grid_of_one_layer_a_batch_a_mask_and_scores():
+    scores = torch.randn(2, 2, 3, 4, 4) * 3
+    assert len(head_grid(scores[0, 0]).canvas.axes[0].images) == 3
+    second = head_grid(scores, row=1, mask=torch.ones(4, 4).tril().bool())  # (layers, B, heads, …)
+    first = np.ma.asarray(second.canvas.axes[0].images[0].get_array())
+    np.testing.assert_allclose(first.compressed(), scores[0, 1, 0][np.tri(4, dtype=bool)])
+    assert {"masked", "value"} <= set(texts(second))
+    assert "decoder attention" in texts(head_grid(scores[0].softmax(-1), "causal"))
+    with pytest.raises(ValueError, match=r"\(layers, heads, R, C\).* got \(4, 4\); heatmap draws"):
+        head_grid(scores[0, 0, 0])
+    with pytest.raises(ValueError, match="row must be below 2"):
+        head_grid(scores, row=2)
+    with pytest.raises(ValueError, match="finite"):
+        head_grid(scores[0] * torch.nan)
+    with pytest.raises(ValueError, match="as many rows as columns"):
+        head_distance(scores[0, :, :, :2])
+    square = scores[0].softmax(-1)
+    assert drawn(head_distance(square)) and drawn(rollout_figure(square, list("abcd")))
+
+
 def test_a_large_model_fits():
     weights = torch.rand(1, 16, 40, 40).softmax(-1)
     heads, rows = tuple(range(16)), tuple(range(40))
@@ -212,6 +243,10 @@ def test_kernel_regression():
     marks = figure.canvas.axes[1].lines[0]
     np.testing.assert_allclose(marks.get_ydata(), model.attention_weights([[2.0]])[0])
     np.testing.assert_allclose(marks.get_xdata(), x)
+    asked = []
+    for query in (None, -3.0, 9.0):
+        kernel_regression_figure(x, y, model, query=query, truth=lambda v: asked.append(v) or v)
+    assert min(asked) == 0 and max(asked) == 5  # where there are samples, and nowhere else
     with pytest.raises(ValueError, match="as many numbers"):
         kernel_regression_figure(x, y[:-1], model)
     two = NadarayaWatson().fit(np.ones((3, 2)), np.ones(3))

@@ -332,7 +332,8 @@ def test_a_model_that_cannot_be_recorded():
 
 def test_figures_say_what_they_take():
     with pytest.raises(TypeError, match=r"show\(...\).boards\[0\] is the text"):
-        entropies((torch.ones(1, 2, 3, 3) / 3,))
+        entropies(["no map"])
+    assert entropies((torch.ones(1, 2, 3, 3) / 3,)).values.shape == (1, 2)  # as transformers answer
     assert entropies(show([EVEN], ABC).boards[0]).values.shape == (1, 2)
 
 

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.evaluate import figures, read_test, translations
+from regard.cli.evaluate import figures, languages_of, read_test, translations
+from regard.cli.line_input import add_encoding
 from regard.cli.model import open_translator, positive
 from regard.cli.searching import add_search
 from regard.errors import InputError
@@ -22,10 +23,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("a", metavar="A", help="folder of a model, or a file of translations")
     parser.add_argument("b", metavar="B", help="another")
-    parser.add_argument("--source", metavar="FILE", required=True, help="what is translated")
-    parser.add_argument("--reference", metavar="FILE", required=True, help="right translations")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="source and reference, line by line, or one file of pairs",
+    )
+    parser.add_argument("--source", metavar="FILE", help="what is translated, line by line")
+    parser.add_argument("--reference", metavar="FILE", help="right translations, line by line")
     parser.add_argument("--language", metavar="fr", help="target language (the model's)")
     add_search(parser)
+    add_encoding(parser)
     parser.add_argument(
         "--resamples", metavar="N", type=positive, default=1000, help="draws to compare on (1000)"
     )
@@ -38,7 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Translate where there is a model, compare, print."""
-    sources, references = read_test([arguments.source, arguments.reference])
+    files = _files(arguments)
+    known = _languages([arguments.a, arguments.b])
+    sources, references = read_test(files, known, arguments.encoding)
     languages = ["", arguments.language or ""]
     outputs = [_output(name, sources, arguments, languages) for name in (arguments.a, arguments.b)]
     from regard.evaluation import by_length, corpus_scores, paired_bootstrap
@@ -67,6 +77,30 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _files(arguments: argparse.Namespace) -> list[str]:
+    """The test set: two aligned files, or files of pairs."""
+    named = [arguments.source, arguments.reference]
+    if all(named) and not arguments.files:
+        return [str(name) for name in named]
+    if arguments.files and not any(named):
+        return [str(name) for name in arguments.files]
+    raise InputError(
+        "give the test set once: one file of pairs, or source and reference (or --source FILE and "
+        "--reference FILE)."
+    )
+
+
+def _languages(names: list[str]) -> tuple[str, str] | None:
+    """The languages of the models; that they differ is an error, None if they are not known."""
+    known = {name: found for name in names if Path(name).is_dir() and (found := languages_of(name))}
+    if len(set(known.values())) > 1:
+        told = " and ".join(f"{name} from {one} to {other}" for name, (one, other) in known.items())
+        raise InputError(
+            f"models that translate between the same languages can be compared, but {told} do not."
+        )
+    return next(iter(known.values()), None)
+
+
 def _output(
     name: str, sources: list[str], arguments: argparse.Namespace, languages: list[str]
 ) -> list[str]:
@@ -74,7 +108,7 @@ def _output(
     if not Path(name).is_dir():
         from regard.formats import read_lines
 
-        lines = list(read_lines(name))
+        lines = list(read_lines(name, arguments.encoding))
         if len(lines) != len(sources):
             raise InputError(
                 f"{name}: there are {len(lines)} translations for {len(sources)} sources; "

@@ -1,4 +1,4 @@
-"""`regard evaluate`: BLEU, chrF and TER of a model, or of translations there are already."""
+"""`regard evaluate`: BLEU and chrF (and TER) of a model, or of translations there are already."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.line_input import add_encoding
+from regard.cli.line_progress import LineProgress
 from regard.cli.model import add_model, open_translator
 from regard.cli.searching import add_search, asked_search
 from regard.errors import InputError
@@ -32,6 +34,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--language", metavar="fr", help="target language, for tokenisation (the model's)"
     )
     add_search(parser)
+    add_encoding(parser)
+    parser.add_argument(
+        "--ter", action="store_true", help="TER as well, which takes much longer than the others"
+    )
     parser.add_argument("--output", metavar="FILE", help="write the translations (or .gz)")
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
 
@@ -42,14 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("give either --model DIR or --hypotheses FILE.")
     if arguments.output and not Path(arguments.output).absolute().parent.is_dir():
         raise InputError(f"{arguments.output}: there is no such folder; make it first.")
-    language, seconds = arguments.language or "", 0.0
+    language, seconds, encoding = arguments.language or "", 0.0, arguments.encoding
     if arguments.hypotheses:
         from regard.formats import read_lines
 
-        references = _references(arguments.files)
-        hypotheses = list(read_lines(arguments.hypotheses))
+        references = _references(arguments.files, encoding)
+        hypotheses = list(read_lines(arguments.hypotheses, encoding))
     else:
-        sources, references = read_test(arguments.files, _languages(arguments.model))
+        sources, references = read_test(arguments.files, languages_of(arguments.model), encoding)
         translator = open_translator(arguments.model, arguments.threads)
         language = language or translator.run.target_language
         hypotheses, seconds = translations(translator, sources, arguments)
@@ -57,9 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             from regard.formats import write_lines
 
             write_lines(arguments.output, hypotheses)
-    from regard.evaluation import corpus_scores
-
-    scores = corpus_scores(hypotheses, references, language)
+    scores = scores_of(hypotheses, references, language, ter=arguments.ter)
     if arguments.json:
         print(json.dumps({**figures(scores), "seconds": seconds, "model": arguments.model}))
     else:
@@ -68,14 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_test(
-    files: list[str], languages: tuple[str, str] | None = None
+    files: list[str], languages: tuple[str, str] | None = None, encoding: str = "utf-8"
 ) -> tuple[list[str], list[str]]:
     """Sources and references of two aligned files or one of pairs, no pair left out."""
     from regard.formats import read_pairs
 
-    pairs = list(read_pairs(files, languages))
+    pairs = list(read_pairs(files, languages, encoding=encoding))
     if not pairs:
-        raise InputError(f"{', '.join(files)}: no sentence is in it.")
+        raise InputError(f"{', '.join(files)}: no sentence pair is in it.")
     return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
@@ -85,28 +89,44 @@ def translations(
     """One translation for each source, taken as one sentence, and the seconds it took."""
     settings = asked_search(arguments, translator.run.decoding, sample=False)
     begun = time.perf_counter()
-    done = translator.translate(sources, settings=settings, alignment=False, split=False)
-    return [one.text for one in done], time.perf_counter() - begun
+    done: list[str] = []
+    with LineProgress(len(sources)) as progress:
+        for window in translator.translate_lines(sources, settings=settings, split=False):
+            done += [one.text for one in window]
+            progress.advance(len(window))
+    return done, time.perf_counter() - begun
 
 
-def figures(scores: Scores) -> dict[str, float | str]:
-    """What `--json` prints of scores."""
+def scores_of(hypotheses: list[str], references: list[str], language: str, *, ter: bool) -> Scores:
+    """The scores of translations; how far TER is, is shown."""
+    from regard.evaluation import corpus_scores
+
+    if not ter:
+        return corpus_scores(hypotheses, references, language)
+    with LineProgress(len(hypotheses), unit="sentences", label="TER") as progress:
+        return corpus_scores(
+            hypotheses, references, language, ter=True, progress=progress.advance
+        )  # fmt: skip
+
+
+def figures(scores: Scores) -> dict[str, float | str | None]:
+    """What `--json` prints of scores; `ter` is null unless it was asked for."""
     names = ("bleu", "bleu_lowercase", "chrf", "ter", "signature", "sentences")
     return {name: getattr(scores, name) for name in names}
 
 
-def _references(files: list[str]) -> list[str]:
-    from regard.formats import READERS, read_lines
-    from regard.formats.compressed import suffix
+def _references(files: list[str], encoding: str) -> list[str]:
+    from regard.formats import pair_reader, read_lines, require_content
 
     if len(files) != 1:
         raise InputError(f"with --hypotheses give the reference alone, but {len(files)} came.")
-    if suffix(files[0]) in READERS:
-        return read_test(files)[1]
-    return list(read_lines(files[0]))
+    require_content(files[0])
+    if pair_reader(files[0], encoding):
+        return read_test(files, encoding=encoding)[1]
+    return list(read_lines(files[0], encoding))
 
 
-def _languages(folder: str) -> tuple[str, str] | None:
+def languages_of(folder: str) -> tuple[str, str] | None:
     """Both languages of a model; None if they are not known."""
     from regard.config.stored import load_run
 
@@ -129,7 +149,8 @@ def _print(scores: Scores, seconds: float) -> None:
         ("chrF", scores.chrf),
         ("TER (less is better)", scores.ter),
     ):
-        table.add_row(name, f"{value:.2f}")
+        if value is not None:
+            table.add_row(name, f"{value:.2f}")
     console = Console(highlight=False)
     console.print(table)
     took = f", {seconds:.1f} s" if seconds else ""

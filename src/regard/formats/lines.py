@@ -108,7 +108,8 @@ def decoded(line: bytes, file: object, number: int) -> str:
             file,
             number,
             f"not valid UTF-8 (byte {error.start + 1} of the line is 0x{line[error.start]:02x})",
-            "convert it with `iconv -f LATIN1 -t UTF-8`, or train with --encoding latin-1",
+            "convert it with `iconv -f LATIN1 -t UTF-8`, or give --encoding latin-1 to train, "
+            "evaluate or compare",
         ) from error
 
 
@@ -119,6 +120,7 @@ def _without_mark(line: bytes, file: object) -> bytes:
             file,
             1,
             "not valid UTF-8: this looks like UTF-16 or a binary file",
-            "convert it with `iconv -f UTF-16 -t UTF-8`, or train with --encoding utf-16",
+            "convert it with `iconv -f UTF-16 -t UTF-8`, or give --encoding utf-16 to train, "
+            "evaluate or compare",
         )
     return line.removeprefix(codecs.BOM_UTF8)

@@ -26,7 +26,7 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _LAST_TOKEN = re.compile(r"\S+$")
 _NEXT_TOKEN = re.compile(r"[^\W_]+['’]?")
 _SPACELESS = re.compile(f"[{SPACELESS_SCRIPTS}]")
-_SIGHT = 80  # characters that are looked at behind a stop
+_SIGHT = 80  # characters that are looked at on either side of a stop
 _HESITATION = 3  # characters: 我……不知道 is one sentence
 
 
@@ -47,13 +47,16 @@ def sentence_spans(text: str, language: str = "") -> list[tuple[int, int]]:
     stops = _stops(base_language(language) == "fr")
     for paragraph in re.finditer(r"[^\n]+", text):
         start, limit = paragraph.span()
+        says, seen = False, start  # whether the sentence has a word, of what was looked at
         for stop in stops.finditer(text, start, limit):
-            before = text[start : stop.start()]
+            says = says or bool(_SAYS.search(text, seen, stop.start()))
+            seen = stop.end()
+            before = text[max(start, stop.start() - _SIGHT) : stop.start()]
             after = text[stop.end() : min(stop.end() + _SIGHT, limit)]
             closed = stop.end() > stop.end("mark")
-            if _ends(before, stop["mark"], closed, after, language):
+            if _ends(before, stop["mark"], closed, after, language, says):
                 spans.append((start, stop.end()))
-                start = stop.end()
+                start, says = stop.end(), False
         spans.append((start, limit))
     return [span for span in (_trimmed(text, *span) for span in spans) if span[0] < span[1]]
 
@@ -65,12 +68,17 @@ def _stops(french: bool) -> re.Pattern[str]:
     return re.compile(rf"(?P<mark>[{_STRONG}{_WEAK}]+)(?:[{_CLOSERS}]{spaced})*")
 
 
-def _ends(before: str, mark: str, closed: bool, after: str, language: str) -> bool:
-    """Whether the sentence `before` ends with `mark`; `closed`: a quote or bracket closes it."""
+def _ends(before: str, mark: str, closed: bool, after: str, language: str, says: bool) -> bool:
+    """Whether a sentence ends with `mark`.
+
+    before, after  the text on either side, as far as it matters
+    closed         a quote or bracket closes the sentence
+    says           it has a word
+    """
     following = after.lstrip()
     if not following:
         return True
-    if following[0] in _GOES_ON or not _SAYS.search(before):
+    if following[0] in _GOES_ON or not says:
         return False
     if mark[-1] in _STRONG:
         return not (closed and following[0] in _PARTICLES)

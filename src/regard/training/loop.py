@@ -276,6 +276,7 @@ class Trainer:
                 self.network, self.run_settings, self.tokenizers, self.device, crew
             )
             better = self.state.best is None or list(found.goodness) > self.state.best
+            better = better or self._weights_missing()
             target = self.settings.target_exact_match
             if target is not None and found.exact is not None and found.exact >= target:
                 self.state.target_met = better = True
@@ -293,10 +294,13 @@ class Trainer:
         self.reporter.say(_line(self.state.step, found, better))
         self.state.looks = max(self.state.looks + 1, int(self.share() * LOOKS))
 
+    def _weights_missing(self) -> bool:
+        return self.folder is not None and not (self.folder / WEIGHTS).is_file()
+
     def _finish(self, crew: Crew, log: Log | None) -> None:
         """The last look, the last checkpoint, and the best weights into the network."""
         self._checkpoint()
-        if self.state.last_look.get("step") != self.state.step:
+        if self.state.last_look.get("step") != self.state.step or self._weights_missing():
             self._look(crew, log)
         self.state.ended = self._limits()
         self._checkpoint()

@@ -143,10 +143,9 @@ def corpus_table(report: CleaningReport, train: int, dev: int) -> str:
         table.add_row(what, f"{number:,}", where)
     table.add_row("to learn from", f"{train:,}", "")
     table.add_row("development", f"{dev:,}", "")
-    console = Console(width=100, file=io.StringIO())
-    with console.capture() as captured:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
+    text = io.StringIO()
+    Console(width=100, file=text, force_jupyter=False).print(table)
+    return "\n".join(line.rstrip() for line in text.getvalue().rstrip().split("\n"))
 
 
 def clock(seconds: float) -> str:

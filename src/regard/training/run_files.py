@@ -10,7 +10,7 @@ from regard.command import command
 from regard.config import Run
 from regard.config.stored import CONFIG, METRICS
 from regard.errors import InputError
-from regard.folder import CARD, save_metrics, save_run
+from regard.folder import CARD, WEIGHTS, save_metrics, save_run
 from regard.storage import replace_file
 from regard.training.card import card
 from regard.training.loop import Trainer
@@ -33,7 +33,7 @@ def resume_from(trainer: Trainer, folder: Path, reporter: Reporter | None) -> bo
     Either is said: from where it goes on, or how to extend it.
     """
     resumed = trainer.resume(folder)
-    if not trainer.is_over() or not (folder / METRICS).is_file():
+    if not trainer.is_over() or not all((folder / name).is_file() for name in (METRICS, WEIGHTS)):
         said = f"Going on after update {trainer.state.step}." if resumed else "Beginning anew."
         (reporter or Silent()).say(said)
         return True

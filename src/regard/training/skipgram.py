@@ -71,6 +71,10 @@ class SkipGram:
         if not (math.isfinite(self.rate) and self.rate > 0):
             raise InputError(f"rate must be above 0, but {self.rate} came.")
 
+    def pupil(self, text: Text, chance: np.random.Generator) -> Pupil:
+        """The tables before the first update; another method has another (`Cbow`)."""
+        return Pupil(text, self, chance)
+
 
 @dataclass(frozen=True, eq=False)
 class Text:
@@ -116,10 +120,10 @@ def read_text(
 
 
 def learn(text: Text, settings: SkipGram | None = None, tell: Told | None = None) -> Vectors:
-    """The vectors of a text's words; the same seed gives the same."""
+    """The vectors of a text's words, by the settings' method; the same seed gives the same."""
     settings = settings or SkipGram()
     chance = np.random.default_rng(settings.seed)
-    pupil = _Pupil(text, settings, chance)
+    pupil = settings.pupil(text, chance)
     begun, pairs = time.perf_counter(), 0.0
     for epoch in range(settings.epochs):
         stream, sentences = subsampled(text, settings.subsample, chance)
@@ -176,7 +180,7 @@ def batches(
         yield first / len(starts), Batch(*(torch.from_numpy(part) for part in parts))
 
 
-class _Pupil:
+class Pupil:
     """Both tables of vectors, and how far each row has come."""
 
     def __init__(self, text: Text, settings: SkipGram, chance: np.random.Generator) -> None:
@@ -186,28 +190,28 @@ class _Pupil:
         self._past = torch.zeros(2, len(text.words))  # Σ of the squared gradients of each row
         likely = text.counts**0.75
         self._noise = np.cumsum(likely / likely.sum())
-        self._chance, self._settings = chance, settings
+        self._chance, self.settings = chance, settings
 
     def update(self, batch: Batch, rate: float) -> float:
         """One step along the gradient of a batch; how many pairs of near words it has."""
-        window = self._settings.window
-        words, noise = batch.around[:, window:-window], self._drawn(len(batch.around))
+        window = self.settings.window
+        words, noise = batch.around[:, window:-window], self.drawn(len(batch.around))
         near = near_words(batch, window)
         near_each = near.sum(dim=-1, keepdim=True)
-        weight = near_each * (self._settings.negatives / NOISE)
+        weight = near_each * (self.settings.negatives / NOISE)
         tables = self.vectors[words], self.contexts[batch.around], self.contexts[noise]
         own, other, apart = gradients(*tables, near, weight)
-        self._step(0, words, own, rate)
+        self.step(0, words, own, rate)
         rows = torch.cat([batch.around, noise], dim=1)
-        self._step(1, rows, torch.cat([other, apart], dim=1), rate)
+        self.step(1, rows, torch.cat([other, apart], dim=1), rate)
         return float(near_each.sum())
 
-    def _drawn(self, stretches: int) -> Tensor:
+    def drawn(self, stretches: int) -> Tensor:
         """Noise words (S, M)."""
         drawn = np.searchsorted(self._noise, self._chance.random((stretches, NOISE)))
         return torch.from_numpy(np.minimum(drawn, len(self._noise) - 1))
 
-    def _step(self, which: int, rows: Tensor, grads: Tensor, rate: float) -> None:
+    def step(self, which: int, rows: Tensor, grads: Tensor, rate: float) -> None:
         """Move each row by its gradient over the root of its past squared ones."""
         table, past = (self.vectors, self.contexts)[which], self._past[which]
         distinct, place = torch.unique(rows, return_inverse=True)

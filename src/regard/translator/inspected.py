@@ -24,7 +24,7 @@ from regard.translator.fill import Filler
 from regard.translator.generate import Generator
 from regard.translator.passes import LONG, Pass, waiting_maps
 from regard.translator.seen import long_sentence, seen_sentence
-from regard.translator.segments import segments, whole
+from regard.translator.segments import ENDLESS_WORD, pieces_of, segments, whole
 from regard.translator.translate import Translator
 from regard.translator.write import Penman
 from regard.views import Viewed, label_score
@@ -221,6 +221,11 @@ def _check_size(translator: Translator, texts: Sequence[str], asked: Asked) -> N
         raise InputError(
             f"a text of {len(texts[counts.index(max(counts))]):,} characters is more than the "
             f"{room} tokens that the model holds; leave --no-split out, or give a shorter text."
+        )
+    if any(part.copied for text in texts for part in pieces_of(text, language, tokenizer, room)):
+        raise InputError(
+            f"a word of {ENDLESS_WORD:,} characters or more is copied, not translated, so that "
+            "there is nothing to look at; leave it out."
         )
     if sum(counts) > MOST:
         raise InputError(

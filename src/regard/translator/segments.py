@@ -7,19 +7,47 @@ a model can hold is cut at the last good place that fits: after punctuation, els
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from regard.text import Tokenizer, joiner, normalise, sentence_spans, words
+from regard.text.language import SPACELESS_SCRIPTS
 
 LONG_WORD = 64  # letters that are looked at beyond a place, so that a word there is seen whole
+ENDLESS_WORD = 1000  # characters in a row without a space, which no word has
+ENDLESS_SENTENCE = 10_000  # characters in a row without a space or a stop, where no spaces are used
+_STOPS = ",;:，；：、。.!?！？…।॥"
+_UNBROKEN = re.compile(
+    rf"(?P<spaced>[^\s{SPACELESS_SCRIPTS}\u3000-\u303f\uff00-\uff65]+)|[^\s{_STOPS}]+"
+)
 _PAUSE = re.compile(r"[,;:，；：、。.!?！？…)）\]]")
 
 
 class Segment(NamedTuple):
-    """One piece to translate: its text, and what stands before it when all is put together."""
+    """One piece: its text, what stands before it when all is put together, and if it is copied."""
 
     text: str
     before: str
+    copied: bool = False
+
+
+def pieces_of(
+    text: str, language: str, tokenizer: Tokenizer, room: int, *, split: bool = True
+) -> list[Segment]:
+    """The pieces of a text, by sentence or (`split=False`) whole; endless words are copied.
+
+    What has neither a space nor, in scripts that need none, a punctuation mark for so long is no
+    word of any language; cut into pieces it would cost hours and come out as nonsense.
+    """
+    cut = segments if split else whole
+    found: list[Segment] = []
+    end = 0
+    for start, stop in _endless_words(text):
+        gap = text[end:start]
+        found += cut(gap, language, tokenizer, room)
+        found.append(Segment(text[start:stop], gap[len(gap.rstrip()) :] if split else " ", True))
+        end = stop
+    return [*found, *cut(text[end:], language, tokenizer, room)]
 
 
 def segments(text: str, language: str, tokenizer: Tokenizer, room: int) -> list[Segment]:
@@ -52,34 +80,43 @@ def put_together(pieces: list[Segment], translations: list[str], language: str) 
     return "".join(parts)
 
 
+def _endless_words(text: str) -> Iterator[tuple[int, int]]:
+    """The places of words that are too long to be any."""
+    if len(text) < ENDLESS_WORD:
+        return
+    for run in _UNBROKEN.finditer(text):
+        length = run.end() - run.start()
+        if length >= (ENDLESS_WORD if run["spaced"] else ENDLESS_SENTENCE):
+            yield run.span()
+
+
 def _fitting(text: str, language: str, tokenizer: Tokenizer, room: int) -> list[str]:
     """The text in pieces of at most `room` tokens."""
-    rest = normalise(text)
-    if not rest:
+    normal = normalise(text)
+    if not normal:
         return []
-    limit = _beyond(rest, tokenizer, room)
-    if limit is None:
+    if _beyond(normal, 0, tokenizer, room) is None:
         return [text]
     pieces: list[str] = []
-    while limit is not None:
-        cut = _cut(rest[: limit + LONG_WORD], language, limit)
-        pieces.append(rest[:cut].strip())
-        rest = rest[cut:].strip()
-        limit = _beyond(rest, tokenizer, room)
-    return [*pieces, rest] if rest else pieces
+    start = 0
+    while (limit := _beyond(normal, start, tokenizer, room)) is not None:
+        end = start + _cut(normal[start : start + limit + LONG_WORD], language, limit)
+        pieces.append(normal[start:end].strip())
+        start = end + (normal[end : end + 1] == " ")  # a normal text has single spaces only
+    return [*pieces, normal[start:]] if start < len(normal) else pieces
 
 
-def _beyond(text: str, tokenizer: Tokenizer, room: int) -> int | None:
-    """Where the first token that does not fit begins; None if all fit.
+def _beyond(text: str, start: int, tokenizer: Tokenizer, room: int) -> int | None:
+    """Where, after `start`, the first token that does not fit begins; None if all fit.
 
     Only as much of the text is looked at as it takes, so that a long one is read once.
     """
-    window = LONG_WORD + 8 * room
+    window = LONG_WORD + 2 * room
     while True:
-        spans = tokenizer.spans(text[:window])
+        spans = tokenizer.spans(text[start : start + window])
         if len(spans) > room:
             return spans[room][0]
-        if window >= len(text):
+        if start + window >= len(text):
             return None
         window *= 2
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,8 +21,11 @@ from regard.models.batch import batch_of, source_of
 from regard.models.build import Translating
 from regard.text import normalise
 from regard.training.shards import Crew, cores
-from regard.translator.segments import put_together, segments, whole
-from regard.translator.translation import Maker, Sentence, Translation
+from regard.translator.segments import Segment, pieces_of, put_together, whole
+from regard.translator.translation import Maker, Sentence, Translation, copied_sentence
+from regard.translator.windows import MOST_LINES, windows
+
+MANY_SENTENCES = 32  # for a core, from which on cores take sentences, not parts of an operation
 
 
 @dataclass(frozen=True)
@@ -86,36 +89,103 @@ class Translator:
         alignment  whether word links are read from attention
         attention  whether every layer's and head's maps are kept
         split      whether text is cut into sentences; what is too long for the model always is
+
+        A word of a thousand characters and more, which is none, is copied.
         """
         texts = [text] if isinstance(text, str) else list(text)
-        cut = segments if split and not prefix else whole
-        room = self.network.max_length - 1
-        language = self.run.source_language
-        made = [cut(one, language, self.tokenizers.source, room) for one in texts]
-        if prefix and any(len(parts) != 1 for parts in made):
-            raise InputError("prefix is for one sentence that fits the model; give it by itself.")
-        wish = Wish(alignment, attention)
-        flat = [part.text for parts in made for part in parts]
-        done = iter(self.sentences(flat, settings or self.run.decoding, wish, prefix))
+        found = self._texts(
+            texts, settings or self.run.decoding, prefix, Wish(alignment, attention), split, 0
+        )
+        return found[0] if isinstance(text, str) else found
+
+    def translate_lines(
+        self,
+        lines: Iterable[str | None],
+        *,
+        settings: Decoding | None = None,
+        prefix: str = "",
+        alignment: bool = False,
+        attention: bool = False,
+        split: bool = True,
+        first: int = 0,
+        together: int = MOST_LINES,
+    ) -> Iterator[list[Translation]]:
+        """The translations of any number of lines in order, some at a time as they are done.
+
+        lines     None among them says that no other line is ready yet: what came is translated
+        first     the number of the first line, from which sampling is seeded
+        together  most lines of a window, which is translated at once so that lines of like length
+                  share batches; a window is made to take a few seconds
+
+        The translations are those of `translate`, whatever the windows are.
+        """
+        chosen, wish = settings or self.run.decoding, Wish(alignment, attention)
+        for window in windows(lines, together):
+            yield self._texts(window, chosen, prefix, wish, split, first)
+            first += len(window)
+
+    def _texts(
+        self,
+        texts: Sequence[str],
+        settings: Decoding,
+        prefix: str,
+        wish: Wish,
+        split: bool,
+        first: int,
+    ) -> list[Translation]:
+        """The translations of texts, of which the first has the number `first`."""
+        made = [self._cut(one, prefix, split) for one in texts]
+        flat = [
+            (part.text, first + place + (nth << 32))
+            for place, parts in enumerate(made)
+            for nth, part in enumerate(parts)
+            if not part.copied
+        ]
+        sources, numbers = [text for text, _ in flat], [number for _, number in flat]
+        done = iter(self.sentences(sources, settings, wish, prefix, numbers))
         translations = []
         for one, parts in zip(texts, made, strict=True):
-            own = [next(done) for _ in parts]
+            own = [copied_sentence(part.text) if part.copied else next(done) for part in parts]
             joined = put_together(parts, [s.text for s in own], self.run.target_language)
             translations.append(Translation(joined, one, tuple(own), maker_of(self.run)))
-        return translations[0] if isinstance(text, str) else translations
+        return translations
+
+    def _cut(self, text: str, prefix: str, split: bool) -> list[Segment]:
+        language, tokenizer = self.run.source_language, self.tokenizers.source
+        room = self.network.max_length - 1
+        if not prefix:
+            return pieces_of(text, language, tokenizer, room, split=split)
+        parts = whole(text, language, tokenizer, room)
+        if len(parts) != 1:
+            raise InputError("prefix is for one sentence that fits the model; give it by itself.")
+        return parts
 
     def sentences(
-        self, texts: Sequence[str], settings: Decoding, wish: Wish, prefix: str = ""
+        self,
+        texts: Sequence[str],
+        settings: Decoding,
+        wish: Wish,
+        prefix: str = "",
+        numbers: Sequence[int] | None = None,
     ) -> list[Sentence]:
-        """Single sentences, each of which fits the model."""
+        """Single sentences, each of which fits the model.
+
+        `numbers` are those from which sampling is seeded; the sentences' places without.
+        """
         ids = [self.tokenizers.source.encode(text) for text in texts]
         start = self.tokenizers.target.encode(prefix) if prefix else []
-        groups = _groups([len(row) for row in ids], settings)
+        groups = _groups([len(row) for row in ids], settings, self.threads)
         found: list[Sentence | None] = [None] * len(texts)
+        seeds = range(len(texts)) if numbers is None else numbers
 
         def work(rows: list[int]) -> list[Sentence]:
             return self._group(
-                [texts[n] for n in rows], [ids[n] for n in rows], rows, settings, wish, start
+                [texts[n] for n in rows],
+                [ids[n] for n in rows],
+                [seeds[n] for n in rows],
+                settings,
+                wish,
+                start,
             )
 
         few = len(groups) == 1 or self.threads == 1
@@ -235,15 +305,18 @@ def maker_of(run: Run) -> Maker:
     return Maker(run.source_language, run.target_language, run.alignment)
 
 
-def _groups(lengths: Sequence[int], settings: Decoding) -> list[list[int]]:
-    """Places of sentences of similar length, as many together as `batch_tokens` allows."""
+def _groups(lengths: Sequence[int], settings: Decoding, cores: int = 1) -> list[list[int]]:
+    """Places of sentences of similar length, as many together as `batch_tokens` allows.
+
+    Many sentences make at least as many groups as there are cores, one of which each core takes.
+    """
     width = settings.n_best if settings.sample else settings.beam
+    most = settings.batch_tokens
+    if len(lengths) >= cores * MANY_SENTENCES:
+        most = min(most, -(-(sum(lengths) + len(lengths)) * width // cores))
     groups: list[list[int]] = []
     for place in sorted(range(len(lengths)), key=lambda n: lengths[n]):
-        full = (
-            not groups
-            or (len(groups[-1]) + 1) * (lengths[place] + 1) * width > settings.batch_tokens
-        )
+        full = not groups or (len(groups[-1]) + 1) * (lengths[place] + 1) * width > most
         if full:
             groups.append([])
         groups[-1].append(place)

@@ -33,7 +33,7 @@ class Sentence:
     attention             every layer's and head's map, if asked for; one sentence each
     alternatives          other hypotheses, the best first, if more than one was asked for
     finished              False if the longest allowed output was reached before its end
-    hypothesis            ids, and the log-probability of each
+    hypothesis            ids, and the log-probability of each; None if the source was copied
     """
 
     source: str
@@ -49,6 +49,12 @@ class Sentence:
     alternatives: tuple[tuple[str, float], ...] = ()
     finished: bool = True
     hypothesis: Hypothesis | None = field(default=None, repr=False)
+
+
+def copied_sentence(text: str) -> Sentence:
+    """A piece of text that is its own translation."""
+    one = (text,)
+    return Sentence(text, text, 0.0, one, one, one, one, alignment=((0, 0),), confidence=(1.0,))
 
 
 @dataclass(frozen=True, eq=False)

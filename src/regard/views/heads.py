@@ -9,7 +9,7 @@ import numpy as np
 from regard.views import palette
 from regard.views.figure import DPI, LARGEST, Figure, drawing
 from regard.views.heatmap import pooled, put_cells, put_notes, put_scale, put_values
-from regard.views.layers import LayerHeads, Maps, layers_of
+from regard.views.layers import LayerHeads, Maps, layers_of, unit_of
 from regard.views.summaries import HeadTable, distances, entropies
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ def head_grid(
 ) -> Figure:
     """Every head of every layer as a small map: layers down, heads across.
 
+    `maps` are what `record` saw, a text of a page, or plain numbers: a tensor, an array or lists of
+    shape (layers, heads, R, C), (heads, R, C) of one layer, or (layers, B, heads, R, C) of which
+    `row` chooses the sentence; `mask` (R, C) or (C,), True where a row may look, says what of them
+    is hidden.
     Colours run to the largest weight of all, or with `each` to each map's own largest. A map has
     its rows down and its columns across, as in `heatmap`.
     """
@@ -47,18 +51,23 @@ def head_grid(
         raise ValueError(
             f"{len(layers)} layers of {len(heads)} heads do not fit on one figure; choose some."
         )
-    heading = f"{layers[0].kind} attention" if title is None else title
+    heading = _heading(layers[0].kind) if title is None else title
+    unit = unit_of(*(one.weights for one in layers))
     with drawing(size, [heading]) as made:
         axes = made.axes()
         drawn = _panels(axes, layers, heads, (wide, high), panel, each=each)
         _around(axes, [one.layer for one in layers], heads, (wide, high), panel)
         axes.set_title(made.letters.spell(heading))
         if not each:
-            put_scale(made, axes, drawn, "weight", percent=True)
-        note = "each map is coloured up to its own largest weight" if each else ""
+            put_scale(made, axes, drawn, unit, percent=unit == "weight")
+        note = f"each map is coloured up to its own largest {unit}" if each else ""
         masked = any(not one.visible.all() for one in layers)
         put_notes(made, note, masked=masked, hatched=False)
         return made.done(f"{len(layers)} layers of {len(heads)} heads")
+
+
+def _heading(kind: str) -> str:
+    return f"{kind} attention" if kind else "attention"
 
 
 def _panels(
@@ -169,7 +178,7 @@ def head_entropy(
     """How widely each head looks (`entropies`): 0 is one key alone, 1 all visible ones alike."""
     table = entropies(maps, kind, normalized=normalized, row=row, mask=mask)
     unit = "entropy / most possible" if normalized else "entropy (bits)"
-    title = f"{table.kind} attention: how widely heads look"
+    title = f"{_heading(table.kind)}: how widely heads look"
     return head_matrix(table, title=title, unit=unit, scale=1.0 if normalized else None)
 
 
@@ -178,7 +187,7 @@ def head_distance(
 ) -> Figure:
     """How far each head looks (`distances`), in tokens."""
     table = distances(maps, kind, row=row, mask=mask)
-    title = f"{table.kind} attention: how far heads look"
+    title = f"{_heading(table.kind)}: how far heads look"
     return head_matrix(table, title=title, unit="mean distance (tokens)")
 
 

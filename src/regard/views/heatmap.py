@@ -12,8 +12,8 @@ import numpy as np
 
 from regard.views import palette
 from regard.views.figure import LARGEST, Drawing, Figure, drawing
-from regard.views.labels import Labels, labels, put_labels, text_width, thinned
-from regard.views.layers import Floats, Truths, numbers, truths
+from regard.views.labels import label_texts, labels, put_labels, text_width, thinned
+from regard.views.layers import Floats, Truths, numbers, truths, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,13 +23,14 @@ CELL, SMALL_CELL = 0.32, 0.11  # inches, of few tokens and of many
 SIDE, MOST_SIDE = 7.7, 17.0  # inches that cells may take before they shrink, and at all
 MOST_VECTORS = 2500  # cells drawn one by one; more are an image, which keeps SVG and PDF small
 MOST_DOTS = 2000  # cells of an image's side; of more, the largest of each block is drawn
+MOST_PLACES = 20  # places written along a side that has no labels of its own
 MOST_VALUES = 400  # cells that have their value written in
 
 
 def heatmap(
     weights: Any,
-    rows: Sequence[str],
-    columns: Sequence[str],
+    rows: Sequence[Any] | None = None,
+    columns: Sequence[Any] | None = None,
     mask: Any = None,
     *,
     title: str = "",
@@ -37,16 +38,28 @@ def heatmap(
     column_title: str = "",
     scale: float | None = None,
     values: bool = False,
-    unit: str = "weight",
+    unit: str | None = None,
 ) -> Figure:
-    """Weights (R, C) as a heat map; `mask` (R, C) or (C,) is True where a row may look.
+    """A matrix (R, C) as a heat map: a tensor, an array or lists.
 
-    Masked cells are grey and hatched, unlike a weight of zero. Values below zero give two colours.
-    `scale` is the value of the full colour, the largest there is by default; `values` writes them
-    into the cells.
+    `rows` and `columns` are the labels, words or numbers; without them the places 0, 1, 2 … are
+    written. `mask` (R, C) or (C,) is True where a row may look: masked cells are grey and hatched,
+    unlike a weight of zero. Values below zero give two colours. `scale` is the value of the full
+    colour, the largest there is by default; `values` writes them into the cells; `unit` stands
+    beside the colours.
+
+    >>> heatmap([[1.0, 0.0], [0.5, 0.5]])
+    Figure(heatmap of 2 × 2)
     """
     plane = numbers(weights)
-    rows, columns = list(rows), list(columns)
+    if plane.ndim != 2:
+        raise ValueError(
+            f"a heat map is of one matrix (R, C), got shape {plane.shape}; head_grid draws a grid "
+            "of maps (layers, heads, R, C)."
+        )
+    most_rows, most_columns = (MOST_PLACES if given is None else None for given in (rows, columns))
+    plain = rows is None and columns is None
+    rows, columns = label_texts(rows, plane.shape[0]), label_texts(columns, plane.shape[1])
     if not rows or not columns:
         raise ValueError(
             f"a heat map needs at least one token a side, but {len(rows)} came for the rows and "
@@ -60,12 +73,13 @@ def heatmap(
     visible = np.ones(plane.shape, np.bool_) if mask is None else truths(mask, plane.shape)
     if not np.isfinite(plane[visible]).all():
         raise ValueError("weights must be finite numbers wherever they are not masked.")
+    unit = unit_of(plane[visible]) if unit is None else unit
     width, height = cell_sizes(*plane.shape)
     texts = [*rows, *columns, title, row_title, column_title, unit]
     with drawing((4, 4), texts) as made:  # its size follows from its labels
         spell = made.letters.spell
-        down = labels([spell(word) for word in rows], height)
-        across = labels([spell(word) for word in columns], width)
+        down = labels([spell(word) for word in rows], height, most_rows)
+        across = labels([spell(word) for word in columns], width, most_columns)
         turned = any(text_width(w) * across.size / 72 > width * across.step for w in across.shown)
         size = (
             width * len(columns) + down.reach + 1.5,
@@ -84,7 +98,7 @@ def heatmap(
         put_scale(made, axes, drawn, unit, percent=unit in ("weight", "share"))
         put_notes(
             made,
-            _notes(plane, down, across),
+            _notes(plane, "" if plain else thinned(down, across)),
             masked=not visible.all(),
             hatched=plane.size <= MOST_VECTORS,
         )
@@ -207,8 +221,8 @@ def _hatch(axes: Axes, hidden: Truths) -> None:
         )
 
 
-def _notes(plane: Floats, down: Labels, across: Labels) -> str:
-    parts = [thinned(down, across)]
+def _notes(plane: Floats, left_out: str) -> str:
+    parts = [left_out]
     block = [-(-side // MOST_DOTS) for side in plane.shape]
     if max(block) > 1:
         parts.append(f"each dot is the largest of {block[0]} × {block[1]} weights")

@@ -27,7 +27,7 @@ def kernel_regression_figure(
 
     The estimator is a fitted `NadarayaWatson` of one feature, or anything with `predict` and
     `attention_weights`. `query` is the middle of the samples unless given; `truth` is a function
-    of x, drawn dashed.
+    of x, drawn dashed from the least sample to the greatest and asked nowhere else.
     """
     points, values = numbers(x).reshape(-1), numbers(y).reshape(-1)
     if len(points) != len(values) or not len(points):
@@ -56,13 +56,9 @@ def kernel_regression_figure(
         else:
             above.scatter(points, values, s=12, color=palette.MUTED, label="sample")
         if truth is not None:
-            above.plot(
-                line,
-                numbers([truth(one) for one in line]),
-                "--",
-                color=palette.MUTED,
-                label="truth",
-            )
+            within = np.linspace(low, high, PLACES)  # it may not be defined anywhere else
+            true = numbers([truth(one) for one in within])
+            above.plot(within, true, "--", color=palette.MUTED, label="truth")
         above.plot(line, curve, color=palette.ACCENT, linewidth=2, label="estimate")
         above.plot([asked], [answer], "D", color=palette.SECOND, markersize=7, label="query")
         above.set_title(made.letters.spell(title))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
@@ -41,11 +41,22 @@ class Labels(NamedTuple):
         return [self.words[place] for place in self.places]
 
 
-def labels(words: Sequence[str], cell: float) -> Labels:
-    """Labels for tokens `cell` inches apart, as large as fits and thinned where nothing does."""
+def label_texts(given: Any, number: int) -> list[str]:
+    """Labels as they are written: words, numbers (also of numpy and torch), or 0, 1, 2 …"""
+    if given is None:
+        return [str(place) for place in range(number)]
+    listed = given.tolist() if hasattr(given, "tolist") else list(given)
+    return [f"{one:.4g}" if isinstance(one, float) else str(one) for one in listed]
+
+
+def labels(words: Sequence[str], cell: float, most: int | None = None) -> Labels:
+    """Labels for tokens `cell` inches apart, as large as fits and thinned where nothing does.
+
+    `most` is how many are enough; words are all written, if they fit.
+    """
     room = cell * POINTS
     size = min(USUAL, max(SMALLEST, room * 0.8))
-    least = size * 1.15 / room
+    least = max(size * 1.15 / room, len(words) / most if most else 1.0)
     step = next((s for s in _STEPS if s >= least), math.ceil(least))
     short = tuple(shortened(word) for word in words)
     lettered = Labels(short, step, size, 0.0)

@@ -22,6 +22,8 @@ Truths = NDArray[np.bool_]
 KIND_NAMES = {"self": "encoder", "causal": "decoder"}
 """What the page calls the kinds that `record` sees; the others keep their names."""
 
+ROUNDING = 1e-5  # of a weight of one, in single precision
+
 
 class LayerHeads(NamedTuple):
     """All heads of one layer.
@@ -40,14 +42,29 @@ class LayerHeads(NamedTuple):
 
 
 Maps = Viewed | HeadMaps | Iterable[Any]
-"""A `Viewed`, or `HeadMaps` or `AttentionMap`s, one or several."""
+"""A `Viewed`, or `HeadMaps` or `AttentionMap`s, one or several; or plain numbers, a tensor, an
+array or lists of shape (layers, heads, R, C), (heads, R, C) of one layer, or (layers, B, heads, R,
+C) of a batch, as the `attentions` of transformers are."""
 
 
 def numbers(given: Any) -> Floats:
-    """A tensor (also one with a gradient), an array or lists, as float64."""
+    """A tensor (also one with a gradient), an array or lists of either, as float64."""
     if hasattr(given, "detach"):
         given = given.detach().double().cpu().numpy()
-    return np.asarray(given, np.float64)
+    if isinstance(given, list | tuple) and given and hasattr(given[0], "shape"):
+        given = [numbers(one) for one in given]
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"numbers of one shape are needed, but a {type(given).__name__} of something else came."
+        ) from None
+
+
+def unit_of(*planes: Floats) -> str:
+    """What plain numbers are called beside their colours: weights lie between 0 and 1."""
+    inside = all(bool((np.abs(plane - 0.5) <= 0.5 + ROUNDING).all()) for plane in planes)
+    return "weight" if inside else "value"
 
 
 def layers_of(
@@ -61,8 +78,11 @@ def layers_of(
     """The layers of one kind ("cross", "encoder", "decoder"; the first there is), in their order.
 
     `row` chooses the sentence of a recorded batch. `mask` (C,) or (R, C), True where a row may
-    look, says what else is hidden, such as padding. `among` limits the kinds to choose from.
+    look, says what else is hidden, such as padding. `among` limits the kinds to choose from; plain
+    numbers are of the kind they are said to be, or of none ("").
     """
+    if is_plain(maps):
+        return _plain_layers(maps, kind, row, mask, tuple(among))
     pieces: dict[tuple[str, int], list[Any]] = {}
     for one in listed(maps):
         pieces.setdefault((KIND_NAMES.get(one.kind, one.kind), one.layer), []).append(one)
@@ -70,6 +90,50 @@ def layers_of(
     wanted = _chosen_kind(kind, kinds, tuple(among))
     keys = sorted(key for key in pieces if key[0] == wanted)
     return [_layer(key, pieces[key], row, mask) for key in keys]
+
+
+def is_plain(maps: Any) -> bool:
+    """Whether these are numbers and no recorded maps: an array, or lists of them."""
+    while isinstance(maps, list | tuple) and maps:
+        maps = maps[0]
+    return hasattr(maps, "shape") or isinstance(maps, int | float)
+
+
+def _plain_layers(
+    given: Any, kind: str | None, row: int, mask: Any, among: tuple[str, ...]
+) -> list[LayerHeads]:
+    """Plain numbers layer by layer; what is not masked can be seen, of a decoder what is before."""
+    weights_LHRC = numbers(given)
+    if weights_LHRC.ndim == 5:
+        check_row(row, weights_LHRC.shape[1])
+        weights_LHRC = weights_LHRC[:, row]
+    if weights_LHRC.ndim == 3:
+        weights_LHRC = weights_LHRC[None]
+    if weights_LHRC.ndim != 4 or not weights_LHRC.size:
+        raise ValueError(
+            "plain maps must have shape (layers, heads, R, C), (heads, R, C) of one layer or "
+            f"(layers, B, heads, R, C), got {weights_LHRC.shape}; heatmap draws a single matrix."
+        )
+    num_layers, num_heads, num_rows, num_columns = weights_LHRC.shape
+    name = "" if kind is None else KIND_NAMES.get(kind, kind)
+    if among and name not in among and (name or num_rows != num_columns):
+        raise ValueError(
+            f"maps within one text are needed ({' or '.join(among)}), as many rows as columns, "
+            f"got {name or 'maps'} of shape {(num_rows, num_columns)}."
+        )
+    places = np.arange(num_rows)
+    visible = np.ones((num_rows, num_columns), np.bool_)
+    if name == "decoder":
+        visible = np.arange(num_columns) <= places[:, None]
+    visible = visible if mask is None else visible & truths(mask, visible.shape)
+    if not np.isfinite(weights_LHRC[:, :, visible]).all():
+        raise ValueError("weights must be finite numbers wherever they are not masked.")
+    weights_LHRC = np.where(visible, weights_LHRC, 0.0)
+    heads = tuple(range(num_heads))
+    return [
+        LayerHeads(name, layer, heads, weights_LHRC[layer], visible, places)
+        for layer in range(num_layers)
+    ]
 
 
 def listed(maps: Any) -> list[Any]:
@@ -129,9 +193,14 @@ def _part(one: Any, row: int) -> tuple[Floats, NDArray[np.int64]]:
     """The weights (H, r, K) of one map, and its rows' places."""
     if isinstance(one, HeadMaps):
         return numbers(one.weights), np.arange(len(one.rows))
-    if not 0 <= row < len(one.weights):
-        raise ValueError(f"row must be below {len(one.weights)}, the sentences, but {row} came.")
+    check_row(row, len(one.weights))
     return numbers(one.weights[row]), np.asarray(one.rows, np.int64)
+
+
+def check_row(row: int, number: int) -> None:
+    """Check which sentence of a batch is meant."""
+    if not 0 <= row < number:
+        raise ValueError(f"row must be below {number}, the sentences, but {row} came.")
 
 
 def _visible(kind: str, weights: Floats, places: NDArray[np.int64], mask: Any) -> Truths:

@@ -12,7 +12,7 @@ import numpy as np
 
 from regard.views.figure import Figure
 from regard.views.heatmap import heatmap
-from regard.views.layers import Floats, Maps, layers_of, listed
+from regard.views.layers import Floats, Maps, is_plain, layers_of, listed
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
@@ -79,7 +79,7 @@ def rollout_figure(
     mask: Any = None,
 ) -> Figure:
     """The rollout after a layer (the last by default) as a heat map: rows are made of columns."""
-    maps = listed(maps)  # looked at twice
+    maps = maps if is_plain(maps) else listed(maps)  # looked at twice
     after = rollout(maps, kind, heads=heads, residual=residual, row=row, mask=mask)
     if not -len(after) <= layer < len(after):
         raise ValueError(f"layer must be below {len(after)}, but {layer} came.")

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 
 import pytest
 import torch
@@ -101,6 +100,7 @@ def test_word_by_word(pieces, monkeypatch):
 
 @torch.no_grad()
 def test_a_step_costs_the_same_after_ten_thousand_words():
+    """What a step reads does not grow; `regard bench mechanisms` measures its time."""
     linear = Linear()
     query, key, value = heads(10_000, 10_000, 10_000, width=16, dtype=torch.float32)
 
@@ -109,17 +109,13 @@ def test_a_step_costs_the_same_after_ten_thousand_words():
         cache = linear.go_on(
             query[..., :after, :], key[..., :after, :], value[..., :after, :], empty
         ).cache
-        taken = []
-        for _ in range(60):
-            start = time.process_time()
+        for _ in range(3):
             cache = linear.go_on(query[..., :1, :], key[..., :1, :], value[..., :1, :], cache).cache
-            taken.append(time.process_time() - start)
-        return cache, sorted(taken)[20]
+        return cache
 
-    (early, soon), (late, later) = steps(100), steps(10_000)
+    early, late = steps(100), steps(10_000)
     assert early.sums.shape == late.sums.shape == (2, 2, 16, 16)
     assert early.mass.shape == late.mass.shape
-    assert later < 2 * soon
 
 
 def test_word_by_word_there_is_no_map_to_look_at():

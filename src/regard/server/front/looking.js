@@ -111,7 +111,7 @@ export function openAlike() {
   if (own && other) other.open = own.open;
 }
 
-/** Marks what was changed in the first view: words of the translation, and heads that are off. */
+/** Marks what was changed in the first view: words of the translation, heads and maps that are off. */
 export function mark({ changed, offs }) {
   const box = $("view-first"), state = views.first?.state;
   for (const chip of box.querySelectorAll(".words.target .word")) {
@@ -127,6 +127,17 @@ export function mark({ changed, offs }) {
     if (off) input.setAttribute("aria-description", say("page.is.off"));
     else input.removeAttribute("aria-description");
   }
+  views.first?.dim(offText(offs));
+}
+
+/** What the large map of the first view says if it is of a head that is off, or of no other. */
+function offText(offs) {
+  const { shown, state } = views.first;
+  const off = offs.filter(({ kind, layer }) => kind === state.kind && layer === state.layer).map(({ head }) => head);
+  if (off.includes(state.head)) return say("page.map.off", { head: state.head });
+  const map = shown.maps.find((one) => one.kind === state.kind && one.layer === state.layer);
+  const all = state.head === "mean" && map?.heads.every((head) => off.includes(head));
+  return all ? say("page.map.all.off") : null;
 }
 
 /** Buttons for the sentences, where there are several; a list with arrows where there are many. */

@@ -189,6 +189,8 @@ addEventListener("hashchange", () => restore(read(location.hash)));
 document.addEventListener("regard:language", () => {
   translation.word();
   rows.close();
-  if (met) showRound();
+  if (!met) return;
+  showRound();
+  setTimeout(showMarks); // once the views have said all in the other language
 });
 meet();

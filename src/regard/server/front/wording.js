@@ -76,6 +76,8 @@ window.regard.addWords({
   "page.off": ["Switch this head off", "关闭这个头"],
   "page.on": ["Switch it on again", "重新打开"],
   "page.is.off": ["switched off", "已关闭"],
+  "page.map.off": ["Head {head} is switched off", "第 {head} 头已关闭"],
+  "page.map.all.off": ["All heads of this layer are switched off", "本层所有头均已关闭"],
   "page.changed": ["changed", "已改变"],
   "page.edit.off": ["{place}: off", "{place}：已关闭"],
   "page.edit.row": ["{place}: where “{word}” looks", "{place}：“{word}”看哪里"],

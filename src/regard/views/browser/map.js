@@ -20,6 +20,7 @@
     constructor({ pressed, clickable }) {
       this.onPressed = pressed;
       this.canvas = element("canvas", { aria: { hidden: "true" } });
+      this.mark = element("span", { className: "off-mark", hidden: true });
       this.box = element("div", { className: "cells", tabIndex: 0, role: "application" }, this.canvas);
       this.box.classList.toggle("clickable", clickable);
       this.out = element("p", { className: "readout value", aria: { live: "polite" } });
@@ -58,6 +59,15 @@
       this.most = this.full ? 1 : this.plane.most;
       this.tiles = new regard.Tiles(this.plane, this.most, regard.ramp());
       this.#hatch();
+      this.draw();
+    }
+
+    /** Dims the map and says why, as for a head that is switched off; no text shows it as ever. */
+    dim(text) {
+      this.mark.textContent = text ?? "";
+      this.mark.hidden = !text;
+      if (text) this.box.setAttribute("aria-description", text);
+      else this.box.removeAttribute("aria-description");
       this.draw();
     }
 
@@ -243,6 +253,7 @@
       const whole = this.tiles.draw(context, { left, top, across: zoom.x, down: zoom.y, width: right, height: bottom }, device);
       if (this.plane.causal) this.#hide(left, top, right, sight);
       if (Math.min(zoom.x, zoom.y) >= GRID) this.#grid(left, top, sight);
+      if (!this.mark.hidden) this.#veil();
       if (this.cursor) this.#drawCursor(left, top);
       context.restore();
       context.strokeStyle = this.colours.line;
@@ -307,6 +318,15 @@
         context.lineTo(Math.max(right, left + (last + 1) * zoom.x), top + firstY * zoom.y);
       }
       context.fill();
+    }
+
+    /** Hatches the cells, which stay readable. */
+    #veil() {
+      const { context, frame } = this;
+      context.globalAlpha = 0.8;
+      context.fillStyle = this.pattern;
+      context.fillRect(frame.left, frame.top, frame.width, frame.height);
+      context.globalAlpha = 1;
     }
 
     #drawCursor(left, top) {

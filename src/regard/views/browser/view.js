@@ -3,7 +3,7 @@
   // One text: its words and links, and the maps by kind, layer and head.
   //   regard.view(container, shown, { maps, clickable })
   //     maps: false begins with the maps closed; clickable: true makes words and rows look so
-  //   .state { kind, layer, head }, .choose(change), .has(choice), .ask(word), .replace(shown), .destroy(), .ready
+  //   .state { kind, layer, head }, .choose(change), .has(choice), .ask(word), .replace(shown), .dim(text), .destroy(), .ready
   //   events of the container: regard:chosen { kind, layer, head }, regard:asked { strip, place } or null,
   //   regard:word { strip, place }, regard:row { kind, layer, head, row }
   const regard = (window.regard ??= {});
@@ -90,7 +90,8 @@
       return element("div", { className: "tools" },
         element("span", { className: "zoom" },
           further, fit, nearer),
-        element("label", { className: "full" }, full, element("span", { data: { say: "fullScale" } })));
+        element("label", { className: "full" }, full, element("span", { data: { say: "fullScale" } })),
+        this.map.mark);
     }
 
     #legend() {
@@ -144,6 +145,9 @@
       this.#show();
       emit(this.container, "regard:chosen", { ...this.state });
     }
+
+    /** Dims the map and says why (a text), or shows it as ever (null). */
+    dim(text) { this.map.dim(text); }
 
     replace(shown) {
       this.shown = shown;

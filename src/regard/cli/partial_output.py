@@ -1,0 +1,192 @@
+"""Output of a long command, written as it goes and taken up again after a crash.
+
+    FILE.partial       the lines so far, in order
+    FILE.partial.json  what they are of: the inputs so far, by a hash, and the model and options
+
+The state is written after the lines that it counts, so that lines which it does not count (cut off
+by a kill, perhaps) are dropped when the command goes on. FILE itself appears, or is replaced, when
+all is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from regard.errors import InputError
+from regard.formats.compressed import is_compressed, writing
+from regard.formats.lines import one_line
+from regard.storage import replace_file, sync_folder
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # not a POSIX system
+    flock = None  # type: ignore[assignment]
+
+
+class PartialOutput:
+    """Lines of output, several or none for each line of input.
+
+    identity  what the output depends on beside its input; another one starts over
+    say       is told what becomes of lines that are there already
+    done      lines of input whose output is written
+    """
+
+    def __init__(
+        self, path: str | PathLike[str], identity: Mapping[str, Any], say: Callable[[str], None]
+    ) -> None:
+        final = Path(path)
+        self.path = final.resolve() if final.is_symlink() else final
+        self.partial = self.path.with_name(self.path.name + ".partial")
+        self.state_file = self.path.with_name(self.path.name + ".partial.json")
+        self.identity: dict[str, Any] = json.loads(json.dumps(identity))
+        self.say = say
+        self.done = 0
+        self._digest = blake2b(digest_size=16)
+        self._file = _locked(self.partial)
+
+    def remaining(
+        self, lines: Callable[[], Iterator[str | None]], *, repeatable: bool
+    ) -> Iterator[str | None]:
+        """The lines of input that are still to be done: all, or those after what is written.
+
+        `repeatable` says that `lines` may be called again, which a pipe does not allow.
+        """
+        state = self._state()
+        if state:
+            rest = lines()
+            if self._skip(rest, state["lines"]) == state["digest"]:
+                self.done = state["lines"]
+                self._file.seek(state["bytes"])
+                self._file.truncate()
+                self.say(f"{self.partial}: continuing after line {self.done:,}.")
+                return rest
+            if not repeatable:
+                raise InputError(
+                    f"{self.partial}: it was written for another input; give the same input again, "
+                    "or remove it to start over."
+                )
+            self.say(f"{self.partial}: it was written for another input; starting over.")
+        self._digest = blake2b(digest_size=16)
+        self._file.seek(0)
+        self._file.truncate()
+        return lines()
+
+    def write(self, sources: Iterable[str], rows: Iterable[str]) -> None:
+        """Write the output of some more lines of input."""
+        for source in sources:
+            self._count(source)
+        self._file.write("".join(one_line(row) + "\n" for row in rows).encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        state = {"lines": self.done, "bytes": self._file.tell(), "digest": self._digest.hexdigest()}
+        replace_file(self.state_file, json.dumps({**state, "identity": self.identity}) + "\n")
+
+    def finish(self) -> None:
+        """Give the output its name."""
+        if is_compressed(self.path):
+            self._file.seek(0)
+            with writing(self.path) as file:
+                shutil.copyfileobj(self._file, file)
+            self.partial.unlink()
+        else:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self.partial.replace(self.path)
+        self._file.close()
+        sync_folder(self.path.parent)
+        self.state_file.unlink(missing_ok=True)
+
+    def __enter__(self) -> PartialOutput:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if self._file.closed:
+            return
+        empty = not os.fstat(self._file.fileno()).st_size
+        if empty:
+            self.partial.unlink(missing_ok=True)
+            self.state_file.unlink(missing_ok=True)
+        self._file.close()
+        if self.done and not empty:
+            self.say(f"{self.partial}: {self.done:,} lines are done; the same command continues.")
+
+    def _state(self) -> dict[str, Any] | None:
+        """What is known of the lines that are there; None, and why is said, if they are of no use.
+
+        A state that is not a whole one was not written by `write`.
+        """
+        size = os.fstat(self._file.fileno()).st_size
+        if not size:
+            return None
+        try:
+            state = json.loads(self.state_file.read_text("utf-8"))
+            counts, known = (state["lines"], state["bytes"]), state["identity"]
+            usable = all(type(one) is int and one >= 0 for one in counts) and counts[1] <= size
+        except (OSError, ValueError, KeyError, TypeError):
+            usable = False
+        if not usable or not isinstance(known, dict) or not isinstance(state["digest"], str):
+            self.say(f"{self.partial}: it is not known what it was written for; starting over.")
+            return None
+        changed = sorted(
+            name for name in {*self.identity, *known} if self.identity.get(name) != known.get(name)
+        )
+        if changed:
+            what = " and ".join(changed)
+            self.say(f"{self.partial}: the {what} changed since it was written; starting over.")
+            return None
+        return dict(state) if state["lines"] else None
+
+    def _skip(self, lines: Iterator[str | None], count: int) -> str:
+        """The hash of the first lines of the input; of fewer, if it has not as many."""
+        self.done = 0
+        for line in lines:
+            if line is not None:
+                self._count(line)
+            if self.done == count:
+                break
+        self.done = 0
+        return self._digest.hexdigest()
+
+    def _count(self, source: str) -> None:
+        self._digest.update(source.encode("utf-8", "surrogatepass") + b"\n")
+        self.done += 1
+
+
+def model_digest(folder: str | PathLike[str]) -> str:
+    """A hash of what a model's output depends on: settings, weights and tokenisers."""
+    files = [
+        file
+        for file in sorted(Path(folder).iterdir())
+        if file.name in ("config.yaml", "model.safetensors") or file.name.startswith("tokenizer.")
+    ]
+    digest = blake2b(digest_size=16)
+    for file in files:
+        digest.update(f"{file.name} {file.stat().st_size}\n".encode())
+        with file.open("rb") as opened:
+            while chunk := opened.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _locked(partial: Path) -> BinaryIO:
+    """The file open for reading and writing, by this process alone."""
+    file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+    try:
+        if flock is not None:
+            flock(file, LOCK_EX | LOCK_NB)
+    except OSError:
+        file.close()
+        raise InputError(
+            f"{partial}: another command is writing it; wait for it or give another --output."
+        ) from None
+    return file

@@ -1,0 +1,31 @@
+"""HTML pages through a translator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from regard.config import Decoding
+from regard.documents.html import parse
+from regard.translator.translate import Translator
+from regard.translator.translation import Translation
+
+
+def translate_html(
+    translator: Translator,
+    source: str,
+    *,
+    settings: Decoding | None = None,
+    split: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> str:
+    """A page, or a part of one, with its text translated and its markup kept.
+
+    `progress` is told how many of the page's texts are done, and how many there are.
+    """
+    page = parse(source)
+    texts = page.texts
+    done: list[Translation] = []
+    for window in translator.translate_lines(texts, settings=settings, alignment=True, split=split):
+        done += window
+        progress(len(done), len(texts))
+    return page.render(done)

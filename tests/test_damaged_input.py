@@ -5,7 +5,6 @@ and `regard train` meets changed settings and corpora. Commands run in this proc
 """
 
 import io
-import json
 import os
 import shutil
 import sys
@@ -53,10 +52,10 @@ COMMANDS = {
 }
 PAIRS = "A cat sleeps.\tUn chat dort.\nThe cat eats.\tLe chat mange.\n" * 3
 RUN = """languages: en-fr
-model: {kind: transformer, dim: 16, heads: 2, ff: 16, encoder_layers: 1, decoder_layers: 1, dropout: 0}
+model: {kind: transformer, dim: 16, heads: 2, ff: 16, encoder_layers: 1, decoder_layers: 1}
 text: {unit: bpe, vocab_size: 300, shared: true}
 cleaning: {max_length: 100, drop_duplicates: false}
-training: {steps: 1, batch_tokens: 200, precision: fp32, threads: 1, tensorboard: false, epochs: null}
+training: {steps: 1, batch_tokens: 200, precision: fp32, threads: 1, tensorboard: false}
 decoding: {beam: 2}
 """
 PO = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\\\n"\n\n' + "".join(
@@ -195,7 +194,8 @@ def test_much_damaged_settings_and_corpora(models, seed):
 
 @pytest.mark.parametrize(
     "text",
-    ["model: &a {dim: *a}", "model: null", "training:", "text: &b [*b]", "model: {dim: 1000000000000}",
+    ["model: &a {dim: *a}", "model: null", "training:", "text: &b [*b]",
+     "model: {dim: 1000000000000}",
      "decoding: null\ncleaning: null\ntext: null", "model: {encoder_layers: 100000000}",
      "training: {learning_rate: .nan}", "training: {seed: 1" + 30 * "0" + "}", "x: " + "[" * 2000],
 )  # fmt: skip
@@ -230,4 +230,3 @@ def test_a_giant_in_a_folder_takes_no_memory(models):
             )
             code, err = said(["fill", "[MASK]", "--model", folder / "model"], folder)
             assert code == 2 and ("GB of memory" in err or "must be at most" in err)
-        assert json.loads((folder / "model" / "metrics.json").read_text())

@@ -58,7 +58,7 @@ def with_odd_value(data, rng):
     try:
         text = data.decode()
         loaded = json.loads(text) if text.lstrip().startswith(("{", "[")) else yaml.safe_load(text)
-    except ValueError:
+    except (ValueError, yaml.YAMLError):
         return flipped(data, rng)
     if not isinstance(loaded, dict | list):
         return rng.choice([b"step-9\n", b"..\n", b"/\n", b"\0", b"\n", b"x" * 5000])

@@ -51,15 +51,15 @@ class SentencePieceTokenizer:
         """The tokeniser in a file's bytes; a file of another kind is an error."""
         try:
             made = cls(model)
-        except RuntimeError as error:
+            pieces = made.pieces(range(len(made)))  # a damaged one may be no text
+        except (RuntimeError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{file}: this is neither a SentencePiece model nor a regard vocabulary; "
                 "take the file that training wrote."
             ) from error
-        specials = [
-            made._processor.id_to_piece(number) for number in range(min(len(made), MASK + 1))
-        ]
-        if specials != list(SPECIALS) or not made._processor.is_byte(FIRST_PIECE - 1):
+        specials = pieces[: MASK + 1]
+        spelled = [f"<0x{byte:02X}>" for byte in range(256)]
+        if specials != list(SPECIALS) or pieces[FIRST_BYTE:FIRST_PIECE] != spelled:
             raise InputError(
                 f"{file}: this SentencePiece model was not trained by regard (its first ids are "
                 f"{', '.join(specials)}, not {', '.join(SPECIALS)}); train a tokeniser."

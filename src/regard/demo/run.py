@@ -54,7 +54,7 @@ def demo(
         highlight=False,
     )
     taught = lesson(language, budget, seed)
-    ready = prepared(taught, run)
+    ready = prepared(taught, run, budget.easy)
     console.print(
         f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.test} "
         f"other sentences exactly, for at most {clock(60 * budget.minutes)} minutes …",

@@ -32,7 +32,7 @@ def easy_places(pairs: Sequence[GrammarPair], seed: int = 0) -> list[int]:
 
 
 class EasyFirst(Examples):
-    """Encoded sentences whose first epoch is `updates` batches of easy ones, half as large."""
+    """Encoded sentences whose first epoch is `updates` batches of easy ones."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class EasyFirst(Examples):
         while len(first) < min(self._updates, len(every)):
             made = batches(
                 self.lengths_src[self._easy], self.lengths_tgt[self._easy],
-                self.max_tokens // 2, seed, number,
+                self.max_tokens, seed, number,
             )  # fmt: skip
             first += [self._easy[rows].tolist() for rows in made]
             number += 1

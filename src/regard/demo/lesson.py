@@ -43,8 +43,8 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 500, 2_000, easy=700),
-    ("rnn", False): Budget(50_000, 5.0, 500, 1_200, easy=400),
+    ("transformer", False): Budget(50_000, 5.0, 500, 2_200, easy=450),
+    ("rnn", False): Budget(50_000, 5.0, 500, 1_600, easy=250),
     ("transformer", True): Budget(4_000, 0.2, 100),
     ("rnn", True): Budget(4_000, 0.2, 100),
 }
@@ -135,11 +135,11 @@ def settings(attention: str, language: Language, budget: Budget, seed: int = 0) 
             learning_rate=2e-3,
             schedule="linear",
             schedule_steps=budget.updates,
-            final_rate=0.02,
+            final_rate=0.05,
             warmup=0.05,
             label_smoothing=0.0,
             ema_decay=0.99,
-            validate_every=100 if budget.updates else 1_000_000,
+            validate_every=150 if budget.updates else 1_000_000,
             validate_sentences=0,
             checkpoint_minutes=60.0,
             keep=1,

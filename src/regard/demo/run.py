@@ -80,6 +80,7 @@ def demo(
         "kind": kind,
         "attention": attention,
         **found.as_dict(),
+        "dev_exact_match": outcome.look["exact"],
         "steps": outcome.step,
         "epochs": outcome.epochs,
         "tokens_per_second": outcome.tokens_per_second,

@@ -49,7 +49,9 @@ def test_transformer(capsys, tmp_path, minutes):
     }  # fmt: skip
     assert found["alignment"]["layer"] in (0, 1)
     assert "The owl chased the bat." in told
-    assert "regard train" in told  # what to do next
+    assert " train yours.tsv" in told  # what to do next
+    assert re.search(r"exact \d+\.\d %", told)  # of the development set, while it learns
+    assert re.search(r"(Learned|The time is over): \d+\.\d% exact after [\d,]+ updates", told)
     page = (transformer / "demo.html").read_text("utf-8")
     assert "The owl chased the bat." in page
     assert not re.search(r"""(src|href)=["']?https?:""", page)

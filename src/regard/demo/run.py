@@ -54,7 +54,7 @@ def demo(
         highlight=False,
     )
     taught = lesson(language, budget, seed)
-    ready = prepared(taught, run)
+    ready = prepared(taught, run, budget.easy)
     console.print(
         f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.test} "
         f"other sentences exactly, for at most {clock(60 * budget.minutes)} minutes …",
@@ -80,6 +80,7 @@ def demo(
         "kind": kind,
         "attention": attention,
         **found.as_dict(),
+        "dev_exact_match": outcome.look["exact"],
         "steps": outcome.step,
         "epochs": outcome.epochs,
         "tokens_per_second": outcome.tokens_per_second,

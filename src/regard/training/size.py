@@ -26,7 +26,7 @@ from regard.training.shards import Crew
 
 SAMPLE = 1500  # sentences that updates are timed on
 FEW_EPOCHS = 2  # with fewer than this, a smaller model learns more
-FEW_UPDATES, FEW_UPDATES_BATCH = 3_000, 0.7  # with fewer, more and smaller updates learn more
+FEW_UPDATES, FEW_UPDATES_BATCH = 3_000, 0.5  # with fewer, more and smaller updates learn more
 MIN_UPDATES = {"tiny": 0, "small": 2_000, "base": 10_000}
 MIN_SENTENCES = {"tiny": 0, "small": 20_000, "base": 1_000_000}
 VOCABULARIES = ((2_000, 1_000), (10_000, 2_000), (50_000, 4_000), (500_000, 8_000))

@@ -49,7 +49,9 @@ def test_transformer(capsys, tmp_path, minutes):
     }  # fmt: skip
     assert found["alignment"]["layer"] in (0, 1)
     assert "The owl chased the bat." in told
-    assert "regard train" in told  # what to do next
+    assert " train yours.tsv" in told  # what to do next
+    assert re.search(r"exact \d+\.\d %", told)  # of the development set, while it learns
+    assert re.search(r"(Learned|The time is over): \d+\.\d% exact after [\d,]+ updates", told)
     page = (transformer / "demo.html").read_text("utf-8")
     assert "The owl chased the bat." in page
     assert not re.search(r"""(src|href)=["']?https?:""", page)
@@ -62,11 +64,13 @@ def test_transformer(capsys, tmp_path, minutes):
     assert len(heads) == 6 * 4
     plain = bench.effect([])
     assert 0 <= plain.others <= 1 and plain.heads == ()
-    if not minutes:
-        assert plain.others > 0.2  # it has learned something
-        assert bench.effect(heads).others < plain.others  # and needs its heads for it
-    few = 4 if minutes else 30
-    found_set = explain(model, taught.dev[:few], taught.test[:few], "fr")
+    without = bench.effect(heads[:2])
+    assert without.heads == tuple(heads[:2]) and 0 <= without.pronouns <= 1
+    if minutes:
+        return
+    assert plain.others > 0.2  # it has learned something
+    assert bench.effect(heads).others < plain.others  # and needs its heads for it
+    found_set = explain(model, taught.dev[:30], taught.test[:30], "fr")
     assert found_set.random
     assert all(len(e.heads) == len(found_set.dev.heads) for e in found_set.random)
     assert found_set.found == (found_set.dev.pronouns < 0.75 and found_set.dev.others >= 0.95)

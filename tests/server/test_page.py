@@ -42,6 +42,7 @@ def address(hostile):
 @pytest.fixture
 def tab(browser, address):
     with opened(browser, address) as one:
+        expect(one.locator("#target option")).not_to_have_count(0)  # it knows what the server can
         yield one
 
 

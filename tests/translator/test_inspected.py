@@ -162,6 +162,8 @@ def test_what_a_model_cannot_do(en_fr, lm, mlm):
         look(mlm, TEXT, prefix="x")
     with pytest.raises(InputError, match=r"the text has .* tokens, but the model holds 47"):
         look(lm, TEXT * 30)
+    with pytest.raises(InputError, match="a word of 1,000 characters or more is copied"):
+        look(en_fr, "a" * 1000)
     assert isinstance(lm, Generator) and isinstance(mlm, Filler) and isinstance(en_fr, Translator)
 
 

@@ -1,7 +1,6 @@
 """A long text in a real browser: true readings, and no frame that keeps its reader waiting."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -14,15 +13,6 @@ FRAME = 100  # milliseconds
 pytestmark = pytest.mark.needs("chromium")
 PIECES = ("▁the", "▁animal", "▁cross", "ed", "▁street", ".", "▁because", "▁it", "▁was", "▁too",
           "▁tire", "d", "▁它", "没有", "过", "马路", "。")  # fmt: skip
-WATCH = """
-window.waited = [];
-let last = performance.now();
-requestAnimationFrame(function tick(now) {
-  waited.push(now - last);
-  last = now;
-  requestAnimationFrame(tick);
-});
-"""
 
 
 def causal_text(size, layers, heads, seed=0):
@@ -63,7 +53,6 @@ def report(text, tmp_path_factory):
 
 def opened(browser, file):
     tab = browser.new_page(viewport={"width": 1280, "height": 1000})
-    tab.add_init_script(WATCH)
     tab.goto(file.as_uri())
     settled(tab)
     return tab
@@ -123,47 +112,34 @@ def look_around(tab):
 
 
 def longest_work(browser, file, trace):
-    """The processor time (ms) of the longest task of the page's main thread, and its frames."""
+    """The processor time (ms) of the longest task of the page's main thread."""
     tab = browser.new_page(viewport={"width": 1280, "height": 1000})
-    tab.add_init_script(WATCH)
     browser.start_tracing(page=tab, path=trace, categories=["devtools.timeline", "toplevel"])
     tab.goto(file.as_uri())
     settled(tab)
     look_around(tab)
-    waited = tab.evaluate("waited")
     browser.stop_tracing()
     tab.close()
     events = json.loads(trace.read_text("utf-8"))["traceEvents"]
     threads = {(e["pid"], e["tid"]) for e in events
                if e["name"] == "thread_name" and e["args"]["name"] == "CrRendererMain"}  # fmt: skip
     tasks = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) in threads]
-    return max(e.get("tdur", 0) for e in tasks) / 1000, sorted(waited)[-5:]
+    return max(e.get("tdur", 0) for e in tasks) / 1000
 
 
 def test_no_task_is_long(browser, report, tmp_path):
     """Counted in processor time, of which a busy machine takes more: twice as much is granted."""
-    work, _ = longest_work(browser, report, tmp_path / "trace.json")
-    assert 1 < work < 2 * FRAME
+    assert 1 < longest_work(browser, report, tmp_path / "trace.json") < 2 * FRAME
 
 
 @pytest.mark.slow
-def test_four_thousand_tokens(browser, tmp_path, record_property):
-    """Frames by the clock: the best of three, and more time on a machine that has other work."""
+def test_four_thousand_tokens(browser, tmp_path):
+    """The processor's time; `regard bench view` measures frames by the clock."""
     made = page("A long text", [causal_text(4000, 2, 4)])
     assert len(made.encode()) <= LARGEST
     file = tmp_path / "report.html"
     file.write_text(made, "utf-8")
-    found = []
-    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    for number in range(3):
-        work, waited = longest_work(browser, file, tmp_path / f"{number}.json")
-        assert work < FRAME
-        found.append(waited)
-        if waited[-1] < FRAME * busy:
-            break
-    record_property("longest frames", found)
-    print(f"longest task {work:.0f} ms of processor time; longest frames {found}")
-    assert min(waited[-1] for waited in found) < FRAME * busy
+    assert longest_work(browser, file, tmp_path / "trace.json") < FRAME
 
 
 def test_readings_are_true(browser, report, text):

@@ -18,7 +18,7 @@ from regard.attention.attend import Attended, Engine, attend
 from regard.attention.bias import Bias, DistanceBias, SumBias, as_bias
 from regard.attention.cache import Cache, KeyValue
 from regard.attention.mask import Mask, as_mask, is_triangle
-from regard.attention.mechanisms.mechanism import Mechanism
+from regard.attention.mechanisms.mechanism import Mechanism, check_cache
 from regard.attention.multihead_checks import (
     check_mask_of_cache,
     check_mechanism,
@@ -153,6 +153,8 @@ class MultiHead(nn.Module):
             return self._by_mechanism(
                 self.mechanism, query, mask, bias, cache, offset, kind, weights
             )
+        if cache is not None:
+            check_cache(cache, KeyValue)
         assert cache is None or isinstance(cache, KeyValue)
         if memory is None:
             held = self._held(query if key is None else key, value, before)
@@ -196,6 +198,7 @@ class MultiHead(nn.Module):
         else:
             key, value = self._held(query, None, offset)
         if cache is not None:
+            check_cache(cache, mechanism.cache_type)
             check_mask_of_cache(mask, query.shape[1], cache.length)
         with observe.at(observe.Place(kind, offset)):
             if cache is None:

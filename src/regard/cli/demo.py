@@ -34,7 +34,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "sparse, blockwise, linformer, reformer, linear, performer, adaptive-span; of the "
         "recurrent network bahdanau, luong, location, coverage, graves, monotonic, none",
     )  # fmt: skip
-    parser.add_argument("--minutes", metavar="N", type=float, help="train this long (2.4; rnn 4)")
+    parser.add_argument(
+        "--minutes", metavar="N", type=float,
+        help="train at most this long; it stops when the language is learned (5)",
+    )  # fmt: skip
     parser.add_argument("--languages", choices=("en-fr", "en-zh"), help="pair (en-fr)")
     parser.add_argument("--quick", action="store_true", help="half a minute, and not very good")
     parser.add_argument(

@@ -11,9 +11,9 @@ from typing import Any, Literal, cast
 from regard.config import Decoding, Model, Rnn, Run, Text, Training, Transformer
 from regard.corpus.grammar import GrammarPair, sample, seed_sentences
 from regard.corpus.pairs import Pair
+from regard.demo.curriculum import EasyFirst, easy_places
 from regard.folder import Tokenizers
 from regard.text import Tokenizer
-from regard.training.examples import Examples
 from regard.training.prepare import Prepared, dev_set, one_tokenizer
 
 Kind = Literal["transformer", "rnn"]
@@ -32,17 +32,19 @@ class Budget:
     minutes    most minutes of training
     test       sentences of the development set, and of the test set
     updates    those in which the learning rate falls; None: it falls over the minutes
+    easy       how many of the updates come first and learn from easy sentences
     """
 
     sentences: int
     minutes: float
     test: int
     updates: int | None = None
+    easy: int = 0
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 500, 1_800),
-    ("rnn", False): Budget(50_000, 5.0, 500, 1_000),
+    ("transformer", False): Budget(50_000, 5.0, 500, 2_200, easy=450),
+    ("rnn", False): Budget(50_000, 5.0, 500, 1_600, easy=250),
     ("transformer", True): Budget(4_000, 0.2, 100),
     ("rnn", True): Budget(4_000, 0.2, 100),
 }
@@ -133,11 +135,11 @@ def settings(attention: str, language: Language, budget: Budget, seed: int = 0) 
             learning_rate=2e-3,
             schedule="linear",
             schedule_steps=budget.updates,
-            final_rate=0.02,
+            final_rate=0.05,
             warmup=0.05,
             label_smoothing=0.0,
             ema_decay=0.99,
-            validate_every=100 if budget.updates else 1_000_000,
+            validate_every=150 if budget.updates else 1_000_000,
             validate_sentences=0,
             checkpoint_minutes=60.0,
             keep=1,
@@ -148,21 +150,23 @@ def settings(attention: str, language: Language, budget: Budget, seed: int = 0) 
     )
 
 
-def prepared(taught: Lesson, run: Run) -> Prepared:
-    """Tokenisers learned and sentences encoded."""
+def prepared(taught: Lesson, run: Run, easy: int = 0) -> Prepared:
+    """Tokenisers learned and sentences encoded, with so many updates on easy ones at first."""
     tokenizers = Tokenizers(
         _tokenizer([pair.source for pair in taught.train], run, run.source_language),
         _tokenizer([pair.target for pair in taught.train], run, run.target_language),
     )
     read, written = ChunkEncoder(tokenizers.source), ChunkEncoder(tokenizers.target)
-    examples = Examples(
+    examples = EasyFirst(
         [read.encode(pair.source) for pair in taught.train],
         [written.encode(pair.target) for pair in taught.train],
         run.training.batch_tokens,
         run.training.seed,
+        easy_places(taught.train, run.training.seed),
+        easy,
     )
     dev = [Pair(pair.source, pair.target) for pair in taught.dev]
-    return Prepared(tokenizers, examples, dev_set(dev, tokenizers, run))
+    return Prepared(run, tokenizers, examples, dev_set(dev, tokenizers, run))
 
 
 def _tokenizer(lines: Sequence[str], run: Run, language: str) -> Tokenizer:

@@ -23,9 +23,9 @@ from regard.demo.story import (
     write_page,
 )
 from regard.errors import InputError
-from regard.training.loop import Outcome
 from regard.training.report import Spoken, clock
 from regard.training.run import train
+from regard.training.run_state import Outcome
 from regard.translator import Translator, load
 
 PAGE, MODEL = "demo.html", "model"
@@ -54,7 +54,7 @@ def demo(
         highlight=False,
     )
     taught = lesson(language, budget, seed)
-    ready = prepared(taught, run)
+    ready = prepared(taught, run, budget.easy)
     console.print(
         f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.test} "
         f"other sentences exactly, for at most {clock(60 * budget.minutes)} minutes …",
@@ -80,6 +80,7 @@ def demo(
         "kind": kind,
         "attention": attention,
         **found.as_dict(),
+        "dev_exact_match": outcome.look["exact"],
         "steps": outcome.step,
         "epochs": outcome.epochs,
         "tokens_per_second": outcome.tokens_per_second,

@@ -26,6 +26,7 @@ from regard.training.shards import Crew
 
 SAMPLE = 1500  # sentences that updates are timed on
 FEW_EPOCHS = 2  # with fewer than this, a smaller model learns more
+FEW_UPDATES, FEW_UPDATES_BATCH = 3_000, 0.7  # with fewer, more and smaller updates learn more
 MIN_UPDATES = {"tiny": 0, "small": 2_000, "base": 10_000}
 MIN_SENTENCES = {"tiny": 0, "small": 20_000, "base": 1_000_000}
 VOCABULARIES = ((2_000, 1_000), (10_000, 2_000), (50_000, 4_000), (500_000, 8_000))
@@ -163,6 +164,8 @@ def _fitted(one: Estimate, texts: Texts, given: Settings, epochs: float | None) 
     training = one.run.training
     tokens = one.epoch_updates * training.batch_tokens * training.accumulate
     batch = int(min(training.batch_tokens, max(512, tokens / 20)))
+    if epochs is not None and epochs * one.epoch_updates < FEW_UPDATES:
+        batch = min(batch, int(FEW_UPDATES_BATCH * training.batch_tokens))
     adjusted: Settings = {
         "text": {"vocab_size": one.run.text.vocab_size},
         "training": {"batch_tokens": batch},

@@ -25,7 +25,7 @@ from regard.translator.segments import Segment, pieces_of, put_together, whole
 from regard.translator.translation import Maker, Sentence, Translation, copied_sentence
 from regard.translator.windows import MOST_LINES, windows
 
-MANY_SENTENCES = 32  # for a core, from which on cores take sentences, not parts of an operation
+MANY_SENTENCES = 64  # for a core, from which on cores take sentences, not parts of an operation
 
 
 @dataclass(frozen=True)

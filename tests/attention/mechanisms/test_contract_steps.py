@@ -81,6 +81,19 @@ def test_heads_can_be_switched_off_word_by_word(name):
     assert bool((changed[:, 1] == 0).all())
 
 
+@every
+def test_a_cache_of_another_layer_is_refused(name):
+    mechanism = made(name, 20, torch.float32)
+    if not mechanism.declared.steps:
+        return
+    layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=mechanism)
+    other = made("local" if name in ("linear", "performer") else "linear", 20, torch.float32)
+    cache = MultiHead(HEADS * WIDTH, HEADS, mechanism=other).empty_cache(1)
+    for one in (layer, MultiHead(HEADS * WIDTH, HEADS)):
+        with pytest.raises(TypeError, match="cache must be one that this layer returned"):
+            one(torch.randn(1, 1, HEADS * WIDTH), cache=cache)
+
+
 def test_a_mask_that_a_cache_cannot_take_is_refused():
     layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=made("local", 20, torch.float32))
     word, cache = torch.randn(1, 1, HEADS * WIDTH), layer.empty_cache(1)

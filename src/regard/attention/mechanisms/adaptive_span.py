@@ -52,6 +52,8 @@ class AdaptiveSpan(Mechanism):
         cost="n·span", growth=1.0, bias=True, dropout=True,
     )  # fmt: skip
 
+    cache_type = Recent
+
     def __init__(
         self, heads: int, max_span: int = 256, ramp: int = 16, first: float | None = None
     ) -> None:

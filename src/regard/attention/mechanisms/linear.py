@@ -136,6 +136,7 @@ class Linear(Mechanism):
         answer="approximate", masks=frozenset({"lengths", "causal"}), map="keys",
         sums_to_one=True, cost="n", growth=1.0,
     )  # fmt: skip
+    cache_type = Sums
     levelled = False
 
     def query_features(self, query: Tensor) -> Tensor:

@@ -53,6 +53,8 @@ class Local(Mechanism):
         cost="n·window", growth=1.0, bias=True, dropout=True,
     )  # fmt: skip
 
+    cache_type = Recent
+
     def __init__(
         self, window: int = 64, global_tokens: int = 0, dilation: int | Sequence[int] = 1
     ) -> None:

@@ -97,6 +97,8 @@ class Mechanism(nn.Module):
     declared: ClassVar[Declared]
     shares_query: ClassVar[bool] = False
     """Whether keys are the queries themselves (Reformer), so that a layer projects no keys."""
+    cache_type: ClassVar[type] = KeyValue
+    """What it keeps from word to word."""
 
     def forward(
         self,
@@ -164,6 +166,7 @@ class Mechanism(nn.Module):
         if not self.declared.steps:
             _refuse(self, "cannot go on word by word: it mixes all words", "use attention full")
         self._check_bias(bias)
+        check_cache(cache, self.cache_type)
         return self.step(Words(query, key, value), cache, bias, weights)
 
     def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
@@ -216,6 +219,15 @@ class Mechanism(nn.Module):
                 named = "this" if kind == "any" else f"a {kind}"
                 _refuse(self, f"takes {kinds} masks, not {named} one", "use attention full")
         return Asked(query, key, value, given, lengths, causal, bias, dropout)
+
+
+def check_cache(cache: Cache, expected: type) -> None:
+    """Check that a cache is one of the layer or mechanism that is to go on with it."""
+    if not isinstance(cache, expected):
+        raise TypeError(
+            f"cache must be one that this layer returned or its empty_cache, a "
+            f"{expected.__name__}, got {type(cache).__name__}."
+        )
 
 
 def unseen_call(query: Tensor, why: str) -> observe.NoWeights:

@@ -117,6 +117,8 @@ class Reformer(Mechanism):
     shares_query = True
     rotations: Tensor
 
+    cache_type = Hashed
+
     def __init__(self, head_dim: int, chunk: int = 16, buckets: int = 8, rounds: int = 4) -> None:
         super().__init__()
         self.head_dim = arguments.positive("head_dim", head_dim)

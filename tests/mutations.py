@@ -87,7 +87,7 @@ def replaced(value, rng):
 def _as_yaml(value, rng):
     text = yaml.safe_dump(value)
     selves = ["model: &a [*a]\n", "model: &a {dim: *a}\n", "&a x: *a\n", "text: &b {<<: *b}\n",
-              "!!python/object/apply:os.getcwd []\n", "a: " + "[" * 3000, "? [1]\n: 2\n",
+              "!!python/object/apply:os.getcwd []\n", "a: " + "[" * 600, "? [1]\n: 2\n",
               "training:\n", "model: null\n", "2026-01-01: 1\n", "--- 1\n--- 2\n"]  # fmt: skip
     return (text if rng.random() < 0.8 else rng.choice(selves)).encode()
 

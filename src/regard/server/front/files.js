@@ -15,7 +15,7 @@ export function allow(found) {
 async function translate(file, { direction, onBegin, onRefusal }) {
   const { name } = file, note = $("file-note");
   onBegin();
-  if (!kinds.some((kind) => name.toLowerCase().endsWith(kind))) {
+  if (kinds.length && !kinds.some((kind) => name.toLowerCase().endsWith(kind))) {
     note.textContent = say("page.file.kinds", { kinds: kinds.join(", ") });
     return;
   }

@@ -43,7 +43,7 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 500, 2_200, easy=450),
+    ("transformer", False): Budget(50_000, 5.0, 500, 2_400, easy=450),
     ("rnn", False): Budget(50_000, 5.0, 500, 1_600, easy=250),
     ("transformer", True): Budget(4_000, 0.2, 100),
     ("rnn", True): Budget(4_000, 0.2, 100),
@@ -135,7 +135,7 @@ def settings(attention: str, language: Language, budget: Budget, seed: int = 0) 
             learning_rate=2e-3,
             schedule="linear",
             schedule_steps=budget.updates,
-            final_rate=0.05,
+            final_rate=0.1,
             warmup=0.05,
             label_smoothing=0.0,
             ema_decay=0.99,

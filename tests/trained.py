@@ -64,7 +64,7 @@ def made_once(name, tmp_path_factory, train) -> Path:
     """The folder of a model, which `train(folder)` makes for whichever worker asks first."""
     base = tmp_path_factory.getbasetemp()
     root = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    folder = root / "models" / name / "model"
+    folder = root / "models" / name / name
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(root / f"{name}.lock"):
         if not (folder / "metrics.json").is_file():

@@ -111,7 +111,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(regard, tmp_path):
         assert regard("train", path, "--out", parts, *flags, "--training.steps", 3).code == 0
         said = regard("train", "--resume", parts, "--training.steps", 6)
         assert said.code == 0 and "Going on after update 3." in said.err
-        given = "series.npz" if name == "series" else '"…"'
+        given = "series.npz" if name == "series" else "'…'"
         assert f"regard classify {given} --model" in " ".join(said.err.split())
         one, other = ((folder / "model.safetensors").read_bytes() for folder in (whole, parts))
         assert one == other

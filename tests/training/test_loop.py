@@ -250,7 +250,7 @@ def test_exact_is_what_greedy_search_writes():
 
 
 def test_the_schedule_ends_before_the_run():
-    made = trainer(steps=20, schedule="linear", schedule_steps=10, final_rate=0.1, looks=False)
+    made = trainer(steps=20, schedule="linear", schedule_steps=10, restart_rate=0.1, looks=False)
     made.train()
     assert made.rate() == pytest.approx(0.1 * made.settings.learning_rate)
     made = trainer(steps=5, schedule="linear", schedule_steps=10, looks=False)  # cut short

@@ -32,9 +32,9 @@ class Training:
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = "cosine"
     """After the warm-up: by 1/sqrt(step), a half cosine to zero, straight to zero, or flat."""
     schedule_steps: int | None = None
-    """Updates after which the rate has fallen to its last; by default, at the end of the run."""
-    final_rate: float = 0.0
-    """Share of the highest learning rate that is left when linear and cosine have fallen."""
+    """Updates after which the rate has fallen to zero; by default, at the end of the run."""
+    restart_rate: float = 0.0
+    """After schedule_steps, the share of the highest rate from which it falls to zero again."""
     warmup: float = 0.05
     """Warm-up in updates; below 1, as a share of the whole run."""
     beta1: float = 0.9
@@ -91,7 +91,7 @@ class Training:
             "validate_sentences", "patience", "threads", "learning_rate", "checkpoint_minutes",
             "target_exact_match",
         )  # fmt: skip
-        fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay", "final_rate")
+        fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay", "restart_rate")
         if self.minutes is not None and self.minutes <= 0:
             raise InputError(f"training.minutes must be above 0, got {self.minutes:g}.")
         if self.minutes is None and self.steps is None and self.epochs is None:

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from regard.config import Training
 
 
+CYCLES = 4  # a cycle after the schedule's end is this part of the schedule
+
+
 class Progress(NamedTuple):
     """How far the schedule is: updates made, and the share of it (0 to 1) that is over."""
 
@@ -19,12 +22,18 @@ def learning_rate(settings: Training, progress: Progress) -> float:
     """The rate of the update after `progress`.
 
     It rises straight to its highest over the warm-up (in updates, or below 1 a share of the run),
-    then falls by 1/√step, along a half cosine or straight to its last (`final_rate`), or stays.
+    then falls by 1/√step, along a half cosine or straight to zero, or stays. A run that goes on
+    after `schedule_steps` has shorter cycles, each falling straight from `restart_rate` to zero.
 
     >>> run = Training(steps=100, learning_rate=1.0, warmup=10, schedule="linear")
     >>> [round(learning_rate(run, Progress(n, n / 100)), 2) for n in (0, 9, 55, 99)]
     [0.1, 1.0, 0.5, 0.01]
     """
+    planned = settings.schedule_steps
+    if planned and settings.restart_rate and progress.step >= planned:
+        cycle = max(1, planned // CYCLES)
+        left = 1 - (progress.step - planned) % cycle / cycle
+        return settings.learning_rate * settings.restart_rate * left
     by_share = settings.warmup < 1
     begun = progress.share / settings.warmup if by_share and settings.warmup else 1.0
     if not by_share:
@@ -42,8 +51,7 @@ def _after(settings: Training, progress: Progress, begun: float, by_share: bool)
         return 1 / math.sqrt(begun)
     start = settings.warmup if by_share else _share_of_warmup(settings, progress)
     left = 1 - min(1.0, max(0.0, (progress.share - start) / max(1e-9, 1 - start)))
-    fallen = left if settings.schedule == "linear" else (1 - math.cos(math.pi * left)) / 2
-    return settings.final_rate + (1 - settings.final_rate) * fallen
+    return left if settings.schedule == "linear" else (1 - math.cos(math.pi * left)) / 2
 
 
 def _share_of_warmup(settings: Training, progress: Progress) -> float:

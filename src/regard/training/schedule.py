@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from regard.config import Training
 
-
 CYCLES = 4  # a cycle after the schedule's end is this part of the schedule
 
 

@@ -124,7 +124,7 @@ class Trainer:
     def _updates(self, crew: Crew, log: Log | None) -> bool:
         """Make updates; True if the run came to its end, False if it was stopped."""
         begun = time.monotonic() - self.state.seconds
-        self.state.looks = max(self.state.looks, int(self.share() * LOOKS))  # preparing took some
+        self.state.looks = int(self.share() * LOOKS)  # preparing took some
         saved, logged = time.monotonic(), time.monotonic()
         while self.share() < 1 and not self._patience_over() and not self.state.target_met:
             start = time.monotonic()

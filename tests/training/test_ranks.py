@@ -58,10 +58,10 @@ def test_two_processes_make_the_model_that_one_makes(corpus, tmp_path, kind, fil
         "train", *common, "--model.attention", "ring", "--training.steps", str(stop or 6),
         "--out", str(tmp_path / "two"),
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.returncode == 0, done.stderr
     if stop:
         resumed = together("train", "--resume", str(tmp_path / "two"), "--training.steps", "6")
-        assert resumed.returncode == 0, resumed.stderr[-2000:]
+        assert resumed.returncode == 0, resumed.stderr
     code = main(
         ["train", *common, "--training.steps", "6", "--training.threads", "1", "--out",
          str(tmp_path / "one")]

@@ -79,6 +79,8 @@ def choose_size(texts: Texts, given: Settings, budget: float | None) -> Size:
     estimates = list(_estimates(names, texts, given))
     chosen = next((one for one in reversed(estimates) if one.fits(budget)), estimates[0])
     run = _fitted(chosen, texts, given, chosen.epochs(budget))
+    if run.training.batch_tokens != chosen.run.training.batch_tokens:
+        chosen = _timed(chosen.preset, run, texts)
     return Size(chosen.preset, run, _with_budget(chosen, estimates, budget))
 
 
@@ -107,6 +109,11 @@ def estimate(name: str, texts: Texts, given: Settings, *, vocabulary: bool = Tru
     """
     sentences = len(texts.train)
     run = resolved(given, name, _vocabulary(name, sentences, given) if vocabulary else None)
+    return _timed(name, run, texts)
+
+
+def _timed(name: str, run: Run, texts: Texts) -> Estimate:
+    sentences = len(texts.train)
     drawn = random.Random(0).sample(range(sentences), min(SAMPLE, sentences))
     sample = replace(texts, train=[texts.train[n] for n in drawn], dev=texts.dev[:1])
     prepared = prepare(replace(sample, report=type(texts.report)()), run)

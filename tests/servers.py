@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import httpx
 import uvicorn
 
-from regard.server.app import create_app
-from regard.server.batching import Call
-from regard.server.run import configured, listen
-from regard.server.service import Service
-from regard.server.settings import Serving
+from regard.server.http.app import create_app
+from regard.server.http.run import configured, listen
+from regard.server.http.settings import Serving
+from regard.server.queue.batching import Call
+from regard.server.queue.service import Service
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from regard.attention import Additive, Mask, attend
-from regard.attention import additive as kernel
 from regard.attention.engines import blockwise
+from regard.attention.scores import additive as kernel
 
 F64 = torch.float64
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from regard.attention import intervene, record
 from regard.attention.aligners.graves import Graves, Stand
-from regard.attention.edit import SwitchOff
+from regard.attention.inspection.edit import SwitchOff
 
 
 def memory_of(aligner: Graves, batch: int = 3, length: int = 6, dim: int = 4):

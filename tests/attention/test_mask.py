@@ -20,7 +20,7 @@ from regard.attention import (
     to_torch_mha,
     to_torch_sdpa,
 )
-from regard.attention.tile import Tile
+from regard.attention.engines.tile import Tile
 
 B, H, Q, K = 2, 3, 5, 6
 CPU = torch.device("cpu")

@@ -7,17 +7,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from regard.attention import kernel_sum
-from regard.attention.bandwidth import golden_section
-from regard.attention.kernel_compress import NODES, Grid, pseudo_keys, transform, transform_pays
-from regard.attention.kernel_sum import (
+from regard.attention.kernel_regression import sums as kernel_sum
+from regard.attention.kernel_regression.bandwidth import golden_section
+from regard.attention.kernel_regression.compress import (
+    NODES,
+    Grid,
+    pseudo_keys,
+    transform,
+    transform_pays,
+)
+from regard.attention.kernel_regression.nadaraya_watson import NadarayaWatson
+from regard.attention.kernel_regression.sums import (
     compressed_sums,
     gaussian_average,
     gaussian_sums,
     merge_duplicates,
 )
-from regard.attention.kernel_tiles import exact_sums, kd_blocks
-from regard.attention.nadaraya_watson import NadarayaWatson
+from regard.attention.kernel_regression.tiles import exact_sums, kd_blocks
 
 REPEATABLE = settings(deadline=None, derandomize=True, max_examples=40)
 SEEDS = st.integers(0, 10_000)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.attention import Mask, record
-from regard.attention.pooling import Pooling
+from regard.attention.layers.pooling import Pooling
 
 LENGTHS = torch.tensor([5, 2, 1])
 every_head = pytest.mark.parametrize("heads", [1, 2, 4])

@@ -18,7 +18,7 @@ from regard.config import Decoding, Rnn
 from regard.decoding import score, search
 from regard.errors import InputError
 from regard.models.batch import BOS, EOS, PAD, batch_of, source_of
-from regard.models.rnn import RnnModel
+from regard.models.rnn.model import RnnModel
 
 SOURCES = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8]]
 TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5], [7]]

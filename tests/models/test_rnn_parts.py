@@ -9,10 +9,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.attention import Additive, Mask, attend
 from regard.config import Rnn
-from regard.models.rnn_cell import CELLS
-from regard.models.rnn_encoder import Encoder, along, turned_around
-from regard.models.rnn_loop import Parts, aligned_steps, joined_step
-from regard.models.rnn_scan import Recurrence, scan
+from regard.models.rnn.cell import CELLS
+from regard.models.rnn.encoder import Encoder, along, turned_around
+from regard.models.rnn.loop import Parts, aligned_steps, joined_step
+from regard.models.rnn.scan import Recurrence, scan
 
 F64 = torch.float64
 TORCH = {"rnn": torch.nn.RNN, "gru": torch.nn.GRU, "lstm": torch.nn.LSTM}

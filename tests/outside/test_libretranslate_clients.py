@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-from regard.server.catalogue import Catalogue
+from regard.server.queue.catalogue import Catalogue
 from requirements import NPM
 from servers import serving
 from trained import taught, trained

@@ -16,7 +16,7 @@ import sys
 
 import pytest
 
-from regard.server.catalogue import Catalogue
+from regard.server.queue.catalogue import Catalogue
 from servers import serving
 from trained import trained
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.server.catalogue import Catalogue
+from regard.server.queue.catalogue import Catalogue
 from servers import serving
 from trained import trained
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import InputError
-from regard.server.keys import find_key, make_key, read_keys
-from regard.server.log import LOGGER, Lines
-from regard.server.rates import Rates, neighbourhood
+from regard.server.access.keys import find_key, make_key, read_keys
+from regard.server.access.rates import Rates, neighbourhood
+from regard.server.http.log import LOGGER, Lines
 from servers import serving
 from trained import taught
 

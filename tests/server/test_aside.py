@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from regard.server import libre
-from regard.server.aside import Aside
-from regard.server.refusal import RefusalError
+from regard.server.api import libretranslate as libre
+from regard.server.http.errors import RefusalError
+from regard.server.queue.background import Aside
 from servers import serving, until
 
 PAGE = {"q": "<p>x</p>", "source": "fr", "target": "fr", "format": "html"}

@@ -13,10 +13,10 @@ import pytest
 
 from growth import LINEAR, growth
 from regard.config import Decoding
-from regard.server.batching import Batcher, Call, Manner, Texts
-from regard.server.catalogue import Catalogue, Model
-from regard.server.cutting import pieces
-from regard.server.refusal import RefusalError
+from regard.server.http.errors import RefusalError
+from regard.server.queue.batching import Batcher, Call, Manner, Texts
+from regard.server.queue.catalogue import Catalogue, Model
+from regard.server.queue.cutting import pieces
 from regard.translator.translate import Wish
 from servers import held_up, serving, until
 from trained import taught

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.server.files import Shelf
-from regard.server.layout import Layout
+from regard.server.api.files import Shelf
+from regard.server.api.layout import Layout
 from trained import taught
 
 FRENCH = taught("en-fr")

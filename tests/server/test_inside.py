@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from regard.server import inside, seen
+from regard.server.api import v1 as inside
+from regard.server.api import v1_schema as seen
 from servers import held_up
 from trained import taught
 

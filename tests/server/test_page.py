@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from pages import BAD, opened
-from regard.server.catalogue import Catalogue
-from regard.server.page import parts
+from regard.server.page.page import parts
+from regard.server.queue.catalogue import Catalogue
 from requirements import AXE
 from servers import serving
 from trained import taught, trained

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages import opened
-from regard.server.catalogue import Catalogue
+from regard.server.queue.catalogue import Catalogue
 from servers import serving
 from trained import taught, trained
 

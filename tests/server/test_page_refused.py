@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages import opened
-from regard.server.keys import make_key, read_keys
+from regard.server.access.keys import make_key, read_keys
 from servers import held_up, serving
 from trained import taught
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from regard.server.patience import PromptProtocol
+from regard.server.http.slow_client import PromptProtocol
 from servers import serving
 
 LONG = 20_000_000  # characters: more than the system keeps for a connection

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from growth import LINEAR, growth
-from regard.server.batching import Answer
-from regard.server.catalogue import Catalogue, Model
-from regard.server.pivot import composed
+from regard.server.queue.batching import Answer
+from regard.server.queue.catalogue import Catalogue, Model
+from regard.server.queue.pivot import composed
 from regard.translator import Sentence, Translation
 from servers import serving
 from trained import taught

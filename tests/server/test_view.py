@@ -6,8 +6,8 @@ import zlib
 import numpy as np
 import pytest
 
-from regard.server import view
-from regard.server.view import told
+from regard.server.api import view
+from regard.server.api.view import told
 from trained import taught
 
 FRENCH = taught("en-fr")

@@ -14,7 +14,7 @@ from regard.config import Lm, Transformer
 from regard.config.attention import check_ranks
 from regard.corpus.grammar import sample
 from regard.errors import InputError
-from regard.models.split import Split, split_of
+from regard.models.sequence_parallel import Split, split_of
 
 COMMON = (
     "--preset", "tiny", "--model.dim", "16", "--model.heads", "2", "--model.ff", "32",

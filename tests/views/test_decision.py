@@ -6,7 +6,7 @@ import numpy as np
 from rich.cells import cell_len
 from rich.console import Console
 
-from regard.views.decision import Strip, WeighedWords
+from regard.views.terminal.decision import Strip, WeighedWords
 
 
 def printed(thing, width=40, encoding="utf-8"):

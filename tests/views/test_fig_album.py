@@ -8,9 +8,9 @@ import torch
 
 from regard.attention import AttentionMap, Learned, RelativeBias
 from regard.views import Viewed, gate_figure, positions_figure
-from regard.views.album import PALE, album, suitable_scale
-from regard.views.growth import Panel, growth_figure
-from regard.views.positions import alike
+from regard.views.figures.figure_set import PALE, album, suitable_scale
+from regard.views.figures.growth import Panel, growth_figure
+from regard.views.figures.positions import alike
 
 
 def test_a_text_alone_has_what_makes_sense_of_it():

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from regard.views import alignment_lines, heatmap
-from regard.views.fonts import FIRST, MissingGlyphWarning, lettering
+from regard.views.figures.fonts import FIRST, MissingGlyphWarning, lettering
 
 NOWHERE = "\U000e0fff"  # never to be assigned a picture
 CHINESE, JAPANESE = "因为动物太累了，所以没有过马路。", "動物は疲れすぎていた。"

@@ -10,10 +10,11 @@ import torch
 from matplotlib.image import imread
 
 from regard.errors import InputError
-from regard.views import heatmap, palette
-from regard.views.figure import LARGEST
-from regard.views.heatmap import MOST_DOTS, pooled
-from regard.views.labels import SMALLEST, shortened
+from regard.views import heatmap
+from regard.views.figures import palette
+from regard.views.figures.figure import LARGEST
+from regard.views.figures.heatmap import MOST_DOTS, pooled
+from regard.views.figures.labels import SMALLEST, shortened
 
 
 def rgb(colour):

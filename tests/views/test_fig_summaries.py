@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from regard.attention import AttentionMap, Mask, MultiHead, record
 from regard.views import HeadMaps, distances, entropies, rollout
-from regard.views.figure import drawing
-from regard.views.heads import head_matrix
-from regard.views.layers import layers_of
-from regard.views.summaries import HeadTable, row_distances, row_entropies
+from regard.views.figures.figure import drawing
+from regard.views.figures.heads import head_matrix
+from regard.views.maps.layers import layers_of
+from regard.views.maps.summaries import HeadTable, row_distances, row_entropies
 
 
 def recorded(weights, kind="self", layer=0, rows=None):

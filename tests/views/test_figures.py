@@ -32,9 +32,9 @@ from regard.views import (
     positions_figure,
     rollout_figure,
 )
-from regard.views.figure import LARGEST
-from regard.views.lines import MOST_WORDS
-from regard.views.positions import angles, biases
+from regard.views.figures.alignment_lines import MOST_WORDS
+from regard.views.figures.figure import LARGEST
+from regard.views.figures.positions import angles, biases
 
 
 def texts(figure):
@@ -64,7 +64,7 @@ def test_importing_views_stays_light():
 
 def test_names_are_functions_whatever_was_imported_before():
     import regard.views
-    import regard.views.heads  # it imports the module heatmap
+    import regard.views.figures.heads  # it imports the module heatmap
 
     for name in regard.views.__all__:
         assert callable(getattr(regard.views, name)), name

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from regard.errors import InputError
 from regard.views import HeadMaps, Page, Viewed, show
-from regard.views.notebook import MOST, SMALL, WIDTH, framed
+from regard.views.html.notebook import MOST, SMALL, WIDTH, framed
 
 BAD = '"><img src=x onerror=parent.bad=1><script>parent.bad=1</script>'
 

@@ -12,8 +12,8 @@ from lxml import html
 
 from regard.errors import InputError
 from regard.views import HeadMaps, Viewed, page
-from regard.views.browser import SCRIPTS, scripts, style
-from regard.views.page import LARGEST, embedded
+from regard.views.html.browser import SCRIPTS, scripts, style
+from regard.views.html.page import LARGEST, embedded
 
 BAD = (
     "<img src=x onerror=window.bad=1>",
@@ -153,14 +153,14 @@ def test_more_than_a_page_holds_is_packed_or_refused():
 
 @pytest.mark.parametrize("name", ["page.html", "page.css", "page.js"])
 def test_parts_travel_with_the_package(name):
-    assert files("regard.views").joinpath(name).is_file()
+    assert files("regard.views.html").joinpath(name).is_file()
 
 
 def test_scripts_stand_alone():
     """Each file guards its names, none writes HTML, and the served page gets the same."""
     assert scripts().count('"use strict";') == len(SCRIPTS)
     for name in SCRIPTS:
-        code = files("regard.views.browser").joinpath(name).read_text("utf-8")
+        code = files("regard.views.html.browser").joinpath(name).read_text("utf-8")
         assert "const regard = (window.regard ??= {});" in code
         assert len(code.splitlines()) <= 400
     assert ":root" in style()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from growth import LINEAR, growth
 from regard.attention import AttentionMap, Mask, MultiHead, record
 from regard.views import HeadMaps, Viewed, word_weights
-from regard.views.sentence import Axis
-from regard.views.spelling import spelled, word_groups
+from regard.views.maps.sentence import Axis
+from regard.views.maps.spelling import spelled, word_groups
 
 WORDS = st.lists(st.text("abé的's", min_size=1, max_size=6), min_size=1, max_size=8)
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from regard.views import Interlinear, Matrix, Viewed
-from regard.views.terminal import MAX_HEADING, centred, characters, fitted, shown
+from regard.views.terminal.alignment import MAX_HEADING, centred, characters, fitted, shown
 
 
 def printed(thing, width=100, encoding="utf-8", **options):

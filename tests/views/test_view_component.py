@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from regard.views.browser import scripts, shown, style
-from regard.views.page import embedded
+from regard.views.html import payload as shown
+from regard.views.html.browser import scripts, style
+from regard.views.html.page import embedded
 
 pytestmark = pytest.mark.needs("chromium")
 HEARD = """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.views import HeadMaps, Viewed, page
-from regard.views.page import LARGEST
+from regard.views.html.page import LARGEST
 
 FRAME = 100  # milliseconds
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from regard.errors import InputError
 from regard.views import HeadMaps, Viewed, entropies
-from regard.views.browser import shown
-from regard.views.browser.packing import (
+from regard.views.html import payload as shown
+from regard.views.html.packing import (
     PLANS,
     Plan,
     blob,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.views.pieces import is_special, readable, words_of
+from regard.views.maps.pieces import is_special, readable, words_of
 
 
 @pytest.mark.parametrize(

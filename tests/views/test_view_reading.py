@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from regard.views import HeadMaps, Viewed, page
-from regard.views.browser import scripts, shown, style
-from regard.views.page import embedded
+from regard.views.html import payload as shown
+from regard.views.html.browser import scripts, style
+from regard.views.html.page import embedded
 
 pytestmark = pytest.mark.needs("chromium")
 SPY = """

@@ -12,7 +12,6 @@ torch.Size([2, 4, 20])
 
 from typing import TYPE_CHECKING, Any
 
-from regard.attention.additive import Additive
 from regard.attention.aligners import (
     Aligner,
     Content,
@@ -22,11 +21,6 @@ from regard.attention.aligners import (
     Monotonic,
 )
 from regard.attention.attend import Attended, attend
-from regard.attention.bias import Bias, DistanceBias
-from regard.attention.cache import KeyValue
-from regard.attention.dropout import Dropout, dropout, dropout_stream
-from regard.attention.edit import Edit, ForceAlignment, Overwrite, SwitchOff
-from regard.attention.entmax import entmax15, sparsemax
 from regard.attention.feature_maps import (
     CBAM,
     ChannelGate,
@@ -35,10 +29,23 @@ from regard.attention.feature_maps import (
     SpatialGate,
     SqueezeExcitation,
 )
-from regard.attention.gaussian import Gaussian
-from regard.attention.intervene import intervene
-from regard.attention.mask import Mask
-from regard.attention.mask_conventions import (
+from regard.attention.inspection.edit import Edit, ForceAlignment, Overwrite, SwitchOff
+from regard.attention.inspection.intervene import intervene
+from regard.attention.inspection.record import AttentionMap, Recording, record
+from regard.attention.layers.cache import KeyValue
+from regard.attention.layers.multi_head import MultiHead
+from regard.attention.layers.pooling import Pooling
+from regard.attention.layers.position import (
+    Alibi,
+    Learned,
+    Position,
+    RelativeBias,
+    Rotary,
+    Sinusoidal,
+    rotate,
+)
+from regard.attention.masks.bias import Bias, DistanceBias
+from regard.attention.masks.conventions import (
     from_keras,
     from_onnx,
     from_torch_mha,
@@ -48,8 +55,9 @@ from regard.attention.mask_conventions import (
     to_torch_mha,
     to_torch_sdpa,
 )
-from regard.attention.multihead import MultiHead
-from regard.attention.normalizer import (
+from regard.attention.masks.mask import Mask
+from regard.attention.normalizers.entmax import entmax15, sparsemax
+from regard.attention.normalizers.normalizer import (
     NORMALIZERS,
     Entmax15,
     Normalizer,
@@ -58,18 +66,9 @@ from regard.attention.normalizer import (
     Sparsemax,
     masked_softmax,
 )
-from regard.attention.pooling import Pooling
-from regard.attention.position import (
-    Alibi,
-    Learned,
-    Position,
-    RelativeBias,
-    Rotary,
-    Sinusoidal,
-    rotate,
-)
-from regard.attention.record import AttentionMap, Recording, record
-from regard.attention.score import (
+from regard.attention.scores.additive import Additive
+from regard.attention.scores.gaussian import Gaussian
+from regard.attention.scores.score import (
     Cosine,
     Dot,
     General,
@@ -78,9 +77,10 @@ from regard.attention.score import (
     Score,
     Uniform,
 )
+from regard.dropout import Dropout, dropout, dropout_stream
 
 if TYPE_CHECKING:
-    from regard.attention.nadaraya_watson import NadarayaWatson
+    from regard.attention.kernel_regression.nadaraya_watson import NadarayaWatson
 
 __all__ = [
     "CBAM", "NORMALIZERS", "Additive", "Alibi", "Aligner", "Attended", "AttentionMap", "Bias",
@@ -98,7 +98,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "NadarayaWatson":  # on demand: it is what needs scikit-learn
-        from regard.attention.nadaraya_watson import NadarayaWatson
+        from regard.attention.kernel_regression.nadaraya_watson import NadarayaWatson
 
         return NadarayaWatson
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from regard.attention import arguments, observe
-from regard.attention.bias import Bias, DistanceBias, as_bias
-from regard.attention.call import Call
+from regard.attention.engines import arguments
 from regard.attention.engines.blockwise import blockwise
+from regard.attention.engines.call import Call
 from regard.attention.engines.choice import chosen_engine
 from regard.attention.engines.dense import dense
 from regard.attention.engines.fused import fused
-from regard.attention.form import Form, PlainForm
-from regard.attention.mask import Mask, as_mask
-from regard.attention.normalizer import Normalizer, Softmax
-from regard.attention.quarantine import quarantine
-from regard.attention.score import ScaledDot, Score
+from regard.attention.inspection import observe
+from regard.attention.masks.bias import Bias, DistanceBias, as_bias
+from regard.attention.masks.mask import Mask, as_mask
+from regard.attention.masks.nonfinite import quarantine
+from regard.attention.normalizers.normalizer import Normalizer, Softmax
+from regard.attention.scores.prepared import Form, PlainForm
+from regard.attention.scores.score import ScaledDot, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from regard.attention.cache import Cache
+    from regard.attention.layers.cache import Cache
 
 Engine = Literal["auto", "dense", "fused", "blockwise"]
 _SOFTMAX, _SCALED_DOT = Softmax(), ScaledDot()

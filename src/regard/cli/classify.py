@@ -189,7 +189,7 @@ def show(console: Console, model: Classifier, one: Classified, true: str | None 
     import numpy as np
     from rich.text import Text
 
-    from regard.views.decision import Strip, WeighedWords
+    from regard.views.terminal.decision import Strip, WeighedWords
 
     head = Text(one.label, "bold")
     if true is not None and true != one.label:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from regard.config import Decoding
     from regard.translator.inspected import Asked, Inspected, Loaded
     from regard.views import Viewed
-    from regard.views.page import Board
+    from regard.views.html.page import Board
 
 OUT = "regard-inspect.html"
 SEARCH = ("beam", "length_penalty", "max_length")
@@ -120,7 +120,7 @@ def _check(arguments: argparse.Namespace) -> None:
         flag = "--effects" if arguments.effects else "--format"
         raise InputError(f"{flag} is about figures; say where with --figures DIR.")
     if arguments.figures:
-        from regard.views.growth import check_matplotlib
+        from regard.views.figures.growth import check_matplotlib
 
         check_matplotlib()
         if arguments.figures.exists() and not arguments.figures.is_dir():
@@ -221,7 +221,7 @@ def _boards(looked: list[Looked], reference: str | None) -> list[Board]:
 def _write(out: Path, looked: list[Looked], boards: list[Board]) -> int:
     """Write the page; its size in bytes."""
     from regard.translator.inspected import facts_of
-    from regard.views.notebook import Page
+    from regard.views.html.notebook import Page
 
     told = [facts_of(one.model, one.asked.name, one.shown) for one in looked]
     facts = told[0]

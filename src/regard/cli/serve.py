@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace) -> None:
     """Check what is asked, read the models, answer."""
-    from regard.server.settings import Serving
+    from regard.server.http.settings import Serving
 
     settings = Serving(
         characters=arguments.max_characters,
@@ -88,16 +88,16 @@ def _serve(arguments: argparse.Namespace) -> None:
         cors=tuple(arguments.cors),
         metrics=not arguments.no_metrics,
     )
-    from regard.server.keys import read_keys
+    from regard.server.access.keys import read_keys
 
     keys = read_keys(arguments.keys) if arguments.keys else ()
     if arguments.require_key and not keys:
         raise InputError("--require-key needs --keys, a file with a key; --make-key makes one.")
     for folder in arguments.model:
         _check(folder)
-    from regard.server.catalogue import Catalogue
-    from regard.server.run import listen, serve
-    from regard.server.service import Service
+    from regard.server.http.run import listen, serve
+    from regard.server.queue.catalogue import Catalogue
+    from regard.server.queue.service import Service
 
     if arguments.threads:
         import torch
@@ -132,7 +132,7 @@ def _check(folder: str) -> None:
 def _make_key(arguments: argparse.Namespace) -> int:
     if arguments.keys is None:
         raise InputError("--make-key needs --keys, the file that the key's hash is added to.")
-    from regard.server.keys import make_key
+    from regard.server.access.keys import make_key
 
     made = make_key(
         arguments.keys, arguments.make_key, rate=arguments.key_rate, admin=arguments.admin

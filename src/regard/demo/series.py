@@ -27,7 +27,7 @@ from regard.models.classifier_why import WHYS, Why
 from regard.training.classifier import Content, class_trainer, prepare_content
 from regard.training.report import Spoken, clock
 from regard.translator.classify import Classified, Classifier
-from regard.views.decision import Strip
+from regard.views.terminal.decision import Strip
 
 Encoder = Literal["transformer", "rnn"]
 Tokens = Literal["time", "channels"]

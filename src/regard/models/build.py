@@ -12,7 +12,7 @@ from regard.errors import InputError
 from regard.models.classifier import ClassifierModel
 from regard.models.handwriting import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
-from regard.models.rnn import RnnModel
+from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 
 Translating = TransformerModel | RnnModel

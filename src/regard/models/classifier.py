@@ -17,14 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Dropout, Mask, Position, record
-from regard.attention.pooling import Pooled, Pooling
+from regard.attention.layers.pooling import Pooled, Pooling
 from regard.config import Classifier, Mlm, Rnn
 from regard.config.attention import Attending
 from regard.models.classifier_batch import Labelled
 from regard.models.classifier_front import Front, Series, Tokens, front_of, measure
 from regard.models.embedding import output_layer
 from regard.models.layer import FeedForward, Layer, added_place, attended_place, final_norm
-from regard.models.rnn_encoder import Encoder
+from regard.models.rnn.encoder import Encoder
 
 
 class Maps(NamedTuple):

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.attention import Dropout, Mask, Position
-from regard.attention.pooling import Pooling
+from regard.attention.layers.pooling import Pooling
 from regard.config import Classifier
 from regard.models.classifier_batch import Labelled
 from regard.models.embedding import word_vectors

@@ -17,16 +17,17 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.attention import AttentionMap, dropout, observe, record
+from regard.attention import AttentionMap, dropout, record
 from regard.attention.aligners.aligner import Memory
 from regard.attention.aligners.graves import Graves, Stand
-from regard.attention.precision import as_given
+from regard.attention.engines.precision import as_given
+from regard.attention.inspection import observe
 from regard.config.handwriting import Handwriting
 from regard.models.batch import Source
 from regard.models.handwriting_density import Density
 from regard.models.handwriting_loop import Parts, windowed_steps
-from regard.models.rnn_cell import CELLS, State
-from regard.models.rnn_scan import Recurrence
+from regard.models.rnn.cell import CELLS, State
+from regard.models.rnn.scan import Recurrence
 
 
 class Strokes(NamedTuple):

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.attention.precision import accumulated
+from regard.attention.engines.precision import accumulated
 
 NARROWEST = -5.0
 """The smallest log σ: a pen is not exact beyond."""

@@ -22,8 +22,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.attention.aligners.graves import HIGHEST, positions
-from regard.attention.precision import as_given
-from regard.models.rnn_cell import Cell, State
+from regard.attention.engines.precision import as_given
+from regard.models.rnn.cell import Cell, State
 
 
 class Parts(NamedTuple):

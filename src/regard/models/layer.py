@@ -26,11 +26,11 @@ from regard.attention import (
     Sinusoidal,
     dropout,
 )
-from regard.attention.cache import Cache
-from regard.attention.dropout import added, relu_dropout
+from regard.attention.layers.cache import Cache
 from regard.attention.mechanisms.mechanism import Mechanism
-from regard.attention.normalizer import NORMALIZERS
+from regard.attention.normalizers.normalizer import NORMALIZERS
 from regard.config import Lm, Transformer
+from regard.dropout import added, relu_dropout
 from regard.errors import InputError
 from regard.models.mechanism import self_attention
 

@@ -16,7 +16,7 @@ from regard.config import Lm, Mlm
 from regard.models.batch import PAD, Batch, Source
 from regard.models.embedding import Embedding, output_layer, word_vectors
 from regard.models.layer import Layer, LayerCache, added_place, attended_place, final_norm
-from regard.models.split import split_of
+from regard.models.sequence_parallel import split_of
 
 CAUSAL = Mask.causal()
 BEFORE = Mask.causal(corner="bottom-right")

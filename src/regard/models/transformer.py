@@ -16,7 +16,7 @@ from regard.config import Transformer
 from regard.models.batch import Batch, Source
 from regard.models.embedding import Embedding, both_embedded, both_vectors, output_layer
 from regard.models.layer import Layer, LayerCache, added_place, attended_place, final_norm
-from regard.models.split import Split, split_of, whole
+from regard.models.sequence_parallel import Split, split_of, whole
 
 CAUSAL = Mask.causal()
 BEFORE = Mask.causal(corner="bottom-right")

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import Classifier, Handwriting, Run
 from regard.folder import Tokenizers
-from regard.models.split import own_labels
+from regard.models.sequence_parallel import own_labels
 from regard.training.loss import label_loss
 from regard.training.place import Place
 

@@ -1,8 +1,8 @@
 """One run over several processes (`torchrun`): who leads, and what all must agree on.
 
-Each process holds a part of every sentence (`regard.models.split`) and all weights. Gradients are
-summed over the processes, so that all make the same update; the first one leads: it keeps the
-clock, looks at the development set, and alone writes to the folder.
+Each process holds a part of every sentence (`regard.models.sequence_parallel`) and all weights.
+Gradients are summed over the processes, so that all make the same update. Rank 0 leads: it keeps
+the clock, validates, and alone writes to the folder.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from regard.views import (
     positions_figure,
     switch_off_effects,
 )
-from regard.views.album import MOST_TOKENS, album
-from regard.views.layers import KIND_NAMES, layers_of
+from regard.views.figures.figure_set import MOST_TOKENS, album
+from regard.views.maps.layers import KIND_NAMES, layers_of
 
 if TYPE_CHECKING:
     from regard.translator.inspected import Inspected, Loaded

@@ -28,7 +28,7 @@ from regard.translator.segments import ENDLESS_WORD, pieces_of, segments, whole
 from regard.translator.translate import Translator
 from regard.translator.write import Penman
 from regard.views import Viewed, label_score
-from regard.views.pieces import readable, words_of
+from regard.views.maps.pieces import readable, words_of
 
 Loaded = Translator | Generator | Filler | Classifier | Penman
 GUESSES = 3  # told of each hidden word

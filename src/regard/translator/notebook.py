@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from regard.text.tokenizer import BOS, SPECIALS
 from regard.translator.seen import viewed
 from regard.views import Viewed
-from regard.views.notebook import Page
+from regard.views.html.notebook import Page
 
 if TYPE_CHECKING:
     from regard.translator.generate import Generated

@@ -9,24 +9,24 @@ and matplotlib are loaded when something needs them.
 
 from typing import TYPE_CHECKING, Any
 
-from regard.views.figure import Figure
-from regard.views.gates import gate_figure
-from regard.views.heads import head_distance, head_effects, head_entropy, head_grid
-from regard.views.heatmap import heatmap
-from regard.views.kernel import kernel_regression_figure
-from regard.views.lines import alignment_lines
-from regard.views.notebook import Page
-from regard.views.page import page
-from regard.views.positions import positions_figure
-from regard.views.rollout import rollout, rollout_figure
-from regard.views.sentence import HeadMaps, Viewed, word_weights
-from regard.views.show import show
-from regard.views.summaries import HeadTable, distances, entropies
-from regard.views.terminal import Interlinear, Matrix
+from regard.views.figures.alignment_lines import alignment_lines
+from regard.views.figures.figure import Figure
+from regard.views.figures.gates import gate_figure
+from regard.views.figures.heads import head_distance, head_effects, head_entropy, head_grid
+from regard.views.figures.heatmap import heatmap
+from regard.views.figures.kernel_regression import kernel_regression_figure
+from regard.views.figures.positions import positions_figure
+from regard.views.html.notebook import Page
+from regard.views.html.page import page
+from regard.views.html.show import show
+from regard.views.maps.rollout import rollout, rollout_figure
+from regard.views.maps.sentence import HeadMaps, Viewed, word_weights
+from regard.views.maps.summaries import HeadTable, distances, entropies
+from regard.views.terminal.alignment import Interlinear, Matrix
 
 if TYPE_CHECKING:
-    from regard.views.effects import switch_off_effects
-    from regard.views.gradient import gradient_figure, gradient_times_attention, label_score
+    from regard.views.maps.effects import switch_off_effects
+    from regard.views.maps.gradient import gradient_figure, gradient_times_attention, label_score
 
 __all__ = [
     "Figure", "HeadMaps", "HeadTable", "Interlinear", "Matrix", "Page", "Viewed", "alignment_lines",
@@ -39,7 +39,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:  # on demand: these are what needs torch
     if name == "switch_off_effects":
-        from regard.views.effects import switch_off_effects
+        from regard.views.maps.effects import switch_off_effects
 
         return switch_off_effects
     if name in ("gradient_figure", "gradient_times_attention", "label_score"):

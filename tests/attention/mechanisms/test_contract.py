@@ -20,7 +20,7 @@ from regard.attention import (
     intervene,
     record,
 )
-from regard.attention.bias import TensorBias
+from regard.attention.masks.bias import TensorBias
 from regard.attention.mechanisms import MECHANISMS
 from regard.attention.mechanisms.mechanism import Asked
 from regard.config.attention import NOT_CAUSAL, UNBIASED, WITHOUT_DROPOUT

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from regard.attention import Mask, observe
+from regard.attention import Mask
+from regard.attention.inspection import observe
 from regard.attention.mechanisms import kernel_scan
 from regard.attention.mechanisms.linear import Linear
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from regard.attention.additive import Additive
 from regard.attention.aligners.aligner import Aligner, Memory, Rows
 from regard.attention.aligners.content import Content
 from regard.attention.aligners.coverage import Coverage
 from regard.attention.aligners.graves import Graves
 from regard.attention.aligners.location import LocationSensitive
 from regard.attention.aligners.monotonic import Monotonic
+from regard.attention.scores.additive import Additive
 
 __all__ = [
     "ALIGNERS", "Aligner", "Content", "Coverage", "Graves", "LocationSensitive", "Memory",

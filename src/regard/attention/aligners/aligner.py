@@ -21,10 +21,10 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from regard.attention import observe
 from regard.attention.attend import Attended
-from regard.attention.mask import Mask
-from regard.attention.precision import as_given
+from regard.attention.engines.precision import as_given
+from regard.attention.inspection import observe
+from regard.attention.masks.mask import Mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from regard.attention.additive import Additive
 from regard.attention.aligners.aligner import Aligner, Memory, Rows
 from regard.attention.attend import Attended, attend
-from regard.attention.score import Score
+from regard.attention.scores.additive import Additive
+from regard.attention.scores.score import Score
 
 
 class Content(Aligner):

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.attention import arguments
-from regard.attention.additive import Additive
-from regard.attention.precision import accumulated, as_given
+from regard.attention.engines import arguments
+from regard.attention.engines.precision import accumulated, as_given
+from regard.attention.scores.additive import Additive
 
 
 class Energy(Additive):

@@ -22,11 +22,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.attention import observe
 from regard.attention.aligners.aligner import Aligner, Memory, Rows
 from regard.attention.attend import Attended
-from regard.attention.normalizer import Softmax
-from regard.attention.precision import accumulated, as_given
+from regard.attention.engines.precision import accumulated, as_given
+from regard.attention.inspection import observe
+from regard.attention.normalizers.normalizer import Softmax
 
 HIGHEST = 10.0
 """The largest logarithm of a parameter: beyond e^10 nothing changes but for overflow."""

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.attention import arguments
 from regard.attention.aligners.aligner import Aligner, Memory, Rows, softmax_weights, weighted
 from regard.attention.aligners.energy import Energy
 from regard.attention.attend import Attended
+from regard.attention.engines import arguments
 
 
 @dataclass(frozen=True, eq=False)

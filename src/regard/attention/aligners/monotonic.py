@@ -27,12 +27,12 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from regard.attention import arguments
 from regard.attention.aligners.aligner import Aligner, Memory, Rows, weighted
 from regard.attention.aligners.energy import Energy, energies
 from regard.attention.attend import Attended
-from regard.attention.dropout import present_stream
-from regard.attention.precision import wide_dtype
+from regard.attention.engines import arguments
+from regard.attention.engines.precision import wide_dtype
+from regard.dropout import present_stream
 
 
 @dataclass(frozen=True, eq=False)

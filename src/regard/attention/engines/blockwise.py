@@ -25,11 +25,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.attention.call import Call
-from regard.attention.form import Cell
-from regard.attention.mask import Mask
-from regard.attention.precision import accumulated, as_given
-from regard.attention.tile import Tile
+from regard.attention.engines.call import Call
+from regard.attention.engines.precision import accumulated, as_given
+from regard.attention.engines.tile import Tile
+from regard.attention.masks.mask import Mask
+from regard.attention.scores.prepared import Cell
 
 TILE_SCORES = 1 << 20  # scores in a tile, over all leading dimensions
 TILE_KEYS = 2048

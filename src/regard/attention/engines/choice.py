@@ -6,10 +6,10 @@ import math
 
 import torch
 
-from regard.attention.bias import Bias, TensorBias
-from regard.attention.mask import Mask, is_triangle
-from regard.attention.normalizer import Normalizer
-from regard.attention.score import Score
+from regard.attention.masks.bias import Bias, TensorBias
+from regard.attention.masks.mask import Mask, is_triangle
+from regard.attention.normalizers.normalizer import Normalizer
+from regard.attention.scores.score import Score
 
 ENGINES = ("dense", "fused", "blockwise")
 SMALL = 1 << 20  # scores up to which holding all at once is as good as any

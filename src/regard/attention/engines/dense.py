@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from regard.attention.call import Call
-from regard.attention.dropout import dropout
-from regard.attention.precision import accumulated, as_given
+from regard.attention.engines.call import Call
+from regard.attention.engines.precision import accumulated, as_given
+from regard.dropout import dropout
 
 
 def dense(call: Call) -> tuple[Tensor, Tensor]:

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.attention.call import Call
-from regard.attention.form import DotForm
-from regard.attention.mask import is_triangle
-from regard.attention.precision import as_given
+from regard.attention.engines.call import Call
+from regard.attention.engines.precision import as_given
+from regard.attention.masks.mask import is_triangle
+from regard.attention.scores.prepared import DotForm
 
 
 def fused(call: Call) -> Tensor:

@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.attention import arguments
+from regard.attention.engines import arguments
 from regard.attention.feature_maps.gate import Gate, check_feature_map, mean_of_places
 
 

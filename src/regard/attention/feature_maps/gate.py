@@ -19,7 +19,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from regard.attention import arguments, observe
+from regard.attention.engines import arguments
+from regard.attention.inspection import observe
 
 
 class Gate(nn.Module):

@@ -14,12 +14,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.attention import arguments, observe
 from regard.attention.attend import Engine, attend
+from regard.attention.engines import arguments
 from regard.attention.feature_maps.gate import check_feature_map, check_there
-from regard.attention.mask import Mask
-from regard.attention.normalizer import Normalizer, Softmax
-from regard.attention.score import Dot, Score
+from regard.attention.inspection import observe
+from regard.attention.masks.mask import Mask
+from regard.attention.normalizers.normalizer import Normalizer, Softmax
+from regard.attention.scores.score import Dot, Score
 
 Pairwise = Literal["embedded", "gaussian", "dot", "concatenation"]
 PAIRWISE = ("embedded", "gaussian", "dot", "concatenation")

@@ -4,7 +4,6 @@ Each stands by its name in `MECHANISMS`; what it declares of itself is proved by
 """
 
 from regard.attention.mechanisms.adaptive_span import AdaptiveSpan
-from regard.attention.mechanisms.family import MECHANISMS
 from regard.attention.mechanisms.full import Blockwise, Full
 from regard.attention.mechanisms.linear import Linear
 from regard.attention.mechanisms.linformer import Linformer
@@ -12,6 +11,7 @@ from regard.attention.mechanisms.local import Local
 from regard.attention.mechanisms.mechanism import Declared, Mechanism
 from regard.attention.mechanisms.performer import Performer
 from regard.attention.mechanisms.reformer import Reformer
+from regard.attention.mechanisms.registry import MECHANISMS
 from regard.attention.mechanisms.ring import Ring, ring_attention
 from regard.attention.mechanisms.sparse import Sparse
 

@@ -7,16 +7,16 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.attention import arguments
 from regard.attention.attend import Attended, attend
-from regard.attention.bias import Bias, DistanceBias, SumBias
-from regard.attention.cache import Cache, KeyValue
-from regard.attention.call import Call
-from regard.attention.mask import Mask
+from regard.attention.engines import arguments
+from regard.attention.engines.call import Call
+from regard.attention.layers.cache import Cache, KeyValue
+from regard.attention.masks.bias import Bias, DistanceBias, SumBias
+from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.full import SCORE, SOFTMAX
 from regard.attention.mechanisms.local import SHORT
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
-from regard.attention.mechanisms.recent import Recent, look_back
+from regard.attention.mechanisms.window_cache import Recent, look_back
 
 
 class SpanBias(DistanceBias):

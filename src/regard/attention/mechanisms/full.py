@@ -5,11 +5,11 @@ from __future__ import annotations
 from torch import Tensor
 
 from regard.attention.attend import Engine, attend
-from regard.attention.call import Call
-from regard.attention.mask import Mask
+from regard.attention.engines.call import Call
+from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism
-from regard.attention.normalizer import Softmax
-from regard.attention.score import ScaledDot
+from regard.attention.normalizers.normalizer import Softmax
+from regard.attention.scores.score import ScaledDot
 
 SCORE, SOFTMAX = ScaledDot(), Softmax()
 

@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.attention.precision import accumulated, as_given
+from regard.attention.engines.precision import accumulated, as_given
 
 CHUNK = 128  # words whose pairs are looked at one by one, in the causal form
 BLOCK = 512  # words read or summed at a time where no triangle is needed

@@ -12,11 +12,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.attention import observe
 from regard.attention.attend import Attended
-from regard.attention.bias import Bias
-from regard.attention.cache import Cache
-from regard.attention.mask import Mask
+from regard.attention.engines.precision import accumulated, as_given
+from regard.attention.engines.tile import Tile
+from regard.attention.inspection import observe
+from regard.attention.layers.cache import Cache
+from regard.attention.masks.bias import Bias
+from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.kernel_scan import (
     Kernel,
     State,
@@ -33,8 +35,6 @@ from regard.attention.mechanisms.mechanism import (
     hidden_keys,
     unseen_call,
 )
-from regard.attention.precision import accumulated, as_given
-from regard.attention.tile import Tile
 
 SHORT = 48  # words up to which all pairs cost less than the sums
 ROWS_AT_ONCE = 1 << 22  # weights held at a time when rows are computed for looking

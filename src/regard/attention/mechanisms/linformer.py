@@ -11,10 +11,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from regard.attention import arguments
 from regard.attention.attend import attend
-from regard.attention.call import Call
-from regard.attention.mask import Mask
+from regard.attention.engines import arguments
+from regard.attention.engines.call import Call
+from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.full import SCORE, softmax_call
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, hidden_keys
 

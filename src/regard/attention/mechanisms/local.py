@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from regard.attention import arguments
 from regard.attention.attend import Attended, Engine, attend
-from regard.attention.bias import Bias
-from regard.attention.cache import Cache, KeyValue
-from regard.attention.call import Call
-from regard.attention.mask import Mask
+from regard.attention.engines import arguments
+from regard.attention.engines.call import Call
+from regard.attention.engines.tile import Tile
+from regard.attention.layers.cache import Cache, KeyValue
+from regard.attention.masks.bias import Bias
+from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.columns import (
     column_counts,
     from_columns,
@@ -23,8 +24,7 @@ from regard.attention.mechanisms.columns import (
 from regard.attention.mechanisms.full import SCORE, softmax_call
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
 from regard.attention.mechanisms.merge import merged
-from regard.attention.mechanisms.recent import Recent, look_back
-from regard.attention.tile import Tile
+from regard.attention.mechanisms.window_cache import Recent, look_back
 
 SHORT = 128  # keys up to which one tile holds all that there is
 

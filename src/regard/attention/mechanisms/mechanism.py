@@ -17,13 +17,14 @@ from typing import ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.attention import arguments, observe
 from regard.attention.attend import Attended
-from regard.attention.bias import Bias
-from regard.attention.cache import Cache, KeyValue
-from regard.attention.mask import Mask, as_mask, told_apart
-from regard.attention.observe import Seen
-from regard.attention.quarantine import quarantine, sum_up
+from regard.attention.engines import arguments
+from regard.attention.inspection import observe
+from regard.attention.inspection.observe import Seen
+from regard.attention.layers.cache import Cache, KeyValue
+from regard.attention.masks.bias import Bias
+from regard.attention.masks.mask import Mask, as_mask, told_apart
+from regard.attention.masks.nonfinite import quarantine, sum_up
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.attention import arguments
+from regard.attention.engines import arguments
 from regard.attention.mechanisms.linear import Linear
 
 FLOOR = 1e-8  # of a feature against the largest of its word, so that no word vanishes

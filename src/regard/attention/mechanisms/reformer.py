@@ -15,16 +15,16 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from regard.attention import arguments
 from regard.attention.attend import Attended, attend
-from regard.attention.bias import Bias
-from regard.attention.cache import Cache
-from regard.attention.call import Call
-from regard.attention.mask import Mask
+from regard.attention.engines import arguments
+from regard.attention.engines.call import Call
+from regard.attention.engines.precision import accumulated, as_given
+from regard.attention.engines.tile import Tile, take
+from regard.attention.layers.cache import Cache
+from regard.attention.masks.bias import Bias
+from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.full import SCORE, softmax_call
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words, hidden_keys
-from regard.attention.precision import accumulated, as_given
-from regard.attention.tile import Tile, take
 
 SHORT = 64  # words up to which pairs are looked up in one tile
 NUMBERS_AT_ONCE = 1 << 20  # sorted numbers held at a time, over rows, rounds, places and width

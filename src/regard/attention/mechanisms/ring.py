@@ -20,14 +20,15 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.attention import arguments, observe
 from regard.attention.attend import attend
-from regard.attention.call import Call
+from regard.attention.engines import arguments
 from regard.attention.engines.blockwise import blockwise
-from regard.attention.mask import Mask
+from regard.attention.engines.call import Call
+from regard.attention.engines.precision import accumulated, as_given
+from regard.attention.inspection import observe
+from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.full import SCORE, SOFTMAX
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, unseen_call
-from regard.attention.precision import accumulated, as_given
 
 
 class Ring(Mechanism):

@@ -17,13 +17,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from regard.attention import arguments
 from regard.attention.attend import Attended, attend
-from regard.attention.bias import Bias
-from regard.attention.cache import Cache, KeyValue
-from regard.attention.call import Call
+from regard.attention.engines import arguments
 from regard.attention.engines.blockwise import TILE_SCORES
-from regard.attention.mask import Mask
+from regard.attention.engines.call import Call
+from regard.attention.engines.tile import Tile
+from regard.attention.layers.cache import Cache, KeyValue
+from regard.attention.masks.bias import Bias
+from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.columns import (
     column_counts,
     cut,
@@ -36,8 +37,7 @@ from regard.attention.mechanisms.full import SCORE, softmax_call
 from regard.attention.mechanisms.local import SHORT
 from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
 from regard.attention.mechanisms.merge import merged
-from regard.attention.mechanisms.recent import over_some
-from regard.attention.tile import Tile
+from regard.attention.mechanisms.window_cache import over_some
 
 Pattern = Literal["strided", "fixed"]
 

@@ -1,0 +1,172 @@
+"""One call of attention with its parts prepared: what engines run and what observers look at.
+
+Shapes: B…H leading dimensions (`batch`), Q queries, K keys, r chosen rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from regard.attention.engines.tile import Index, Tile
+from regard.attention.masks.bias import Bias
+from regard.attention.masks.mask import Mask
+from regard.attention.normalizers.normalizer import Normalizer, log_total
+from regard.attention.scores.prepared import Form, spread, take_rows
+
+ROWS_AT_ONCE = 1 << 22  # scores held at a time when rows are computed for looking
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """Scores (as a form), what is added, what is hidden, how it is normalised, and the values."""
+
+    form: Form
+    value: Tensor
+    bias: Bias | None
+    mask: Mask | None
+    normalizer: Normalizer
+    dropout: float
+    tainted: Tensor | None = None  # (…, Q, 1): rows that see a non-finite number
+    over: str = "keys"  # what a column of the weights is; "projected": made of all keys
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading dimensions of the scores."""
+        return tuple(self.form.query.shape[:-2])
+
+    @property
+    def num_queries(self) -> int:
+        """Q."""
+        return self.form.query.shape[-2]
+
+    @property
+    def num_keys(self) -> int:
+        """K."""
+        return self.form.key.shape[-2]
+
+    def spread(self) -> Call:
+        """The same call with grouped keys and values repeated, one for each query head."""
+        heads = self.form.query.shape[-3] if self.value.ndim > 2 else 1
+        if self.value.ndim < 3 or self.value.shape[-3] == heads:
+            return self
+        return replace(self, form=self.form.spread(heads), value=spread(self.value, heads))
+
+    def tile(self, rows: Index, cols: Index) -> Tile:
+        """The place of these rows and columns in the score matrix."""
+        device = self.form.query.device
+        return Tile(rows, cols, self.num_queries, self.num_keys, self.batch, device)
+
+    def whole(self) -> Tile:
+        """The tile that is the whole score matrix."""
+        return self.tile(slice(0, self.num_queries), slice(0, self.num_keys))
+
+    def scores(self, rows: Index, cols: Index) -> Tensor:
+        """Scores (…, r, c) with bias and mask: hidden ones are −inf."""
+        tile = self.tile(rows, cols)
+        return self.covered(tile, self.form.tile(rows, cols))
+
+    def covered(self, tile: Tile, scores: Tensor) -> Tensor:
+        """The tile's raw scores with the bias added and the hidden ones −inf."""
+        if self.bias is not None:
+            scores = scores + self.bias.tile(tile).to(scores.dtype)
+        if self.mask is not None:
+            scores = scores.masked_fill(~self.mask.tile(tile), -math.inf)
+        return scores
+
+    def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
+        """Weights (…, r, K) of the asked rows and heads (all by default), before dropout."""
+        call = self if heads is None else self._of_heads(heads)
+        call = call.spread()
+        every = torch.arange(self.num_queries, device=self.form.query.device)
+        chosen = every if rows is None else rows
+        step = max(1, ROWS_AT_ONCE // max(1, math.prod(call.batch) * self.num_keys))
+        blocks = [call._weights_of(block) for block in chosen.split(step)]
+        return torch.cat(blocks, dim=-2) if len(blocks) != 1 else blocks[0]
+
+    def log_total(self) -> Tensor:
+        """logsumexp (…, Q) of each query's scores; −inf where it sees nothing."""
+        call = self.spread()
+        step = max(1, ROWS_AT_ONCE // max(1, math.prod(self.batch) * self.num_keys))
+        cols = slice(0, self.num_keys)
+        parts = [
+            log_total(call.scores(slice(i, min(i + step, self.num_queries)), cols))
+            for i in range(0, max(self.num_queries, 1), step)
+        ]
+        return self.finished(torch.cat(parts, dim=-1))
+
+    def finished(self, total: Tensor) -> Tensor:
+        """A logsumexp over the form's scores with the row constant it leaves out put back."""
+        shift = getattr(self.form, "shift", None)
+        total = total if shift is None else total + shift
+        return total if self.tainted is None else total.masked_fill(self.tainted[..., 0], math.nan)
+
+    def _weights_of(self, rows: Tensor) -> Tensor:
+        weights = self.normalizer(self.scores(rows, slice(0, self.num_keys)))
+        return self.marked(weights, rows)
+
+    def marked(self, weights: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Weights in the values' dtype; those of a row that saw a non-finite number are NaN."""
+        if self.tainted is not None:
+            tainted = self.tainted if rows is None else take_rows(self.tainted, rows)
+            weights = weights.masked_fill(tainted, math.nan)
+        return weights if weights.dtype == self.value.dtype else weights.to(self.value.dtype)
+
+    def _of_heads(self, heads: Tensor) -> Call:
+        """The call restricted to some heads, the last of the leading dimensions."""
+        call = self.spread()
+        query, key, *rest = call.form.inputs
+        form = call.form.with_inputs(
+            (query.index_select(-3, heads), key.index_select(-3, heads), *rest)
+        )
+        return replace(
+            call,
+            form=form,
+            value=call.value.index_select(-3, heads),
+            mask=None if call.mask is None else _HeadsMask(call.mask, call.batch, heads),
+            bias=None if call.bias is None else _HeadsBias(call.bias, call.batch, heads),
+            tainted=None if call.tainted is None else _some_heads(call.tainted, heads),
+        )
+
+
+def _some_heads(x: Tensor, heads: Tensor) -> Tensor:
+    if x.ndim < 3 or x.shape[-3] == 1:
+        return x
+    return x.index_select(-3, heads)
+
+
+@dataclass(frozen=True, eq=False)
+class _HeadsMask(Mask):
+    """A mask seen by some heads only."""
+
+    mask: Mask
+    batch: tuple[int, ...]
+    heads: Tensor
+
+    def tile(self, tile: Tile) -> Tensor:
+        return _some_heads(self.mask.tile(replace(tile, batch=self.batch)), self.heads)
+
+
+@dataclass(frozen=True, eq=False)
+class _HeadsBias(Bias):
+    """A bias seen by some heads only; for looking, so that nothing flows back."""
+
+    bias: Bias
+    batch: tuple[int, ...]
+    heads: Tensor
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self.bias.inputs
+
+    def with_inputs(self, inputs: tuple[Tensor, ...]) -> _HeadsBias:
+        return replace(self, bias=self.bias.with_inputs(inputs))
+
+    def tile(self, tile: Tile) -> Tensor:
+        return _some_heads(self.bias.tile(replace(tile, batch=self.batch)), self.heads)
+
+    def tile_backward(self, tile: Tile, grad: Tensor, into: tuple[Tensor | None, ...]) -> None:
+        raise NotImplementedError("a bias of some heads is only looked at")  # see `record`

@@ -1,0 +1,1 @@
+"""Recording and changing attention while a model runs: `record`, `intervene`."""

@@ -1,0 +1,1 @@
+"""Nadaraya–Watson kernel regression as attention, for millions of samples."""

@@ -1,0 +1,1 @@
+"""Layers: multi-head attention, its projections, positions and caches, and attention pooling."""

@@ -1,0 +1,77 @@
+"""Non-finite numbers behind a mask stay behind it: forward, backward, and on every engine.
+
+A weight of zero does not stop a NaN (0 · NaN is NaN), and its gradient even less. So non-finite
+entries are taken out before any arithmetic, and the rows of queries that may really see one become
+NaN afterwards, as they would have. Where nothing is hidden there is nothing to protect.
+
+Shapes: query (…, Q, D), key (…, K, D), value (…, K, Dv), tainted (…, Q, 1).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from regard.attention.engines.tile import Tile
+from regard.attention.masks.bias import Bias
+from regard.attention.masks.mask import Mask
+from regard.attention.scores.prepared import spread
+
+ROWS_AT_ONCE = 1 << 24
+
+
+def quarantine(
+    query: Tensor, key: Tensor, value: Tensor, mask: Mask | None, bias: Bias | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Clean query, key and value, and the rows that saw something non-finite (None: no row did)."""
+    if not torch.compiler.is_compiling() and sum_up(query, key, value):
+        return query, key, value, None
+    bad_query, bad_key = _bad_rows(query), _bad_rows(key) | _bad_rows(value)
+    if query.ndim > 2:
+        bad_key = spread(bad_key, query.shape[-3])
+    tainted = _tainted(query, key, bad_query, bad_key, mask, bias)
+    return _cleaned(query), _cleaned(key), _cleaned(value), tainted
+
+
+def sum_up(*tensors: Tensor) -> bool:
+    """A cheap proof that all are finite: then their sum is, unless it overflows."""
+    totals = [x.detach().sum(dtype=torch.promote_types(x.dtype, torch.float32)) for x in tensors]
+    try:
+        return math.isfinite(float(sum(totals[1:], totals[0])))
+    except RuntimeError:  # no number can be read: under vmap, or on the meta device
+        return False
+
+
+def _bad_rows(x: Tensor) -> Tensor:
+    """(…, T, 1): True where a row holds a non-finite number."""
+    return ~torch.isfinite(x).all(dim=-1, keepdim=True)
+
+
+def _cleaned(x: Tensor) -> Tensor:
+    return torch.where(torch.isfinite(x), x, torch.zeros((), dtype=x.dtype, device=x.device))
+
+
+def _tainted(
+    query: Tensor, key: Tensor, bad_query: Tensor, bad_key: Tensor,
+    mask: Mask | None, bias: Bias | None,
+) -> Tensor:  # fmt: skip
+    """(…, Q, 1): rows with a non-finite query or that may see a non-finite key or value."""
+    batch = tuple(query.shape[:-2])
+    num_queries, num_keys = query.shape[-2], key.shape[-2]
+
+    def seeing_bad(rows: slice) -> Tensor:
+        tile = Tile(rows, slice(0, num_keys), num_queries, num_keys, batch, query.device)
+        bad = bad_query[..., rows, :] | bad_key.transpose(-2, -1)
+        if mask is not None:
+            bad = bad & mask.tile(tile)
+        if bias is not None:
+            bad = bad & (bias.tile(tile).detach() != -math.inf)
+        return bad.any(dim=-1, keepdim=True)
+
+    if torch.compiler.is_compiling():  # a loop over blocks would fix the length
+        return seeing_bad(slice(0, num_queries))
+    step = max(1, ROWS_AT_ONCE // max(1, math.prod(batch) * num_keys))
+    starts = range(0, max(num_queries, 1), step)
+    return torch.cat([seeing_bad(slice(i, min(i + step, num_queries))) for i in starts], dim=-2)

@@ -1,0 +1,1 @@
+"""Normalizers: from scores to weights."""

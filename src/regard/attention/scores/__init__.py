@@ -1,0 +1,1 @@
+"""Scoring functions: how well a key matches a query."""

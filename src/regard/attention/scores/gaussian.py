@@ -1,0 +1,164 @@
+"""Nadaraya–Watson kernel regression as attention: the Gaussian score.
+
+Shapes: query (…, Q, D), key (…, K, D), scores (…, Q, K).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.engines import arguments
+from regard.attention.engines.precision import accumulated
+from regard.attention.engines.tile import Index
+from regard.attention.scores.prepared import DotForm, Form, GradOf, take_rows
+from regard.attention.scores.score import Score, same_width
+
+# the rounding of q·k − |k|²/2 up to which `auto` runs the score as a dot product
+ROUNDING = 1e-5
+
+
+class Gaussian(Score):
+    """s = −|q − k|² / (2 w²) (Nadaraya 1964, Watson 1964).
+
+    `width` is one number or one per feature; `learn=True` makes its logarithm a parameter
+    (`log_width`). The engines dense and blockwise take differences, exact for keys anywhere. The
+    fused engine takes a dot product, on keys moved to the centre of the visible ones:
+    q·k/w² − |k|²/2w², while −|q|²/2w² is constant in a row, cancels in the softmax and returns in
+    the logsumexp. That rounds where keys spread over many widths; `auto` then keeps off it.
+    """
+
+    finite = True
+    centres_keys = True
+
+    def __init__(
+        self, width: float | Sequence[float] | Tensor = 1.0, *, learn: bool = False
+    ) -> None:
+        super().__init__()
+        given = torch.as_tensor(width, dtype=torch.float64).detach().cpu()
+        if given.ndim > 1 or given.numel() == 0:
+            raise ValueError(
+                f"width must be one number or one per feature, but shape {tuple(given.shape)} came."
+            )
+        if not bool(((given > 0) & torch.isfinite(given)).all()):
+            raise ValueError(f"width must be above zero and finite, but {given.tolist()} came.")
+        self.learn = learn
+        self.fixed_width: float | list[float] = given.tolist()
+        if learn:
+            self.log_width = nn.Parameter(given.log().to(torch.get_default_dtype()))
+
+    @property
+    def width(self) -> Tensor:
+        """The width in use, () or (D,)."""
+        if self.learn:
+            return self.log_width.exp()
+        return torch.tensor(self.fixed_width, dtype=torch.float64)
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        return self.form(query, key).scores()
+
+    def form(self, query: Tensor, key: Tensor) -> GaussianForm:
+        return GaussianForm(*self._in_widths(query, key))
+
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+        query, key = self._in_widths(query, key)
+        centre = _centre(key.detach(), visible)
+        if key.shape[:-2] != query.shape[:-2]:  # grouped heads: one centre for all
+            centre = centre.mean(dim=-3, keepdim=True)
+        query, key = query - centre, key - centre
+        if visible is not None:  # where a hidden key stands must not matter
+            key = key.masked_fill(~visible, 0.0)
+        half_square = 0.5 * key.square().sum(dim=-1, keepdim=True)
+        return DotForm(
+            torch.cat([query, torch.ones_like(query[..., :1])], dim=-1),
+            torch.cat([key, -half_square], dim=-1),
+            shift=-0.5 * query.square().sum(dim=-1),
+        )
+
+    def rounds_as_dot(self, query: Tensor, key: Tensor) -> bool:
+        if torch.compiler.is_compiling() or query.numel() == 0 or key.numel() == 0:
+            return True
+        with torch.no_grad():
+            query, key = self._in_widths(query, key)
+            centre = key.mean(dim=tuple(range(key.ndim - 1)))
+            reach = torch.maximum((key - centre).abs().amax(), (query - centre).abs().amax())
+        rounding = query.shape[-1] * float(reach) ** 2 * torch.finfo(query.dtype).eps
+        return not rounding <= ROUNDING
+
+    def _in_widths(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries and keys as distances from a common place, measured in widths.
+
+        Dividing first would round numbers far from zero, and their differences with them.
+        """
+        same_width(self, query, key)
+        query, key = accumulated(query), accumulated(key)
+        if key.shape[-2]:
+            place = _first(key)
+            query, key = query - place, key - place
+        if not self.learn and isinstance(self.fixed_width, float):
+            return query / self.fixed_width, key / self.fixed_width
+        width = self.width.to(query.dtype).to(query.device)
+        if width.ndim and width.shape[0] != query.shape[-1]:
+            raise ValueError(
+                f"Gaussian has {width.shape[0]} widths, one per feature, "
+                f"but query of shape {arguments.shape(query)} has {query.shape[-1]} features."
+            )
+        return query / width, key / width
+
+    def extra_repr(self) -> str:
+        return f"width={self.width.tolist()}, learn={self.learn}"
+
+
+@dataclass(frozen=True)
+class GaussianForm(Form):
+    """−|q − k|²/2 of queries and keys measured in widths, by differences."""
+
+    query: Tensor
+    key: Tensor
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self.query, self.key
+
+    def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
+        return replace(self, query=inputs[0], key=inputs[1])
+
+    def tile(self, rows: Index, cols: Index) -> Tensor:
+        query, key = take_rows(self.query, rows), take_rows(self.key, cols)
+        distance = torch.cdist(query, key, compute_mode="donot_use_mm_for_euclid_dist")
+        return -0.5 * distance.square()
+
+    def tile_backward(
+        self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]
+    ) -> None:
+        """∂q = Σ_k g (k − q) and ∂k = Σ_q g (q − k), on numbers moved to the tile's centre."""
+        query, key = take_rows(self.query, rows), take_rows(self.key, cols)
+        grad = grad_of(self.tile(rows, cols))
+        centre = key.mean(dim=-2, keepdim=True)
+        query, key = query - centre, key - centre
+        grad_query, grad_key = into
+        if grad_query is not None:
+            pull = grad @ key - grad.sum(dim=-1)[..., None] * query
+            take_rows(grad_query, rows).add_(pull)
+        if grad_key is not None:
+            pull = grad.transpose(-2, -1) @ query - grad.sum(dim=-2)[..., None] * key
+            take_rows(grad_key, cols).add_(pull)
+
+
+def _first(key: Tensor) -> Tensor:
+    """The first key of each sentence (of its first head), which is hardly ever padding."""
+    for dim in range(key.ndim - 2, 0 if key.ndim > 2 else -1, -1):
+        key = key.narrow(dim, 0, 1)
+    return key.detach()
+
+
+def _centre(key: Tensor, visible: Tensor | None) -> Tensor:
+    """The mean (…, 1, D) of the keys that somebody sees; zero where there are none."""
+    if visible is None:
+        return key.mean(dim=-2, keepdim=True) if key.shape[-2] else key.new_zeros(1)
+    count = visible.sum(dim=-2, keepdim=True).clamp(min=1)
+    return key.masked_fill(~visible, 0.0).sum(dim=-2, keepdim=True) / count

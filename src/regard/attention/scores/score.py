@@ -1,0 +1,201 @@
+"""How well a key answers a query: the scoring functions.
+
+Shapes: query (…, Q, Dq), key (…, K, Dk), scores (…, Q, K), all of one leading shape.
+A score is called as `score(query, key)`. One that can say itself as a dot product of mapped
+queries and keys (`as_dot`) runs on every engine. `Additive` and `Gaussian` have files of their own.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.attention.engines import arguments
+from regard.attention.engines.precision import accumulated
+from regard.attention.scores.prepared import DotForm, Form, PlainForm
+
+_WITHOUT_FUSED = frozenset({"dense", "blockwise"})
+_ALL_ENGINES = _WITHOUT_FUSED | {"fused"}
+
+
+class Score(nn.Module):
+    """Base of all scores; a new one only needs `forward` and runs on dense and blockwise.
+
+    It must score each key by itself, whatever keys stand beside it: an engine shows it tiles.
+    """
+
+    finite = False  # whether finite queries and keys always get finite scores
+    centres_keys = False  # whether `as_dot` wants to know which keys are visible
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        """Scores (…, Q, K)."""
+        raise NotImplementedError(f"{type(self).__name__} must define forward(query, key).")
+
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm | None:
+        """The score as a dot product of mapped queries and keys, or None if it is not one.
+
+        `visible` (…, K, 1) says which keys somebody may look at.
+        """
+        return None
+
+    def rounds_as_dot(self, query: Tensor, key: Tensor) -> bool:
+        """Whether the dot product would be less exact than the formula: `auto` then avoids it."""
+        return False
+
+    def form(self, query: Tensor, key: Tensor) -> Form:
+        """The score prepared for tiled engines: projections done, nothing (Q, K) yet."""
+        return self.as_dot(query, key) or PlainForm.of(self, query, key)
+
+    @property
+    def numbers_per_score(self) -> int:
+        """How many numbers the plain formula holds for each pair of query and key."""
+        return 1
+
+    @property
+    def engines(self) -> frozenset[str]:
+        """The engines that can run this score."""
+        return _WITHOUT_FUSED if type(self).as_dot is Score.as_dot else _ALL_ENGINES
+
+
+class _DotScore(Score):
+    """A score that is a dot product of mapped queries and keys."""
+
+    finite = True
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        form = self.as_dot(query, key)
+        assert form is not None
+        return form.scores()
+
+
+class Uniform(_DotScore):
+    """s = 0: every key counts the same, so that attention is average pooling."""
+
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+        return DotForm(query.new_zeros((*query.shape[:-1], 1)), key.new_zeros((*key.shape[:-1], 1)))
+
+
+class ScaledDot(_DotScore):
+    """s = scale · q·k, with scale 1/√D unless given (Vaswani 2017, §3.2.1).
+
+    Entries of mean 0 and variance 1 give dot products of variance D; dividing by √D keeps it 1.
+    `softcap` bounds the scores softly: cap · tanh(s / cap).
+    """
+
+    def __init__(self, scale: float | None = None, softcap: float | None = None) -> None:
+        super().__init__()
+        if softcap is not None and arguments.real("softcap", softcap) <= 0:
+            raise ValueError(f"softcap must be above zero or None, but {softcap} came.")
+        if scale is not None:
+            arguments.real("scale", scale)
+        self.scale = scale
+        self.softcap = softcap
+
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+        same_width(self, query, key)
+        scale = 1 / math.sqrt(max(query.shape[-1], 1)) if self.scale is None else self.scale
+        return DotForm(query, key, scale, self.softcap)
+
+    @property
+    def engines(self) -> frozenset[str]:
+        return _ALL_ENGINES if self.softcap is None else _WITHOUT_FUSED
+
+    def extra_repr(self) -> str:
+        return f"scale={self.scale}, softcap={self.softcap}"
+
+
+class Dot(ScaledDot):
+    """s = q·k (Luong 2015, "dot")."""
+
+    def __init__(self, softcap: float | None = None) -> None:
+        super().__init__(1.0, softcap)
+
+
+class General(_DotScore):
+    """s = qᵀ W k (Luong 2015, "general"); queries and keys may differ in width.
+
+    `weight` is (query_dim, key_dim).
+    """
+
+    def __init__(self, query_dim: int, key_dim: int) -> None:
+        super().__init__()
+        self.query_dim = arguments.positive("query_dim", query_dim)
+        self.key_dim = arguments.positive("key_dim", key_dim)
+        self.weight = nn.Parameter(torch.empty(query_dim, key_dim))
+        nn.init.xavier_uniform_(self.weight)
+
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+        arguments.width("query", query, self.query_dim)
+        arguments.width("key", key, self.key_dim)
+        arguments.same_dtype("query", query, self.weight)
+        return DotForm(*_one_dtype(F.linear(query, self.weight.t()), key))
+
+    def extra_repr(self) -> str:
+        return f"query_dim={self.query_dim}, key_dim={self.key_dim}"
+
+
+class Cosine(_DotScore):
+    """s = scale · q·k / (|q| |k|): only the direction counts, so that scores stay within ±scale."""
+
+    def __init__(self, scale: float = 1.0, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.scale = scale
+        self.eps = eps
+
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+        same_width(self, query, key)
+        query, key = accumulated(query), accumulated(key)
+        return DotForm(
+            F.normalize(query, dim=-1, eps=self.eps),
+            F.normalize(key, dim=-1, eps=self.eps),
+            self.scale,
+        )
+
+    def extra_repr(self) -> str:
+        return f"scale={self.scale}"
+
+
+class Location(_DotScore):
+    """s = W q: from the query alone, one number per key position (Luong 2015, "location").
+
+    `weight` is (max_keys, query_dim); fewer keys use its first rows.
+    """
+
+    def __init__(self, query_dim: int, max_keys: int) -> None:
+        super().__init__()
+        self.query_dim = arguments.positive("query_dim", query_dim)
+        self.max_keys = arguments.positive("max_keys", max_keys)
+        self.weight = nn.Parameter(torch.empty(max_keys, query_dim))
+        nn.init.xavier_uniform_(self.weight)
+
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+        arguments.width("query", query, self.query_dim)
+        num_keys = key.shape[-2]
+        if num_keys > self.max_keys:
+            raise ValueError(
+                f"Location scores at most {self.max_keys} keys (max_keys), but {num_keys} came."
+            )
+        rows = self.weight[:num_keys].expand(*key.shape[:-2], num_keys, self.query_dim)
+        return DotForm(*_one_dtype(query, rows))
+
+    def extra_repr(self) -> str:
+        return f"query_dim={self.query_dim}, max_keys={self.max_keys}"
+
+
+def same_width(score: Score, query: Tensor, key: Tensor) -> None:
+    """Check that queries and keys can be compared feature by feature."""
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            f"{type(score).__name__} needs queries and keys of one width, but query of shape "
+            f"{arguments.shape(query)} and key of shape {arguments.shape(key)} came; "
+            "Additive and General take different widths."
+        )
+
+
+def _one_dtype(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the wider of their dtypes: under autocast a projection may come out narrower."""
+    dtype = torch.promote_types(query.dtype, key.dtype)
+    return query.to(dtype), key.to(dtype)

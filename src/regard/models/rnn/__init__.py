@@ -1,0 +1,1 @@
+"""The recurrent encoder–decoder, with or without attention."""

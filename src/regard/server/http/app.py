@@ -1,0 +1,151 @@
+"""The application: routes, the gate around them, and what errors look like."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from regard.errors import InputError
+from regard.server.access.origins import Origins
+from regard.server.api import files, view
+from regard.server.api import libretranslate as libre
+from regard.server.api import v1 as inside
+from regard.server.api.detection import detect
+from regard.server.api.spec import describe
+from regard.server.http.errors import LEFT, RefusalError
+from regard.server.http.limits import Apology, Gate
+from regard.server.http.metrics import CONTENT_TYPE
+from regard.server.page import page
+from regard.server.queue.service import Service
+from regard.version import __version__
+
+
+def create_app(service: Service) -> FastAPI:
+    """The ASGI application of a service."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        _reload_on_hangup(service)
+        await asyncio.to_thread(detect, "warm", service.catalogue.codes)  # reads its data
+        yield
+        service.aside.close()
+        await asyncio.to_thread(service.batcher.close)
+
+    app = FastAPI(
+        title="regard",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    app.include_router(libre.routes(service))
+    app.include_router(files.routes(service))
+    app.include_router(inside.routes(service))
+    app.include_router(view.routes(service))
+    app.include_router(page.routes())
+    _add_papers(app, service)
+    _add_errors(app)
+    app.add_middleware(Apology)  # the first is the innermost
+    if service.settings.cors:
+        app.add_middleware(
+            Origins,
+            allow_origins=list(service.settings.cors),
+            allow_methods=["GET", "POST"],
+            allow_headers=["content-type"],
+            expose_headers=["Retry-After"],
+        )
+    app.add_middleware(
+        Gate,
+        metrics=service.metrics,
+        most=service.settings.body_bytes,
+        known=app.openapi()["paths"],
+    )
+    return app
+
+
+def _add_papers(app: FastAPI, service: Service) -> None:
+    """The OpenAPI document and the metrics."""
+
+    def document() -> dict[str, Any]:
+        return describe(app, service.catalogue, service.settings)
+
+    app.openapi = document  # type: ignore[method-assign]  # as FastAPI wants it extended
+
+    @app.get("/spec", summary="This document.", tags=["server"])
+    async def spec() -> dict[str, Any]:
+        return document()
+
+    if service.settings.metrics:
+
+        @app.get(
+            "/metrics",
+            summary="Counts and times for Prometheus.",
+            tags=["server"],
+            response_class=Response,
+            responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+        )
+        async def metrics() -> Response:
+            return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Every error is `{"error": sentence}`."""
+
+    def answer(status: int, sentence: str, headers: Any = None) -> Response:
+        return JSONResponse({"error": sentence}, status, headers)
+
+    @app.exception_handler(RefusalError)
+    async def refused(_: Request, error: RefusalError) -> Response:
+        return answer(error.status, error.sentence, error.headers)
+
+    @app.exception_handler(ClientDisconnect)
+    async def left(_: Request, error: ClientDisconnect) -> Response:
+        return answer(LEFT, "who asked is gone.")
+
+    @app.exception_handler(InputError)
+    async def wrong(_: Request, error: InputError) -> Response:
+        return answer(400, str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        return answer(400, "the request's parameters are not as they should be; see /spec.")
+
+    @app.exception_handler(HTTPException)
+    async def unknown(_: Request, error: HTTPException) -> Response:
+        sentences = {
+            404: "there is nothing here; see /spec.",
+            405: "this path does not take this method; see /spec.",
+        }
+        return answer(
+            error.status_code,
+            sentences.get(error.status_code, "the request cannot be read."),
+            error.headers,
+        )
+
+
+def _reload_on_hangup(service: Service) -> None:
+    """SIGHUP swaps the models, where there is such a signal and this is the main thread."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def quietly() -> None:
+        with suppress(Exception):  # it is in the log
+            await service.reload()
+
+    def hangup() -> None:
+        task = asyncio.ensure_future(quietly())
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    with suppress(AttributeError, NotImplementedError, ValueError, RuntimeError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hangup)

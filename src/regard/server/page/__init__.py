@@ -1,0 +1,1 @@
+"""The page at /: HTML, CSS and scripts."""

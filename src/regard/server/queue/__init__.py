@@ -1,0 +1,1 @@
+"""Requests of different users batched for the models."""

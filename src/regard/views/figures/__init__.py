@@ -1,0 +1,1 @@
+"""Figures of attention as PNG, SVG and PDF (matplotlib)."""

@@ -1,0 +1,1 @@
+"""Attention in a browser: the report, the notebook view and the shared scripts."""

@@ -1,0 +1,1 @@
+"""Attention maps as arrays: where they come from, and summaries of them."""

@@ -1,0 +1,1 @@
+"""Alignments and decisions drawn with characters in a terminal."""

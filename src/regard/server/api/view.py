@@ -25,7 +25,7 @@ from regard.server.queue.service import Service
 from regard.tasks.translation.sentence_view import viewed
 from regard.tasks.translation.translator import Wish
 from regard.translator import Sentence, Translator
-from regard.views.html import payload as shown
+from regard.views.html.payload import shown
 
 Maps = Literal["all", "cross", "none"]
 MOST_WEIGHTS = 4_000_000  # in one answer, where they are packed

@@ -34,7 +34,7 @@ from regard.errors import InputError
 from regard.models.build import Network, build
 from regard.storage import drafting, replace_file
 from regard.text import Tokenizer, load
-from regard.text.wordless import Wordless
+from regard.text.null_tokenizer import NullTokenizer
 from regard.version import __version__
 
 WEIGHTS, CARD = "model.safetensors", "README.md"
@@ -96,7 +96,7 @@ def load_tokenizers(folder: Path) -> Tokenizers:
 
 def no_tokenizers() -> Tokenizers:
     """Those of a model that reads no text."""
-    none = Wordless()
+    none = NullTokenizer()
     return Tokenizers(none, none)
 
 

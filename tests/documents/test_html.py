@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from growth import LINEAR, growth
 from regard.documents.html import parse
 from regard.errors import InputError
-from regard.text import normalise, words
+from regard.text import normalize, words
 from regard.translator import Sentence, Translation
 
 
@@ -215,6 +215,6 @@ def test_no_tag_and_no_word_is_lost(parts):
         made = through(source, translate)
         tags = re.compile(r"<[^>]*>")
         assert sorted(tags.findall(made)) == sorted(tags.findall(source))
-        letters = [sorted(re.sub(r"\s", "", normalise(html.unescape(tags.sub("", one)))))
+        letters = [sorted(re.sub(r"\s", "", normalize(html.unescape(tags.sub("", one)))))
                    for one in (made, source)]  # fmt: skip
         assert letters[0] == letters[1]

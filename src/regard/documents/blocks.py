@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from regard.errors import InputError
-from regard.text import normalise
+from regard.text import normalize
 
 DEEPEST = 100
 
@@ -78,7 +78,7 @@ class Draft:
 
     def text(self, data: str) -> None:
         """Add text."""
-        own = normalise(data)
+        own = normalize(data)
         lead, trail = data[: len(data) - len(data.lstrip())], data[len(data.rstrip()) :]
         if not self._length and not self._inner:
             self._before += lead

@@ -23,7 +23,7 @@ from regard.documents.laying import SMALL, rendered, written
 from regard.documents.nesting import Nesting
 from regard.documents.places import Linked
 from regard.documents.tokens import RAW, Token, tokens
-from regard.text import normalise
+from regard.text import normalize
 
 INLINE = frozenset({
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font",
@@ -175,7 +175,7 @@ def _tag(item: _Item) -> Markup:
     at = 0
     values = item.values if isinstance(item, Token) and item.name not in NAMED else ()
     for name, start, end, quote in values:
-        prose = normalise(_meant(item.raw[start:end])) if name in READ else ""
+        prose = normalize(_meant(item.raw[start:end])) if name in READ else ""
         if any(map(str.isalpha, prose)):
             made += [item.raw[at : start - len(quote)], Attribute(prose, quote or '"')]
             at = end + len(quote)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from regard.evaluation.references import References, paired
-from regard.text import normalise
+from regard.text import normalize
 
 
 def is_exact(hypothesis: str, references: Sequence[str]) -> bool:
@@ -14,7 +14,7 @@ def is_exact(hypothesis: str, references: Sequence[str]) -> bool:
     >>> is_exact("Il  dort.", ["Il dort."]), is_exact("il dort.", ["Il dort."])
     (True, False)
     """
-    return normalise(hypothesis) in {normalise(reference) for reference in references}
+    return normalize(hypothesis) in {normalize(reference) for reference in references}
 
 
 def exact_match(hypotheses: Sequence[str], references: References) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from os import PathLike
 
 from regard.errors import InputError
-from regard.text.normal import SPACE_MARK, normalise
+from regard.text.normalization import SPACE_MARK, normalize
 from regard.text.tokenizer import FIRST_BYTE, MASK, SPECIALS, UNK, UNKNOWN, decode_parts
 from regard.text.vocabulary import Vocabulary, most_frequent
 
@@ -21,12 +21,12 @@ class CharTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's characters."""
-        return self._ids(normalise(text))
+        return self._ids(normalize(text))
 
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which `[MASK]` stands for a character."""
         ids: list[int] = []
-        for place, part in enumerate(normalise(text).split(SPECIALS[MASK])):
+        for place, part in enumerate(normalize(text).split(SPECIALS[MASK])):
             ids += [MASK] * (place > 0) + self._ids(part)
         return ids
 
@@ -42,7 +42,7 @@ class CharTokenizer:
         """The character of each id."""
         return [
             (place, place + 1)
-            for place, character in enumerate(normalise(text))
+            for place, character in enumerate(normalize(text))
             for _ in self._ids(character)
         ]
 
@@ -90,7 +90,7 @@ def train_chars(
             f"vocab_size is {vocab_size}, but the specials and bytes are {FIRST_CHARACTER}; "
             f"ask for at least {FIRST_CHARACTER + 1}."
         )
-    seen = (character for line in lines for character in normalise(line))
+    seen = (character for line in lines for character in normalize(line))
     tokens = most_frequent(seen, room, min_count)
     if not tokens:
         raise InputError("There are no characters to learn a vocabulary from; give some text.")

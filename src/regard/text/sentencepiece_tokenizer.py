@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from regard.errors import InputError
 from regard.storage import replace_file
-from regard.text.normal import SPACE_MARK, normalise
+from regard.text.normalization import SPACE_MARK, normalize
 from regard.text.tokenizer import (
     BOS,
     EOS,
@@ -68,12 +68,12 @@ class SentencePieceTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's pieces."""
-        return self._ids(normalise(text))
+        return self._ids(normalize(text))
 
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which `[MASK]` stands for a piece, with the space before it."""
         ids: list[int] = []
-        for place, part in enumerate(normalise(text).split(SPECIALS[MASK])):
+        for place, part in enumerate(normalize(text).split(SPECIALS[MASK])):
             ids += [MASK] * (place > 0)
             goes_on = place > 0 and not part.startswith(" ")
             ids += self._unspaced.encode(part.rstrip()) if goes_on else self._ids(part.strip())
@@ -89,7 +89,7 @@ class SentencePieceTokenizer:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """The characters of each piece, by walking along the text that the pieces spell."""
-        normal = normalise(text)
+        normal = normalize(text)
         spans: list[tuple[int, int]] = []
         place, bytes_left = -1, 0  # at -1 is the space that SentencePiece puts in front
         for number in self._ids(normal):
@@ -155,7 +155,7 @@ def train_sentencepiece(
             f"vocab_size is {vocab_size}, but the specials and bytes alone are {FIRST_PIECE}; "
             f"ask for at least {SMALLEST}."
         )
-    text = [part for line in map(normalise, lines) for part in _short_parts(line)]
+    text = [part for line in map(normalize, lines) for part in _short_parts(line)]
     if len(text) > max_lines:
         drawn = sorted(random.Random(seed).sample(range(len(text)), max_lines))
         text = [text[number] for number in drawn]

@@ -21,7 +21,7 @@ UNKNOWN = "⁇"
 class Tokenizer(Protocol):
     """Text to ids and back. All methods take any text and look at its normal form.
 
-    For every text that the tokeniser knows, `decode(encode(text)) == normalise(text)`.
+    For every text that the tokeniser knows, `decode(encode(text)) == normalize(text)`.
     """
 
     def encode(self, text: str) -> list[int]:
@@ -44,7 +44,7 @@ class Tokenizer(Protocol):
         ...
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """For each id of `encode(text)`, the characters of `normalise(text)` that it stands for.
+        """For each id of `encode(text)`, the characters of `normalize(text)` that it stands for.
 
         A space before a word is left out of the word's span. The bytes of a character have that
         character's span each. Together the spans cover all but spaces.

@@ -12,7 +12,7 @@ from os import PathLike
 
 from regard.errors import InputError
 from regard.text.language import is_spaceless
-from regard.text.normal import SPACE_MARK, normalise
+from regard.text.normalization import SPACE_MARK, normalize
 from regard.text.tokenizer import MASK, SPECIALS, UNK, UNKNOWN
 from regard.text.vocabulary import Vocabulary, most_frequent
 from regard.text.words import words
@@ -26,12 +26,12 @@ class WordTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's words."""
-        return self._ids(normalise(text), first=True)
+        return self._ids(normalize(text), first=True)
 
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which `[MASK]` stands for a word."""
         ids: list[int] = []
-        for place, part in enumerate(normalise(text).split(SPECIALS[MASK])):
+        for place, part in enumerate(normalize(text).split(SPECIALS[MASK])):
             ids += [MASK] * (place > 0) + self._ids(part, first=place == 0)
         return ids
 
@@ -48,7 +48,7 @@ class WordTokenizer:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """The place of each word in the normalised text."""
-        return [(start, end) for _, start, end in words(normalise(text), self.vocabulary.language)]
+        return [(start, end) for _, start, end in words(normalize(text), self.vocabulary.language)]
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -99,7 +99,7 @@ def train_words(
             f"vocab_size is {vocab_size}, but {len(SPECIALS)} special tokens come first; "
             f"ask for at least {len(SPECIALS) + 1}."
         )
-    seen = (token for line in lines for token in marked_words(normalise(line), language))
+    seen = (token for line in lines for token in marked_words(normalize(line), language))
     tokens = most_frequent(seen, room, min_count)
     if not tokens:
         raise InputError("There are no words to learn a vocabulary from; give some text.")

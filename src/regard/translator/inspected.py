@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.alignment import pieces
+from regard.alignment import tokenized_words
 from regard.config import Decoding, Rnn, Run
 from regard.decoding import score, word_confidence
 from regard.errors import InputError
@@ -298,7 +298,7 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
         )
     found = classifier.classify(text, why="attention")
     ids = classifier.tokenizer.encode(text)[: classifier.network.max_length]
-    split = pieces(text, classifier.tokenizer, classifier.run.source_language)
+    split = tokenized_words(text, classifier.tokenizer, classifier.run.source_language)
     groups = [tuple(np.flatnonzero(one).tolist()) for one in split.overlap[: len(ids)].T]
     number = classifier.labels.index(found.label)
     shown = Viewed.from_maps(

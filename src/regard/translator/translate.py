@@ -11,7 +11,14 @@ from typing import overload
 import numpy as np
 import torch
 
-from regard.alignment import Pieces, Reading, pieces, read, word_links, written_pieces
+from regard.alignment import (
+    AlignmentHead,
+    TokenizedWords,
+    alignment_weights,
+    tokenized_output,
+    tokenized_words,
+    word_links,
+)
 from regard.attention import AttentionMap
 from regard.config import Decoding, Run
 from regard.decoding import Hypothesis, alternatives, search, word_confidence
@@ -19,7 +26,7 @@ from regard.errors import InputError
 from regard.folder import Saved
 from regard.models.batch import batch_of, source_of
 from regard.models.build import Translating
-from regard.text import normalise
+from regard.text import normalize
 from regard.training.shards import Crew, cores
 from regard.translator.segments import Segment, pieces_of, put_together, whole
 from regard.translator.translation import Maker, Sentence, Translation, copied_sentence
@@ -201,7 +208,7 @@ class Translator:
     ) -> list[tuple[str, float]]:
         """What else could stand at a word of a translation: whole translations, probabilities."""
         ids = self.tokenizers.target.encode(translation)
-        target = written_pieces(ids, self.tokenizers.target, self.run.target_language)
+        target = tokenized_output(ids, self.tokenizers.target, self.run.target_language)
         if not 0 <= word < len(target.words):
             raise InputError(f"word {word} is not in {translation!r}; count from 0.")
         position = int(np.flatnonzero(target.overlap[:, word])[0])
@@ -262,8 +269,8 @@ class Translator:
         )
         if not (wish.alignment or wish.attention):
             return sentence
-        own = pieces(normalise(text), self.tokenizers.source, self.run.source_language)
-        other = written_pieces(best.tokens, target, self.run.target_language)
+        own = tokenized_words(normalize(text), self.tokenizers.source, self.run.source_language)
+        other = tokenized_output(best.tokens, target, self.run.target_language)
         spelled = [np.flatnonzero(column).tolist() for column in other.overlap.T]
         return replace(
             sentence,
@@ -277,7 +284,7 @@ class Translator:
         )
 
     def links(
-        self, maps: Iterable[AttentionMap], row: int, own: Pieces, other: Pieces
+        self, maps: Iterable[AttentionMap], row: int, own: TokenizedWords, other: TokenizedWords
     ) -> tuple[tuple[int, int], ...]:
         """Word links by the attention that training chose; without one, the last layer's mean."""
         cross = [one for one in maps if one.kind == "cross"]
@@ -286,11 +293,11 @@ class Translator:
         chosen = self.run.alignment
         last = max(one.layer for one in cross)
         reading = (
-            Reading(chosen.layer, chosen.head, chosen.shift)
+            AlignmentHead(chosen.layer, chosen.head, chosen.shift)
             if chosen
-            else Reading(last, None, False)
+            else AlignmentHead(last, None, False)
         )
-        weights = read(
+        weights = alignment_weights(
             cross,
             reading,
             row,

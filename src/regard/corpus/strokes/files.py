@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from regard.corpus.strokes.sample import Written
 from regard.formats import read_lines
 from regard.formats.pair import mistake
-from regard.text import normalise
+from regard.text import normalize
 
 REMEDY = 'write e.g. {"text": "hi", "strokes": [[0, 0, 0], [0.5, -1.2, 1]]}'
 
@@ -39,7 +39,7 @@ def _written(line: str, path: object, number: int) -> Written:
         raise mistake(path, number, f"this is not JSON ({error})", REMEDY) from error
     if not isinstance(value, dict) or not {"text", "strokes"} <= set(value):
         raise mistake(path, number, 'an object with "text" and "strokes" is expected', REMEDY)
-    text = normalise(value["text"]) if isinstance(value["text"], str) else ""
+    text = normalize(value["text"]) if isinstance(value["text"], str) else ""
     if not text:
         raise mistake(path, number, '"text" is not a text, or an empty one', REMEDY)
     return Written(text, _strokes(value["strokes"], path, number))

@@ -27,10 +27,10 @@ MANY_MARKS = 64  # combining marks in a row: more than any script has
 _REMOVED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff]+")
 
 
-def normalise(text: str) -> str:
+def normalize(text: str) -> str:
     """The text in normal form; of a text in normal form, the text itself.
 
-    >>> normalise(" cafe\\u0301\\tau\\u00a0lait\\r\\n")
+    >>> normalize(" cafe\\u0301\\tau\\u00a0lait\\r\\n")
     'café au lait'
     """
     composed = unicodedata.normalize("NFC", _marks_in_order(_REMOVED.sub("", text)))

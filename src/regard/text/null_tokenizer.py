@@ -8,7 +8,7 @@ from os import PathLike
 from regard.errors import InputError
 
 
-class Wordless:
+class NullTokenizer:
     """A `Tokenizer` without tokens.
 
     >>> len(Wordless()), Wordless().decode([])

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 
 @contextmanager
-def drafting(path: str | PathLike[str]) -> Iterator[Path]:
+def atomic_path(path: str | PathLike[str]) -> Iterator[Path]:
     """A name to write to; it becomes `path` only if all goes well and all is on the disk.
 
     A link is written through. A device or a pipe cannot be replaced: it is written to as it is.
@@ -37,15 +37,15 @@ def drafting(path: str | PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_open(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write bytes to, which takes the place of `path` only if all goes well."""
-    with drafting(path) as draft, draft.open("wb") as file:
+    with atomic_path(path) as draft, draft.open("wb") as file:
         yield file
 
 
 def replace_file(path: str | PathLike[str], data: bytes | str) -> None:
     """Put `data` (text as UTF-8) at `path`."""
-    with replacing(path) as file:
+    with atomic_open(path) as file:
         file.write(data.encode() if isinstance(data, str) else data)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from regard.errors import InputError
-from regard.formats.compressed import reading, suffix
+from regard.formats.compressed import open_read, suffix
 
 HTML = frozenset({".html", ".htm", ".xhtml"})
 DOCUMENTS = frozenset({
@@ -109,7 +109,7 @@ def _encoding(name: str) -> str:
 
 
 def _file_chunks(path: str | PathLike[str]) -> Iterator[bytes]:
-    with reading(path) as file:
+    with open_read(path) as file:
         while chunk := file.read(CHUNK):
             yield chunk
 
@@ -188,6 +188,6 @@ def _lines(texts: Iterable[str | None]) -> Iterator[str | None]:
 def is_plain_file(path: str | PathLike[str]) -> bool:
     """Whether it can be read twice; a pipe or a device cannot. What is not there is an error."""
     if not Path(path).exists() or Path(path).is_dir():
-        with reading(path):
+        with open_read(path):
             pass
     return Path(path).is_file()

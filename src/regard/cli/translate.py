@@ -269,9 +269,9 @@ def _translate_html(
     text = "".join(page + "\n" for page in made) if arguments.text else made[0]
     data = text.encode(arguments.encoding, "xmlcharrefreplace")
     if arguments.output:
-        from regard.formats.compressed import writing
+        from regard.formats.compressed import open_write
 
-        with writing(arguments.output) as file:
+        with open_write(arguments.output) as file:
             file.write(data)
     else:
         sys.stdout.flush()

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from regard.errors import InputError
-from regard.formats.pair import mistake
-from regard.storage import replacing
+from regard.formats.pair import format_error
+from regard.storage import atomic_open
 
 
 def is_compressed(path: str | PathLike[str]) -> bool:
@@ -31,7 +31,7 @@ def suffix(path: str | PathLike[str]) -> str:
 
 
 @contextmanager
-def reading(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+def open_read(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """The file open for reading bytes; what the system has against it becomes an `InputError`."""
     try:
         with Path(path).open("rb") as raw:
@@ -47,7 +47,7 @@ def reading(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     except PermissionError as error:
         raise InputError(f"{path}: the file may not be read; change its permissions.") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise mistake(
+        raise format_error(
             path, None, f"the compressed file is damaged ({error})", "compress it again"
         ) from error
 
@@ -59,25 +59,25 @@ def require_content(path: str | PathLike[str]) -> None:
     """
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         return
-    with reading(path) as file:
+    with open_read(path) as file:
         if not file.read(1):
-            raise mistake(path, None, "the file is empty", "give a file with text in it")
+            raise format_error(path, None, "the file is empty", "give a file with text in it")
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
     """The whole file, expanded."""
-    with reading(path) as file:
+    with open_read(path) as file:
         return file.read()
 
 
 @contextmanager
-def writing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+def open_write(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write bytes to, compressed if its name says so.
 
     It gets its name only when everything is on the disk: who fails or is killed half-way leaves
     the old file as it was. The same bytes give the same compressed file (it holds no time).
     """
-    with replacing(path) as raw:
+    with atomic_open(path) as raw:
         if is_compressed(path):
             with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as compressing:
                 yield cast(IO[bytes], compressing)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
-from regard.formats.compressed import writing
+from regard.formats.compressed import open_write
 from regard.formats.lines import read_lines
-from regard.formats.pair import Languages, RawPair, ReadReport, best_match, mistake
+from regard.formats.pair import Languages, RawPair, ReadReport, best_match, format_error
 
 
 def read_jsonl(
@@ -30,7 +30,7 @@ def read_jsonl(
 
 def write_jsonl(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write one object a line."""
-    with writing(path) as file:
+    with open_write(path) as file:
         for row in rows:
             file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
 
@@ -39,11 +39,11 @@ def _object(line: str, file: object, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise mistake(
+        raise format_error(
             file, number, f"this is not JSON ({error})", "write one whole object on each line"
         ) from error
     if not isinstance(value, dict):
-        raise mistake(
+        raise format_error(
             file,
             number,
             f"a JSON object is expected, not {type(value).__name__}",
@@ -64,7 +64,7 @@ def _sides(
     elif "source" in fields and "target" in fields:
         names = ["source", "target"]
     else:
-        raise mistake(
+        raise format_error(
             file,
             number,
             f"the keys are {', '.join(map(repr, keys)) or 'none'}",
@@ -72,7 +72,7 @@ def _sides(
         )
     for name in names:
         if not isinstance(fields[name], str):
-            raise mistake(
+            raise format_error(
                 file,
                 number,
                 f'the value of "{name}" is {type(fields[name]).__name__}, not text',

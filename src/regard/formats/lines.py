@@ -13,8 +13,8 @@ from itertools import zip_longest
 from os import PathLike
 
 from regard.errors import InputError
-from regard.formats.compressed import reading, writing
-from regard.formats.pair import RawPair, mistake
+from regard.formats.compressed import open_read, open_write
+from regard.formats.pair import RawPair, format_error
 
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # that of UTF-32 begins in the same way
 
@@ -24,7 +24,7 @@ def read_lines(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator[s
     if not is_utf8(encoding):
         yield from _encoded_lines(path, encoding)
         return
-    with reading(path) as file:
+    with open_read(path) as file:
         for number, line in enumerate(file, start=1):
             if number == 1:
                 line = _without_mark(line, path)
@@ -50,7 +50,7 @@ def is_utf8(encoding: str) -> bool:
 
 
 def _encoded_lines(path: str | PathLike[str], encoding: str) -> Iterator[str]:
-    with reading(path) as file:
+    with open_read(path) as file:
         number = 0
         try:
             for line in io.TextIOWrapper(file, encoding, newline="\n"):
@@ -58,7 +58,7 @@ def _encoded_lines(path: str | PathLike[str], encoding: str) -> Iterator[str]:
                 text = line.removeprefix("\ufeff") if number == 1 else line
                 yield text.removesuffix("\n").removesuffix("\r")
         except UnicodeError as error:
-            raise mistake(
+            raise format_error(
                 path, None, f"not valid {encoding} (after line {number})", "give its real encoding"
             ) from error
 
@@ -79,7 +79,7 @@ def read_aligned(
             yield RawPair(one, other, str(source), number)
     if counts[0] != counts[1]:
         shorter = source if counts[0] < counts[1] else target
-        raise mistake(
+        raise format_error(
             shorter,
             min(counts),
             f"the file ends here: {source} has {counts[0]} lines and {target} has {counts[1]}",
@@ -89,7 +89,7 @@ def read_aligned(
 
 def write_lines(path: str | PathLike[str], lines: Iterable[str]) -> None:
     """Write one line for each text; a line break inside a text becomes a space."""
-    with writing(path) as file:
+    with open_write(path) as file:
         for line in lines:
             file.write((one_line(line) + "\n").encode())
 
@@ -104,7 +104,7 @@ def decoded(line: bytes, file: object, number: int) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise mistake(
+        raise format_error(
             file,
             number,
             f"not valid UTF-8 (byte {error.start + 1} of the line is 0x{line[error.start]:02x})",
@@ -116,7 +116,7 @@ def decoded(line: bytes, file: object, number: int) -> str:
 def _without_mark(line: bytes, file: object) -> bytes:
     """The first line without the byte order mark; one of UTF-16 is an error, and so is NUL."""
     if line.startswith(_WIDE_MARKS) or b"\0" in line:
-        raise mistake(
+        raise format_error(
             file,
             1,
             "not valid UTF-8: this looks like UTF-16 or a binary file",

@@ -36,7 +36,7 @@ class ReadReport:
         self.first.setdefault(reason, f"{file}:{line}")
 
 
-def mistake(file: object, line: int | None, what: str, remedy: str) -> InputError:
+def format_error(file: object, line: int | None, what: str, remedy: str) -> InputError:
     """The error for something wrong in a file: where, what, and what to do.
 
     >>> print(mistake("a.tsv", 3, "there is one column", "put a tab between source and target"))
@@ -46,12 +46,12 @@ def mistake(file: object, line: int | None, what: str, remedy: str) -> InputErro
     return InputError(f"{place}: {what}; {remedy}.")
 
 
-def toolkit(module: str, file: object) -> ModuleType:
+def storage_module(module: str, file: object) -> ModuleType:
     """A storage module of translate-toolkit, or how to get it."""
     try:
         return import_module(f"translate.storage.{module}")
     except ImportError:
-        raise mistake(
+        raise format_error(
             file,
             None,
             "catalogues are read by translate-toolkit, which is not installed",
@@ -77,7 +77,7 @@ def best_match(tags: list[str], language: str) -> int | None:
     return next(iter(equal + fitting), None)
 
 
-def goes_backwards(
+def is_reversed(
     stated_source: str | None,
     stated_target: str | None,
     languages: Languages | None,
@@ -101,7 +101,7 @@ def goes_backwards(
         return False
     if fits(target, source):
         return True
-    raise mistake(
+    raise format_error(
         file,
         line,
         f"the languages are {stated_source or '?'} and {stated_target or '?'}, "

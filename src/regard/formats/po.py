@@ -9,7 +9,14 @@ from os import PathLike
 from typing import Any
 
 from regard.formats.compressed import read_bytes
-from regard.formats.pair import Languages, RawPair, ReadReport, goes_backwards, mistake, toolkit
+from regard.formats.pair import (
+    Languages,
+    RawPair,
+    ReadReport,
+    format_error,
+    is_reversed,
+    storage_module,
+)
 
 _CHARSET = re.compile(rb"charset=\s*([\w.:-]+)")
 _LINE = re.compile(r" on line (\d+)")
@@ -31,7 +38,7 @@ def read_po(
     report = report or ReadReport()
     catalogue = _parsed(_as_utf8(read_bytes(path), path, encoding), path)
     language = catalogue.parseheader().get("Language")
-    backwards = goes_backwards(None, language, languages, path)
+    backwards = is_reversed(None, language, languages, path)
     for unit in catalogue.units:
         if unit.isheader() or unit.isobsolete():
             continue
@@ -66,7 +73,7 @@ def _as_utf8(data: bytes, path: str | PathLike[str], encoding: str) -> bytes:
         codecs.lookup(name)
     except LookupError as error:
         line = data[: declared.start()].count(b"\n") + 1 if declared else 1
-        raise mistake(
+        raise format_error(
             path, line, f"the encoding {name} is not known", "convert the file to UTF-8"
         ) from error
     lines = []
@@ -74,7 +81,7 @@ def _as_utf8(data: bytes, path: str | PathLike[str], encoding: str) -> bytes:
         try:
             lines.append(line_bytes.decode(name))
         except UnicodeDecodeError as error:
-            raise mistake(
+            raise format_error(
                 path,
                 number,
                 f"this is not {name} (byte 0x{line_bytes[error.start]:02x} "
@@ -85,10 +92,10 @@ def _as_utf8(data: bytes, path: str | PathLike[str], encoding: str) -> bytes:
 
 
 def _parsed(data: bytes, path: str | PathLike[str]) -> Any:
-    catalogue: Any = toolkit("pypo", path).pofile
+    catalogue: Any = storage_module("pypo", path).pofile
     try:
         return catalogue.parsestring(data)
     except Exception as error:  # the toolkit has no one class for a broken catalogue
         found = _LINE.search(str(error))
         line = int(found.group(1)) if found else None
-        raise mistake(path, line, "this is not a PO catalogue", "mend the file") from error
+        raise format_error(path, line, "this is not a PO catalogue", "mend the file") from error

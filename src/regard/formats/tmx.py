@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
-from regard.formats.compressed import reading
-from regard.formats.inline import local_name, plain_text
-from regard.formats.pair import Languages, RawPair, ReadReport, best_match, mistake
+from regard.formats.compressed import open_read
+from regard.formats.inline_markup import local_name, plain_text
+from regard.formats.pair import Languages, RawPair, ReadReport, best_match, format_error
 
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -28,7 +28,7 @@ def read_tmx(
     encoding is the one that the XML declares.
     """
     if languages is None:
-        raise mistake(
+        raise format_error(
             path,
             None,
             "a translation memory may hold many languages",
@@ -46,7 +46,7 @@ def read_tmx(
         elif report is not None:
             report.add("language", path, line)
     if not found:
-        raise mistake(
+        raise format_error(
             path,
             None,
             f"no unit holds both {languages[0]} and {languages[1]}; "
@@ -59,7 +59,7 @@ def _units(path: str | PathLike[str]) -> Iterator[tuple[int, list[tuple[str, str
     """For each unit its line and its (language, text) variants, in the order of the file."""
     from lxml import etree
 
-    with reading(path) as file:
+    with open_read(path) as file:
         try:
             stream = etree.iterparse(
                 file, tag="{*}tu", resolve_entities=False, no_network=True, load_dtd=False
@@ -68,7 +68,7 @@ def _units(path: str | PathLike[str]) -> Iterator[tuple[int, list[tuple[str, str
                 yield unit.sourceline, [_variant(tuv) for tuv in unit if local_name(tuv) == "tuv"]
                 _forget(unit)
         except etree.XMLSyntaxError as error:
-            raise mistake(
+            raise format_error(
                 path, error.lineno, f"this is not well-formed XML ({error.msg})", "mend the file"
             ) from error
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from os import PathLike
 
-from regard.formats.compressed import writing
+from regard.formats.compressed import open_write
 from regard.formats.lines import one_line, read_lines
-from regard.formats.pair import Languages, RawPair, ReadReport, mistake
+from regard.formats.pair import Languages, RawPair, ReadReport, format_error
 
 
 def read_tsv(
@@ -29,7 +29,7 @@ def read_tsv(
         elif not line.strip():
             yield RawPair("", "", str(path), number)
         else:
-            raise mistake(
+            raise format_error(
                 path,
                 number,
                 "there is one column where two are expected",
@@ -45,7 +45,7 @@ def has_tabs(path: str | PathLike[str], encoding: str = "utf-8") -> bool:
 
 def write_tsv(path: str | PathLike[str], rows: Iterable[Iterable[str]]) -> None:
     """Write rows of columns; a tab or a line break inside a column becomes a space."""
-    with writing(path) as file:
+    with open_write(path) as file:
         for row in rows:
             columns = (one_line(column).replace("\t", " ") for column in row)
             file.write(("\t".join(columns) + "\n").encode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from regard.config import Decoding
-from regard.documents.html import parse
+from regard.documents.html import parse_html
 from regard.translator.translate import Translator
 from regard.translator.translation import Translation
 
@@ -22,7 +22,7 @@ def translate_html(
 
     `progress` is told how many of the page's texts are done, and how many there are.
     """
-    page = parse(source)
+    page = parse_html(source)
     texts = page.texts
     done: list[Translation] = []
     for window in translator.translate_lines(texts, settings=settings, alignment=True, split=split):

@@ -1,4 +1,4 @@
-"""One contract for all tokenisers: round trips, spans, specials, files."""
+"""One contract for all tokenizers: round trips, spans, specials, files."""
 
 import json
 
@@ -205,7 +205,7 @@ def test_word_level_chinese_has_no_false_spaces():
 
 @pytest.mark.parametrize("train", [train_sentencepiece, train_chars])
 def test_too_small_a_vocabulary(train):
-    with pytest.raises(InputError, match=r"vocab_size is 200, .* ask for at least \d+\.$"):
+    with pytest.raises(InputError, match=r"vocab_size must be at least \d+, got 200\.$"):
         train(TEXTS, 200)
 
 
@@ -215,7 +215,7 @@ def test_nothing_to_learn_from():
         lambda: train_chars([]),
         lambda: train_words([" "], 10, "en"),
     ):
-        with pytest.raises(InputError, match=r"There (is|are) no .*\.$"):
+        with pytest.raises(InputError, match=r"there are no .*\.$"):
             train()
 
 

@@ -1,4 +1,4 @@
-"""Files as bytes, plain or compressed (`.gz`) alike, written as a whole or not at all."""
+"""Files as bytes, plain or compressed (`.gz`); written atomically."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from regard.storage import atomic_open
 
 
 def is_compressed(path: str | PathLike[str]) -> bool:
-    """Whether the name says that the file is compressed."""
+    """Whether the file's suffix is `.gz`."""
     return Path(path).suffix.lower() == ".gz"
 
 
 def suffix(path: str | PathLike[str]) -> str:
-    """The suffix that tells the format, in lower case, with `.gz` looked through.
+    """The suffix of the file's format, in lower case, without `.gz`.
 
     >>> suffix("corpus.TSV.gz"), suffix("train.en")
     ('.tsv', '.en')
@@ -32,7 +32,7 @@ def suffix(path: str | PathLike[str]) -> str:
 
 @contextmanager
 def open_read(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """The file open for reading bytes; what the system has against it becomes an `InputError`."""
+    """Open a file for reading bytes, expanded; errors of the system become `InputError`."""
     try:
         with Path(path).open("rb") as raw:
             if is_compressed(path):
@@ -53,15 +53,17 @@ def open_read(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def require_content(path: str | PathLike[str]) -> None:
-    """An error if there is no such file, if it is a folder, or if nothing is in it.
-
-    A pipe is not looked into: what is read from it cannot be read again.
-    """
+    """Raise an error if the file does not exist, is a folder or is empty; a pipe is not read."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         return
     with open_read(path) as file:
         if not file.read(1):
-            raise format_error(path, None, "the file is empty", "give a file with text in it")
+            raise empty_file(path)
+
+
+def empty_file(path: object) -> InputError:
+    """The error for a file without text."""
+    return format_error(path, None, "the file is empty", "give a file with text in it")
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
@@ -72,14 +74,14 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
 
 @contextmanager
 def open_write(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write bytes to, compressed if its name says so.
+    """Open a file for writing bytes, compressed if its suffix is `.gz`.
 
-    It gets its name only when everything is on the disk: who fails or is killed half-way leaves
-    the old file as it was. The same bytes give the same compressed file (it holds no time).
+    It replaces the old file only when all is on the disk. The same bytes give the same compressed
+    file (without a time stamp).
     """
     with atomic_open(path) as raw:
         if is_compressed(path):
-            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as compressing:
-                yield cast(IO[bytes], compressing)
+            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as compressed:
+                yield cast(IO[bytes], compressed)
         else:
             yield raw

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from os import PathLike
 from typing import NamedTuple
 
 from regard.formats.compressed import require_content, suffix
+from regard.formats.jsonl import read_object
 from regard.formats.lines import read_lines
 from regard.formats.pair import format_error
 
@@ -63,18 +63,6 @@ def as_label(value: object) -> str | None:
     if isinstance(value, int):
         return str(value)
     return value.strip() or None if isinstance(value, str) else None
-
-
-def read_object(line: str, path: object, number: int, form: str) -> dict[str, object]:
-    """The JSON object of a line, or an error that shows the form that is expected."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise format_error(path, number, f"this is not JSON ({error})", f"write {form}") from error
-    if not isinstance(found, dict):
-        kind = type(found).__name__
-        raise format_error(path, number, f"an object is expected, not {kind}", f"write {form}")
-    return found
 
 
 def _of_object(line: str, path: str | PathLike[str], number: int) -> LabelledText:

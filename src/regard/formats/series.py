@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.formats.compressed import read_bytes, suffix
-from regard.formats.labelled import JSON_LINES, as_label, read_object
+from regard.formats.jsonl import read_object
+from regard.formats.labelled import JSON_LINES, as_label
 from regard.formats.lines import read_lines
 from regard.formats.pair import format_error
 from regard.storage import atomic_open

@@ -1,6 +1,6 @@
 """Tab-separated pairs: source, target, and columns that are ignored (attribution, scores).
 
-There is no quoting: a quotation mark is a character like any other. A header is not guessed.
+There is no quoting, and no header is expected.
 """
 
 from __future__ import annotations
@@ -29,16 +29,12 @@ def read_tsv(
         elif not line.strip():
             yield RawPair("", "", str(path), number)
         else:
-            raise format_error(
-                path,
-                number,
-                "there is one column where two are expected",
-                "put a tab between source and target",
-            )
+            what = "there is one column where two are expected"
+            raise format_error(path, number, what, "put a tab between source and target")
 
 
 def has_tabs(path: str | PathLike[str], encoding: str = "utf-8") -> bool:
-    """Whether the first line with text in it has columns: then a text file is read as pairs."""
+    """Whether the first line that is not empty has columns: then a text file is read as pairs."""
     first = next((line for line in read_lines(path, encoding) if line.strip()), "")
     return "\t" in first.strip()
 

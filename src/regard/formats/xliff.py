@@ -1,4 +1,4 @@
-"""XLIFF 1.x and 2.x, by translate-toolkit: the units that have a finished target."""
+"""XLIFF 1.x and 2.x, read by translate-toolkit: the units with a finished target."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def read_xliff(
 ) -> Iterator[RawPair]:
     """The pairs of all files in the document; of 2.x, one pair for each segment.
 
-    Units that are not to be translated are passed over; those that are untranslated or marked as
-    needing work as well, and counted. The encoding is the one that the XML declares.
+    Units that are not translatable are skipped; untranslated units and those marked as needing
+    work are skipped and counted. The encoding is the one that the XML declares.
     """
     report = report or ReadReport()
     for unit in _document(read_bytes(path), path).units:
@@ -54,7 +54,7 @@ def _side(element: Any, name: str) -> str:
 
 
 def _finished(element: Any) -> bool:
-    """Whether the state, of the target (1.x) or the segment (2.x), does not ask for more work."""
+    """Whether the state of the target (1.x) or the segment (2.x) is a finished one."""
     target = next(child for child in element if local_name(child) == "target")
     state = target.get("state") or element.get("state") or ""
     return state not in ("new", "initial") and not state.startswith("needs-")
@@ -80,9 +80,9 @@ def _document(data: bytes, path: str | PathLike[str]) -> Any:
         return kind.parsestring(data)
     except etree.XMLSyntaxError as error:
         raise format_error(
-            path, error.lineno, f"this is not well-formed XML ({error.msg})", "mend the file"
+            path, error.lineno, f"this is not well-formed XML ({error.msg})", "correct the file"
         ) from error
-    except Exception as error:  # the toolkit asserts what it expects of a document
+    except Exception as error:  # the toolkit checks documents by assertions
         raise format_error(
             path, None, "this is XML but not an XLIFF document", "export it again as XLIFF"
         ) from error

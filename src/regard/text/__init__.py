@@ -1,8 +1,8 @@
-"""Text and what models read of it: normal form, sentences, words, and tokenisers.
+"""Text processing: normalization, sentences, words, and tokenizers.
 
 `normalize`, `split_sentences` and `words` are functions of a string. A `Tokenizer` (SentencePiece
-pieces, words or characters) turns normalised text into ids and back; `load` reads any kind from
-its file. Importing this room loads none of the libraries behind it.
+pieces, words or characters) turns normalized text into ids and back; `load` reads any kind from
+its file. Importing this package loads none of the libraries behind it.
 """
 
 from regard.text.language import is_spaceless, joiner

@@ -1,16 +1,15 @@
-"""The normal form of text, in which regard counts, compares, tokenises and translates.
+"""Text normalization, applied before text is counted, compared, tokenized or translated.
 
-It changes as little as it can, and these five things only:
+It makes five changes only:
 
-1. control characters, stray byte order marks and lone surrogates go (they carry no text, and the
-   last cannot be written to any file);
-2. Unicode's canonical composition (NFC): é is one character, however it was typed;
-3. every run of white space, of whatever kind and with line breaks, becomes one space;
-4. white space at both ends goes;
-5. ▁ (U+2581) becomes _, since tokenisers write ▁ for a space.
+1. control characters, stray byte order marks and lone surrogates are removed;
+2. Unicode's canonical composition (NFC): é is one character;
+3. every run of white space, line breaks included, becomes one space;
+4. white space at both ends is removed;
+5. ▁ (U+2581) becomes _, since tokenizers write ▁ for a space.
 
-Case, quotation marks, dashes, full- and half-width forms and ligatures stay as they are: what
-is folded away cannot be put back into a translation.
+Case, quotation marks, dashes, full- and half-width forms and ligatures are kept, because a
+translation could not restore them.
 """
 
 from __future__ import annotations
@@ -28,31 +27,31 @@ _REMOVED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff]
 
 
 def normalize(text: str) -> str:
-    """The text in normal form; of a text in normal form, the text itself.
+    """Normalize a text; idempotent.
 
     >>> normalize(" cafe\\u0301\\tau\\u00a0lait\\r\\n")
     'café au lait'
     """
-    composed = unicodedata.normalize("NFC", _marks_in_order(_REMOVED.sub("", text)))
+    composed = unicodedata.normalize("NFC", _sort_marks(_REMOVED.sub("", text)))
     return " ".join(composed.replace(SPACE_MARK, "_").split())
 
 
-def _marks_in_order(text: str) -> str:
-    """The text with its long runs of combining marks in canonical order.
+def _sort_marks(text: str) -> str:
+    """Put long runs of combining marks in canonical order.
 
-    NFC sorts a run of n marks in n² steps; sorted beforehand, it takes n. A run of MANY_MARKS has
-    one of its marks at a multiple of MANY_MARKS, so that only these places are looked at.
+    NFC sorts a run of n marks in n² steps, and a sorted run in n. A run of MANY_MARKS has a mark at
+    a multiple of MANY_MARKS, so only these positions are checked.
     """
     parts: list[str] = []
     done = 0
-    for place in range(0, len(text), MANY_MARKS):
-        if place >= done and _is_mark(text[place]):
-            start = end = place
+    for position in range(0, len(text), MANY_MARKS):
+        if position >= done and _is_mark(text[position]):
+            start = end = position
             while start > done and _is_mark(text[start - 1]):
                 start -= 1
             while end < len(text) and _is_mark(text[end]):
                 end += 1
-            parts += text[done:start], _ordered(text[start:end])
+            parts += text[done:start], _canonical_order(text[start:end])
             done = end
     return "".join((*parts, text[done:]))
 
@@ -61,13 +60,10 @@ def _is_mark(character: str) -> bool:
     return unicodedata.category(character)[0] == "M"
 
 
-def _ordered(run: str) -> str:
-    """Combining marks in canonical order: a stable sort by combining class.
-
-    A mark of class 0 keeps its place, and no other is moved past it.
-    """
+def _canonical_order(run: str) -> str:
+    """Sort combining marks stably by combining class; a mark of class 0 is never moved past."""
     marks = [mark for composed in run for mark in unicodedata.normalize("NFD", composed)]
     classes = [unicodedata.combining(mark) for mark in marks]
     groups = accumulate(not number for number in classes)
     order = sorted(zip(groups, classes, range(len(marks)), strict=True))
-    return "".join(marks[place] for _, _, place in order)
+    return "".join(marks[index] for _, _, index in order)

@@ -6,9 +6,9 @@ from itertools import chain
 import pytest
 
 from regard.config import Decoding
+from regard.tasks.translation.line_windows import FIRST_CHARACTERS, MOST_CHARACTERS, windows
+from regard.tasks.translation.segments import ENDLESS_SENTENCE, ENDLESS_WORD, pieces_of
 from regard.text import normalize, sentence_spans
-from regard.translator.segments import ENDLESS_SENTENCE, ENDLESS_WORD, pieces_of
-from regard.translator.windows import FIRST_CHARACTERS, MOST_CHARACTERS, windows
 from trained import taught
 
 FRENCH = taught("en-fr")

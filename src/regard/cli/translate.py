@@ -182,7 +182,7 @@ def _translated(
         yield window
         copied += sum(one.hypothesis is None for done in window for one in done.sentences)
     if copied:
-        from regard.translator.segments import ENDLESS_WORD
+        from regard.tasks.translation.segments import ENDLESS_WORD
 
         _say(f"words of {ENDLESS_WORD:,} characters or more, copied as they are: {copied:,}")
 
@@ -246,7 +246,7 @@ def _translate_html(
     translator: Translator, settings: Decoding, arguments: argparse.Namespace
 ) -> None:
     """Translate pages; one that is read in another encoding is written in it too."""
-    from regard.translator.pages import translate_html
+    from regard.tasks.translation.pages import translate_html
 
     pages = arguments.text or [read_text(arguments.input, arguments.encoding)]
     made = []
@@ -281,7 +281,7 @@ def _translate_html(
 def _draw(translator: Translator, windows: Iterator[list[Translation]]) -> None:
     from rich.console import Console
 
-    from regard.translator.seen import drawn
+    from regard.tasks.translation.sentence_view import drawn
 
     console = Console()
     for one in (one for window in windows for one in window):

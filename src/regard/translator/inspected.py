@@ -18,14 +18,14 @@ from regard.errors import InputError
 from regard.models.batch import PAD, Batch, batch_of
 from regard.models.classifier_batch import texts_batch
 from regard.models.transformer import TransformerModel
+from regard.tasks.lazy_weights import LONG, Pass, waiting_maps
+from regard.tasks.translation.segments import ENDLESS_WORD, pieces_of, segments, whole
+from regard.tasks.translation.sentence_view import long_sentence, seen_sentence
+from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import MASK, SPECIALS
 from regard.translator.classify import Classifier
 from regard.translator.fill import Filler
 from regard.translator.generate import Generator
-from regard.translator.passes import LONG, Pass, waiting_maps
-from regard.translator.seen import long_sentence, seen_sentence
-from regard.translator.segments import ENDLESS_WORD, pieces_of, segments, whole
-from regard.translator.translate import Translator
 from regard.translator.write import Penman
 from regard.views import Viewed, label_score
 from regard.views.maps.pieces import readable, words_of

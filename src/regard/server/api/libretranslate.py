@@ -24,8 +24,8 @@ from regard.server.api.spec import body_of
 from regard.server.queue.batching import Answer
 from regard.server.queue.routing import Wanted, by_language
 from regard.server.queue.service import Service
+from regard.tasks.translation.translator import Wish
 from regard.text.language_names import language_name
-from regard.translator.translate import Wish
 
 PLAIN = Wish(alignment=False, attention=False)
 LINKED = Wish(alignment=True, attention=False)

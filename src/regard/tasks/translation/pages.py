@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from regard.config import Decoding
 from regard.documents.html import parse_html
-from regard.translator.translate import Translator
-from regard.translator.translation import Translation
+from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.translator import Translator
 
 
 def translate_html(

@@ -26,11 +26,11 @@ from regard.errors import InputError
 from regard.folder import Saved
 from regard.models.batch import batch_of, source_of
 from regard.models.build import Translating
+from regard.tasks.translation.line_windows import MOST_LINES, windows
+from regard.tasks.translation.segments import Segment, pieces_of, put_together, whole
+from regard.tasks.translation.translation import Maker, Sentence, Translation, copied_sentence
 from regard.text import normalize
 from regard.training.shards import Crew, cores
-from regard.translator.segments import Segment, pieces_of, put_together, whole
-from regard.translator.translation import Maker, Sentence, Translation, copied_sentence
-from regard.translator.windows import MOST_LINES, windows
 
 MANY_SENTENCES = 64  # for a core, from which on cores take sentences, not parts of an operation
 

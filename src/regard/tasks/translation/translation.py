@@ -116,9 +116,11 @@ class Translation:
         return tuple(one for sentence in self.sentences for one in sentence.attention)
 
     def _repr_html_(self) -> str:
-        from regard.translator.notebook import translation_html
+        from regard.tasks.notebook import notebook_html
+        from regard.tasks.translation.sentence_view import viewed
 
-        return translation_html(self)
+        shown = self.sentences if self.words else ()
+        return notebook_html((viewed(sentence, self.maker) for sentence in shown), self.text)
 
     def as_dict(self) -> dict[str, Any]:
         """What `--json` prints: all but the maps."""

@@ -10,10 +10,10 @@ from regard.attention import record
 from regard.config import Run
 from regard.decoding import word_confidence
 from regard.models.batch import Batch
+from regard.tasks.lazy_weights import Pass, waiting_maps
+from regard.tasks.translation.translation import Maker, Sentence
+from regard.tasks.translation.translator import Translator
 from regard.text import normalize
-from regard.translator.passes import Pass, waiting_maps
-from regard.translator.translate import Translator
-from regard.translator.translation import Maker, Sentence
 from regard.views import Matrix, Viewed, word_weights
 
 END = "</s>"

@@ -3,7 +3,7 @@
 Each client has a connection that it keeps, and questions that no other client asks; it asks the
 next one when it has its answer. An answer that is not word for word the expected one is kept.
 
-    python -m regard.bench.serve_client < task.json > outcome.json
+    python -m benchmarks.serve.client < task.json > outcome.json
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""regard's own side of `regard bench train`: the loop of `regard train`, on given batches."""
+"""The training loop of `regard train`, on the benchmark's batches."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from regard.bench.train_rounds import Rounds
-from regard.bench.train_task import Task
+from benchmarks.train.rounds import Rounds
+from benchmarks.train.task import Task
 from regard.config import Run, Training, Transformer
 from regard.folder import Tokenizers
 from regard.models.build import build

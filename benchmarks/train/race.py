@@ -1,4 +1,4 @@
-"""`regard bench train`: how many target tokens are learnt from in a second, against the peers.
+"""`python -m benchmarks train`: target tokens per second in training, against the peers.
 
 All contenders get the same batches, model sizes, loss, dropout and optimiser, and all cores. Each
 runs in a process of its own; they take turns, round by round, and the median of the rounds' ratios
@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from benchmarks.train.contender import Contender, ContenderError, Lap
+from benchmarks.train.task import Sizes, Task
 from regard.bench.row import Row
-from regard.bench.train_contender import Contender, ContenderError, Lap
-from regard.bench.train_task import Sizes, Task
 from regard.errors import InputError
 
 ROUNDS, STEPS, WARMUP = 3, 30, 5
@@ -80,8 +80,8 @@ def losses(task: Task) -> tuple[float, float]:
     """The first batch's loss by regard and by the torch peer, with the same weights, no dropout."""
     import torch
 
-    from regard.bench.peer_torch import TorchTransformer, loss_of, padded
-    from regard.bench.train_regard import settings
+    from benchmarks.train.regard_contender import settings
+    from benchmarks.train.torch_contender import TorchTransformer, loss_of, padded
     from regard.models.batch import batch_of
     from regard.models.build import build
     from regard.training.loss import label_loss
@@ -99,7 +99,7 @@ def losses(task: Task) -> tuple[float, float]:
 
 
 def _task(rounds: int, steps: int, data: Sequence[str] | None) -> Task:
-    from regard.bench.train_batches import in_batches, made_up, tokenised
+    from benchmarks.train.batches import in_batches, made_up, tokenised
     from regard.training.shards import cores
 
     vocab = Sizes().vocab
@@ -158,7 +158,7 @@ def _median_speed(laps: list[Lap]) -> float:
 
 
 def _regard(folder: Path) -> Contender:
-    command = [sys.executable, "-m", "regard.bench.train_regard", str(folder / "task.json")]
+    command = [sys.executable, "-m", "benchmarks.train.regard_contender", str(folder / "task.json")]
     return _warmed(Contender("regard", command, folder / "regard.log"))
 
 
@@ -177,9 +177,8 @@ def _torch(task: Task, folder: Path) -> list[Contender]:
 
 
 def _torch_in(precision: str, folder: Path, environment: dict[str, str] | None = None) -> Contender:
-    command = [
-        sys.executable, "-m", "regard.bench.peer_torch", str(folder / "task.json"), precision,
-    ]  # fmt: skip
+    module, task = "benchmarks.train.torch_contender", str(folder / "task.json")
+    command = [sys.executable, "-m", module, task, precision]
     name = f"torch.nn.Transformer, {precision}"
     return _warmed(Contender(name, command, folder / f"torch-{precision}.log", environment))
 
@@ -187,18 +186,19 @@ def _torch_in(precision: str, folder: Path, environment: dict[str, str] | None =
 def _joeynmt(task: Task, folder: Path, home: Path | None) -> Contender:
     import yaml
 
-    from regard.bench import peer_joeynmt
-    from regard.bench.peer_environment import joeynmt_python
+    from benchmarks.train import joeynmt_contender
+    from benchmarks.train.joeynmt_environment import joeynmt_python
 
     python = joeynmt_python(home)
     (folder / "joeynmt").mkdir()
     config = folder / "joeynmt" / "config.yaml"
-    settings = peer_joeynmt.configuration(task, config.parent)
+    settings = joeynmt_contender.configuration(task, config.parent)
     config.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    # regard comes last on its path, so that every package is the environment's own
-    root = str(Path(peer_joeynmt.__file__).parents[2])
+    # the repository comes last on its path, so that every package is the environment's own
+    root = str(Path(joeynmt_contender.__file__).parents[2])
     code = (
-        f"import sys; sys.path.append({root!r}); from regard.bench.peer_joeynmt import main; "
+        f"import sys; sys.path.append({root!r}); "
+        "from benchmarks.train.joeynmt_contender import main; "
         f"main({str(folder / 'task.json')!r}, {str(config)!r})"
     )
     try:

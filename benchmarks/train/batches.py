@@ -12,7 +12,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.bench.train_task import Pairs, Rows
+from benchmarks.train.task import Pairs, Rows
 from regard.config import Run, Text
 from regard.corpus.batches import batches
 from regard.errors import InputError

@@ -1,4 +1,4 @@
-"""`regard bench view`: the page and the report in a real browser, as their reader meets them."""
+"""`python -m benchmarks view`: the page and the report in a real browser."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.bench.command import run_regard
+from benchmarks.regard_command import run_regard
+from benchmarks.serve.process import Served
+from benchmarks.serve.questions import demo_model
 from regard.bench.row import Measurement
-from regard.bench.serve_process import Served
-from regard.bench.serve_questions import demo_model
 from regard.corpus.grammar import sample
 from regard.errors import InputError
 from regard.folder import load_folder
@@ -214,10 +214,10 @@ def _engine() -> Iterator[tuple[Playwright, str]]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         raise InputError(
-            "`regard bench view` needs playwright; install it with pip install regard[bench]."
+            "the view benchmark needs playwright: pip install regard[bench]."
         ) from None
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
     if found is None:
-        raise InputError("`regard bench view` needs Chromium on the path, but there is none.")
+        raise InputError("the view benchmark needs Chromium on the PATH; install chromium.")
     with sync_playwright() as engine:
         yield engine, found

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from regard.bench.train_rounds import Rounds
-from regard.bench.train_task import Pairs, Rows, Task
+from benchmarks.train.rounds import Rounds
+from benchmarks.train.task import Pairs, Rows, Task
 
 UNK = 1  # regard's id of unknown tokens; the other specials are never in the rows
 

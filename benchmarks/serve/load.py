@@ -1,4 +1,4 @@
-"""`regard bench serve`: a real server under many clients, and what putting requests together gives.
+"""`python -m benchmarks serve`: a real server under load, and the gain of batching requests.
 
 load        all clients ask for a while; every answer is compared with the model's answer to the
             same sentence alone; then all go away in the middle of a question
@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.serve.client import REFUSALS, Load, Outcome
+from benchmarks.serve.process import Memory, Served, driven, freed_after
+from benchmarks.serve.questions import Questions, ask_alone, demo_model, whose
 from regard.bench.row import Row, print_table
-from regard.bench.serve_client import REFUSALS, Load, Outcome
-from regard.bench.serve_process import Memory, Served, driven, freed_after
-from regard.bench.serve_questions import Questions, ask_alone, demo_model, whose
 from regard.errors import InputError
 
 CLIENTS, SECONDS, ROUNDS = 200, 60.0, 5

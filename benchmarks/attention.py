@@ -1,4 +1,4 @@
-"""`regard bench attention`: the attention library against the peers."""
+"""`python -m benchmarks attention`: the attention library against the peers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from benchmarks import kernel_regression
 from regard.attention import Additive, ScaledDot, attend
-from regard.bench import kernel_regression
 from regard.bench.clock import peak_megabytes, seconds
 from regard.bench.row import Measurement
 

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
-from regard.bench.serve_client import Load, Outcome
+from benchmarks.serve.client import Load, Outcome
 from regard.errors import InputError
 
 _ADDRESS = re.compile(r"at http://([\d.]+):(\d+)")
@@ -110,7 +110,7 @@ class Memory:
 def driven(load: Load) -> Outcome:
     """What a process of clients brings back."""
     done = subprocess.run(
-        [sys.executable, "-m", "regard.bench.serve_client"],
+        [sys.executable, "-m", "benchmarks.serve.client"],
         input=json.dumps(asdict(load)), capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
     if done.returncode:

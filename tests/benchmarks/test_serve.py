@@ -1,4 +1,4 @@
-"""`regard bench serve`: what it counts, and a short real run."""
+"""`python -m benchmarks serve`: what it counts, and a short real run."""
 
 import json
 import socket
@@ -11,11 +11,11 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from regard.bench import serve
-from regard.bench.serve_client import Load, Outcome
-from regard.bench.serve_process import Served, driven, freed_after
-from regard.bench.serve_questions import Questions, ask_alone, whose
-from regard.cli import main
+from benchmarks.__main__ import main
+from benchmarks.serve import load as serve
+from benchmarks.serve.client import Load, Outcome
+from benchmarks.serve.process import Served, driven, freed_after
+from benchmarks.serve.questions import Questions, ask_alone, whose
 from regard.config import Decoding
 from servers import until
 from trained import trained
@@ -113,7 +113,7 @@ def test_places_of_clients_that_are_killed_are_freed(model, questions, tmp_path)
     with Served(model, tmp_path / "log", "--threads", "1", "--together", "1") as server:
         load = Load(server.host, server.port, "en", "fr", questions.dealt(3), 60.0)
         clients = subprocess.Popen(
-            [sys.executable, "-m", "regard.bench.serve_client"],
+            [sys.executable, "-m", "benchmarks.serve.client"],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, encoding="utf-8",
         )  # fmt: skip
         try:
@@ -177,7 +177,7 @@ def test_clients_notice_what_is_lost_at_the_end():
 
 @pytest.mark.slow
 def test_the_whole_command(model, capsys):
-    words = ["bench", "serve", "--model", str(model), "--clients", "8", "--seconds", "3",
+    words = ["serve", "--model", str(model), "--clients", "8", "--seconds", "3",
              "--repeats", "1", "--json"]  # fmt: skip
     code = main(words)
     found = json.loads(capsys.readouterr().out)
@@ -188,8 +188,9 @@ def test_the_whole_command(model, capsys):
 
 
 def test_what_cannot_be_measured(model, tmp_path_factory, capsys):
-    assert main(["bench", "serve", "--model", str(model), "--only", "x"]) == 2
+    assert main(["serve", "--model", str(model), "--only", "x"]) == 2
     assert "load, throughput" in capsys.readouterr().err
-    assert main(["bench", "serve", "--model", "nothing-here"]) == 2
-    assert main(["bench", "serve", "--steps", "3"]) == 2
-    assert "--steps belongs to" in capsys.readouterr().err
+    assert main(["serve", "--model", "nothing-here"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["serve", "--steps", "3"])
+    assert "--steps" in capsys.readouterr().err

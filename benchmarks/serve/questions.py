@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.bench.command import run_regard
+from benchmarks.regard_command import run_regard
 from regard.config import Decoding
 from regard.errors import InputError
 

@@ -1,4 +1,4 @@
-"""`regard bench train`: one model in all contenders, the same batches, real processes."""
+"""`python -m benchmarks train`: one model in all contenders, the same batches, real processes."""
 
 import json
 import sys
@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.bench import train
-from regard.bench.peer_environment import joeynmt_python
-from regard.bench.peer_torch import TorchTransformer, loss_of, padded
-from regard.bench.train_batches import in_batches, made_up, tokenised
-from regard.bench.train_contender import Contender, ContenderError
-from regard.bench.train_regard import GivenBatches
-from regard.bench.train_task import Pairs, Sizes, Task
-from regard.cli import main
+from benchmarks.__main__ import main
+from benchmarks.train import race as train
+from benchmarks.train.batches import in_batches, made_up, tokenised
+from benchmarks.train.contender import Contender, ContenderError
+from benchmarks.train.joeynmt_environment import joeynmt_python
+from benchmarks.train.regard_contender import GivenBatches
+from benchmarks.train.task import Pairs, Sizes, Task
+from benchmarks.train.torch_contender import TorchTransformer, loss_of, padded
 from regard.errors import InputError
 from regard.models.batch import PAD
 from regard.training.place import Place
@@ -171,7 +171,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["attention", "--steps", "3"], "--steps belongs to `regard bench train`"),
+        (["attention", "--steps", "3"], "unrecognized arguments: --steps"),
         (["attention", "--only", "no such row"], "no row's name contains 'no such row'"),
         (["train", "--only", "fairseq"], "no row's name contains 'fairseq'"),
         (["train", "--steps", "0"], "must be at least 1"),
@@ -180,7 +180,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path):
 )
 def test_bad_input(words, message, capsys):
     try:
-        code = main(["bench", *words])
+        code = main(words)
     except SystemExit as stop:  # of argparse
         code = stop.code
     assert code == 2

@@ -1,6 +1,6 @@
-"""What every contender of `regard bench train` is given: sizes, settings, and the batches as ids.
+"""The task of all contenders: sizes, settings, and the batches as ids.
 
-Read by contenders in environments of their own, so nothing here needs more than Python.
+Contenders in other environments import this file, so it uses the standard library only.
 """
 
 from __future__ import annotations

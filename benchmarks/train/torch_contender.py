@@ -1,4 +1,4 @@
-"""The plain loop around `torch.nn.Transformer` that `regard bench train` is held against.
+"""The plain loop around `torch.nn.Transformer` that `python -m benchmarks train` is held against.
 
 B sentences, S source tokens, T target tokens, D features, V tokens of the vocabulary.
 """
@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.bench.train_rounds import Rounds
-from regard.bench.train_task import Pairs, Task
+from benchmarks.train.rounds import Rounds
+from benchmarks.train.task import Pairs, Task
 from regard.models.batch import PAD, batch_of
 
 LONGEST = 1024

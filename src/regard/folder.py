@@ -32,9 +32,9 @@ from regard.config.settings import plain
 from regard.config.stored import CONFIG, METRICS, load_metrics, load_run
 from regard.errors import InputError
 from regard.models.build import Network, build
-from regard.storage import drafting, replace_file
+from regard.storage import atomic_path, replace_file
 from regard.text import Tokenizer, load
-from regard.text.wordless import Wordless
+from regard.text.null_tokenizer import NullTokenizer
 from regard.version import __version__
 
 WEIGHTS, CARD = "model.safetensors", "README.md"
@@ -96,14 +96,14 @@ def load_tokenizers(folder: Path) -> Tokenizers:
 
 def no_tokenizers() -> Tokenizers:
     """Those of a model that reads no text."""
-    none = Wordless()
+    none = NullTokenizer()
     return Tokenizers(none, none)
 
 
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     """Write tensors; what is shared under several names is written under the first."""
     try:
-        with drafting(path) as draft:
+        with atomic_path(path) as draft:
             save_file(_once(weights), draft, metadata={"format": "pt"})
     except SafetensorError as error:  # as it tells of a full disk
         raise InputError(f"{path}: the weights cannot be written ({error}).") from error

@@ -81,10 +81,10 @@ Example = tuple[Any, str | None]
 
 def _texts(given: list[str], empty: list[str]) -> Iterator[Example]:
     """Texts with their labels, if known; where a file has an empty one is put into `empty`."""
-    from regard.text import normalise
+    from regard.text import normalize
 
     for text, label, place in _read(given):
-        if place is None or normalise(text):
+        if place is None or normalize(text):
             yield text, label
         else:
             empty.append(place)

@@ -142,17 +142,14 @@ def _texts(arguments: argparse.Namespace) -> list[str]:
 
 
 def _lines(arguments: argparse.Namespace) -> list[str]:
-    from regard.formats.lines import decoded, read_lines
+    from regard.formats.lines import decode_chunks, read_lines, split_lines
 
     if arguments.input:
         return list(read_lines(arguments.input))
     if sys.stdin.isatty():
         print("Type text to look at, a line at a time; Ctrl-D ends.", file=sys.stderr)
-    lines = []
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        text = decoded(line, "standard input", number).removeprefix("\ufeff" * (number == 1))
-        lines.append(text.removesuffix("\n").removesuffix("\r"))
-    return lines
+    chunks = decode_chunks([sys.stdin.buffer.read()], "standard input")
+    return [line for line in split_lines(chunks) if line is not None]
 
 
 def _opened(folder: str, threads: int) -> Loaded:

@@ -33,7 +33,7 @@ from regard.config.settings import (
 )
 from regard.config.stored import load_run
 from regard.errors import InputError
-from regard.text.language_names import direction
+from regard.text.language_names import parse_direction
 
 SETTINGS = ("model", *SECTIONS)
 
@@ -52,7 +52,7 @@ def parse(words: Sequence[str]) -> Namespace:
     given = merged(_config(first), {n: arguments[n] for n in SETTINGS if arguments.get(n)})
     given["model"] = {"kind": base["model"]["kind"], **(given.get("model") or {})}
     if arguments.get("languages"):
-        given["languages"] = direction(arguments["languages"])
+        given["languages"] = parse_direction(arguments["languages"])
     if arguments.get("minutes") is not None:
         given["training"] = {**(given.get("training") or {}), "minutes": arguments["minutes"]}
     return Namespace(

@@ -14,6 +14,7 @@ from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.models.batch import Batch, batch_of
 from regard.models.lm import LanguageModel
+from regard.text.tokenizer import BOS, SPECIALS
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +34,13 @@ class Generated:
     hypothesis: Hypothesis | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
-        from regard.translator.notebook import generated_html
+        from regard.tasks.notebook import notebook_html
+        from regard.views import Viewed
 
-        return generated_html(self)
+        maps = [layer_map for layer_map in self.attention if layer_map.over == "keys"]
+        tokens = (SPECIALS[BOS], *self.tokens)
+        shown = [Viewed.alone(maps, tokens=tokens, language=self.language, text=self.text)]
+        return notebook_html(shown if maps else (), self.text)
 
 
 class Generator:

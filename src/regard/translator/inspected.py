@@ -11,21 +11,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.alignment import pieces
+from regard.alignment import tokenized_words
 from regard.config import RnnSettings, Run, SearchOptions
 from regard.decoding import score, word_confidence
 from regard.errors import InputError
 from regard.models.batch import PAD, Batch, batch_of
 from regard.models.classifier_batch import texts_batch
 from regard.models.transformer import TransformerModel
+from regard.tasks.lazy_weights import LONG, Pass, waiting_maps
+from regard.tasks.translation.segments import ENDLESS_WORD, pieces_of, segments, whole
+from regard.tasks.translation.sentence_view import long_sentence, seen_sentence
+from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import MASK, SPECIALS
 from regard.translator.classify import Classifier
 from regard.translator.fill import Filler
 from regard.translator.generate import Generator
-from regard.translator.passes import LONG, Pass, waiting_maps
-from regard.translator.seen import long_sentence, seen_sentence
-from regard.translator.segments import ENDLESS_WORD, pieces_of, segments, whole
-from regard.translator.translate import Translator
 from regard.translator.write import Penman
 from regard.views import Viewed, label_score
 from regard.views.maps.pieces import readable, words_of
@@ -298,7 +298,7 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
         )
     found = classifier.classify(text, why="attention")
     ids = classifier.tokenizer.encode(text)[: classifier.network.max_length]
-    split = pieces(text, classifier.tokenizer, classifier.run.source_language)
+    split = tokenized_words(text, classifier.tokenizer, classifier.run.source_language)
     groups = [tuple(np.flatnonzero(one).tolist()) for one in split.overlap[: len(ids)].T]
     number = classifier.labels.index(found.label)
     shown = Viewed.from_maps(

@@ -15,7 +15,7 @@ from regard.folder import SavedModel
 from regard.models.batch import source_of
 from regard.models.handwriting import HandwritingModel
 from regard.models.handwriting_drawing import draw
-from regard.text import normalise
+from regard.text import normalize
 from regard.text.char_tokenizer import CharTokenizer
 
 AT_ONCE = 64
@@ -90,7 +90,7 @@ class Penman:
         return lines
 
     def _checked(self, text: str) -> str:
-        normal = normalise(text)
+        normal = normalize(text)
         if not normal:
             raise InputError("there is no text to write; give a letter at least.")
         unknown = sorted(set(normal) - set(self.tokenizer.vocabulary.tokens))

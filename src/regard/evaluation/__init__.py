@@ -1,10 +1,10 @@
-"""How good translations and alignments are.
+"""Scores of translations and alignments.
 
     scores, exact        BLEU, chrF and TER by sacreBLEU; exact match
-    bootstrap            two systems compared: paired resampling, and scores by length
+    bootstrap            comparison of two systems: paired resampling, and scores by length
     aer                  alignment error rate against gold links
 
-Importing this room does not load sacreBLEU.
+Importing this package does not load sacreBLEU.
 
 >>> exact_match(["Il dort."], ["Il dort."])
 1.0

@@ -5,7 +5,7 @@ import pytest
 from regard.corpus.grammar import detokenize, sample, seed_sentences
 from regard.corpus.grammar.contexts import SENSES
 from regard.corpus.grammar.measures import grammar_scores, judge
-from regard.corpus.grammar.measures.edits import align_words
+from regard.corpus.grammar.measures.edits import align_by_edits
 from regard.errors import InputError
 
 PAIRS = {language: sample("test", 250, language=language) for language in ("fr", "zh")}
@@ -119,11 +119,11 @@ def test_counts_must_fit():
     assert (scores.pronoun_accuracy, scores.sense_accuracy) == (None, None)
 
 
-def test_align_words():
+def test_align_by_edits():
     def cost(one, other):
         return 2 * (one != other)
 
-    assert align_words([], ["a"], cost) == []
-    assert align_words(["a"], [], cost) == [None]
-    assert align_words("abcd", "xabd", cost) == [1, 2, None, 3]
-    assert align_words("ab", "ba", cost) == [0, 1]
+    assert align_by_edits([], ["a"], cost) == []
+    assert align_by_edits(["a"], [], cost) == [None]
+    assert align_by_edits("abcd", "xabd", cost) == [1, 2, None, 3]
+    assert align_by_edits("ab", "ba", cost) == [0, 1]

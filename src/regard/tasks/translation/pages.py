@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from regard.config import Decoding
-from regard.documents.html import parse
+from regard.config import SearchOptions
+from regard.documents.html import parse_html
 from regard.tasks.translation.translation import Translation
 from regard.tasks.translation.translator import Translator
 
@@ -14,7 +14,7 @@ def translate_html(
     translator: Translator,
     source: str,
     *,
-    settings: Decoding | None = None,
+    settings: SearchOptions | None = None,
     split: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> str:
@@ -22,7 +22,7 @@ def translate_html(
 
     `progress` is told how many of the page's texts are done, and how many there are.
     """
-    page = parse(source)
+    page = parse_html(source)
     texts = page.texts
     done: list[Translation] = []
     for window in translator.translate_lines(texts, settings=settings, alignment=True, split=split):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from regard.text import Tokenizer, joiner, normalise, sentence_spans, words
+from regard.text import Tokenizer, joiner, normalize, sentence_spans, words
 from regard.text.language import SPACELESS_SCRIPTS
 
 LONG_WORD = 64  # letters that are looked at beyond a place, so that a word there is seen whole
@@ -64,7 +64,7 @@ def segments(text: str, language: str, tokenizer: Tokenizer, room: int) -> list[
 
 def whole(text: str, language: str, tokenizer: Tokenizer, room: int) -> list[Segment]:
     """The text as one piece, unless it does not fit."""
-    pieces = _fitting(normalise(text), language, tokenizer, room)
+    pieces = _fitting(normalize(text), language, tokenizer, room)
     return [Segment(piece, " " if number else "") for number, piece in enumerate(pieces)]
 
 
@@ -92,7 +92,7 @@ def _endless_words(text: str) -> Iterator[tuple[int, int]]:
 
 def _fitting(text: str, language: str, tokenizer: Tokenizer, room: int) -> list[str]:
     """The text in pieces of at most `room` tokens."""
-    normal = normalise(text)
+    normal = normalize(text)
     if not normal:
         return []
     if _beyond(normal, 0, tokenizer, room) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from regard.alignment import Reading, pieces, read, written_pieces
+from regard.alignment import AlignmentHead, alignment_weights, tokenized_output, tokenized_words
 from regard.attention import record
 from regard.config import Run
 from regard.decoding import word_confidence
@@ -13,7 +13,7 @@ from regard.models.batch import Batch
 from regard.tasks.lazy_weights import Pass, waiting_maps
 from regard.tasks.translation.translation import Maker, Sentence
 from regard.tasks.translation.translator import Translator
-from regard.text import normalise
+from regard.text import normalize
 from regard.views import Matrix, Viewed, word_weights
 
 END = "</s>"
@@ -65,8 +65,10 @@ def long_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> V
     network, best = translator.network, sentence.hypothesis
     assert best is not None
     run, target = translator.run, translator.tokenizers.target
-    own = pieces(normalise(sentence.source), translator.tokenizers.source, run.source_language)
-    other = written_pieces(best.tokens, target, run.target_language)
+    own = tokenized_words(
+        normalize(sentence.source), translator.tokenizers.source, run.source_language
+    )
+    other = tokenized_output(best.tokens, target, run.target_language)
     source_groups, groups = (
         tuple(tuple(np.flatnonzero(column).tolist()) for column in side.overlap.T)
         for side in (own, other)
@@ -114,9 +116,9 @@ def drawn(sentence: Sentence, run: Run, *, legend: bool = True) -> Matrix:
     chosen = run.alignment
     if not cross or chosen is None:
         return Matrix(shown, legend=legend)
-    plane = read(
+    plane = alignment_weights(
         cross,
-        Reading(chosen.layer, chosen.head, chosen.shift),
+        AlignmentHead(chosen.layer, chosen.head, chosen.shift),
         0,
         target_length=len(shown.target_tokens),
         source_length=len(shown.source_tokens),

@@ -11,18 +11,25 @@ from typing import overload
 import numpy as np
 import torch
 
-from regard.alignment import Pieces, Reading, pieces, read, word_links, written_pieces
+from regard.alignment import (
+    AlignmentHead,
+    TokenizedWords,
+    alignment_weights,
+    tokenized_output,
+    tokenized_words,
+    word_links,
+)
 from regard.attention import AttentionMap
-from regard.config import Decoding, Run
+from regard.config import Run, SearchOptions
 from regard.decoding import Hypothesis, alternatives, search, word_confidence
 from regard.errors import InputError
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models.batch import batch_of, source_of
 from regard.models.build import Translating
 from regard.tasks.translation.line_windows import MOST_LINES, windows
 from regard.tasks.translation.segments import Segment, pieces_of, put_together, whole
 from regard.tasks.translation.translation import Maker, Sentence, Translation, copied_sentence
-from regard.text import normalise
+from regard.text import normalize
 from regard.training.shards import Crew, cores
 
 MANY_SENTENCES = 64  # for a core, from which on cores take sentences, not parts of an operation
@@ -39,7 +46,7 @@ class Wish:
 class Translator:
     """Translates with the model of a folder."""
 
-    def __init__(self, saved: Saved, threads: int = 0) -> None:
+    def __init__(self, saved: SavedModel, threads: int = 0) -> None:
         self.run: Run = saved.run
         self.path: Path = saved.path
         assert isinstance(saved.network, Translating)
@@ -53,7 +60,7 @@ class Translator:
         self,
         text: str,
         *,
-        settings: Decoding | None = None,
+        settings: SearchOptions | None = None,
         prefix: str = "",
         alignment: bool = True,
         attention: bool = False,
@@ -65,7 +72,7 @@ class Translator:
         self,
         text: list[str],
         *,
-        settings: Decoding | None = None,
+        settings: SearchOptions | None = None,
         prefix: str = "",
         alignment: bool = True,
         attention: bool = False,
@@ -76,7 +83,7 @@ class Translator:
         self,
         text: str | list[str],
         *,
-        settings: Decoding | None = None,
+        settings: SearchOptions | None = None,
         prefix: str = "",
         alignment: bool = True,
         attention: bool = False,
@@ -102,7 +109,7 @@ class Translator:
         self,
         lines: Iterable[str | None],
         *,
-        settings: Decoding | None = None,
+        settings: SearchOptions | None = None,
         prefix: str = "",
         alignment: bool = False,
         attention: bool = False,
@@ -127,7 +134,7 @@ class Translator:
     def _texts(
         self,
         texts: Sequence[str],
-        settings: Decoding,
+        settings: SearchOptions,
         prefix: str,
         wish: Wish,
         split: bool,
@@ -163,7 +170,7 @@ class Translator:
     def sentences(
         self,
         texts: Sequence[str],
-        settings: Decoding,
+        settings: SearchOptions,
         wish: Wish,
         prefix: str = "",
         numbers: Sequence[int] | None = None,
@@ -201,13 +208,13 @@ class Translator:
     ) -> list[tuple[str, float]]:
         """What else could stand at a word of a translation: whole translations, probabilities."""
         ids = self.tokenizers.target.encode(translation)
-        target = written_pieces(ids, self.tokenizers.target, self.run.target_language)
+        target = tokenized_output(ids, self.tokenizers.target, self.run.target_language)
         if not 0 <= word < len(target.words):
             raise InputError(f"word {word} is not in {translation!r}; count from 0.")
         position = int(np.flatnonzero(target.overlap[:, word])[0])
         source = source_of([self.tokenizers.source.encode(text)]).to(self.device)
         found = alternatives(
-            self.network, source, ids, position, count, settings=Decoding(beam=1)
+            self.network, source, ids, position, count, settings=SearchOptions(beam=1)
         )  # fmt: skip
         texts = []
         for one in found:
@@ -220,7 +227,7 @@ class Translator:
         texts: list[str],
         ids: list[list[int]],
         numbers: list[int],
-        settings: Decoding,
+        settings: SearchOptions,
         wish: Wish,
         start: list[int],
     ) -> list[Sentence]:
@@ -262,8 +269,8 @@ class Translator:
         )
         if not (wish.alignment or wish.attention):
             return sentence
-        own = pieces(normalise(text), self.tokenizers.source, self.run.source_language)
-        other = written_pieces(best.tokens, target, self.run.target_language)
+        own = tokenized_words(normalize(text), self.tokenizers.source, self.run.source_language)
+        other = tokenized_output(best.tokens, target, self.run.target_language)
         spelled = [np.flatnonzero(column).tolist() for column in other.overlap.T]
         return replace(
             sentence,
@@ -277,7 +284,7 @@ class Translator:
         )
 
     def links(
-        self, maps: Iterable[AttentionMap], row: int, own: Pieces, other: Pieces
+        self, maps: Iterable[AttentionMap], row: int, own: TokenizedWords, other: TokenizedWords
     ) -> tuple[tuple[int, int], ...]:
         """Word links by the attention that training chose; without one, the last layer's mean."""
         cross = [one for one in maps if one.kind == "cross"]
@@ -286,11 +293,11 @@ class Translator:
         chosen = self.run.alignment
         last = max(one.layer for one in cross)
         reading = (
-            Reading(chosen.layer, chosen.head, chosen.shift)
+            AlignmentHead(chosen.layer, chosen.head, chosen.shift)
             if chosen
-            else Reading(last, None, False)
+            else AlignmentHead(last, None, False)
         )
-        weights = read(
+        weights = alignment_weights(
             cross,
             reading,
             row,
@@ -305,7 +312,7 @@ def maker_of(run: Run) -> Maker:
     return Maker(run.source_language, run.target_language, run.alignment)
 
 
-def _groups(lengths: Sequence[int], settings: Decoding, cores: int = 1) -> list[list[int]]:
+def _groups(lengths: Sequence[int], settings: SearchOptions, cores: int = 1) -> list[list[int]]:
     """Places of sentences of similar length, as many together as `batch_tokens` allows.
 
     Many sentences make at least as many groups as there are cores, one of which each core takes.

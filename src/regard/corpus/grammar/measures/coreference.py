@@ -23,8 +23,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from regard.alignment import MappedBatch, Pieces, layer_maps
-from regard.alignment.pieces import Array, Flags
+from regard.alignment import MappedBatch, TokenizedWords, layer_maps
+from regard.alignment.tokenized_words import Array, Flags
 from regard.corpus.grammar.pair import Coreference, GrammarPair
 from regard.errors import InputError
 
@@ -65,8 +65,8 @@ def count_antecedents(
 ) -> dict[HeadRow, AntecedentCount]:
     """Count the hits in one batch, for every head of every map in it.
 
-    The maps are of the pairs in their order, with the pairs' targets forced; `Pieces` are made
-    with the pairs' own words (`given=pair.source_words`). Kinds that are not recorded are omitted.
+    The maps are of the pairs in their order, with the pairs' targets forced; `TokenizedWords` have
+    the pairs' own words (`given=pair.source_words`). Kinds that are not recorded are omitted.
     """
     hits: Counter[HeadRow] = Counter()
     totals: Counter[HeadRow] = Counter()
@@ -111,8 +111,8 @@ def _hits(
     weights_HRC: Array,
     pair: GrammarPair,
     note: Coreference,
-    source: Pieces,
-    target: Pieces,
+    source: TokenizedWords,
+    target: TokenizedWords,
 ) -> dict[tuple[RowName, StepName], Flags]:
     """For each row of this kind of attention, by head: whether the antecedent was hit."""
     antecedents = {note.antecedent}
@@ -159,13 +159,13 @@ def on_word(weights_HRC: Array, rows: Array, shares: Array, antecedents: Collect
     return np.asarray(right)
 
 
-def _check(pair: GrammarPair, source: Pieces, target: Pieces) -> None:
-    for side, words, pieces in (
+def _check(pair: GrammarPair, source: TokenizedWords, target: TokenizedWords) -> None:
+    for side, words, tokenized in (
         ("source", pair.source_words, source),
         ("target", pair.target_words, target),
     ):
-        if tuple(word.text for word in pieces.words) != words:
+        if tuple(word.text for word in tokenized.words) != words:
             raise InputError(
-                f"the {side} words of {pair.source!r} must be those of its pieces; "
+                f"the {side} words of {pair.source!r} must be those it was tokenized with; "
                 f"make them with given=pair.{side}_words."
             )

@@ -1,4 +1,4 @@
-"""Alignment of a hypothesis to its reference by edit distance."""
+"""Word-level edit distance alignment of a reference and a translation."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 
 Cost = Callable[[str, str], int]
 GAP = 2
-"""The cost of a deletion or an insertion; substituting an unlike word costs as much."""
+"""The cost of an inserted or deleted word."""
 
 
-def align_words(
+def align_by_edits(
     reference: Sequence[str], hypothesis: Sequence[str], cost: Cost
 ) -> list[int | None]:
-    """For each reference word the position of its hypothesis word, or None.
+    """For each reference word the index of its hypothesis word, or None for a deletion.
 
-    The path of least cost through the table of edit distances; of equal paths the one that aligns
-    words wherever it can, from the end.
+    The path of least cost through the table of edit distances; of equal paths, the one that
+    prefers substitutions, from the end. `cost` is that of a substitution.
 
-    >>> align_words("a b c d".split(), "a x c".split(), lambda a, b: 2 * (a != b))
+    >>> align_by_edits("a b c d".split(), "a x c".split(), lambda a, b: 2 * (a != b))
     [0, 1, 2, None]
     """
     if list(reference) == list(hypothesis):
@@ -26,11 +26,13 @@ def align_words(
     aligned: list[int | None] = [None] * len(reference)
     row, column = len(reference), len(hypothesis)
     while row and column:
-        least = table[row][column]
-        if least == table[row - 1][column - 1] + cost(reference[row - 1], hypothesis[column - 1]):
+        distance = table[row][column]
+        if distance == table[row - 1][column - 1] + cost(
+            reference[row - 1], hypothesis[column - 1]
+        ):
             row, column = row - 1, column - 1
             aligned[row] = column
-        elif least == table[row - 1][column] + GAP:
+        elif distance == table[row - 1][column] + GAP:
             row -= 1
         else:
             column -= 1
@@ -38,7 +40,7 @@ def align_words(
 
 
 def _distances(reference: Sequence[str], hypothesis: Sequence[str], cost: Cost) -> list[list[int]]:
-    """`table[r][h]`: the least cost of the first r words against the first h."""
+    """`table[r][h]`: the edit distance of the first r and the first h words."""
     table = [[GAP * column for column in range(len(hypothesis) + 1)]]
     for number, word in enumerate(reference, start=1):
         above = table[-1]

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.corpus.grammar.contexts import SENSES
-from regard.corpus.grammar.measures.edits import align_words
+from regard.corpus.grammar.measures.edits import align_by_edits
 from regard.corpus.grammar.pair import GrammarPair, Language, SenseAnnotation
 from regard.corpus.grammar.tokenization import split_words
 from regard.errors import InputError
-from regard.text import normalise
+from regard.text import normalize
 
 PRONOUNS = frozenset({"il", "elle", "ils", "elles", "它", "他", "她"})
 
@@ -82,11 +82,11 @@ def grammar_scores(
 def judge(pair: GrammarPair, hypothesis: str, language: Language = "fr") -> Judgment:
     """Compare one translation with its pair."""
     hypothesis_words = split_words(hypothesis, language)
-    positions = align_words(pair.target_words, hypothesis_words, _cost)
+    positions = align_by_edits(pair.target_words, hypothesis_words, _cost)
     aligned = ["" if position is None else hypothesis_words[position] for position in positions]
     excluded = _pronouns_and_agreement(pair, language)
     return Judgment(
-        exact=normalise(hypothesis) == normalise(pair.target),
+        exact=normalize(hypothesis) == normalize(pair.target),
         pronouns=tuple(
             aligned[note.target_pronoun].casefold()
             == pair.target_words[note.target_pronoun].casefold()

@@ -1,4 +1,4 @@
-"""The tokeniser of a model that reads no text: it knows no token, and says so when asked."""
+"""The tokenizer of a model without text input."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from os import PathLike
 from regard.errors import InputError
 
 
-class Wordless:
-    """A `Tokenizer` without tokens.
+class NullTokenizer:
+    """A `Tokenizer` without tokens; encoding a text is an error.
 
     >>> len(Wordless()), Wordless().decode([])
     (0, '')
     """
 
     def encode(self, text: str) -> list[int]:
-        """Refuse text."""
+        """Raise an error."""
         raise InputError("this model reads numeric series, not text; give it a file of series.")
 
     encode_masked = encode
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Nothing."""
+        """The empty text."""
         return ""
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Nothing."""
+        """No pieces."""
         return []
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Nothing."""
+        """No spans."""
         return []
 
     def __len__(self) -> int:
         return 0
 
     def save(self, path: str | PathLike[str]) -> None:
-        """There is nothing to write."""
+        """Write nothing."""

@@ -1,4 +1,4 @@
-"""Reading alignment from cross-attention, and choosing where to read it without gold links."""
+"""The alignment head: its rows, and how it is selected without gold links."""
 
 from itertools import pairwise
 
@@ -7,15 +7,14 @@ import pytest
 import torch
 
 from regard.alignment import (
-    BothWays,
+    AlignmentHead,
+    BidirectionalLinks,
     MappedBatch,
-    Reading,
-    align_both_ways,
-    choose,
-    intersection,
+    align_bidirectional,
+    alignment_weights,
     layer_maps,
-    pieces,
-    read,
+    select_alignment_head,
+    tokenized_words,
     word_links,
 )
 from regard.attention import AttentionMap, MultiHead, record
@@ -27,8 +26,8 @@ from regard.text.sentencepiece_tokenizer import train_sentencepiece
 PAIRS = sample("dev", 60, language="fr", max_words=15)
 ENGLISH = train_sentencepiece([pair.source for pair in PAIRS], 500, "bpe")
 FRENCH = train_sentencepiece([pair.target for pair in PAIRS], 500, "bpe")
-SOURCES = [pieces(p.source, ENGLISH, "en", p.source_words) for p in PAIRS]
-TARGETS = [pieces(p.target, FRENCH, "fr", p.target_words) for p in PAIRS]
+SOURCES = [tokenized_words(p.source, ENGLISH, "en", p.source_words) for p in PAIRS]
+TARGETS = [tokenized_words(p.target, FRENCH, "fr", p.target_words) for p in PAIRS]
 LAYERS, HEADS = 3, 4
 
 
@@ -52,8 +51,8 @@ def gold_rows(pair, source, target):
     return weights
 
 
-def maps_with_gold_at(reading, chosen):
-    """A right-padded batch of random maps, the gold links at one reading only."""
+def maps_with_gold_at(hidden, chosen):
+    """A right-padded batch of random maps, the gold links at one alignment head only."""
     rows = max(TARGETS[n].num_tokens for n in chosen) + 1
     columns = max(SOURCES[n].num_tokens for n in chosen) + 1
     random = np.random.default_rng(len(chosen))
@@ -64,23 +63,23 @@ def maps_with_gold_at(reading, chosen):
         noise = random.dirichlet(np.ones(num_columns) / 5, size)
         layers[:, row, :, :num_rows, :num_columns] = noise
         gold = gold_rows(PAIRS[n], SOURCES[n], TARGETS[n])
-        gold = np.roll(gold, 1, axis=0) if reading.shift else gold
-        heads = range(HEADS) if reading.head is None else [reading.head]
+        gold = np.roll(gold, 1, axis=0) if hidden.shift else gold
+        heads = range(HEADS) if hidden.head is None else [hidden.head]
         for head in heads:
             # As a mean, each head knows a part: the others' noise is in the way of each alone.
-            part = 0.4 if reading.head is None else 0.9
-            old = layers[reading.layer, row, head, :num_rows, :num_columns]
-            layers[reading.layer, row, head, :num_rows, :num_columns] = (
+            part = 0.4 if hidden.head is None else 0.9
+            old = layers[hidden.layer, row, head, :num_rows, :num_columns]
+            layers[hidden.layer, row, head, :num_rows, :num_columns] = (
                 part * gold + (1 - part) * old
             )
     return [cross_map(torch.from_numpy(one), layer) for layer, one in enumerate(layers)]
 
 
-def batches(reading):
+def batches(hidden):
     ends = [*range(0, len(PAIRS), 17), len(PAIRS)]
     for start, end in pairwise(ends):
         chosen = range(start, end)
-        maps = maps_with_gold_at(reading, chosen)
+        maps = maps_with_gold_at(hidden, chosen)
         yield MappedBatch(maps, [SOURCES[n] for n in chosen], [TARGETS[n] for n in chosen])
 
 
@@ -88,27 +87,27 @@ def batches(reading):
 def aligned():
     """Of the sixty dev sentences, learned together with others."""
     pairs = [*PAIRS, *sample("train", 1500, language="fr", max_words=15)]
-    both = align_both_ways([p.source_words for p in pairs], [p.target_words for p in pairs])
-    return BothWays(*(links[: len(PAIRS)] for links in both))
+    both = align_bidirectional([p.source_words for p in pairs], [p.target_words for p in pairs])
+    return BidirectionalLinks(*(links[: len(PAIRS)] for links in both))
 
 
 @pytest.mark.parametrize("shift", [False, True])
 @pytest.mark.parametrize(("layer", "head"), [(0, 3), (2, 0), (1, None)])
-def test_choose_finds_where_the_links_are(layer, head, shift, aligned):
-    hidden = Reading(layer, head, shift)
-    choice = choose(batches(hidden), aligned)
-    assert choice.reading == hidden
-    assert len(choice.table) == LAYERS * (HEADS + 1) * 2
-    assert choice.table[0] == (choice.reading, choice.agreement)
-    scores = [agreement for _, agreement in choice.table]
+def test_selection_finds_where_the_links_are(layer, head, shift, aligned):
+    hidden = AlignmentHead(layer, head, shift)
+    selection = select_alignment_head(batches(hidden), aligned)
+    assert selection.best == hidden
+    assert len(selection.table) == LAYERS * (HEADS + 1) * 2
+    assert selection.table[0] == (selection.best, selection.agreement)
+    scores = [agreement for _, agreement in selection.table]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] > 0.8 > scores[-1]
-    # And the reading it takes is good by the gold links, which it never saw.
+    # And the head it takes is good by the gold links, which it never saw.
     found = [
         word_links(
-            read(
+            alignment_weights(
                 batch.maps,
-                choice.reading,
+                selection.best,
                 row,
                 target_length=target.num_tokens + 1,
                 source_length=source.num_tokens + 1,
@@ -123,29 +122,31 @@ def test_choose_finds_where_the_links_are(layer, head, shift, aligned):
 
 
 def test_agreement_is_what_its_equation_says(aligned):
-    hidden = Reading(1, 2, False)
-    choice = choose(batches(hidden), aligned)
+    hidden = AlignmentHead(1, 2, False)
+    selection = select_alignment_head(batches(hidden), aligned)
     agreed = out_of = 0
     place = 0
     for batch in batches(hidden):
         for row, (source, target) in enumerate(zip(batch.sources, batch.targets, strict=True)):
             made = word_links(batch.maps[1].weights[row, 2].numpy(), target, source)
-            one, other = aligned.forward[place], aligned.backward[place]
-            agreed += len(made & one & other) + len(made & (one | other))
-            out_of += len(made) + len(intersection(one, other))
+            forward, backward = aligned.forward[place], aligned.backward[place]
+            agreed += len(made & forward & backward) + len(made & (forward | backward))
+            out_of += len(made) + len(forward & backward)
             place += 1
-    assert choice.agreement == pytest.approx(agreed / out_of)
+    assert selection.agreement == pytest.approx(agreed / out_of)
 
 
-def test_choose_wants_the_same_sentences(aligned):
-    reading = Reading(0, 0, False)
+def test_selection_wants_the_same_sentences(aligned):
+    hidden = AlignmentHead(0, 0, False)
     with pytest.raises(InputError, match="more sentences than the 5"):
-        choose(batches(reading), BothWays(aligned.forward[:5], aligned.backward[:5]))
+        select_alignment_head(
+            batches(hidden), BidirectionalLinks(aligned.forward[:5], aligned.backward[:5])
+        )
     with pytest.raises(InputError, match="no maps"):
-        choose([], aligned)
-    outside = BothWays([frozenset({(99, 0)})] * 60, [frozenset()] * 60)
+        select_alignment_head([], aligned)
+    outside = BidirectionalLinks([frozenset({(99, 0)})] * 60, [frozenset()] * 60)
     with pytest.raises(InputError, match="99-0"):
-        choose(batches(reading), outside)
+        select_alignment_head(batches(hidden), outside)
 
 
 def test_rows_of_a_reading():
@@ -154,20 +155,22 @@ def test_rows_of_a_reading():
     maps = [cross_map(weights, layer=1)]
     lengths = {"target_length": 3, "source_length": 2}
     plain = weights.float().numpy()
-    found = read(maps, Reading(1, 1, False), 1, **lengths)
+    found = alignment_weights(maps, AlignmentHead(1, 1, False), 1, **lengths)
     np.testing.assert_array_equal(found, plain[1, 1, :, :2])
     louder = [cross_map(3 * weights.float(), layer=1)]  # as a window's weights may be
-    np.testing.assert_allclose(read(louder, Reading(1, 1, False), 1, **lengths), found, rtol=1e-2)
-    mean = read(maps, Reading(1, None, False), 0, **lengths)
+    np.testing.assert_allclose(
+        alignment_weights(louder, AlignmentHead(1, 1, False), 1, **lengths), found, rtol=1e-2
+    )
+    mean = alignment_weights(maps, AlignmentHead(1, None, False), 0, **lengths)
     np.testing.assert_array_equal(mean, plain[0].mean(axis=0)[:, :2])
-    moved = read(maps, Reading(1, 1, True), 1, **lengths)
+    moved = alignment_weights(maps, AlignmentHead(1, 1, True), 1, **lengths)
     np.testing.assert_array_equal(moved[:2], plain[1, 1, 1:, :2])
     assert not moved[2].any()
-    with pytest.raises(ValueError, match=r"layers \[1\]"):
-        read(maps, Reading(0, 0, False), 0, **lengths)
-    with pytest.raises(ValueError, match="head is 7"):
-        read(maps, Reading(1, 7, False), 0, **lengths)
-    assert str(Reading(1, None, True)) == "layer 1, mean of heads, input row"
+    with pytest.raises(ValueError, match=r"layers \[1\], got 0"):
+        alignment_weights(maps, AlignmentHead(0, 0, False), 0, **lengths)
+    with pytest.raises(ValueError, match=r"heads \[0, 1\], got 7"):
+        alignment_weights(maps, AlignmentHead(1, 7, False), 0, **lengths)
+    assert str(AlignmentHead(1, None, True)) == "layer 1, mean of heads, input row"
 
 
 def test_maps_of_single_steps_are_put_together():

@@ -1,11 +1,11 @@
-"""Which elements of a page are open, with the end tags that may be left out."""
+"""The stack of open elements of a page; end tags may be omitted as HTML allows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from regard.documents.foreign import VOID
-from regard.documents.tokens import Token
+from regard.documents.foreign_content import VOID
+from regard.documents.html_tokens import Token
 
 _ENDS_P = frozenset({
     "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div",
@@ -34,44 +34,44 @@ _ENDED_BY: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     **dict.fromkeys(_GROUPS, ((*_ROW, *_GROUPS), _TABLE_SCOPE)),
     "body": (("head",), ()),
 }
-"""What a start tag ends, and what must not be between."""
+"""For a start tag: the elements it closes, and those that stop the search for them."""
 
 
-class Nesting:
+class OpenElements:
     """The open elements, outermost first."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
-        self._places: dict[str, list[int]] = {}
+        self._positions: dict[str, list[int]] = {}
 
     def __len__(self) -> int:
         return len(self._open)
 
     def read(self, token: Token) -> int:
-        """Take a tag; returns how many of the elements open before stay open."""
+        """Process a tag; returns how many of the open elements stay open."""
         if token.foreign or token.kind not in ("start", "end"):
             return len(self)
         name = token.name
         if token.kind == "end":
             barriers = _TABLE_SCOPE if name in _OF_TABLES else _SCOPE
-            return self._close((name,), [one for one in barriers if one != name])
+            return self._close((name,), [barrier for barrier in barriers if barrier != name])
         if name in _ENDS_P:
             self._close(("p",), _P_SCOPE)
         stay = self._close(*_ENDED_BY[name]) if name in _ENDED_BY else len(self)
         if name not in VOID:
-            self._places.setdefault(name, []).append(len(self))
+            self._positions.setdefault(name, []).append(len(self))
             self._open.append(name)
         return stay
 
     def _close(self, names: Iterable[str], barriers: Iterable[str]) -> int:
-        """Close the outermost of these elements behind the last barrier, and all inside it."""
+        """Close the outermost of these elements inside the last barrier, and all it contains."""
         barrier = max((self._last(name) for name in barriers), default=-1)
-        found = [place for name in names if (place := self._last(name)) > barrier]
-        outermost = min(found, default=len(self))
+        inside = [position for name in names if (position := self._last(name)) > barrier]
+        outermost = min(inside, default=len(self))
         while len(self) > outermost:
-            self._places[self._open.pop()].pop()
+            self._positions[self._open.pop()].pop()
         return len(self)
 
     def _last(self, name: str) -> int:
-        places = self._places.get(name)
-        return places[-1] if places else -1
+        positions = self._positions.get(name)
+        return positions[-1] if positions else -1

@@ -1,8 +1,8 @@
-"""The words of an XML segment without its inline codes, for TMX and XLIFF alike.
+"""The text of a TMX or XLIFF segment without its inline codes.
 
-Elements around text (`g`, `hi`, `mrk`, `pc`) give their text. Elements that hold native codes
-(`<bpt>&lt;b&gt;</bpt>`) or stand for something (`<x/>`, `<ph/>`) give nothing: what a tool stored
-there is markup, not language. XLIFF 2's `<cp hex="…"/>` gives its character.
+Elements around text (`g`, `hi`, `mrk`, `pc`) contribute their text. Elements with native codes
+(`<bpt>&lt;b&gt;</bpt>`) and placeholders (`<x/>`, `<ph/>`) contribute nothing: their content is
+markup. XLIFF 2's `<cp hex="…"/>` contributes its character.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ CODES = frozenset({"bpt", "ept", "ph", "it", "ut", "x", "bx", "ex", "sc", "ec", 
 
 
 def plain_text(element: Any) -> str:
-    """The text inside an lxml element, as a reader would see it."""
+    """The text inside an lxml element, as displayed."""
     return "".join(_runs(element))
 
 
 def local_name(element: Any) -> str:
-    """The element's name without its namespace; nothing for comments and entities."""
+    """The element's name without its namespace; empty for comments and entities."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 

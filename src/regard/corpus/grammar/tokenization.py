@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from functools import cache
 
 from regard.corpus.grammar.contexts import SENSES
@@ -69,11 +69,11 @@ def detokenize(words: Sequence[str], language: str) -> str:
 
 def lexicon_size() -> int:
     """The number of content words, counting each sense of the ambiguous ones."""
-    tables = (
+    tables: tuple[Sized, ...] = (
         NOUNS, ADJECTIVES, EVENT_VERBS, STATE_VERBS, ACTIVITY_VERBS, ATTITUDE_VERBS,
         TRANSFER_VERBS, PREPOSITIONS, MANNERS, FIRST_NAMES, CITIES, TIMES, *SENSES.values(),
     )  # fmt: skip
-    return sum(len(table) for table in tables)
+    return sum(map(len, tables))
 
 
 def _check_language(language: str) -> None:

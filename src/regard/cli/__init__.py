@@ -24,7 +24,7 @@ COMMANDS = {
     "classify": "label texts or series with a classifier, and see what decided",
     "compare": "tell which of two models or outputs is better, and where",
     "corpus": "write sentences of the built-in grammar, or series with a planted cause",
-    "demo": "learn the built-in language pair in minutes, and look inside",
+    "demo": "train on the built-in language pair in minutes, and inspect the model",
     "evaluate": "score a model, or translations, against a reference",
     "fill": "guess hidden words with a masked model",
     "generate": "go on with a text by a language model",

@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import save_file
 
 from regard.attention.mechanisms import MECHANISMS
+from regard.bench.decode_steps import decode_step_cost
 from regard.bench.mechanisms import error_against_exact, inputs, read_tensors, slope
-from regard.bench.stepping import stepped
 from regard.cli import main
 
 
@@ -109,7 +109,7 @@ def test_the_exponent_of_a_cube():
 
 
 def test_caches_grow_only_where_they_must():
-    kept = {name: stepped(name, (20, 400)).bytes for name in ("full", "local", "linear")}
+    kept = {name: decode_step_cost(name, (20, 400)).bytes for name in ("full", "local", "linear")}
     assert kept["full"][1] > 5 * kept["full"][0]
     assert kept["linear"][1] == kept["linear"][0]
     assert kept["local"][1] <= 2 * kept["local"][0]

@@ -17,7 +17,7 @@ from regard.bench.train_regard import GivenBatches
 from regard.bench.train_task import Pairs, Sizes, Task
 from regard.cli import main
 from regard.errors import InputError
-from regard.models.batch import PAD
+from regard.text import PAD
 from regard.training.place import Place
 
 

@@ -11,13 +11,13 @@ from regard.config import Classifier, Handwriting, Lm, Mlm, Model, Rnn, Transfor
 from regard.errors import InputError
 from regard.models.classifier import ClassifierModel
 from regard.models.handwriting import HandwritingModel
-from regard.models.lm import LanguageModel, MaskedModel
+from regard.models.lm import LanguageModel, MaskedLanguageModel
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 
 Translating = TransformerModel | RnnModel
 """Those that read a source and write a target."""
-Network = Translating | LanguageModel | MaskedModel | ClassifierModel | HandwritingModel
+Network = Translating | LanguageModel | MaskedLanguageModel | ClassifierModel | HandwritingModel
 
 
 ORDINARY, MOST_LAYERS = 4096, 1000
@@ -70,6 +70,6 @@ def _built(settings: Model, source_vocab: int, target_vocab: int) -> Network:
         case Handwriting():
             return HandwritingModel(settings, source_vocab)
         case Mlm():
-            return MaskedModel(settings, target_vocab)
+            return MaskedLanguageModel(settings, target_vocab)
         case Lm():
             return LanguageModel(settings, target_vocab)

@@ -15,9 +15,10 @@ from regard.alignment import pieces
 from regard.config import Decoding, Rnn, Run
 from regard.decoding import score, word_confidence
 from regard.errors import InputError
-from regard.models.batch import PAD, Batch, batch_of
+from regard.models.batch import Batch, batch_of
 from regard.models.classifier_batch import texts_batch
 from regard.models.transformer import TransformerModel
+from regard.text import PAD
 from regard.text.tokenizer import MASK, SPECIALS
 from regard.translator.classify import Classifier
 from regard.translator.fill import Filler

@@ -14,7 +14,7 @@ from decoding.step_models import (
     reference_beam,
     sources,
 )
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding import beam_search, greedy, prepare_request, search
 from regard.text import BOS, EOS
 
@@ -37,7 +37,7 @@ def test_a_wide_beam_finds_all_that_is_possible(seed, sentences, alpha, limit):
     found = search(
         model,
         sources(*sentences),
-        Decoding(beam=130, n_best=130, length_penalty=alpha, max_length=limit),
+        SearchOptions(beam=130, n_best=130, length_penalty=alpha, max_length=limit),
     )
     for sentence, hypotheses in zip(sentences, found, strict=True):
         same(hypotheses, enumerated(model, sentence, limit, alpha))
@@ -46,7 +46,7 @@ def test_a_wide_beam_finds_all_that_is_possible(seed, sentences, alpha, limit):
 @given(SEEDS, SOURCES, ALPHAS, st.integers(2, 5), st.sampled_from([0.0, 3.0]))
 def test_a_narrow_beam_is_the_one_by_hand(seed, sentences, alpha, width, ending):
     model = TableModel(seed, ending=ending)
-    settings = Decoding(beam=width, n_best=width, length_penalty=alpha, max_length=6)
+    settings = SearchOptions(beam=width, n_best=width, length_penalty=alpha, max_length=6)
     found = search(model, sources(*sentences), settings)
     for sentence, hypotheses in zip(sentences, found, strict=True):
         same(hypotheses, reference_beam(model, sentence, 6, alpha, width))
@@ -63,7 +63,7 @@ def test_a_beam_of_one_is_greedy(seed, sentences, alpha, grain):
 @given(SEEDS, SOURCES, ALPHAS, st.integers(2, 6), GRAINS)
 def test_alone_as_in_a_batch(seed, sentences, alpha, width, grain):
     model = TableModel(seed, grain=grain)
-    settings = Decoding(beam=width, n_best=width, length_penalty=alpha)
+    settings = SearchOptions(beam=width, n_best=width, length_penalty=alpha)
     together = search(model, sources(*sentences), settings)
     alone = [search(model, sources(sentence), settings)[0] for sentence in sentences]
     assert together == alone
@@ -76,7 +76,7 @@ def test_stopping_early_changes_nothing(seed, sentences, alpha, width, grain):
         search(
             model,
             sources(*sentences),
-            Decoding(beam=width, n_best=n_best, length_penalty=alpha, max_length=12),
+            SearchOptions(beam=width, n_best=n_best, length_penalty=alpha, max_length=12),
         )
         for n_best in (width, 1)
     )
@@ -86,7 +86,7 @@ def test_stopping_early_changes_nothing(seed, sentences, alpha, width, grain):
 @given(SEEDS, SOURCES, ALPHAS, st.integers(1, 6), GRAINS)
 def test_n_best_are_sorted_different_and_plain(seed, sentences, alpha, width, grain):
     model = TableModel(seed, grain=grain)
-    settings = Decoding(beam=max(width, 2), n_best=max(width, 2), length_penalty=alpha)
+    settings = SearchOptions(beam=max(width, 2), n_best=max(width, 2), length_penalty=alpha)
     for sentence, found in zip(
         sentences, search(model, sources(*sentences), settings), strict=True
     ):
@@ -108,7 +108,7 @@ def test_no_finished_sample_or_greedy_output_beats_a_wide_beam(seed, sentences):
     model = TableModel(seed, ending=1.0)
     source = sources(*sentences)
     (wide, narrow, sampled) = (
-        search(model, source, Decoding(length_penalty=0.0, max_length=4, **more))
+        search(model, source, SearchOptions(length_penalty=0.0, max_length=4, **more))
         for more in ({"beam": 130}, {"beam": 1}, {"sample": True, "n_best": 5})
     )
     for best, *rivals in zip(wide, narrow, sampled, strict=True):
@@ -120,7 +120,7 @@ def test_no_finished_sample_or_greedy_output_beats_a_wide_beam(seed, sentences):
 @pytest.mark.parametrize("width", [1, 4])
 def test_every_kind_of_model_alone_as_in_a_batch(kind, width):
     model = MODELS[kind]()
-    settings = Decoding(beam=width, n_best=width)
+    settings = SearchOptions(beam=width, n_best=width)
     prefix = [[], [30], [], [31, 32, 33], []]
     together = search(model, sources(*SENTENCES), settings, prefix=prefix)
     for sentence, begin, found in zip(SENTENCES, prefix, together, strict=True):
@@ -132,7 +132,7 @@ def test_every_kind_of_model_alone_as_in_a_batch(kind, width):
 
 @pytest.mark.parametrize("width", [1, 4])
 def test_a_batch_is_no_more_work_than_its_sentences_alone(width):
-    model, settings = TableModel(3, ending=2.0), Decoding(beam=width, n_best=width)
+    model, settings = TableModel(3, ending=2.0), SearchOptions(beam=width, n_best=width)
     search(model, sources(*SENTENCES), settings)
     together, alone = model.rows, [0] * len(model.rows)
     for sentence in SENTENCES:
@@ -151,9 +151,9 @@ def test_a_sentence_stops_when_nothing_can_win_any_more():
     model.table[..., 2, 5] = 9.0  # after BOS a 5, and after it the end: all else is hopeless
     model.table[..., 5, EOS] = 9.0
     settings = {"beam": 3, "length_penalty": 0.0, "max_length": 20}
-    ((found,),) = search(model, sources([6]), Decoding(**settings))
+    ((found,),) = search(model, sources([6]), SearchOptions(**settings))
     assert found.tokens == (5,) and len(model.rows) == 2
-    search(model, sources([6]), Decoding(n_best=3, **settings))
+    search(model, sources([6]), SearchOptions(n_best=3, **settings))
     assert len(model.rows) > 2 + 2
 
 
@@ -161,7 +161,7 @@ def test_rows_that_stay_are_not_copied():
     certain = TableModel(0)
     certain.table = torch.full_like(certain.table, -30.0)
     certain.table[..., 5] = 0.0
-    search(certain, sources([5]), Decoding(beam=1, max_length=8))
+    search(certain, sources([5]), SearchOptions(beam=1, max_length=8))
     request = prepare_request(certain, sources([5]), max_length=8)
     beam_search(certain, request, beam=1)
     assert certain.selected == []
@@ -172,7 +172,7 @@ def test_what_cannot_go_on_is_given_back_unfinished():
     model.table[:] = -torch.inf
     model.table[..., BOS, 5] = 0.0
     for width in (1, 3):
-        (found,) = search(model, sources([5]), Decoding(beam=width))
+        (found,) = search(model, sources([5]), SearchOptions(beam=width))
         assert [(hyp.tokens, hyp.finished) for hyp in found] == [((5,), False)]
 
 
@@ -180,7 +180,7 @@ def test_equal_scores_go_to_the_lower_id():
     model = TableModel(0, max_length=3)
     model.table[:] = 0.0
     for width in (1, 2, 3, 7):
-        settings = Decoding(beam=width, n_best=width, max_length=1)
+        settings = SearchOptions(beam=width, n_best=width, max_length=1)
         (found,) = search(model, sources([5]), settings)
         tokens = [hyp.tokens for hyp in found]
         assert tokens == [(), (5,), (6,), (7,)][:width]

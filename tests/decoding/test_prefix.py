@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding.step_models import MODELS, TableModel, enumerated, sources
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding import search
 from regard.errors import InputError
 from regard.text import EOS, UNK
@@ -22,7 +22,7 @@ KINDS = st.sampled_from([{"beam": 1}, {"beam": 3, "n_best": 3}, {"sample": True,
 def test_prefixes_of_any_lengths_are_kept_and_counted(seed, cases, kind):
     model = TableModel(seed)
     sentences, prefix = [sentence for sentence, _ in cases], [begin for _, begin in cases]
-    together = search(model, sources(*sentences), Decoding(**kind), prefix=prefix)
+    together = search(model, sources(*sentences), SearchOptions(**kind), prefix=prefix)
     for (sentence, begin), found in zip(cases, together, strict=True):
         assert found
         for hyp in found:
@@ -31,13 +31,15 @@ def test_prefixes_of_any_lengths_are_kept_and_counted(seed, cases, kind):
             assert hyp.token_log_probabilities == pytest.approx(logs, abs=1e-5)
     if "sample" not in kind:
         for (sentence, begin), found in zip(cases, together, strict=True):
-            assert search(model, sources(sentence), Decoding(**kind), prefix=[begin])[0] == found
+            assert (
+                search(model, sources(sentence), SearchOptions(**kind), prefix=[begin])[0] == found
+            )
 
 
 @given(st.integers(0, 1000), CASES)
 def test_a_wide_beam_after_a_prefix_finds_all_that_is_possible(seed, cases):
     model = TableModel(seed)
-    settings = Decoding(beam=130, n_best=130, length_penalty=0.5, max_length=4)
+    settings = SearchOptions(beam=130, n_best=130, length_penalty=0.5, max_length=4)
     sentences, prefix = [sentence for sentence, _ in cases], [begin for _, begin in cases]
     together = search(model, sources(*sentences), settings, prefix=prefix)
     for (sentence, begin), found in zip(cases, together, strict=True):
@@ -50,9 +52,9 @@ def test_forcing_the_beginning_of_the_best_changes_nothing(kind):
     model = MODELS[kind]()
     source = sources([9, 8, 7], [12, 30])
     for width in (1, 4):
-        free = search(model, source, Decoding(beam=width, max_length=12))
+        free = search(model, source, SearchOptions(beam=width, max_length=12))
         begin = [found[0].tokens[:2] for found in free]
-        forced = search(model, source, Decoding(beam=1, max_length=12), prefix=begin)
+        forced = search(model, source, SearchOptions(beam=1, max_length=12), prefix=begin)
         if width == 1:
             assert [hyp.tokens for (hyp,) in forced] == [hyp.tokens for (hyp,) in free]
 
@@ -60,24 +62,24 @@ def test_forcing_the_beginning_of_the_best_changes_nothing(kind):
 def test_one_source_many_prefixes():
     model = TableModel(5)
     begins = [[5], [6, 7], []]
-    many = search(model, sources([9, 9]), Decoding(beam=3), prefix=begins)
+    many = search(model, sources([9, 9]), SearchOptions(beam=3), prefix=begins)
     assert many == [
-        search(model, sources([9, 9]), Decoding(beam=3), prefix=[begin])[0] for begin in begins
+        search(model, sources([9, 9]), SearchOptions(beam=3), prefix=[begin])[0] for begin in begins
     ]
 
 
 @pytest.mark.parametrize("kind", [{"beam": 1}, {"beam": 4}, {"sample": True}])
 def test_limits(kind):
     model = TableModel(1, ending=-50.0)
-    (first,), (second,) = search(model, sources([5], [5, 6, 7]), Decoding(**kind))
+    (first,), (second,) = search(model, sources([5], [5, 6, 7]), SearchOptions(**kind))
     assert (len(first.tokens), len(second.tokens)) == (2 * 2 + 10, 2 * 4 + 10)
     assert not first.finished and not second.finished
-    ((short,),) = search(model, sources([5]), Decoding(max_length=3, **kind))
+    ((short,),) = search(model, sources([5]), SearchOptions(max_length=3, **kind))
     assert len(short.tokens) == 3
     model.max_length = 4
-    ((within,),) = search(model, sources([5]), Decoding(max_length=30, **kind))
+    ((within,),) = search(model, sources([5]), SearchOptions(max_length=30, **kind))
     assert len(within.tokens) == 4 and sum(model.rows) > 0
-    ((whole,),) = search(model, sources([5]), Decoding(max_length=2, **kind), prefix=[[6, 7]])
+    ((whole,),) = search(model, sources([5]), SearchOptions(max_length=2, **kind), prefix=[[6, 7]])
     assert whole.tokens == (6, 7) and not whole.finished
 
 
@@ -85,7 +87,7 @@ def test_unknown_is_written_only_on_request():
     model = TableModel(1)
     model.table[..., UNK] += 20
     for kind in ({"beam": 1}, {"beam": 3}, {"sample": True}):
-        settings = Decoding(max_length=5, **kind)
+        settings = SearchOptions(max_length=5, **kind)
         ((usual,),) = search(model, sources([5]), settings)
         assert UNK not in usual.tokens
         ((unknown,),) = search(model, sources([5]), settings, suppress_tokens=())
@@ -99,7 +101,7 @@ def test_unknown_is_written_only_on_request():
 def test_without_a_source():
     model = TableModel(2)
     for kind in ({"beam": 1}, {"beam": 3}, {"sample": True}):
-        settings = Decoding(max_length=8, **kind)
+        settings = SearchOptions(max_length=8, **kind)
         assert len(search(model, None, settings, batch=3)) == 3
         found = search(model, None, settings, prefix=[[5, 6], [7]])
         assert [hyp.tokens[0] for (hyp,) in found] == [5, 7]
@@ -121,9 +123,11 @@ def test_without_a_source():
 )
 def test_what_is_wrong_is_said(prefix, settings, message):
     with pytest.raises(InputError, match=message):
-        search(TableModel(), sources([5], [6], [7]), Decoding(**settings), prefix=prefix)
+        search(TableModel(), sources([5], [6], [7]), SearchOptions(**settings), prefix=prefix)
 
 
 def test_a_prefix_longer_than_the_source_suggests_has_room():
-    ((found,),) = search(TableModel(1, ending=-50.0), sources([5]), Decoding(), prefix=[[5] * 30])
+    ((found,),) = search(
+        TableModel(1, ending=-50.0), sources([5]), SearchOptions(), prefix=[[5] * 30]
+    )
     assert len(found.tokens) == 40

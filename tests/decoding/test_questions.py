@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding.step_models import MODELS, TableModel, sources, transformer
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding import (
     alternatives,
     score,
@@ -26,7 +26,7 @@ SOURCE = ([9, 8, 7], [12, 30], [20])
 @pytest.mark.parametrize("width", [1, 4])
 def test_what_search_finds_scores_as_search_said(kind, width):
     model = MODELS[kind]()
-    found = [hyps[0] for hyps in search(model, sources(*SOURCE), Decoding(beam=width))]
+    found = [hyps[0] for hyps in search(model, sources(*SOURCE), SearchOptions(beam=width))]
     scored = score(model, sources(*SOURCE), [hyp.tokens for hyp in found])
     for hyp, other in zip(found, scored, strict=True):
         count = len(hyp.token_log_probabilities)
@@ -62,7 +62,9 @@ def test_alternatives_are_the_best_other_tokens(seed, tokens, position):
         [probability[alternative.token] for alternative in found], rel=1e-4
     )
     assert alternatives(model, sources([5, 6]), tokens, position, 1) == found[:1]
-    completed = alternatives(model, sources([5, 6]), tokens, position, 9, options=Decoding(beam=2))
+    completed = alternatives(
+        model, sources([5, 6]), tokens, position, 9, options=SearchOptions(beam=2)
+    )
     assert [alternative[:2] for alternative in completed] == [
         alternative[:2] for alternative in found
     ]
@@ -77,13 +79,13 @@ def test_alternatives_are_the_best_other_tokens(seed, tokens, position):
 @pytest.mark.parametrize("kind", MODELS)
 def test_alternatives_of_every_kind_of_model(kind):
     model, source = MODELS[kind](), sources([9, 8, 7])
-    ((best,),) = search(model, source, Decoding(beam=1))
-    found = alternatives(model, source, best.tokens, 1, 3, options=Decoding(beam=1))
+    ((best,),) = search(model, source, SearchOptions(beam=1))
+    found = alternatives(model, source, best.tokens, 1, 3, options=SearchOptions(beam=1))
     assert len(found) == 3 and best.tokens[1] not in [alternative.token for alternative in found]
     for alternative in found:
         begin = [best.tokens[0], alternative.token]
         if alternative.token != EOS:
-            ((alone,),) = search(model, source, Decoding(beam=1), prefix=[begin])
+            ((alone,),) = search(model, source, SearchOptions(beam=1), prefix=[begin])
             assert alone.tokens == alternative.continuation.tokens
         assert alternative.probability < math.exp(best.token_log_probabilities[1])
         assert alternative.token != UNK
@@ -91,7 +93,7 @@ def test_alternatives_of_every_kind_of_model(kind):
 
 def test_confidence_is_the_chain_rule():
     model = TableModel(2)
-    ((found,),) = search(model, sources([5]), Decoding(beam=1), prefix=[[5, 6, 7]])
+    ((found,),) = search(model, sources([5]), SearchOptions(beam=1), prefix=[[5, 6, 7]])
     tokens = [math.exp(log) for log in found.token_log_probabilities]
     words = word_confidence(found, [[0], [1, 2], [2], []])
     assert words == pytest.approx([tokens[0], tokens[1] * tokens[2], tokens[2], 1.0])
@@ -103,7 +105,7 @@ def test_confidence_is_the_chain_rule():
 
 def test_a_stream_of_the_transformer_shows_its_maps():
     model = transformer()
-    steps = list(stream(model, sources([9, 8, 7]), Decoding(max_length=5), attention=True))
+    steps = list(stream(model, sources([9, 8, 7]), SearchOptions(max_length=5), attention=True))
     assert all(step.maps for step in steps)
     assert all(layer_map.weights.shape[-2] == 1 for step in steps for layer_map in step.maps)
 
@@ -121,7 +123,7 @@ def test_a_stream_of_the_transformer_shows_its_maps():
             "one sentence, got 2",
         ),
         (lambda model: alternatives(model, None, [5] * 60, 50, 1), "below 50.*got 50"),
-        (lambda model: stream(model, sources([5], [6]), Decoding()), "one sentence"),
+        (lambda model: stream(model, sources([5], [6]), SearchOptions()), "one sentence"),
     ],
 )
 def test_what_is_wrong_is_said(ask, message):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding.step_models import MODELS, TableModel, sources
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding import search, stream
 from regard.decoding.sample import draw
 
@@ -63,12 +63,12 @@ def test_the_ends_of_chance():
 @given(st.integers(0, 1000), SOURCES, st.sampled_from([(0, 1.0), (2, 1.0), (0, 0.8)]))
 def test_a_sentence_draws_the_same_in_any_batch(seed, sentences, only):
     model = TableModel(3)
-    settings = Decoding(sample=True, n_best=3, seed=seed, top_k=only[0], top_p=only[1])
+    settings = SearchOptions(sample=True, n_best=3, seed=seed, top_k=only[0], top_p=only[1])
     together = search(model, sources(*sentences), settings)
     assert together == search(model, sources(*sentences), settings)
     for sample_id, (sentence, found) in enumerate(zip(sentences, together, strict=True)):
         assert search(model, sources(sentence), settings, sample_ids=[sample_id]) == [found]
-        fewer = Decoding(sample=True, n_best=1, seed=seed, top_k=only[0], top_p=only[1])
+        fewer = SearchOptions(sample=True, n_best=1, seed=seed, top_k=only[0], top_p=only[1])
         (alone,) = search(model, sources(sentence), fewer, sample_ids=[sample_id])
         assert alone[0] in found
 
@@ -77,7 +77,7 @@ def test_a_sentence_draws_the_same_in_any_batch(seed, sentences, only):
 def test_seeds_and_samples_differ(kind):
     model, source = MODELS[kind](), sources([9, 8, 7], [9, 8, 7])
     first, again, other = (
-        search(model, source, Decoding(sample=True, n_best=4, seed=seed)) for seed in (1, 1, 2)
+        search(model, source, SearchOptions(sample=True, n_best=4, seed=seed)) for seed in (1, 1, 2)
     )
     assert first == again != other
     assert len({found.tokens for hyps in first for found in hyps}) >= 4
@@ -88,7 +88,7 @@ def test_seeds_and_samples_differ(kind):
 
 def test_first_tokens_come_as_often_as_they_are_probable():
     model = TableModel(4)
-    (found,) = search(model, sources([5]), Decoding(sample=True, n_best=4000, max_length=1))
+    (found,) = search(model, sources([5]), SearchOptions(sample=True, n_best=4000, max_length=1))
     shares = [model.logs([5], [token])[0] for token in (5, 6, 7, 3)]
     wanted = torch.tensor(shares).softmax(0)  # of those that may be written
     first = torch.tensor([(*hyp.tokens, 3)[0] for hyp in found])
@@ -98,14 +98,14 @@ def test_first_tokens_come_as_often_as_they_are_probable():
 
 def test_one_likely_token_is_greedy():
     model, source = TableModel(8), sources([5, 6], [7])
-    greedy = search(model, source, Decoding(beam=1))
+    greedy = search(model, source, SearchOptions(beam=1))
     for only in ({"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}):
-        assert search(model, source, Decoding(sample=True, **only)) == greedy
+        assert search(model, source, SearchOptions(sample=True, **only)) == greedy
 
 
 def test_a_stream_writes_what_a_search_finds():
     model = TableModel(6)
-    for settings in (Decoding(beam=1), Decoding(sample=True, seed=3)):
+    for settings in (SearchOptions(beam=1), SearchOptions(sample=True, seed=3)):
         ((found,),) = search(model, sources([5, 7]), settings, prefix=[[6]], sample_ids=[2])
         steps = list(
             stream(model, sources([5, 7]), settings, prefix=[6], sample_id=2, attention=True)
@@ -122,7 +122,7 @@ def test_a_stream_writes_what_a_search_finds():
 
 def test_a_stream_computes_only_what_is_asked_for():
     model = TableModel(6, ending=-50.0)
-    steps = stream(model, None, Decoding(sample=True))
+    steps = stream(model, None, SearchOptions(sample=True))
     assert model.rows == []
     next(steps), next(steps)
     assert model.rows == [1, 1]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
 from regard.decoding.request import prepare_request
@@ -40,7 +40,7 @@ def alternatives(
     position: int,
     count: int,
     *,
-    options: Decoding | None = None,
+    options: SearchOptions | None = None,
     suppress_tokens: Collection[int] = (UNK,),
 ) -> list[Alternative]:
     """Return the `count` most probable other tokens at a position of an output, best first.

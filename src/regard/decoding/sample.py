@@ -15,7 +15,7 @@ from random import Random
 import torch
 from torch import Tensor
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding.hypothesis import Hypothesis, ranked
 from regard.decoding.ranking import top_k as best_k
 from regard.decoding.request import SearchRequest
@@ -30,7 +30,7 @@ FEW = 256
 def sample(
     model: StepModel,
     request: SearchRequest,
-    options: Decoding,
+    options: SearchOptions,
     *,
     sample_ids: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
@@ -54,7 +54,7 @@ def sample(
     return [ranked(samples[first : first + count]) for first in range(0, len(samples), count)]
 
 
-def sampler(options: Decoding, rows: Sequence[tuple[int, int]]) -> ChooseTokens:
+def sampler(options: SearchOptions, rows: Sequence[tuple[int, int]]) -> ChooseTokens:
     """Return the function that draws tokens; row r is sample rows[r][1] of sentence rows[r][0]."""
     temperature, top_k, top_p = options.temperature, options.top_k, options.top_p
     if not temperature > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding.beam import beam_search
 from regard.decoding.greedy import greedy
 from regard.decoding.hypothesis import Hypothesis
@@ -18,7 +18,7 @@ from regard.text import UNK
 def search(
     model: StepModel,
     source: SourceBatch | None,
-    options: Decoding,
+    options: SearchOptions,
     *,
     prefix: Prefixes | None = None,
     suppress_tokens: Collection[int] = (UNK,),

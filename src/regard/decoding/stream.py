@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding.greedy import argmax
 from regard.decoding.request import prepare_request
 from regard.decoding.sample import sampler
@@ -38,7 +38,7 @@ class StreamedToken(NamedTuple):
 def stream(
     model: StepModel,
     source: SourceBatch | None,
-    options: Decoding,
+    options: SearchOptions,
     *,
     prefix: Sequence[int] = (),
     suppress_tokens: Collection[int] = (UNK,),

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Mask, record
-from regard.config import Lm, Mlm
+from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
 from regard.models.batch import Batch, Source
 from regard.models.embedding import Embedding, output_layer, token_embedding
 from regard.models.layer import (
@@ -37,7 +37,7 @@ class LanguageModelState:
 class TransformerStack(nn.Module):
     """Base of both models: embedding, layers of self-attention, output layer."""
 
-    def __init__(self, settings: Lm, vocab: int, *, causal: bool) -> None:
+    def __init__(self, settings: LanguageModelSettings, vocab: int, *, causal: bool) -> None:
         super().__init__()
         self.max_length = settings.max_length
         vectors = token_embedding(vocab, settings.dim)
@@ -77,7 +77,7 @@ class TransformerStack(nn.Module):
 class LanguageModel(TransformerStack):
     """Decoder-only model of the next token; a `StepModel`."""
 
-    def __init__(self, settings: Lm, vocab: int) -> None:
+    def __init__(self, settings: LanguageModelSettings, vocab: int) -> None:
         super().__init__(settings, vocab, causal=True)
 
     def features(self, batch: Batch) -> Tensor:
@@ -112,7 +112,7 @@ class LanguageModel(TransformerStack):
 class MaskedLanguageModel(TransformerStack):
     """Encoder-only model of masked tokens."""
 
-    def __init__(self, settings: Mlm, vocab: int) -> None:
+    def __init__(self, settings: MaskedLanguageModelSettings, vocab: int) -> None:
         super().__init__(settings, vocab, causal=False)
 
     def features(self, batch: Batch) -> Tensor:

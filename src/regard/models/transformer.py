@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Mask, record
-from regard.config import Transformer
+from regard.config import TransformerSettings
 from regard.models.batch import Batch, Source
 from regard.models.embedding import Embedding, embed_pair, embedding_pair, output_layer
 from regard.models.layer import (
@@ -45,7 +45,7 @@ class DecoderState:
 class Encoder(nn.Module):
     """Layers of self-attention over the source."""
 
-    def __init__(self, settings: Transformer) -> None:
+    def __init__(self, settings: TransformerSettings) -> None:
         super().__init__()
         positions = attention_positions(settings, causal=False)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
@@ -62,7 +62,7 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """Layers of causal self-attention and of cross-attention to the encoder's output."""
 
-    def __init__(self, settings: Transformer) -> None:
+    def __init__(self, settings: TransformerSettings) -> None:
         super().__init__()
         positions = attention_positions(settings, causal=True)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
@@ -96,7 +96,7 @@ class Decoder(nn.Module):
 class TransformerModel(nn.Module):
     """Embeddings, encoder, decoder and output layer; a `StepModel`."""
 
-    def __init__(self, settings: Transformer, source_vocab: int, target_vocab: int) -> None:
+    def __init__(self, settings: TransformerSettings, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
         self.max_length = settings.max_length
         source_vectors, target_vectors = embedding_pair(

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from regard.attention import Additive, Dot, General, Score
 from regard.attention.aligners import Aligner, Content, Coverage, LocationSensitive, Monotonic
 from regard.attention.aligners.graves import Graves
-from regard.config import Rnn
+from regard.config import RnnSettings
 
 
-def luong_score(settings: Rnn) -> Score:
+def luong_score(settings: RnnSettings) -> Score:
     """Dot, general or concat (Luong 2015, §3.1)."""
     match settings.score:
         case "dot":
@@ -24,11 +24,11 @@ def luong_score(settings: Rnn) -> Score:
             return Additive(*_dims(settings))
 
 
-def _dims(settings: Rnn) -> tuple[int, int, int]:
+def _dims(settings: RnnSettings) -> tuple[int, int, int]:
     return settings.dim, settings.dim, settings.attention_dim
 
 
-ALIGNERS: dict[str, Callable[[Rnn], Aligner]] = {
+ALIGNERS: dict[str, Callable[[RnnSettings], Aligner]] = {
     "luong": lambda settings: Content(luong_score(settings)),
     "bahdanau": lambda settings: Content(Additive(*_dims(settings))),
     "location": lambda settings: LocationSensitive(*_dims(settings)),

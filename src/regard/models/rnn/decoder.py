@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from regard.attention import Additive
 from regard.attention.aligners import AlignerState, Content, Memory
 from regard.attention.inspection import observe
-from regard.config import Rnn
+from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.rnn.attention import ALIGNERS
 from regard.models.rnn.cell import CELLS, States
@@ -50,7 +50,7 @@ class RnnState(NamedTuple):
 class RnnDecoder(nn.Module):
     """Base of all decoders: recurrent layers, the bridge from the encoder, and the readout."""
 
-    def __init__(self, settings: Rnn, readout_dim: int) -> None:
+    def __init__(self, settings: RnnSettings, readout_dim: int) -> None:
         super().__init__()
         self.cell = CELLS[settings.cell]
         self.num_layers = settings.decoder_layers
@@ -111,7 +111,7 @@ class FixedContextDecoder(RnnDecoder):
     The vector makes the initial state; with `context: every` it joins every input and readout too.
     """
 
-    def __init__(self, settings: Rnn) -> None:
+    def __init__(self, settings: RnnSettings) -> None:
         self.every = settings.context == "every"
         super().__init__(settings, settings.dim * (1 + self.every) + settings.embedding)
         if self.every:
@@ -136,7 +136,7 @@ class FixedContextDecoder(RnnDecoder):
 class AttentionDecoder(RnnDecoder):
     """Base of the decoders with an aligner."""
 
-    def __init__(self, settings: Rnn, readout_dim: int) -> None:
+    def __init__(self, settings: RnnSettings, readout_dim: int) -> None:
         super().__init__(settings, readout_dim)
         self.attention = ALIGNERS[settings.attention](settings)
 
@@ -148,7 +148,7 @@ class AttentionDecoder(RnnDecoder):
 class LuongDecoder(AttentionDecoder):
     """Attention after the step: tanh(W [context; state]), then the token (Luong 2015, §3.1)."""
 
-    def __init__(self, settings: Rnn) -> None:
+    def __init__(self, settings: RnnSettings) -> None:
         super().__init__(settings, 2 * settings.dim)
 
     def run(self, embedded: Tensor, state: RnnState) -> tuple[Tensor, States, AlignerState]:
@@ -165,7 +165,7 @@ class AttendFirstDecoder(AttentionDecoder):
     The readout is of state, context and the previous token (Bahdanau 2015, §3 and appendix).
     """
 
-    def __init__(self, settings: Rnn) -> None:
+    def __init__(self, settings: RnnSettings) -> None:
         super().__init__(settings, 2 * settings.dim + settings.embedding)
         dim, num_gates = settings.dim, self.cell.num_gates
         self.context_ih = nn.Parameter(torch.empty(dim, num_gates * dim))
@@ -226,7 +226,7 @@ class BahdanauDecoder(AttendFirstDecoder):
         return states[0], contexts, tuple(x[-1:] for x in states), state.aligner
 
 
-DECODERS: dict[str, Callable[[Rnn], RnnDecoder]] = {
+DECODERS: dict[str, Callable[[RnnSettings], RnnDecoder]] = {
     "none": FixedContextDecoder,
     "luong": LuongDecoder,
     "bahdanau": BahdanauDecoder,

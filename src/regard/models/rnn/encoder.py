@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.config import Rnn
+from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.rnn.cell import CELLS, States
 from regard.models.rnn.scan import Recurrence
@@ -37,7 +37,7 @@ class EncoderOutput(NamedTuple):
 class RnnEncoder(nn.Module):
     """A stack of recurrent layers over the source."""
 
-    def __init__(self, settings: Rnn) -> None:
+    def __init__(self, settings: RnnSettings) -> None:
         super().__init__()
         self.num_directions = 2 if settings.bidirectional else 1
         cell, width = CELLS[settings.cell], settings.dim // self.num_directions

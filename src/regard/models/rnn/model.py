@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, record
 from regard.attention.engines.precision import as_given
-from regard.config import Rnn
+from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.batch import Batch, Source
 from regard.models.embedding import embedding_pair, output_layer
@@ -26,7 +26,7 @@ class RnnModel(nn.Module):
     Features have the width of embeddings, so that the output layer can share their matrix.
     """
 
-    def __init__(self, settings: Rnn, source_vocab: int, target_vocab: int) -> None:
+    def __init__(self, settings: RnnSettings, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
         self.max_length = settings.max_length
         width = settings.embedding

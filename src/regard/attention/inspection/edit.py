@@ -133,7 +133,7 @@ class Overwrite(Edit):
         value = call.source.value
         given = torch.as_tensor(self.weights, dtype=value.dtype, device=value.device)
         if call.info.kind == "causal":
-            given = _fit(call.source.num_keys)
+            given = _fit(given, call.source.num_keys)
         if given.shape[-1] != call.source.num_keys:
             raise ValueError(
                 f"weights must have one number for each of the {call.source.num_keys} keys, "

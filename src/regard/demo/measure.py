@@ -16,12 +16,19 @@ from regard.alignment import (
     tokenized_words,
     word_links,
 )
-from regard.config import Alignment, Decoding
+from regard.config import AlignmentSettings, SearchOptions
 from regard.corpus.grammar import GrammarPair
+from regard.corpus.grammar.measures import (
+    AntecedentCount,
+    GrammarScores,
+    HeadRow,
+    count_antecedents,
+    grammar_scores,
+    merge_counts,
+    rank_heads,
+)
 from regard.demo.lesson import Language
 from regard.evaluation.aer import grammar_alignment_error_rate
-from regard.evaluation.coreference import Head, Tally, merged, ranked, tally
-from regard.evaluation.grammar import GrammarScores, grammar_scores
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
 from regard.translator import Translator
@@ -38,8 +45,8 @@ class Measured:
 
     scores: GrammarScores
     alignment_error_rate: float
-    alignment: Alignment | None
-    heads: list[tuple[Head, Tally]]
+    alignment: AlignmentSettings | None
+    heads: list[tuple[HeadRow, AntecedentCount]]
     translations: list[str]
 
     @property
@@ -68,20 +75,20 @@ class Measured:
 def measure(translator: Translator, test: Sequence[GrammarPair], language: Language) -> Measured:
     """Translate the test sentences, and look at the heads while the right answers are written."""
     found = translator.translate(
-        [pair.source for pair in test], settings=Decoding(beam=1), alignment=False, split=False
+        [pair.source for pair in test], settings=SearchOptions(beam=1), alignment=False, split=False
     )
     texts = [one.text for one in found]
     links: list[Links] = []
-    counts: list[dict[Head, Tally]] = []
+    counts: list[dict[HeadRow, AntecedentCount]] = []
     for part, batch in mapped(translator, test):
         links += _links(batch, translator.run.alignment, translator.tokenizers)
-        counts.append(tally(part, batch))
+        counts.append(count_antecedents(part, batch))
     error = grammar_alignment_error_rate(links, test).error_rate if links else 1.0
     return Measured(
         grammar_scores(test, texts, language),
         error,
         translator.run.alignment,
-        list(ranked(merged(counts))),
+        list(rank_heads(merge_counts(counts))),
         texts,
     )
 
@@ -102,7 +109,9 @@ def mapped(
         yield part, MappedBatch(translator.network.maps(batch), sources, targets)
 
 
-def _links(batch: MappedBatch, alignment: Alignment | None, tokenizers: Tokenizers) -> list[Links]:
+def _links(
+    batch: MappedBatch, alignment: AlignmentSettings | None, tokenizers: Tokenizers
+) -> list[Links]:
     if alignment is None:
         return []
     reading = AlignmentHead(alignment.layer, alignment.head, alignment.shift)

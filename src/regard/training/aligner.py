@@ -11,7 +11,7 @@ from regard.alignment import (
     select_alignment_head,
     tokenized_words,
 )
-from regard.config import Alignment, Run
+from regard.config import AlignmentSettings, Run
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
@@ -28,7 +28,7 @@ def choose_alignment(
     tokenizers: Tokenizers,
     dev: Sequence[Pair],
     train: Examples | None = None,
-) -> tuple[Alignment, AlignmentSelection] | None:
+) -> tuple[AlignmentSettings, AlignmentSelection] | None:
     """The reading that agrees best with a statistical aligner; None without cross-attention."""
     room = run.model.max_length - 1
     shown = [
@@ -62,7 +62,7 @@ def choose_alignment(
         mutual: select_alignment_head(batches, aligned, mutual=mutual) for mutual in (False, True)
     }
     mutual = found[True].agreement > found[False].agreement
-    return Alignment(*found[mutual].best, mutual=mutual), found[mutual]
+    return AlignmentSettings(*found[mutual].best, mutual=mutual), found[mutual]
 
 
 def _some(train: Examples | None, tokenizers: Tokenizers) -> list[Pair]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.documents.html import parse_html
 from regard.tasks.translation.translation import Translation
 from regard.tasks.translation.translator import Translator
@@ -14,7 +14,7 @@ def translate_html(
     translator: Translator,
     source: str,
     *,
-    settings: Decoding | None = None,
+    settings: SearchOptions | None = None,
     split: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> str:

@@ -63,8 +63,8 @@ def first_batches(
     made = batches(lengths_src, lengths_tgt, max_tokens, seed=0, epoch=0)
     if len(made) < number:
         raise InputError(
-            f"{number} batches are needed for the warm-up and --steps, got {len(made)}; give more text "
-            "or fewer steps."
+            f"{number} batches are needed for the warm-up and --steps, got {len(made)}; give "
+            "more text or fewer steps."
         )
     return [Pairs([sources[n] for n in rows], [targets[n] for n in rows]) for rows in made[:number]]
 

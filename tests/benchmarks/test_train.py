@@ -95,7 +95,7 @@ def test_batches_are_of_the_asked_size():
     for pairs in first_batches(sources, targets, 5):
         widths = [max(map(len, rows)) + 1 for rows in (pairs.sources, pairs.targets)]
         assert 3500 < len(pairs.sources) * sum(widths) <= 4096
-    with pytest.raises(InputError, match="35 batches are needed .* got 1"):
+    with pytest.raises(InputError, match=r"35 batches are needed .* got 1"):
         first_batches(sources[:9], targets[:9], 35)
 
 

@@ -43,8 +43,8 @@ def joeynmt_python(folder: Path | None = None) -> Path:
         return python
     if folder.is_dir() and any(folder.iterdir()) and not mark.is_file():
         raise InputError(
-            f"{folder}: the folder contains something else than JoeyNMT's environment; give an empty "
-            "or a new folder."
+            f"{folder}: the folder contains something else than JoeyNMT's environment; give "
+            "an empty or a new folder."
         )
     print(f"  creating an environment for JoeyNMT in {folder} …", file=sys.stderr, flush=True)
     folder.mkdir(parents=True, exist_ok=True)

@@ -47,7 +47,9 @@ def spelled(word: str) -> str:
     """
     unknown = sorted({letter for letter in word if letter not in NAMES})
     if unknown:
-        raise ValueError(f"word must consist of the letters a to z, got {word!r}.")
+        raise ValueError(
+            f"word must consist of the letters a to z, got {unknown[0]!r} in {word!r}."
+        )
     return " ".join(NAMES[letter] for letter in word)
 
 

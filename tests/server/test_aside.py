@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from regard.server.api import libretranslate as libre
-from regard.server.http.errors import RefusalError
-from regard.server.queue.background import Aside
+from regard.server.api import libretranslate
+from regard.server.http.errors import ApiError
+from regard.server.queue.background import BackgroundThread
 from servers import serving, until
 
 PAGE = {"q": "<p>x</p>", "source": "fr", "target": "fr", "format": "html"}
@@ -19,28 +19,31 @@ def test_a_function_whose_asker_is_gone_is_not_called():
     called = []
 
     async def work():
-        aside, go = Aside(3), threading.Event()
-        first = aside.begin(lambda: called.append(1) or go.wait(10))
-        second, third = aside.begin(lambda: called.append(2)), aside.begin(lambda: called.append(3))
-        with pytest.raises(RefusalError) as refused:
-            aside.begin(lambda: called.append(4))
+        background, go = BackgroundThread(3), threading.Event()
+        first = background.submit(lambda: called.append(1) or go.wait(10))
+        second, third = (
+            background.submit(lambda: called.append(2)),
+            background.submit(lambda: called.append(3)),
+        )
+        with pytest.raises(ApiError) as refused:
+            background.submit(lambda: called.append(4))
         assert refused.value.status == 503
         second.cancel()
         await asyncio.sleep(0)
-        fifth = aside.begin(lambda: called.append(5))  # its place is free again
+        fifth = background.submit(lambda: called.append(5))  # its place is free again
         go.set()
         await asyncio.gather(first, third, fifth)
-        aside.close()
+        background.close()
 
     asyncio.run(work())
     assert called == [1, 3, 5]
 
 
-@pytest.mark.parametrize("step", ["parse_html", "_pages"])
+@pytest.mark.parametrize("step", ["parse_html", "_render"])
 def test_slow_pages_hold_up_no_one_else(catalogue, monkeypatch, step):
     """Forty pages that take for ever: others are answered, and the pages are given up in time."""
-    go, own = threading.Event(), getattr(libre, step)
-    monkeypatch.setattr(libre, step, lambda *given: go.wait(30) and own(*given))
+    go, own = threading.Event(), getattr(libretranslate, step)
+    monkeypatch.setattr(libretranslate, step, lambda *given: go.wait(30) and own(*given))
     fields = {**PAGE, "source": "en"}
     with serving(catalogue, timeout=3) as client, ThreadPoolExecutor(40) as pool:
         pages = [
@@ -49,7 +52,7 @@ def test_slow_pages_hold_up_no_one_else(catalogue, monkeypatch, step):
             for _ in range(40)
         ]  # fmt: skip
         try:
-            until(lambda: client.service.aside._thread._work_queue.qsize() >= 39)
+            until(lambda: client.service.background._thread._work_queue.qsize() >= 39)
             for path in ("/detect", "/translate"):
                 answer = client.post(path, json={**PAGE, "format": "text"})
                 assert answer.status_code == 200

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from regard.server.api import v1 as inside
-from regard.server.api import v1_schema as seen
+from regard.server.api import v1
+from regard.server.queue.routing import direct_model
 from servers import held_up
 from trained import taught
 
@@ -73,7 +73,7 @@ def streamed(client, **fields):
 
 @pytest.mark.parametrize("target", ["fr", "zh"])
 def test_a_stream_comes_word_by_word(client, catalogue, target):
-    model = catalogue.model("en", target).translator
+    model = direct_model(catalogue.models, "en", target).translator
     text = f"{SOURCE} {FRENCH[1][0]}"
     greedy = model.translate(text, settings=replace(model.run.decoding, beam=1)).text
     *words, last = streamed(client, q=text, target=target)
@@ -154,8 +154,8 @@ def test_alternatives_for_a_word(client):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"q": "a " * 100}, "q must be one sentence"),
-        ({"q": " \n"}, "q must be one sentence"),
+        ({"q": "a " * 100}, "text must be one sentence"),
+        ({"q": " \n"}, "text must be one sentence"),
         ({"translation": "le chien " * 50}, "translation is longer"),
         ({"translation": "le chien " * 5000}, "exceeds text limit (20000)"),
     ],
@@ -200,11 +200,11 @@ def test_edits_that_met_nothing_are_counted_without_a_warning(client, path, recw
 @pytest.mark.parametrize("path", ["/v1/translate", "/v1/intervene"])
 def test_maps_that_would_fill_the_memory_are_not_computed(client, catalogue, path, monkeypatch):
     model = catalogue.models[0]
-    expected = seen.expected_weights(model.translator, SOURCE)
+    expected = model.translator.estimate_map_size(SOURCE)
     sentences = model.translator.translate(SOURCE, attention=True).sentences
     count = sum(one.weights.numel() for one in sentences[0].attention)
     assert count / 3 < expected < 3 * count
-    monkeypatch.setattr(inside, "FAR_TOO_MANY", expected - 1)
+    monkeypatch.setattr(v1, "MAX_EXPECTED_WEIGHTS", expected - 1)
     more = {"edits": []} if path.endswith("intervene") else {}
     done = client.post(path, json={"q": SOURCE, "target": "fr", "maps": [{}], **more})
     assert (done.status_code, done.json()["error"]) == (

@@ -272,7 +272,7 @@ def test_the_document_tells_every_status(client):
             if method == "post":
                 assert {"200", "400", "403", "413", "429", "503"} <= set(one["responses"])
                 assert "422" not in one["responses"]
-    asked = document["components"]["schemas"]["TranslateAsked"]["properties"]
+    asked = document["components"]["schemas"]["TranslateRequest"]["properties"]
     assert asked["source"]["enum"] == ["auto", "en", "fr", "zh"]
     text = json.dumps(document)
     for name in document["components"]["schemas"]:

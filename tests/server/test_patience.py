@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from regard.server.http.slow_client import PromptProtocol
+from regard.server.http.slow_client import SlowClientProtocol
 from servers import serving
 
 LONG = 20_000_000  # characters: more than the system keeps for a connection
@@ -16,8 +16,8 @@ HEAD = b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n"
 @pytest.fixture(scope="module")
 def address(catalogue):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PromptProtocol, "seconds", 0.5)
-        patch.setattr(PromptProtocol, "taking", 0.5)
+        patch.setattr(SlowClientProtocol, "head_seconds", 0.5)
+        patch.setattr(SlowClientProtocol, "read_seconds", 0.5)
         with serving(catalogue, characters=LONG) as client:
             yield client.address.removeprefix("http://").split(":")
 

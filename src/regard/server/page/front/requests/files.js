@@ -1,13 +1,13 @@
-// A file, chosen or dropped, translated and handed back.
+// Translates a file that was chosen or dropped.
 
-import { $, element } from "./element.js";
-import { askFile } from "./server.js";
-import { say } from "./wording.js";
+import { $, element } from "../view/element.js";
+import { postFile } from "./server.js";
+import { say } from "../view/messages.js";
 
 let kinds = [];
 
-/** The kinds of files that the server takes. */
-export function allow(found) {
+/** Sets the file types that the server accepts. */
+export function setFileTypes(found) {
   kinds = found;
   $("file").accept = kinds.join(",");
 }
@@ -22,7 +22,7 @@ async function translate(file, { direction, onBegin, onRefusal }) {
   note.textContent = say("page.file.doing", { name });
   try {
     const { source, target } = direction();
-    const href = await askFile(file, source, target);
+    const href = await postFile(file, source, target);
     note.replaceChildren(element("a", { href, download: "" }, say("page.file.done", { name })));
   } catch (error) {
     note.textContent = "";

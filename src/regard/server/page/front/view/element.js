@@ -1,4 +1,4 @@
-// Elements: found by id, or made; what goes into them is text, never markup.
+// Elements, found by id or made; their content is text, never markup.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -13,7 +13,7 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/** A button that does something; `label` is what screen readers say where its text is a sign. */
+/** A button; `label` is its name for screen readers where its text is a symbol. */
 export function button(text, onclick, { className = "", label = "" } = {}) {
   const made = element("button", { type: "button", className, onclick }, text);
   if (label) {
@@ -23,5 +23,5 @@ export function button(text, onclick, { className = "", label = "" } = {}) {
   return made;
 }
 
-/** A number from 0 to 1 as people read it. */
+/** A number from 0 to 1 as a percentage. */
 export const percent = (share) => window.regard.percent(share);

@@ -1,20 +1,20 @@
-// Colours, language of the page, API key: the dialog.
+// The settings dialog: colors, language of the page, API key.
 
 import { $ } from "./element.js";
-import { key } from "./server.js";
-import { say } from "./wording.js";
+import { key } from "../requests/server.js";
+import { say } from "./messages.js";
 
-/** Words that stand outside the elements that say what they say. */
-function word() {
+/** Updates texts that are not in the markup. */
+function updateTexts() {
   document.title = say("page.title");
   const other = window.regard.language === "zh" ? "en" : "zh";
   $("tongue").lang = other;
   $("tongue").textContent = other === "zh" ? "中文" : "English";
 }
 
-/** Takes up what was chosen last time, and lets it be chosen; `onKey` is called for another key. */
-export function settle({ onKey }) {
-  document.addEventListener("regard:language", word);
+/** Restores the settings and handles changes; `onKey` is called for another key. */
+export function initSettings({ onKey }) {
+  document.addEventListener("regard:language", updateTexts);
   window.regard.setLanguage(window.regard.language);
   $("tongue").addEventListener("click", () => window.regard.setLanguage(window.regard.language === "zh" ? "en" : "zh"));
   $("themes").addEventListener("change", (event) => window.regard.setTheme(event.target.value));
@@ -34,7 +34,7 @@ export function settle({ onKey }) {
 
 function open() {
   const check = (name, value) => {
-    for (const one of document.querySelectorAll(`input[name=${name}]`)) one.checked = one.value === value;
+    for (const entry of document.querySelectorAll(`input[name=${name}]`)) entry.checked = entry.value === value;
   };
   check("theme", window.regard.theme);
   check("tongue", window.regard.language);
@@ -42,14 +42,14 @@ function open() {
   $("dialog").showModal();
 }
 
-/** The key's field is there from now on, with what the server said of the last one. */
-export function wantKey(sentence = "") {
+/** Shows the key's field, with the server's message about the last key. */
+export function showKeyField(sentence = "") {
   $("key-part").hidden = false;
   $("key-said").textContent = sentence;
 }
 
-/** Opens the dialog at the key. */
-export function askKey() {
+/** Opens the dialog at the key's field. */
+export function focusKeyField() {
   if (!$("dialog").open) open();
   $("key").focus();
 }

@@ -1,22 +1,22 @@
-// The views: one of the model, one of the model beside it, and which sentence they show.
+// The views of the model and of the compared model, and the sentence they show.
 
 import { $, button, element } from "./element.js";
-import { say } from "./wording.js";
+import { say } from "./messages.js";
 
-const FEW = 12; // sentences that have a button each
+const MAX_BUTTONS = 12; // sentences that have a button each
 const views = { first: null, second: null };
-let together = false; // while one view follows the other
+let together = false; // while one view is synced to the other
 let events = {};
 
 export const first = () => views.first;
 
-/** What is told: a word is clicked, a row is chosen, a map is chosen. */
+/** Sets the handlers of clicked words, chosen rows and chosen maps. */
 export function listen(handlers) {
   events = handlers;
   for (const side of ["first", "second"]) {
     const box = $(`view-${side}`);
-    box.addEventListener("regard:chosen", (event) => chosen(side, event.detail));
-    box.addEventListener("toggle", (event) => layAnew(event.target), true);
+    box.addEventListener("regard:chosen", (event) => syncChoice(side, event.detail));
+    box.addEventListener("toggle", (event) => relayout(event.target), true);
     if (side === "second") continue;
     box.addEventListener("regard:word", (event) => events.onWord(event.detail));
     box.addEventListener("regard:row", (event) => events.onRow(event.detail));
@@ -28,16 +28,16 @@ export function listen(handlers) {
  * Chromium leaves parts of closed details without a layout for good if their container, which is asked for its
  * width, changes it meanwhile: once opened, they are taken out and put back.
  */
-function layAnew(details) {
+function relayout(details) {
   if (!details.open) return;
   const parts = [...details.children].slice(1); // behind the summary, which may have the focus
-  for (const one of parts) one.style.display = "none";
+  for (const entry of parts) entry.style.display = "none";
   details.getBoundingClientRect();
-  for (const one of parts) one.style.display = "";
+  for (const entry of parts) entry.style.display = "";
 }
 
-/** A choice in one view is the other's too, as far as it has such a map. */
-function chosen(side, { kind, layer, head }) {
+/** Applies a choice in one view to the other, if it has such a map. */
+function syncChoice(side, { kind, layer, head }) {
   if (together) return;
   together = true;
   const other = views[side === "first" ? "second" : "first"];
@@ -47,8 +47,8 @@ function chosen(side, { kind, layer, head }) {
 }
 
 function choose(view, { kind, layer, head }) {
-  const map = view.shown.maps.find((one) => one.kind === kind && one.layer === layer)
-    ?? view.shown.maps.find((one) => one.kind === kind);
+  const map = view.shown.maps.find((entry) => entry.kind === kind && entry.layer === layer)
+    ?? view.shown.maps.find((entry) => entry.kind === kind);
   if (!map) return;
   view.choose({ kind, layer: map.layer, head: map.heads.includes(head) ? head : "mean" });
 }
@@ -62,7 +62,7 @@ export function mapsOpen() {
 /** The weights of a row of the first view's map. */
 export async function weights({ kind, layer, head, row }) {
   const { shown } = views.first;
-  const map = shown.maps.find((one) => one.kind === kind && one.layer === layer);
+  const map = shown.maps.find((entry) => entry.kind === kind && entry.layer === layer);
   const found = shown.axes[map.columns].tokens.map(() => 0);
   const plane = await new window.regard.Layer(shown, map).plane(head);
   plane.eachInRow(row, (column, weight) => { found[column] = weight; });
@@ -70,16 +70,16 @@ export async function weights({ kind, layer, head, row }) {
 }
 
 /** The button of a word. */
-export function chipOf(side, { strip, place }) {
+export function wordButton(side, { strip, place }) {
   return $(`view-${side}`).querySelector(`.words.${strip} .word[data-place="${place}"]`);
 }
 
-/** Another sentence in a view; a word that has the focus keeps it, as far as there is such a word. */
+/** Replaces the sentence of a view; a focused word keeps the focus if it still exists. */
 function replace(side, shown) {
   const chip = $(`view-${side}`).querySelector(".word:focus");
   const at = chip && { strip: chip.closest(".words").dataset.strip, place: chip.dataset.place };
   views[side].replace(shown);
-  if (at) (chipOf(side, at) ?? chipOf(side, { ...at, place: 0 }))?.focus({ preventScroll: true });
+  if (at) (wordButton(side, at) ?? wordButton(side, { ...at, place: 0 }))?.focus({ preventScroll: true });
 }
 
 /** Shows a sentence on a side, or nothing. */
@@ -105,14 +105,14 @@ export function openMaps() {
   if (details) details.open = true;
 }
 
-/** The maps of the second view are open where those of the first are. */
-export function openAlike() {
+/** Opens or closes the second view's maps like the first's. */
+export function syncMaps() {
   const [own, other] = ["first", "second"].map((side) => $(`view-${side}`).querySelector("details"));
   if (own && other) other.open = own.open;
 }
 
-/** Marks what was changed in the first view: words of the translation, heads and maps that are off. */
-export function mark({ changed, offs }) {
+/** Marks the first view: changed words, heads and maps that are off. */
+export function mark({ changed, offHeads }) {
   const box = $("view-first"), state = views.first?.state;
   for (const chip of box.querySelectorAll(".words.target .word")) {
     const is = changed.includes(Number(chip.dataset.place));
@@ -122,20 +122,20 @@ export function mark({ changed, offs }) {
     else chip.removeAttribute("aria-description");
   }
   for (const input of box.querySelectorAll(".heads input")) {
-    const off = offs.some(({ kind, layer, head }) => kind === state.kind && layer === state.layer && String(head) === input.value);
+    const off = offHeads.some(({ kind, layer, head }) => kind === state.kind && layer === state.layer && String(head) === input.value);
     input.parentNode.classList.toggle("off", off);
     if (off) input.setAttribute("aria-description", say("page.is.off"));
     else input.removeAttribute("aria-description");
   }
-  views.first?.dim(offText(offs));
+  views.first?.dim(offText(offHeads));
 }
 
-/** What the large map of the first view says if it is of a head that is off, or of no other. */
-function offText(offs) {
+/** The text over the large map if its head is, or all heads are, off. */
+function offText(offHeads) {
   const { shown, state } = views.first;
-  const off = offs.filter(({ kind, layer }) => kind === state.kind && layer === state.layer).map(({ head }) => head);
+  const off = offHeads.filter(({ kind, layer }) => kind === state.kind && layer === state.layer).map(({ head }) => head);
   if (off.includes(state.head)) return say("page.map.off", { head: state.head });
-  const map = shown.maps.find((one) => one.kind === state.kind && one.layer === state.layer);
+  const map = shown.maps.find((entry) => entry.kind === state.kind && entry.layer === state.layer);
   const all = state.head === "mean" && map?.heads.every((head) => off.includes(head));
   return all ? say("page.map.all.off") : null;
 }
@@ -145,14 +145,14 @@ export function showSentences(count, number, onChoose) {
   const box = $("sentences"), focused = box.contains(document.activeElement);
   box.hidden = count < 2;
   if (count < 2) return box.replaceChildren();
-  if (count > FEW) return showMany(box, count, number, onChoose);
-  const one = (place) => {
+  if (count > MAX_BUTTONS) return showMany(box, count, number, onChoose);
+  const entry = (place) => {
     const made = element("button", { type: "button", onclick: () => onChoose(place) }, String(place + 1));
     made.setAttribute("aria-label", say("page.sentence", { number: place + 1 }));
     made.setAttribute("aria-pressed", String(place === number));
     return made;
   };
-  box.replaceChildren(...Array.from({ length: count }, (_, place) => one(place)));
+  box.replaceChildren(...Array.from({ length: count }, (_, place) => entry(place)));
   if (focused) box.children[number]?.focus();
 }
 

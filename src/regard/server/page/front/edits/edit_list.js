@@ -1,14 +1,14 @@
-// What was changed in the attention: heads that are off, rows that were set; and how to undo it.
+// The list of edits: heads that are off, edited rows, prefixes; each can be undone.
 
-import { $, button, element } from "./element.js";
-import { say } from "./wording.js";
+import { $, button, element } from "../view/element.js";
+import { say } from "../view/messages.js";
 
 const API_KIND = { cross: "cross", encoder: "self", decoder: "causal" };
 
-/** The changes as the server takes them. */
-export function edits(offs, rows) {
+/** The edits in the server's format. */
+export function editRequests(offHeads, rows) {
   return [
-    ...offs.map(({ kind, layer, head }) => ({ type: "switch_off", kind: API_KIND[kind], layer: [layer], heads: [head] })),
+    ...offHeads.map(({ kind, layer, head }) => ({ type: "switch_off", kind: API_KIND[kind], layer: [layer], heads: [head] })),
     ...rows.map(({ kind, layer, head, row, weights }) => ({
       type: "overwrite", kind: API_KIND[kind], layer: layer === null ? null : [layer], heads: head === null ? null : [head], rows: [row], weights, renormalize: true,
     })),
@@ -18,14 +18,14 @@ export function edits(offs, rows) {
 export const sameHead = (a, b) => a.kind === b.kind && a.layer === b.layer && a.head === b.head;
 export const sameRow = (a, b) => sameHead(a, b) && a.row === b.row;
 
-/** A place in words: kind, layer and head. */
-export function nameOf({ kind, layer, head }) {
+/** The name of a head: kind, layer and head. */
+export function headName({ kind, layer, head }) {
   const which = layer === null ? ".everywhere" : head === null || head === "mean" ? ".all" : "";
   return say(`page.place${which}`, { kind: say(`page.kind.${kind}`), layer, head });
 }
 
-/** The list anew; the focus stays in it, or goes to what it is in. */
-function list(lines) {
+/** Replaces the list; the focus stays in it, or moves to its container. */
+function showList(lines) {
   const here = [...$("edits").querySelectorAll("button")].indexOf(document.activeElement);
   $("edits").replaceChildren(...lines);
   $("edits").hidden = !lines.length;
@@ -33,31 +33,31 @@ function list(lines) {
 }
 
 /**
- * Shows the chosen head, and the list of changes: heads that are off, and what is `held` of sentences, numbered where
- * there are `several`; `word(row, number)` names the word that looks.
+ * Shows the chosen head, and the list: heads that are off, and the edits of sentences, numbered where there are
+ * `several`; `word(row, number)` is the word of a row.
  */
-export function showHold({ chosen, mapsOpen, offs, held, several, word, unused, onToggle, onRemoveOff, onRemoveRow, onRelease }) {
+export function showEdits({ chosen, mapsOpen, offHeads, edits, several, word, unused, onToggle, onRemoveOff, onRemoveRow, onRelease }) {
   const hint = !mapsOpen ? "closed" : chosen?.head === "mean" ? "mean" : "choose";
   $("hold-hint").textContent = say(`page.hold.${hint}`);
-  const one = mapsOpen && chosen && chosen.head !== "mean" ? chosen : null;
-  $("chosen").hidden = !one;
-  if (one) {
-    const off = offs.some((other) => sameHead(one, other));
-    $("chosen-name").textContent = nameOf(one);
+  const entry = mapsOpen && chosen && chosen.head !== "mean" ? chosen : null;
+  $("chosen").hidden = !entry;
+  if (entry) {
+    const off = offHeads.some((other) => sameHead(entry, other));
+    $("chosen-name").textContent = headName(entry);
     $("off").textContent = say(off ? "page.on" : "page.off");
     $("off").setAttribute("aria-pressed", String(off));
-    $("off").onclick = () => onToggle(one);
+    $("off").onclick = () => onToggle(entry);
   }
   const line = (text, undo) => element("li", {}, element("span", {}, text), button("✕", undo, { className: "quiet", label: say("page.remove", { edit: text }) }));
   const of = (number, edit) => (several ? say("page.edit.sentence", { number: number + 1, edit }) : edit);
-  list([
-    ...offs.map((off) => line(say("page.edit.off", { place: nameOf(off) }), () => onRemoveOff(off))),
-    ...held.flatMap(({ number, prefix, rows }) => [
+  showList([
+    ...offHeads.map((off) => line(say("page.edit.off", { place: headName(off) }), () => onRemoveOff(off))),
+    ...edits.flatMap(({ number, prefix, rows }) => [
       ...(prefix ? [line(of(number, say("page.edit.begin", { prefix: prefix.trim() })), () => onRelease(number))] : []),
-      ...rows.map((row) => line(of(number, say("page.edit.row", { place: nameOf(row), word: word(row, number) })), () => onRemoveRow(row, number))),
+      ...rows.map((row) => line(of(number, say("page.edit.row", { place: headName(row), word: word(row, number) })), () => onRemoveRow(row, number))),
     ]),
   ]);
-  const any = offs.length + held.length > 0;
+  const any = offHeads.length + edits.length > 0;
   $("undo").hidden = !any;
   const lost = any ? unused : 0;
   $("unused").textContent = lost ? say(lost === 1 ? "page.unused.one" : "page.unused.many", { count: lost }) : "";

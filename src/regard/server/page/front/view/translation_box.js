@@ -1,52 +1,52 @@
-// The translation: a text that can be written in, and behind it the marks of what is held and what changed.
+// The editable translation, with marks of its prefix and of changed words behind it.
 
 import { $, element } from "./element.js";
-import { marked, places } from "./changes.js";
-import { say } from "./wording.js";
+import { markWords, wordSpans } from "../state/word_diff.js";
+import { say } from "./messages.js";
 
-let shown = []; // sentences: {before, text, held, words, changed}
+let shown = []; // sentences: {before, text, prefixLength, words, changed}
 let starts = []; // where each begins in the text
-let composing = false, late = null; // what came while a word was being composed
+let composing = false, pending = null; // sentences that arrived while a word was being composed
 
-/** Shows sentences: what stands before each, its text, how much of it is held, changed words. */
+/** Shows sentences: the space before each, its text, the length of its prefix, changed words. */
 export function show(sentences) {
   if (composing) {
-    late = sentences;
+    pending = sentences;
     return;
   }
   const box = $("translation"), focused = document.activeElement === box;
   const caret = box.selectionStart;
   shown = sentences;
   let text = "";
-  starts = sentences.map((one) => (text += one.before + one.text).length - one.text.length);
+  starts = sentences.map((entry) => (text += entry.before + entry.text).length - entry.text.length);
   if (box.value !== text) {
     box.value = text;
     if (focused) box.setSelectionRange(caret, caret);
   }
   box.readOnly = !sentences.length;
-  paint();
+  drawMarks();
 }
 
-/** The marks: the layer behind has the same letters in the same places, but cannot be seen itself. */
-function paint() {
+/** Draws the marks: the layer behind has the same text at the same positions, but is transparent. */
+function drawMarks() {
   const changed = (text) => element("mark", { className: "changed" }, text);
-  const nodes = shown.flatMap((one) => {
-    const held = one.text.slice(0, one.held);
-    const spots = places(one.text, one.words).map(([start]) => start);
-    const later = one.words.map((_, place) => place).filter((place) => spots[place] >= one.held);
-    const rest = marked(one.text.slice(one.held), later.map((p) => one.words[p]), later.map((p) => one.changed[p]), changed);
-    return [one.before, ...(held ? [element("span", { className: "held" }, held)] : []), ...rest];
+  const nodes = shown.flatMap((entry) => {
+    const fixed = entry.text.slice(0, entry.prefixLength);
+    const spots = wordSpans(entry.text, entry.words).map(([start]) => start);
+    const later = entry.words.map((_, place) => place).filter((place) => spots[place] >= entry.prefixLength);
+    const rest = markWords(entry.text.slice(entry.prefixLength), later.map((p) => entry.words[p]), later.map((p) => entry.changed[p]), changed);
+    return [entry.before, ...(fixed ? [element("span", { className: "held" }, fixed)] : []), ...rest];
   });
   $("translation-mirror").replaceChildren(...nodes, "\u200b");
 }
 
 const sentenceAt = (position) => Math.max(0, starts.findLastIndex((start) => start <= position));
 
-/** The sentence and word at a place of the text: {number, place, start, end}, or null. */
+/** The sentence and word at a position of the text: {number, place, start, end}, or null. */
 function wordAt(position) {
   for (let number = shown.length - 1; number >= 0; number--) {
     if (position < starts[number]) continue;
-    const spots = places(shown[number].text, shown[number].words);
+    const spots = wordSpans(shown[number].text, shown[number].words);
     const place = spots.findIndex(([start, end]) => start < end && position - starts[number] >= start && position - starts[number] <= end);
     if (place < 0) return null;
     return { number, place, start: starts[number] + spots[place][0], end: starts[number] + spots[place][1] };
@@ -54,8 +54,8 @@ function wordAt(position) {
   return null;
 }
 
-/** Where on the screen a stretch of the text stands. */
-function areaOf(start, end) {
+/** The rectangle of a span of the text on the screen. */
+function textRect(start, end) {
   const walker = document.createTreeWalker($("translation-mirror"), NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   let before = 0, begun = false;
@@ -75,7 +75,7 @@ function areaOf(start, end) {
 }
 
 /**
- * What is typed holds the beginning of a sentence; a click on a word, or Alt and arrow down at it, asks for others.
+ * Typing sets the prefix of a sentence; a click on a word, or Alt and arrow down at it, opens its alternatives.
  */
 export function listen({ onBegin, onRelease, onBack, onWord, onSentence, isMenu, enterMenu, closeMenu }) {
   const box = $("translation");
@@ -98,17 +98,17 @@ export function listen({ onBegin, onRelease, onBack, onWord, onSentence, isMenu,
     if (!event.isComposing) onBegin(number, prefix);
   });
   box.addEventListener("compositionend", () => {
-    const waiting = late;
+    const waiting = pending;
     composing = false;
-    late = null;
-    if (waiting && !waiting.length) show(waiting); // nothing is there to be begun
+    pending = null;
+    if (waiting && !waiting.length) show(waiting); // there is nothing to set a prefix of
     else box.dispatchEvent(new InputEvent("input"));
   });
   const asked = (focus) => {
     if (box.selectionStart !== box.selectionEnd) return false;
     const found = wordAt(box.selectionStart);
     if (!found) return false;
-    onWord({ ...found, at: () => areaOf(found.start, found.end), focus, back: box });
+    onWord({ ...found, at: () => textRect(found.start, found.end), focus, back: box });
     return true;
   };
   const here = () => { if (shown.length) onSentence(sentenceAt(box.selectionStart)); };
@@ -120,7 +120,7 @@ export function listen({ onBegin, onRelease, onBack, onWord, onSentence, isMenu,
       if (isMenu()) enterMenu();
       else asked(true);
     } else if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
-      event.preventDefault(); // the browser forgets what was typed whenever an answer is shown
+      event.preventDefault(); // the browser loses its undo history whenever a result is shown
       onBack();
     } else if (event.key === "Escape") {
       if (isMenu()) closeMenu();
@@ -129,7 +129,7 @@ export function listen({ onBegin, onRelease, onBack, onWord, onSentence, isMenu,
   });
 }
 
-/** Words of the interface that are not in the markup. */
-export function word() {
+/** Updates texts that are not in the markup. */
+export function updateTexts() {
   $("translation").placeholder = say("page.translation.empty");
 }

@@ -1,17 +1,17 @@
-// One row of a map, set by hand: a slider for each word that can be looked at.
+// The editor of a map's row: a slider for each token that it attends to.
 
-import { $, button, element, percent } from "./element.js";
-import { say } from "./wording.js";
+import { $, button, element, percent } from "../view/element.js";
+import { say } from "../view/messages.js";
 
 const STEPS = 1000;
 let open = null; // {place, lines, sliders, shares}
 
 const plain = (token) => token.replace(/^▁(?=.)/u, "");
 
-/** The row that is being set, or null. */
+/** The row that is being edited, or null. */
 export const openRow = () => open?.place ?? null;
 
-/** Weights, as the sliders stand, that sum to one; null if all are at zero. */
+/** The sliders' weights, which sum to one; null if all are zero. */
 function weights() {
   const values = open.sliders.map((slider) => Number(slider.value));
   const sum = values.reduce((a, b) => a + b, 0);
@@ -27,7 +27,7 @@ function showShares() {
   });
 }
 
-/** Moves the sliders to weights, the largest to the end of its way. */
+/** Moves the sliders to weights, the largest to the maximum. */
 export function move(values) {
   if (!open || values.length !== open.sliders.length) return;
   const most = Math.max(...values, 1e-9);
@@ -35,7 +35,7 @@ export function move(values) {
   showShares();
 }
 
-/** What can be looked at: its name, a slider, its share, and a button that gives it all. */
+/** A token: its name, a slider, its weight, and a button that gives it all weight. */
 function line(word, onMove, onOnly) {
   const slider = element("input", { type: "range", min: "0", max: String(STEPS), oninput: onMove });
   const token = element("span", { className: "token", dir: "auto" }), share = element("output", { className: "share" });
@@ -51,8 +51,8 @@ function line(word, onMove, onOnly) {
 }
 
 /**
- * Opens the row of a place {kind, layer, head, row}; `word` looks at `tokens` with `values`. `scopes` are the places
- * [place, name] that the weights may be meant for.
+ * Opens the row of a place {kind, layer, head, row}; `word` attends to `tokens` with `values`. `scopes` are the places
+ * [place, name] that the weights can be set for.
  */
 export function edit({ place, scopes, word, tokens, values, onChange, onScope, onReset, onClose }) {
   const box = $("row");
@@ -66,14 +66,14 @@ export function edit({ place, scopes, word, tokens, values, onChange, onScope, o
     changed();
   };
   const made = tokens.map((token, number) => line(plain(token), changed, set((other) => (other === number ? STEPS : 0))));
-  open = { place, lines: made, sliders: made.map((one) => one.slider), shares: made.map((one) => one.share) };
+  open = { place, lines: made, sliders: made.map((entry) => entry.slider), shares: made.map((entry) => entry.share) };
   const scope = element("select", { onchange: () => {
     const before = open.place;
     [open.place] = scopes[scope.selectedIndex];
     onScope(before, open.place);
-  } }, ...scopes.map(([one, text]) => element("option", { selected: one === place }, text)));
+  } }, ...scopes.map(([entry, text]) => element("option", { selected: entry === place }, text)));
   const end = () => { close(); onClose(); };
-  const list = element("ol", { className: "sliders" }, ...made.map((one) => one.box));
+  const list = element("ol", { className: "sliders" }, ...made.map((entry) => entry.box));
   list.tabIndex = -1;
   box.replaceChildren(
     element("div", { className: "line" },
@@ -87,17 +87,17 @@ export function edit({ place, scopes, word, tokens, values, onChange, onScope, o
     if (event.key === "Escape") end();
   };
   move(values);
-  $("said").textContent = $("row-name").textContent; // it opens away from where the focus is
+  $("said").textContent = $("row-name").textContent; // for screen readers: the editor opens away from the focus
   box.scrollIntoView({ block: "nearest" });
 }
 
-/** After a change, the word that looks may be another, and so may be those it looks at. */
+/** Renames the row's word and tokens, which a change may have replaced. */
 export function rename(word, tokens) {
   $("row-name").textContent = say("page.row", { word: plain(word) });
   if (tokens.length === open.lines.length) open.lines.forEach((line, place) => line.name(plain(tokens[place])));
 }
 
-/** Says that a row has nothing to choose from. */
+/** Shows that a row has a single token, so that there is nothing to edit. */
 export function refuse() {
   open = null;
   $("row").replaceChildren(element("p", { className: "note", id: "row-name" }, say("page.row.alone")));

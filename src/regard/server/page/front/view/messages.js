@@ -1,4 +1,4 @@
-// What the page says, in English and in Chinese; {…} is filled in.
+// The page's messages, in English and Chinese; {…} is filled in.
 
 window.regard.addWords({
   "page.title": ["regard: translation that shows what it looked at", "regard：看得见关注点的翻译"],
@@ -132,7 +132,7 @@ window.regard.addWords({
 
 export const say = (name, values) => window.regard.say(name, values);
 
-/** A sentence of each language, for an empty page and for those who want to try. */
+/** An example sentence of each language. */
 export const EXAMPLES = {
   en: "The animal didn't cross the street because it was too tired.",
   fr: "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",

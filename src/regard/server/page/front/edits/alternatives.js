@@ -1,12 +1,12 @@
-// The small menu of what else could stand at a word.
+// The menu of alternatives for a word.
 
-import { $, element, percent } from "./element.js";
-import { places } from "./changes.js";
-import { say } from "./wording.js";
+import { $, element, percent } from "../view/element.js";
+import { wordSpans } from "../state/word_diff.js";
+import { say } from "../view/messages.js";
 
 let closing = () => {};
-let anchor = () => null; // gives the place that the menu belongs to
-let owner = null, isThere = () => true; // what has the focus beside it, and whether its word is still there
+let anchor = () => null; // returns the rectangle that the menu belongs to
+let owner = null, isCurrent = () => true; // the element with the focus, and whether the word still exists
 
 export const isOpen = () => !$("menu").hidden;
 
@@ -17,14 +17,14 @@ export function close(back = false) {
   closing(back);
 }
 
-/** Closes the menu if its word is not there any more. */
+/** Closes the menu if its word was removed. */
 export function check() {
-  if (isOpen() && !isThere()) close($("menu").contains(document.activeElement));
+  if (isOpen() && !isCurrent()) close($("menu").contains(document.activeElement));
 }
 
-/** Where an alternative begins to differ, and the word that stands there: what would be held. */
-export function beginning(translation, words, place, other) {
-  const start = places(translation, words)[place][0];
+/** Splits an alternative into the common beginning, its next word, and the rest. */
+export function splitAlternative(translation, words, place, other) {
+  const start = wordSpans(translation, words)[place][0];
   const same = translation.slice(0, start) === other.slice(0, start) ? start : 0;
   const rest = other.slice(same);
   const spaceless = /^\s*[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
@@ -32,20 +32,20 @@ export function beginning(translation, words, place, other) {
   return { before: other.slice(0, same), word, after: rest.slice(word.length) };
 }
 
-/** Opens the menu under a place, which `at` tells, while `still` holds; `found` comes later: [{text, score}…]. */
+/** Opens the menu below the rectangle of `at`, while `still()`; `found` is a promise of [{text, score}…]. */
 export async function open({ at, word, found, parts, still, back, onChoose, onClose, focus }) {
   close();
   const menu = $("menu");
   closing = onClose;
   anchor = at;
   owner = back;
-  isThere = still;
+  isCurrent = still;
   const head = element("p", { className: "note", role: "presentation" }, say("page.instead", { word }));
   const wait = element("p", { className: "note", role: "presentation" }, say("page.instead.wait"));
   menu.setAttribute("aria-label", head.textContent);
   menu.replaceChildren(head, wait);
   menu.hidden = false;
-  stand(menu);
+  positionMenu(menu);
   let answers;
   try {
     answers = await found;
@@ -55,12 +55,12 @@ export async function open({ at, word, found, parts, still, back, onChoose, onCl
   }
   if (menu.hidden || !menu.contains(wait)) return; // closed, or opened for another word
   wait.remove();
-  const items = answers.map((one) => {
-    const { before, word: first, after } = parts(one.text);
+  const items = answers.map((entry) => {
+    const { before, word: first, after } = parts(entry.text);
     const item = element("button", { type: "button", role: "menuitem", tabIndex: -1 },
       element("b", { dir: "auto" }, first.trim()),
       element("span", { className: "rest", dir: "auto" }, after),
-      element("span", { className: "share" }, percent(one.score)));
+      element("span", { className: "share" }, percent(entry.score)));
     item.addEventListener("click", () => {
       close(true);
       onChoose(before + first);
@@ -68,12 +68,12 @@ export async function open({ at, word, found, parts, still, back, onChoose, onCl
     return item;
   });
   menu.append(...(items.length ? items : [element("p", { className: "note" }, say("page.instead.none"))]));
-  stand(menu);
+  positionMenu(menu);
   if (focus) items[0]?.focus({ preventScroll: true });
 }
 
-/** Puts the menu below a place, or above it where there is no room, inside the window. */
-function stand(menu) {
+/** Positions the menu below its anchor, or above it where there is no room, inside the window. */
+function positionMenu(menu) {
   const at = anchor(), width = document.documentElement.clientWidth, height = window.innerHeight;
   const { offsetWidth, offsetHeight } = menu;
   menu.style.left = `${Math.max(8, Math.min(at.left, width - offsetWidth - 8))}px`;
@@ -81,8 +81,8 @@ function stand(menu) {
   menu.style.top = `${below + offsetHeight > height - 8 && above > 8 ? above : Math.max(8, Math.min(below, height - offsetHeight - 8))}px`;
 }
 
-/** Goes into the menu, as arrow keys do. */
-export const enter = () => $("menu").querySelector("[role=menuitem]")?.focus();
+/** Focuses the first item. */
+export const focusFirst = () => $("menu").querySelector("[role=menuitem]")?.focus();
 
 export function listen() {
   const menu = $("menu");
@@ -109,6 +109,6 @@ export function listen() {
     if (menu.hidden || event.target === menu) return;
     const { top, bottom } = anchor();
     if (bottom < 0 || top > window.innerHeight) close();
-    else stand(menu); // goes along
+    else positionMenu(menu); // moves along
   }, true);
 }

@@ -113,11 +113,11 @@ def routes(service: Service) -> APIRouter:
         model, _ = await requested_model(service, body)
         translator = model.translator
         await asyncio.to_thread(translator.encode_pair, body.q, body.translation)  # that it fits
-        found = await service.call(
+        choices = await service.call(
             request,
             lambda: translator.alternatives(body.q, body.translation, body.word, body.count),
         )
-        return [ScoredText(text=text, score=share) for text, share in found]
+        return [ScoredText(text=text, score=share) for text, share in choices]
 
     @api.post(
         "/stream",
@@ -151,9 +151,9 @@ async def requested_model(
     service: Service, body: ModelRequest
 ) -> tuple[ServedModel, DetectedLanguage | None]:
     """The model for a request, and the source language if it had to be detected."""
-    model, found = await find_model(
+    model, detection = await find_model(
         service.catalogue.models, body.q, body.source, body.target, body.model
     )
-    if found is None:
+    if detection is None:
         return model, None
-    return model, DetectedLanguage(confidence=found.confidence, language=found.language)
+    return model, DetectedLanguage(confidence=detection.confidence, language=detection.language)

@@ -218,20 +218,8 @@ def _sentence_response(
         )
         for layer_map, index, head in _selected(sentence, selections)
     ]
-    return SentenceResponse(
-        source=sentence.source,
-        text=sentence.text,
-        score=sentence.score,
-        source_tokens=list(sentence.source_tokens),
-        tokens=list(sentence.tokens),
-        source_words=list(sentence.source_words),
-        words=list(sentence.words),
-        alignment=list(sentence.alignment),
-        confidence=[round(share, 4) for share in sentence.confidence],
-        alternatives=[ScoredText(text=text, score=score) for text, score in sentence.alternatives],
-        finished=sentence.finished,
-        maps=maps,
-    )
+    fields = {**sentence.as_dict(), "source_tokens": list(sentence.source_tokens), "maps": maps}
+    return SentenceResponse.model_validate(fields)
 
 
 def _selected(

@@ -106,5 +106,5 @@ def _num_weights(sentences: Sequence[Sentence]) -> int:
 
 def _with_maps(sentence: Sentence, kind: str) -> Sentence:
     """A sentence with its maps of one kind only."""
-    kept = tuple(layer_map for layer_map in sentence.attention if layer_map.kind == kind)
-    return replace(sentence, attention=kept)
+    maps = tuple(layer_map for layer_map in sentence.attention if layer_map.kind == kind)
+    return replace(sentence, attention=maps)

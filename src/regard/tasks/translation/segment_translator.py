@@ -167,8 +167,10 @@ class SegmentTranslator:
             with intervene(self.network, options.edits, unused=unused.append):
                 (sentence,) = self._search([segment], options, [0])
         except InputError as error:
+            if "NaN" not in str(error):
+                raise
             raise InputError(
-                f"the search fails with these edits; choose smaller ones: {error}"
+                "with these edits the model's logits are NaN or infinite; choose smaller ones."
             ) from None
         except (ValueError, TypeError) as error:  # heads or weights that do not fit the model
             raise InputError(str(error)) from None

@@ -62,6 +62,21 @@ class Sentence:
         text, score = self.alternatives[rank - 1]
         return Sentence(self.source, text, score, (), ())
 
+    def as_dict(self) -> dict[str, Any]:
+        """The sentence as JSON has it, without the maps."""
+        return {
+            "source": self.source,
+            "text": self.text,
+            "score": self.score,
+            "tokens": list(self.tokens),
+            "source_words": list(self.source_words),
+            "words": list(self.words),
+            "alignment": [list(link) for link in self.alignment],
+            "confidence": [round(share, 4) for share in self.confidence],
+            "alternatives": [{"text": text, "score": score} for text, score in self.alternatives],
+            "finished": self.finished,
+        }
+
 
 def copied_sentence(text: str) -> Sentence:
     """A piece of text that is its own translation."""
@@ -149,21 +164,5 @@ class Translation:
             "source": self.source,
             "text": self.text,
             "score": self.score,
-            "sentences": [
-                {
-                    "source": sentence.source,
-                    "text": sentence.text,
-                    "score": sentence.score,
-                    "tokens": list(sentence.tokens),
-                    "source_words": list(sentence.source_words),
-                    "words": list(sentence.words),
-                    "alignment": [list(link) for link in sentence.alignment],
-                    "confidence": [round(share, 4) for share in sentence.confidence],
-                    "alternatives": [
-                        {"text": text, "score": score} for text, score in sentence.alternatives
-                    ],
-                    "finished": sentence.finished,
-                }
-                for sentence in self.sentences
-            ],
+            "sentences": [sentence.as_dict() for sentence in self.sentences],
         }

@@ -1,4 +1,4 @@
-"""What a model looked at, over HTTP; streams; attention taken hold of."""
+"""Explained translations over HTTP; streams; changed attention."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The page at / where something is refused: keys, a full queue, limits, no server, no storage."""
+"""Errors on the page: keys, a full queue, limits, no server, no storage."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""What is held stays: over edits of the text, in several sentences, beside unknown words."""
+"""The page's edits stay: when the text changes, in several sentences, beside unknown words."""
 
 import json
 import re

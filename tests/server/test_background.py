@@ -1,4 +1,4 @@
-"""What takes time but no model holds up nobody who does not want the same."""
+"""Background work delays no other request."""
 
 import asyncio
 import threading

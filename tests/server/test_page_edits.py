@@ -1,4 +1,4 @@
-"""The page's hand on a model: pointing, maps, beginnings, alternatives, edits, two models."""
+"""Edits on the page: pointing, maps, prefixes, alternatives, changed attention, two models."""
 
 import json
 import re

@@ -92,11 +92,12 @@ class SegmentTranslator:
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Sentence]:
         """Sentences and given translations of them, with words and links by the model's attention.
 
-        What exceeds the model's length is left out; the score is 0.
+        A translation is cut to the model's length; the score is 0.
         """
-        encode = self.tokenizers.source.encode
+        encode, room = self.tokenizers.source.encode, self.max_source_tokens
         segments = [Segment(source, "", ids=encode(source)) for source, _ in pairs]
-        room = self.max_source_tokens
+        if any(len(segment.ids) > room for segment in segments):
+            raise InputError("each text must be one sentence that fits the model; split it.")
         targets = [self.tokenizers.target.encode(target)[:room] for _, target in pairs]
         maps = self._maps([segment.ids for segment in segments], targets)
         return [
@@ -113,14 +114,14 @@ class SegmentTranslator:
             return ()
         chosen = self.run.alignment
         last = max(layer_map.layer for layer_map in cross)
-        reading = (
+        head = (
             AlignmentHead(chosen.layer, chosen.head, chosen.shift)
             if chosen
             else AlignmentHead(last, None, False)
         )
         weights = alignment_weights(
             cross,
-            reading,
+            head,
             row,
             target_length=target.num_tokens + 1,
             source_length=source.num_tokens + 1,

@@ -8,7 +8,7 @@ from fastapi import Request
 
 from regard.errors import InputError
 from regard.server.access.keys import Key, find_key
-from regard.server.access.rates import RateLimiter, client_network
+from regard.server.access.rates import RateLimiter
 from regard.server.api.requests import Body, RequestBody, read_body
 from regard.server.http.errors import ApiError
 from regard.server.http.settings import ServerSettings
@@ -43,7 +43,7 @@ class Admission:
         if key is not None:
             request.scope["regard"]["key"] = key.name
         address = request.client.host if request.client else "unknown"
-        client = f"key {key.name}" if key else f"address {client_network(address)}"
+        client = f"key {key.name}" if key else address
         rate = self.settings.rate if key is None or key.rate is None else key.rate
         seconds = self.rates.wait(client, rate)
         if seconds:
@@ -52,9 +52,10 @@ class Admission:
 
     def _check_size(self, request: Request, body: RequestBody) -> None:
         """Refuse too many texts or characters, and note their number for log and metrics."""
-        characters = sum(map(len, body.texts)) + len(body.other_text)
+        texts = body.texts
+        characters = sum(map(len, texts)) + len(body.other_text)
         for given, limit, unit in (
-            (len(body.texts), self.settings.texts, "texts"),
+            (len(texts), self.settings.texts, "texts"),
             (characters, self.settings.characters, "characters"),
         ):
             if given > limit:
@@ -63,5 +64,5 @@ class Admission:
                     f"Invalid request: request ({given}) exceeds text limit ({limit}); "
                     f"`regard serve --max-{unit}` sets how many {unit} are allowed",
                 )
-        if body.texts:
+        if texts:
             request.scope["regard"]["characters"] = characters

@@ -23,9 +23,13 @@ class RateLimiter:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait(self, client: str, per_minute: int) -> float:
-        """0 if a request is allowed now, which then counts; else the seconds until one is."""
+        """0 if a request is allowed now, which then counts; else the seconds until one is.
+
+        `client` is a name or an address, of which the network counts.
+        """
         if not per_minute:
             return 0.0
+        client = client_network(client)
         now = self.clock()
         left, last = self._buckets.pop(client, (float(per_minute), now))
         left = min(float(per_minute), left + (now - last) * per_minute / 60)

@@ -38,6 +38,8 @@ async def translate_routes(
     translations = [Translation(part, part, ()) for _, part in flat]
     for step in (0, 1):  # the second for texts that go through a third language
         going = {code: models[step] for code, models in routes.models.items() if step < len(models)}
+        if not going:
+            break
         groups = []
         for code, model in going.items():
             last = step == len(routes.models[code]) - 1

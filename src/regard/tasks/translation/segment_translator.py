@@ -150,7 +150,7 @@ class SegmentTranslator:
         source = source_of(ids).to(self.device)
         start = self.tokenizers.target.encode(options.prefix) if options.prefix else []
         prefix = [start] * len(ids) if start else None
-        hypotheses = search(self.network, source, options.settings, prefix=prefix, numbers=seeds)
+        hypotheses = search(self.network, source, options.settings, prefix=prefix, sample_ids=seeds)
         maps: list[AttentionMap] | None = None
         if options.alignment or options.attention:
             maps = self._maps(ids, [ranked[0].tokens for ranked in hypotheses])

@@ -154,7 +154,7 @@ class Translator(SegmentTranslator):
         position = int(np.flatnonzero(target.overlap[:, word])[0])
         source = source_of([source_ids]).to(self.device)
         choices = alternatives(
-            self.network, source, ids, position, count, settings=SearchOptions(beam=1)
+            self.network, source, ids, position, count, options=SearchOptions(beam=1)
         )  # fmt: skip
         texts = []
         for choice in choices:
@@ -223,7 +223,7 @@ class Translator(SegmentTranslator):
         ids: list[int] = []
         shown = ""
         begin = target.encode(prefix) if prefix else []
-        for step in stream(self.network, source, settings, begin):
+        for step in stream(self.network, source, settings, prefix=begin):
             if step.finished:
                 break
             ids.append(step.token)

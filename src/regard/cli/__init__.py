@@ -16,7 +16,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from regard.config.kind import Command
 from regard.errors import InputError, InputWarning
+from regard.tasks import KINDS
 from regard.version import __version__
 
 COMMANDS = {
@@ -109,6 +111,12 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     return _parser(name).parse_args(words)
 
 
+def _commands(called: str | None) -> dict[str, Command]:
+    """Return the commands by name; those of kinds of model only if none of ours is called."""
+    commands = {name: Command(line, f"regard.cli.{name}") for name, line in COMMANDS.items()}
+    return commands if called in commands else commands | KINDS.commands()
+
+
 class Parser(argparse.ArgumentParser):
     """Takes flags by their whole names only, so that a new flag never changes an old command."""
 
@@ -129,10 +137,10 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, line in COMMANDS.items():
+    for name, (line, path) in _commands(command).items():
         sub = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
         if name == command:
-            module = importlib.import_module(f"regard.cli.{name}")
+            module = importlib.import_module(path)
             module.configure(sub)
             sub.set_defaults(run=module.run)
     return parser

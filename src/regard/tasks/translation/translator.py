@@ -25,12 +25,13 @@ from regard.decoding import Hypothesis, alternatives, search, word_confidence
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.models.batch import batch_of, source_of
-from regard.models.build import Translating
+from regard.models.rnn.model import RnnModel
+from regard.models.transformer import TransformerModel
 from regard.tasks.translation.line_windows import MOST_LINES, windows
 from regard.tasks.translation.segments import Segment, pieces_of, put_together, whole
 from regard.tasks.translation.translation import Maker, Sentence, Translation, copied_sentence
 from regard.text import normalize
-from regard.training.shards import Crew, cores
+from regard.worker_pool import WorkerPool, cores
 
 MANY_SENTENCES = 64  # for a core, from which on cores take sentences, not parts of an operation
 
@@ -49,7 +50,7 @@ class Translator:
     def __init__(self, saved: SavedModel, threads: int = 0) -> None:
         self.run: Run = saved.run
         self.path: Path = saved.path
-        assert isinstance(saved.network, Translating)
+        assert isinstance(saved.network, TransformerModel | RnnModel)
         self.network = saved.network
         self.tokenizers = saved.tokenizers
         self.device = next(saved.network.parameters()).device
@@ -196,8 +197,8 @@ class Translator:
             )
 
         few = len(groups) == 1 or self.threads == 1
-        with nullcontext() if few else Crew(self.threads) as crew:
-            done = list(map(work, groups)) if crew is None else crew.map(work, groups)
+        with nullcontext() if few else WorkerPool(self.threads) as pool:
+            done = list(map(work, groups)) if pool is None else pool.map(work, groups)
         for rows, sentences in zip(groups, done, strict=True):
             for row, sentence in zip(rows, sentences, strict=True):
                 found[row] = sentence

@@ -174,10 +174,10 @@ def test_padding_has_no_say(name):
     module, x = made(name, (11,))
     x = x[..., :8]
     padded = torch.cat([x, torch.full((B, C, 6), 1e9, dtype=F64)], dim=-1)
-    there = torch.zeros(B, 14, dtype=torch.bool)
-    there[:, :8] = True
-    torch.testing.assert_close(module(padded, there)[..., :8], module(x))
-    nothing = module(padded, torch.zeros_like(there))
+    mask = torch.zeros(B, 14, dtype=torch.bool)
+    mask[:, :8] = True
+    torch.testing.assert_close(module(padded, mask)[..., :8], module(x))
+    nothing = module(padded, torch.zeros_like(mask))
     assert torch.isfinite(nothing).all()
 
 
@@ -231,19 +231,19 @@ def test_half_precision_compiled_and_autocast(name):
 
 BAD = {
     "channels": (lambda: SqueezeExcitation(4)(torch.zeros(1, 3, 5)),
-                 r"x must have shape \(B, 4, places\), but \(1, 3, 5\) came"),
+                 r"x must have shape \(B, 4, positions\), got \(1, 3, 5\)"),
     "dims": (lambda: SpatialGate()(torch.zeros(1, 3, 5)),
-             r"x must have shape \(B, C, H, W\), but \(1, 3, 5\) came"),
-    "no places": (lambda: NonLocal(4)(torch.zeros(1, 4)), r"but \(1, 4\) came"),
+             r"x must have shape \(B, C, H, W\), got \(1, 3, 5\)"),
+    "no places": (lambda: NonLocal(4)(torch.zeros(1, 4)), r"got \(1, 4\)"),
     "nothing": (lambda: NonLocal(4)(torch.zeros(1, 4, 0)), "must have channels and places"),
     "dtype": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5, dtype=F64)), "parameters' dtype"),
-    "there": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5), torch.ones(1, 5)),
-              r"there must be boolean and of shape \(1, 5\)"),
-    "kernel": (lambda: SpatialGate(kernel_size=4), "kernel_size must be odd, but 4 came"),
+    "mask": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5), torch.ones(1, 5)),
+              r"mask must be boolean and of shape \(1, 5\)"),
+    "kernel": (lambda: SpatialGate(kernel_size=4), "kernel_size must be odd, got 4"),
     "kernel of eca": (lambda: EfficientChannel(4, kernel_size=2), "kernel_size must be odd"),
-    "dims given": (lambda: SpatialGate(dims=4), "dims must be 1, 2 or 3, but 4 came"),
+    "dims given": (lambda: SpatialGate(dims=4), "dims must be 1, 2 or 3, got 4"),
     "pairwise": (lambda: NonLocal(4, pairwise="softmax"), "pairwise must be one of"),
-    "not a tensor": (lambda: SqueezeExcitation(4)([1]), "but a list came"),
+    "not a tensor": (lambda: SqueezeExcitation(4)([1]), "got a list"),
 }  # fmt: skip
 
 

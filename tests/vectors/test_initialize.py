@@ -24,7 +24,7 @@ def vectors(*words, seed=0):
     return Vectors(words, 3 * np.random.default_rng(seed).normal(size=(len(words), DIM)))
 
 
-def found(table, tokenizer):
+def result(table, tokenizer):
     """The tokens that get a vector, and whose."""
     rows = vector_rows(table, tokenizer)
     return {tokenizer.pieces([token])[0]: table.words[row] for token, row in rows.items()}
@@ -32,10 +32,10 @@ def found(table, tokenizer):
 
 def test_word_tokens():
     table = vectors("the", "The", "cat", "didn't", ",", "animal", "l'")
-    assert found(table, train_words(ENGLISH, None, "en")) == {
+    assert result(table, train_words(ENGLISH, None, "en")) == {
         "▁The": "The", "▁cat": "cat", "▁didn't": "didn't", "▁the": "the", ",": ",",
     }  # fmt: skip
-    french = found(table, train_words(FRENCH, None, "fr"))
+    french = result(table, train_words(FRENCH, None, "fr"))
     assert french == {"▁L'": "l'", "animal": "animal"}
 
 
@@ -43,7 +43,7 @@ def test_pieces_that_are_whole_words():
     tokenizer = train_sentencepiece(ENGLISH, 300, "bpe")
     pieces = tokenizer.pieces(range(5, len(tokenizer)))
     table = vectors(*sorted({piece.removeprefix("▁") for piece in pieces} - {""}))
-    given = found(table, tokenizer)
+    given = result(table, tokenizer)
     assert given["▁cat"] == "cat" and given["."] == "."
     inner = [piece for piece in pieces if piece[0] != "▁" and piece.isalpha()]
     assert inner and not set(inner) & set(given)
@@ -52,7 +52,7 @@ def test_pieces_that_are_whole_words():
 
 def test_characters():
     table = vectors("猫", "狗", "a", "P", "。", "有")
-    assert set(found(table, train_chars(CHINESE, None, "zh"))) == {"猫", "狗", "。", "有"}
+    assert set(result(table, train_chars(CHINESE, None, "zh"))) == {"猫", "狗", "。", "有"}
 
 
 def models():
@@ -104,8 +104,8 @@ def test_tokens_begin_with_their_vectors(name, tmp_path):
         usual = old[5:].square().sum(1).mean().sqrt()
         assert put.square().sum(1).mean().sqrt().item() == pytest.approx(usual.item(), rel=1e-4)
         assert (weight[0] == 0).all()
-    said = "2 of" in lines[0] and lines[0].endswith("vectors.vec.")
-    assert said and len(lines) == (1 if tokenizers.shared else 2)
+    message = "2 of" in lines[0] and lines[0].endswith("vectors.vec.")
+    assert message and len(lines) == (1 if tokenizers.shared else 2)
     if name != "lm":
         assert network.output.weight is sides["target"].weight
 

@@ -61,29 +61,29 @@ def test_pairs_are_those_within_reach_of_each_other(lengths, window, seed):
     number = sum(lengths)
     stream = np.arange(number)  # each word tells where it stands
     sentences = np.repeat(np.arange(len(lengths)), lengths)
-    seen = set()
+    observed = set()
     chance = np.random.default_rng(seed)
     for share, batch in batches(stream, sentences, window, chance):
         assert 0 <= share < 1
         near = window_pairs(batch, window)
         for s, i in np.argwhere(batch.sentences[:, window:-window].numpy() >= 0).tolist():
             centre, reach = int(batch.context[s, i + window]), int(batch.reach[s, i])
-            found = batch.context[s][near[s, i] > 0].tolist()
-            assert found == [
+            result = batch.context[s][near[s, i] > 0].tolist()
+            assert result == [
                 j
                 for j in range(centre - reach, centre + reach + 1)
                 if 0 <= j < number and j != centre and sentences[j] == sentences[centre]
             ]
-            assert centre not in seen
-            seen.add(centre)
-    assert seen == set(range(number))
+            assert centre not in observed
+            observed.add(centre)
+    assert observed == set(range(number))
 
 
 def test_frequent_words_are_passed_over():
     stream = np.repeat(np.arange(4), [60_000, 30_000, 9_000, 1_000])
     text = skipgram.Text(tuple("abcd"), np.bincount(stream), stream, np.zeros_like(stream))
-    kept, _ = subsample(text, 0.05, np.random.default_rng(0))
-    share = np.bincount(kept) / text.counts
+    remaining, _ = subsample(text, 0.05, np.random.default_rng(0))
+    share = np.bincount(remaining) / text.counts
     wanted = np.minimum(1, np.sqrt(0.05 / (text.counts / len(stream))))
     np.testing.assert_allclose(share, wanted, atol=0.02)
     assert len(subsample(text, 0, np.random.default_rng(0))[0]) == len(stream)
@@ -93,9 +93,9 @@ def test_noise_is_drawn_by_the_three_quarters_power():
     text = skipgram.Text(tuple("abc"), np.array([810_000, 10_000, 16]), np.zeros(1, int),
                          np.zeros(1, int))  # fmt: skip
     trainer = SkipGram(dim=2).trainer(text, np.random.default_rng(0))
-    drawn = np.bincount(trainer.draw_noise(5000).flatten().numpy(), minlength=3)
+    draws = np.bincount(trainer.draw_noise(5000).flatten().numpy(), minlength=3)
     wanted = text.counts**0.75
-    np.testing.assert_allclose(drawn / drawn.sum(), wanted / wanted.sum(), atol=0.003)
+    np.testing.assert_allclose(draws / draws.sum(), wanted / wanted.sum(), atol=0.003)
 
 
 METHODS = {"skip-gram": SkipGram, "cbow": Cbow}
@@ -147,14 +147,14 @@ def test_neighbours_of_a_noun_are_of_its_kind(english):
 
 def asked(vectors, pairs, count=20):
     """How often d is among the answers to a : b :: c : ?, and the first answers."""
-    found, first = [], []
+    result, first = [], []
     for a, b in pairs[:10]:
         for c, d in pairs[::2]:
             if a != c:
                 answers = [near.word for near in vectors.analogy(a, b, c, count)]
-                found.append(d in answers)
+                result.append(d in answers)
                 first.append((d, answers[0]))
-    return np.mean(found), first
+    return np.mean(result), first
 
 
 def test_plural_analogies(english):

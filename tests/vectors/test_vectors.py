@@ -27,20 +27,20 @@ def test_neighbours_are_those_of_the_largest_cosine(table):
             for other in WORDS
             if other != word
         }
-        found = table.near(word, 4)
-        assert [near.word for near in found] == sorted(cosines, key=cosines.get)[::-1][:4]
-        for near in found:
+        result = table.near(word, 4)
+        assert [near.word for near in result] == sorted(cosines, key=cosines.get)[::-1][:4]
+        for near in result:
             assert near.cosine == pytest.approx(cosines[near.word], abs=1e-5)
     assert len(table.near("roi", 100)) == len(WORDS) - 1
 
 
 def test_analogy_is_the_difference_of_unit_vectors(table):
-    found = table.analogy("homme", "roi", "femme", 3)
+    result = table.analogy("homme", "roi", "femme", 3)
     unit = {word: table[word] / np.linalg.norm(table[word]) for word in WORDS}
     wanted = unit["roi"] - unit["homme"] + unit["femme"]
     best = max(set(WORDS) - {"homme", "roi", "femme"}, key=lambda word: wanted @ unit[word])
-    assert found[0].word == best
-    assert not {"homme", "roi", "femme"} & {near.word for near in found}
+    assert result[0].word == best
+    assert not {"homme", "roi", "femme"} & {near.word for near in result}
 
 
 def test_planted_analogies_are_found():
@@ -60,8 +60,8 @@ NAMES = ("v.safetensors", "v.vec", "v.txt", "v.txt.gz", "folder")
 def test_files_give_back_what_they_got(table, tmp_path, name):
     path = write_vectors(tmp_path / name, table)
     assert path.is_file()
-    for place in (path, tmp_path / name):
-        read = read_vectors(place)
+    for position in (path, tmp_path / name):
+        read = read_vectors(position)
         assert read.words == WORDS
         np.testing.assert_allclose(read.matrix, table.matrix, rtol=1e-5, atol=1e-7)
     if path.suffix == ".safetensors":

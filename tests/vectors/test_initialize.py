@@ -20,6 +20,14 @@ CHINESE = ["猫没有看见狗。", "我用Python写字。"] * 3
 DIM = 8
 
 
+class Log:
+    def __init__(self):
+        self.lines = []
+
+    def say(self, line):
+        self.lines.append(line)
+
+
 def vectors(*words, seed=0):
     return Vectors(words, 3 * np.random.default_rng(seed).normal(size=(len(words), DIM)))
 
@@ -78,9 +86,9 @@ def began(name, tmp_path, **files):
     torch.manual_seed(0)
     network = build(settings, len(tokenizers.source), len(tokenizers.target))
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    lines = []
-    initialize_embeddings(network, TrainingSettings(steps=1, **named), tokenizers, lines.append)
-    return network, tokenizers, before, lines
+    log = Log()
+    initialize_embeddings(network, TrainingSettings(steps=1, **named), tokenizers, log)
+    return network, tokenizers, before, log.lines
 
 
 @pytest.mark.parametrize("name", ["transformer", "tied", "rnn", "lm"])

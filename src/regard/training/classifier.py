@@ -172,7 +172,7 @@ def class_trainer(
     if isinstance(prepared.examples.rows[0], np.ndarray):
         network.measure(*series_scale(cast("list[Series]", prepared.examples.rows)))
     if folder is None or not (folder / LATEST).exists():  # else its weights are in a checkpoint
-        initialize_embeddings(network, run.training, prepared.tokenizers, reporter.say)
+        initialize_embeddings(network, run.training, prepared.tokenizers, reporter)
     return Trainer(
         network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter,
         tensorboard=run.training.tensorboard and folder is not None, spent=spent,

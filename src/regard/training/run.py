@@ -61,7 +61,7 @@ def train(
     check_ranks(run.model)
     check_new_folder(folder)
     network = new_network(run, prepared.tokenizers)  # settings that do not fit say so here
-    initialize_embeddings(network, run.training, prepared.tokenizers, reporter.say)
+    initialize_embeddings(network, run.training, prepared.tokenizers, reporter)
     folder.mkdir(parents=True, exist_ok=True)
     save_tokenizers(folder, prepared.tokenizers, run.text.unit)
     if isinstance(prepared, PreparedLines):
@@ -106,7 +106,7 @@ def resume(
     examples, dev = stored_lines(folder, run) if written else stored(folder, run)
     network = new_network(run, tokenizers)
     if not (folder / LATEST).is_file():  # else its words have come further already
-        initialize_embeddings(network, run.training, tokenizers, reporter.say)
+        initialize_embeddings(network, run.training, tokenizers, reporter)
     trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter, ranks)
     ranks.wait()
     if not resume_from(trainer, folder, reporter) and ranks.number == 1:

@@ -9,7 +9,7 @@ Shapes: V tokens of the vocabulary, D features.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 import torch
@@ -40,11 +40,17 @@ class TokenizerPair(Protocol):
     def shared(self) -> bool: ...
 
 
+class MessageReporter(Protocol):
+    """Receives messages of training."""
+
+    def say(self, line: str) -> None: ...
+
+
 def initialize_embeddings(
     network: nn.Module,
     settings: TrainingSettings,
     tokenizers: TokenizerPair,
-    log: Callable[[str], object] = lambda line: None,
+    reporter: MessageReporter | None = None,
 ) -> None:
     """Copy the vectors of the files named in the settings into the network's embeddings."""
     files = {
@@ -66,10 +72,11 @@ def initialize_embeddings(
         tokens = _copy(table, vectors[file], tokenizer, file, done)
         done |= tokens
         kind = "tokens" if tokenizers.shared else f"{side} tokens"
-        log(
-            f"{len(tokens):,} of {len(tokenizer) - len(SPECIALS):,} {kind} initialized with "
-            f"vectors of {file}."
-        )
+        if reporter is not None:
+            reporter.say(
+                f"{len(tokens):,} of {len(tokenizer) - len(SPECIALS):,} {kind} initialized with "
+                f"vectors of {file}."
+            )
 
 
 def _check_sides(settings: TrainingSettings, sides: set[str]) -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.attention import AttentionMap
-from regard.views import Viewed
+from regard.views import SentenceView
 
 LAYERS, HEADS, PADDING = 3, 4, 3
 
@@ -68,17 +68,17 @@ def made_up(sample, **more):
         for name in ("source_tokens", "target_tokens", "source_words", "target_words")
     }
     links = tuple(tuple(map(int, pair.split("-"))) for pair in sample["links"].split())
-    plain = Viewed(**fields, links=links)
+    plain = SentenceView(**fields, links=links)
     source, target = plain.axis("source").groups, plain.axis("target").groups
     pairs = [(t, s) for a, b in links for t in target[b] for s in source[a]]
     sizes = {"source": len(plain.source_tokens), "target": len(plain.target_tokens)}
     end = [(sizes["target"] - 1, sizes["source"] - 1)]
-    return Viewed.from_maps(
+    return SentenceView.from_maps(
         made_up_maps({**sizes, "links": pairs + end}),
         1,
         **fields,
         links=links,
-        aligned_by=(1, 3),
+        alignment_head=(1, 3),
         source_language=sample["languages"][0],
         target_language=sample["languages"][1],
         **more,

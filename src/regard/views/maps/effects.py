@@ -13,7 +13,7 @@ from torch import nn
 from regard.attention import Edit, SwitchOff, intervene
 from regard.attention.inspection.edit import as_BHQ
 from regard.attention.inspection.observe import Sight
-from regard.views.maps.layers import KIND_NAMES
+from regard.views.maps.arrays import KIND_NAMES
 from regard.views.maps.summaries import HeadTable
 
 

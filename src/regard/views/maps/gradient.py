@@ -17,7 +17,7 @@ from regard.attention.inspection.edit import as_BHQ
 from regard.attention.inspection.observe import Sight
 from regard.views.figures.figure import Figure
 from regard.views.figures.heatmap import heatmap
-from regard.views.maps.layers import Maps, layers_of
+from regard.views.maps.layers import Maps, layer_at, layers_of
 
 
 def gradient_times_attention(
@@ -111,16 +111,11 @@ def gradient_figure(
     mask: Any = None,
 ) -> Figure:
     """One map of `gradient_times_attention`, of a head or summed over heads: blue speaks for."""
-    layers = layers_of(maps, kind, row=row, mask=mask)
-    if not -len(layers) <= layer < len(layers):
-        raise ValueError(f"layer must be below {len(layers)}, but {layer} came.")
-    one = layers[layer]
-    if head is not None and head not in one.heads:
-        raise ValueError(f"layer {one.layer} has the heads {one.heads}, but {head} came.")
-    plane = one.weights.sum(0) if head is None else one.weights[one.heads.index(head)]
+    selected = layer_at(layers_of(maps, kind, row=row, mask=mask), layer)
+    matrix = selected.weights.sum(0) if head is None else selected.matrix(head)
     name = "sum of heads" if head is None else f"head {head}"
-    plane, visible = plane[: len(rows), : len(columns)], one.visible[: len(rows), : len(columns)]
+    inside = slice(len(rows)), slice(len(columns))
     return heatmap(
-        plane, rows, columns, visible, unit="gradient × attention",
-        title=f"{one.kind} attention, layer {one.layer}, {name}",
+        matrix[inside], rows, columns, selected.visible[inside], unit="gradient × attention",
+        title=f"{selected.kind} attention, layer {selected.layer}, {name}",
     )  # fmt: skip

@@ -1,9 +1,9 @@
 "use strict";
 (() => {
-  // What the view says, in English and in Chinese: key → [English, Chinese].
+  // The texts of the view: key → [English, Chinese].
   const regard = (window.regard ??= {});
   const LANGUAGES = ["en", "zh"];
-  const words = {
+  const messages = {
     alignment: ["Alignment", "对齐"],
     text: ["Words", "词语"],
     attention: ["Attention", "注意力"],
@@ -80,7 +80,7 @@
     zoomOut: ["Zoom out", "缩小"],
     fit: ["Fit", "适合"],
     fitLong: ["Fit the whole map", "适合整张图"],
-    fullScale: ["colours to 100 %", "色标到 100 %"],
+    fullScale: ["colors to 100 %", "色标到 100 %"],
     packed: [
       "Large map: the {count} largest weights of each row exactly; the rest as the largest of each {factor} × {factor} square.",
       "大图：每行最大的 {count} 个权重是精确值；其余以每个 {factor} × {factor} 方块中的最大值表示。"],
@@ -96,7 +96,7 @@
     language: ["Language", "语言"],
   };
 
-  /** What the device remembers; a sandboxed frame remembers nothing. */
+  /** Reads, or writes and reads, a setting in local storage; a sandboxed frame has none. */
   regard.remember = (name, value) => {
     try {
       if (value !== undefined) localStorage.setItem(`regard.${name}`, value);
@@ -106,38 +106,37 @@
     }
   };
 
-  /** More words: { key: [English, Chinese] }. */
-  regard.addWords = (more) => Object.assign(words, more);
+  /** Adds messages: { key: [English, Chinese] }. */
+  regard.addMessages = (more) => Object.assign(messages, more);
 
-  regard.language = "en";
-
-  /** The words for `key` in the language of the page, {name} filled in from `values`. */
-  regard.say = (key, values = {}) => {
-    const both = words[key];
-    if (!both) return key;
-    const text = both[LANGUAGES.indexOf(regard.language)] ?? both[0];
+  /** The message of `key` in the page's language, with each {name} replaced from `values`. */
+  regard.message = (key, values = {}) => {
+    const texts = messages[key];
+    if (!texts) return key;
+    const text = texts[LANGUAGES.indexOf(regard.language)] ?? texts[0];
     return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
   };
 
-  /** Fills in every element that says what it is to say. */
-  regard.wordAll = (root) => {
-    const every = (name, put) => {
-      const found = root.querySelectorAll(`[${name}]`);
-      for (const one of [...(root.matches?.(`[${name}]`) ? [root] : []), ...found]) put(one, regard.say(one.getAttribute(name)));
+  /** Fills in the messages named by data-message (text), data-message-label and data-message-title. */
+  regard.translate = (root) => {
+    const fill = (attribute, set) => {
+      const nodes = [...root.querySelectorAll(`[${attribute}]`)];
+      if (root.matches?.(`[${attribute}]`)) nodes.push(root);
+      for (const node of nodes) set(node, regard.message(node.getAttribute(attribute)));
     };
-    every("data-say", (one, text) => { one.textContent = text; });
-    every("data-say-label", (one, text) => one.setAttribute("aria-label", text));
-    every("data-say-title", (one, text) => { one.title = text; });
+    fill("data-message", (node, text) => { node.textContent = text; });
+    fill("data-message-label", (node, text) => node.setAttribute("aria-label", text));
+    fill("data-message-title", (node, text) => { node.title = text; });
   };
 
   regard.setLanguage = (code) => {
     regard.language = LANGUAGES.includes(code) ? code : "en";
     regard.remember("language", regard.language);
     document.documentElement.lang = regard.language;
-    regard.wordAll(document.documentElement);
+    regard.translate(document.documentElement);
     document.dispatchEvent(new CustomEvent("regard:language", { detail: regard.language }));
   };
 
-  const wanted = regard.remember("language") ?? navigator.language ?? "en";
-  regard.language = wanted.toLowerCase().startsWith("zh") ? "zh" : "en";
+  const preferred = regard.remember("language") ?? navigator.language ?? "en";
+  regard.language = preferred.toLowerCase().startsWith("zh") ? "zh" : "en";
 })();

@@ -40,8 +40,8 @@ def twins(name):
     return fused, eager
 
 
-def board(page):
-    (one,) = page.boards
+def view_of(page):
+    (one,) = page.entries
     return one
 
 
@@ -58,8 +58,8 @@ def test_an_encoder_recorded_and_as_it_tells(row):
     told = eager(IDS, attention_mask=MASK, output_attentions=True)
     with record(fused) as recording:
         fused(IDS, attention_mask=MASK)
-    shown = board(show(told, PIECES, mask=MASK, row=row))
-    same(shown, board(show(recording, PIECES, mask=MASK, row=row)))
+    shown = view_of(show(told, PIECES, mask=MASK, row=row))
+    same(shown, view_of(show(recording, PIECES, mask=MASK, row=row)))
     length = int(MASK[row].sum())
     assert {m.kind for m in shown.maps} == {"encoder"}
     for layer, maps in enumerate(shown.maps):
@@ -68,7 +68,7 @@ def test_an_encoder_recorded_and_as_it_tells(row):
         np.testing.assert_allclose(maps.weights, expected, atol=1e-6)
     assert "undo" in shown.source_words
     for way in (told.attentions, {"attentions": told.attentions}, list(told.attentions)):
-        same(board(show(way, PIECES, mask=MASK, row=row)), shown)
+        same(view_of(show(way, PIECES, mask=MASK, row=row)), shown)
 
 
 @torch.no_grad()
@@ -76,15 +76,15 @@ def test_a_decoder_alone_is_found_to_be_causal():
     fused, eager = twins("GPT2")
     tokens = ["The", "Ġcat", "Ġs", "its", "ĠcafÃ©", "."]
     told = eager(IDS[:1], output_attentions=True)
-    shown = board(show(told, tokens))
+    shown = view_of(show(told, tokens))
     assert {m.kind for m in shown.maps} == {"decoder"}
     assert shown.source_words == ("The", "cat", "sits", "café", ".")
     with record(fused) as recording:
         fused(IDS[:1])
-    same(board(show(recording, tokens)), shown)
+    same(view_of(show(recording, tokens)), shown)
     left = MASK.flip(1)  # as generation pads
     padded = eager(IDS, attention_mask=left, output_attentions=True)
-    shown = board(show(padded, tokens, mask=left, row=1))
+    shown = view_of(show(padded, tokens, mask=left, row=1))
     expected = padded.attentions[1][1, :, 2:, 2:].numpy()
     np.testing.assert_allclose(shown.maps[1].weights, expected, atol=1e-6)
 
@@ -97,7 +97,7 @@ def test_an_encoder_and_decoder():
     told = eager(**given, output_attentions=True)
     source, written = [f"▁w{n}" for n in range(6)], ["▁le", "▁ch", "at", "</s>"]
     page = show(told, source, target_tokens=written, mask=MASK, row=1, title="Marian")
-    shown = board(page)
+    shown = view_of(page)
     sizes = {m.kind: m.weights.shape for m in shown.maps}
     assert sizes == {"cross": (4, 4, 4), "encoder": (4, 4, 4), "decoder": (4, 4, 4)}
     assert shown.target_words[:2] == ("le", "chat")
@@ -107,8 +107,8 @@ def test_an_encoder_and_decoder():
     with record(fused) as recording:
         fused(**given)
     again = show(recording, source, target_tokens=["<pad>", *written], mask=MASK, row=1)
-    same(board(again), shown)
-    assert board(again).start == "<pad>"
+    same(view_of(again), shown)
+    assert view_of(again).start_token == "<pad>"
     assert "Marian" in page.html and "chat" in page.html
 
 
@@ -121,7 +121,7 @@ def test_what_generation_tells_step_by_step():
     _, eager = twins("GPT2")
     made = eager.generate(IDS[:1], attention_mask=MASK[:1], **wanted)
     length = made.sequences.shape[1] - 1  # the last one was written and never read
-    shown = board(show(made, [f"▁{n}" for n in made.sequences[0].tolist()]))
+    shown = view_of(show(made, [f"▁{n}" for n in made.sequences[0].tolist()]))
     whole = eager(made.sequences[:, :-1], output_attentions=True).attentions
     for layer, maps in enumerate(shown.maps):
         assert maps.kind == "decoder" and maps.weights.shape == (4, length, length)
@@ -129,8 +129,8 @@ def test_what_generation_tells_step_by_step():
     _, eager = twins("Marian")
     made = eager.generate(IDS[:1], **wanted)
     written = [f"▁{n}" for n in made.sequences[0].tolist()]
-    shown = board(show(made, [f"▁{n}" for n in range(6)], target_tokens=written))
-    assert shown.start == written[0] and shown.target_tokens == tuple(written[1:])
+    shown = view_of(show(made, [f"▁{n}" for n in range(6)], target_tokens=written))
+    assert shown.start_token == written[0] and shown.target_tokens == tuple(written[1:])
     assert shown.find("decoder", 1).weights.sum() == pytest.approx(4 * (len(written) - 1), abs=1e-4)
 
 
@@ -165,7 +165,7 @@ def test_beams_are_followed(seed, row, each):
     whole = torch.cat([mask, torch.ones(1, steps - 1, dtype=mask.dtype)], 1)
     places = (whole.cumsum(-1) - 1).clamp(min=0)
     told = model(ids[:, :-1], attention_mask=whole, position_ids=places, output_attentions=True)
-    shown = board(show(made, [f"▁{n}" for n in ids[0].tolist()], mask=left, row=row))
+    shown = view_of(show(made, [f"▁{n}" for n in ids[0].tolist()], mask=left, row=row))
     kept = whole[0].nonzero()[:, 0]
     for layer, maps in enumerate(shown.maps):
         assert maps.kind == "decoder"
@@ -179,7 +179,7 @@ def test_beams_are_followed(seed, row, each):
     given = {"input_ids": IDS[line : line + 1], "attention_mask": MASK[line : line + 1]}
     told = model(**given, decoder_input_ids=ids[:, :-1], output_attentions=True)
     written = [f"▁{n}" for n in ids[0].tolist()]
-    shown = board(show(made, ["▁w"] * 6, target_tokens=written, mask=MASK, row=row))
+    shown = view_of(show(made, ["▁w"] * 6, target_tokens=written, mask=MASK, row=row))
     length = int(MASK[line].sum())
     for layer in range(2):
         for kind, expected in (("cross", told.cross_attentions[layer][0, :, :, :length]),
@@ -196,9 +196,9 @@ def test_a_generation_that_was_recorded():
     with record(fused) as recording:
         ids = fused.generate(IDS[:1], max_new_tokens=4, min_new_tokens=4, num_beams=1)
     written = [f"▁{n}" for n in ids[0].tolist()]
-    shown = board(show(recording, ["▁w"] * 6, target_tokens=written))
+    shown = view_of(show(recording, ["▁w"] * 6, target_tokens=written))
     told = eager(IDS[:1], decoder_input_ids=ids[:, :-1], output_attentions=True)
-    same(shown, board(show(told, ["▁w"] * 6, target_tokens=written)))
+    same(shown, view_of(show(told, ["▁w"] * 6, target_tokens=written)))
 
 
 @torch.no_grad()
@@ -209,16 +209,16 @@ def test_a_padded_generation_is_that_of_a_decoder():
     tokens = [f"▁{n}" for n in made.sequences[1].tolist()]
     long = torch.cat([left, torch.ones(2, 4, dtype=left.dtype)], 1)
     for mask, given in ((left, tokens), (long, tokens), (left, tokens[2:]), (long, tokens[2:])):
-        shown = board(show(made, given, mask=mask, row=1))
+        shown = view_of(show(made, given, mask=mask, row=1))
         assert {m.kind for m in shown.maps} == {"decoder"}
         assert shown.source_tokens == tuple(tokens[2:-1])
         np.testing.assert_allclose(shown.maps[1].weights.sum(-1), 1, atol=1e-5)
     padded = eager(IDS, attention_mask=left, output_attentions=True)
-    shown = board(show(padded, tokens[:6], mask=left, row=1))
+    shown = view_of(show(padded, tokens[:6], mask=left, row=1))
     assert {m.kind for m in shown.maps} == {"decoder"}
     single = eager(IDS[:1, :1], output_attentions=True)
-    assert {m.kind for m in board(show(single, ["a"])).maps} == {"decoder"}
-    assert {m.kind for m in board(show(single.attentions, ["a"])).maps} == {"encoder"}
+    assert {m.kind for m in view_of(show(single, ["a"])).maps} == {"decoder"}
+    assert {m.kind for m in view_of(show(single.attentions, ["a"])).maps} == {"encoder"}
 
 
 def test_any_torch_model_that_is_recorded(tmp_path):
@@ -227,7 +227,7 @@ def test_any_torch_model_that_is_recorded(tmp_path):
         layer(torch.randn(1, 3, 8))
     page = show(recording, ["a", "b", "c"], words=["a", "bc"], model="mine")
     assert repr(page) == "Page('mine', 1 text)"
-    assert board(page).source_groups == ((0,), (1, 2))
+    assert view_of(page).source_groups == ((0,), (1, 2))
     assert page.save(tmp_path / "page.html").read_text("utf-8") == page.html
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
@@ -315,7 +315,7 @@ def test_what_does_not_fit(maps, more, message):
 def test_words_that_spell_the_tokens():
     tokens = ["[CLS]", "cafe", "##s", "[UNK]", "!", "[SEP]"]
     maps = [np.full((1, 1, 6, 6), 1 / 6)]
-    shown = board(show(maps, tokens, words=["Cafés", "☃", "!"]))
+    shown = view_of(show(maps, tokens, words=["Cafés", "☃", "!"]))
     assert shown.source_groups == ((1, 2), (3,), (4,))
     with pytest.raises(ValueError, match="do not spell"):
         show(maps, tokens, words=["Cafés", "☃", "?"])
@@ -331,10 +331,10 @@ def test_a_model_that_cannot_be_recorded():
 
 
 def test_figures_say_what_they_take():
-    with pytest.raises(TypeError, match=r"show\(...\).boards\[0\] is the text"):
+    with pytest.raises(TypeError, match=r"show\(...\).entries\[0\] is the text"):
         entropies(["no map"])
     assert entropies((torch.ones(1, 2, 3, 3) / 3,)).values.shape == (1, 2)  # as transformers answer
-    assert entropies(show([EVEN], ABC).boards[0]).values.shape == (1, 2)
+    assert entropies(show([EVEN], ABC).entries[0]).values.shape == (1, 2)
 
 
 def test_maps_over_something_else_than_words_are_left_out():

@@ -85,7 +85,7 @@ def test_language_model_and_its_figure(tmp_path):
     above = torch.ones(4, 4).triu(1).bool()
     assert all((m.weights[..., above] == 0).all() for m in maps)  # masked weights are none
     words = ["<s>", "你", "好", "吗"]
-    assert gradient_figure(maps, words, words).rendered("svg")
+    assert gradient_figure(maps, words, words).render("svg")
     with pytest.raises(ValueError, match="layer must be below 2"):
         gradient_figure(maps, words, words, layer=2)
 

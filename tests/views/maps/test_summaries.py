@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from regard.attention import AttentionMap, Mask, MultiHead, record
 from regard.views import HeadMaps, distances, entropies, rollout
-from regard.views.figures.figure import drawing
+from regard.views.figures.figure import new_figure
 from regard.views.figures.heads import head_matrix
 from regard.views.maps.layers import layers_of
 from regard.views.maps.summaries import HeadTable, row_distances, row_entropies
@@ -74,7 +74,7 @@ def test_distance_is_not_for_cross_maps(french):
     assert distances(french).kind == "encoder"
     with pytest.raises(ValueError, match="encoder or decoder"):
         distances(french, "cross")
-    with pytest.raises(ValueError, match="these came: cross"):
+    with pytest.raises(ValueError, match="got: cross"):
         distances(recorded(np.ones((1, 1, 2, 3)) / 3, "cross"))
 
 
@@ -103,7 +103,7 @@ def test_step_by_step_equals_whole():
     whole, joined = layers_of(recorded(weights, "causal")), layers_of(steps)
     np.testing.assert_array_equal(whole[0].weights, joined[0].weights)
     np.testing.assert_array_equal(whole[0].visible, np.tri(4, dtype=bool))
-    with pytest.raises(ValueError, match="came twice"):
+    with pytest.raises(ValueError, match="given twice"):
         layers_of([*steps, steps[0]])
 
 
@@ -116,9 +116,9 @@ def test_kinds_are_named_as_on_the_page(french):
     assert layers_of(one)[0].kind == "decoder"
     with pytest.raises(ValueError, match="there are no cross maps"):
         layers_of(one, "cross")
-    with pytest.raises(ValueError, match="none came"):
+    with pytest.raises(ValueError, match="got none"):
         layers_of([])
-    with pytest.raises(TypeError, match="truth values"):
+    with pytest.raises(TypeError, match="boolean"):
         layers_of(one, mask=np.ones(len(one.columns)))
 
 
@@ -157,7 +157,7 @@ def test_rollout_refuses_what_it_cannot_follow(french):
         rollout(french.find("encoder", 1))
     with pytest.raises(ValueError, match="whole maps of 3 × 3"):
         rollout(recorded(np.ones((1, 1, 1, 3)) / 3, "causal", rows=[2]))
-    with pytest.raises(ValueError, match="one for each of 3 layers"):
+    with pytest.raises(ValueError, match=r"one per layer \(3\)"):
         rollout(french, "encoder", heads=[0])
     with pytest.raises(ValueError, match="residual"):
         rollout(french, residual=1)
@@ -175,6 +175,6 @@ def test_tiny_values_have_numbers_apart():
 
 
 def test_families_that_are_not_there_are_not_told_of(caplog):
-    with drawing((2, 2)):
+    with new_figure((2, 2)):
         logging.getLogger("matplotlib.font_manager").warning("findfont: none of it")
     assert not caplog.records

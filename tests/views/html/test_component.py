@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from regard.views.html import payload as shown
 from regard.views.html.browser import scripts, style
-from regard.views.html.page import embedded
+from regard.views.html.page import embed_json
+from regard.views.html.payload import sentence_payload
 
 pytestmark = pytest.mark.needs("chromium")
 HEARD = """
@@ -20,7 +20,7 @@ for (const name of ["regard:word", "regard:row", "regard:chosen"])
 @pytest.fixture
 def tab(browser, tmp_path, french, chinese):
     """A page with two places for views, and what there is to see of two sentences."""
-    texts = embedded({"french": shown(french), "chinese": shown(chinese)})
+    texts = embed_json({"french": sentence_payload(french), "chinese": sentence_payload(chinese)})
     file = tmp_path / "own.html"
     file.write_text(
         f"<!doctype html><html lang=en><meta charset=utf-8><title>own</title><style>{style()}"
@@ -57,10 +57,10 @@ def test_choosing_by_script_and_by_hand(tab):
     chosen = {"kind": "cross", "layer": 2, "head": "mean"}
     assert tab.evaluate("view.state") == chosen
     assert heard(tab) == [["chosen", "one", chosen]]
-    assert tab.locator("[data-choose=layer] input:checked").input_value() == "2"
+    assert tab.locator("[data-picker=layer] input:checked").input_value() == "2"
     tab.evaluate("view.choose({ layer: 2 })")
     assert heard(tab) == []  # it was chosen already
-    tab.locator("[data-choose=kind] input[value=decoder]").check(force=True)
+    tab.locator("[data-picker=kind] input[value=decoder]").check(force=True)
     assert heard(tab) == [["chosen", "one", {"kind": "decoder", "layer": 2, "head": "mean"}]]
     assert tab.evaluate("[view.has({ layer: 2, head: 3 }), view.has({ layer: 9 })]") == [
         True,
@@ -81,8 +81,8 @@ def test_pressing_words_and_rows(tab, french):
     tab.keyboard.press("Enter")
     row = {"kind": "cross", "layer": 1, "head": 3, "row": 1}
     assert heard(tab) == [
-        ["word", "one", {"strip": "target", "place": 2}],
-        ["word", "one", {"strip": "source", "place": 1}],
+        ["word", "one", {"side": "target", "word": 2}],
+        ["word", "one", {"side": "source", "word": 1}],
         ["row", "one", row],
     ]
     box = tab.locator(".cells canvas").bounding_box()
@@ -97,7 +97,7 @@ def test_another_text_in_its_place(tab, chinese):
     make(tab)
     tab.evaluate("view.choose({ kind: 'encoder', layer: 0, head: 2 })")
     tab.evaluate("view.replace(texts.chinese); view.ready")
-    assert tab.evaluate("view.shown === texts.chinese")
+    assert tab.evaluate("view.data === texts.chinese")
     assert tab.evaluate("view.state") == {"kind": "encoder", "layer": 0, "head": 2}
     found = tab.locator(".words.target .word").all_inner_texts()
     assert found == list(chinese.target_words)
@@ -126,20 +126,22 @@ def test_maps_closed_until_asked_for(tab):
     make(tab, {"maps": False})
     assert not tab.locator(".cells").is_visible()
     tab.locator(".words.target .word").nth(5).hover()
-    tab.wait_for_function("document.querySelector('.told').textContent.includes('looked at')")
+    tab.wait_for_function(
+        "document.querySelector('.word-readout').textContent.includes('looked at')"
+    )
     tab.locator("summary").click()
     tab.wait_for_function("document.querySelector('.cells canvas').height > 300")
     assert tab.locator(".cells").get_attribute("aria-label").startswith("cross attention, layer 1")
 
 
 def test_more_words_and_the_language_of_a_page(tab):
-    tab.evaluate("regard.addWords({ greeting: ['Hello {name}', '你好 {name}'] })")
-    assert tab.evaluate("regard.say('greeting', { name: '<b>' })") == "Hello <b>"
-    tab.evaluate("document.getElementById('two').dataset.say = 'greeting'")
+    tab.evaluate("regard.addMessages({ greeting: ['Hello {name}', '你好 {name}'] })")
+    assert tab.evaluate("regard.message('greeting', { name: '<b>' })") == "Hello <b>"
+    tab.evaluate("document.getElementById('two').dataset.message = 'greeting'")
     tab.evaluate("regard.setLanguage('zh')")
     assert tab.locator("#two").inner_text() == "你好 {name}"
     assert tab.evaluate("document.documentElement.lang") == "zh"
-    untold = "regard.say('nothing of the kind')"
+    untold = "regard.message('nothing of the kind')"
     assert tab.evaluate(untold) == "nothing of the kind"
 
 
@@ -163,7 +165,7 @@ def test_fingers(browser, tab):
     for apart in (30, 40, 60):
         tab.evaluate(fire, ["pointermove", [[1, x - apart, y], [2, x + apart, y]]])
     tab.evaluate(fire, ["pointerup", [[1, x, y], [2, x, y]]])
-    assert "near" in tab.locator(".cells").get_attribute("class")
+    assert "zoomed" in tab.locator(".cells").get_attribute("class")
     before = tab.evaluate("({ ...view.map.origin })")
     tab.evaluate(fire, ["pointerdown", [[1, x, y]]])
     tab.evaluate(fire, ["pointermove", [[1, x - 30, y - 40]]])

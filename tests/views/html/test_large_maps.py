@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from regard.views import HeadMaps, Viewed, page
-from regard.views.html.page import LARGEST
+from regard.views import HeadMaps, SentenceView, page
+from regard.views.html.page import MAX_BYTES
 
 FRAME = 100  # milliseconds
 
@@ -34,8 +34,8 @@ def causal_text(size, layers, heads, seed=0):
             np.exp(scores, out=scores)
             scores /= scores.sum(-1, keepdims=True)
         maps.append(HeadMaps("decoder", layer, tuple(range(heads)), weights, tokens, tokens))
-    plain = Viewed.alone([], tokens=tokens, language="en", model="random weights")
-    return Viewed(tokens, (), plain.source_words, (), maps=tuple(maps),
+    plain = SentenceView.from_text([], tokens=tokens, language="en", model="random weights")
+    return SentenceView(tokens, (), plain.source_words, (), maps=tuple(maps),
                   source_groups=plain.source_groups, source_language="en")  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def look_around(tab):
     x, y = box["x"] + box["width"] * 0.35, box["y"] + box["height"] * 0.7
     tab.mouse.move(x, y)
     turn_the_wheel(tab, 30, -100)
-    assert "near" in tab.locator(".cells").get_attribute("class")
+    assert "zoomed" in tab.locator(".cells").get_attribute("class")
     tab.mouse.down()
     for step in range(20):
         tab.mouse.move(x - 8 * step, y - 10 * step)
@@ -100,9 +100,9 @@ def look_around(tab):
         tab.mouse.move(x + 10 * step, y - 12 * step)
         tab.wait_for_timeout(16)
     for name in ("head", "layer"):
-        if tab.locator(f"[data-choose={name}]").is_visible():
-            tab.locator(f"[data-choose={name}] label").nth(0).click()
-            tab.locator(f"[data-choose={name}] label").nth(1).click()
+        if tab.locator(f"[data-picker={name}]").is_visible():
+            tab.locator(f"[data-picker={name}] label").nth(0).click()
+            tab.locator(f"[data-picker={name}] label").nth(1).click()
             settled(tab)
     tab.evaluate("scrollTo(0, 0)")
     box = tab.locator(".words").bounding_box()
@@ -136,7 +136,7 @@ def test_no_task_is_long(browser, report, tmp_path):
 def test_four_thousand_tokens(browser, tmp_path):
     """The processor's time; `regard bench view` measures frames by the clock."""
     made = page("A long text", [causal_text(4000, 2, 4)])
-    assert len(made.encode()) <= LARGEST
+    assert len(made.encode()) <= MAX_BYTES
     file = tmp_path / "report.html"
     file.write_text(made, "utf-8")
     assert longest_work(browser, file, tmp_path / "trace.json") < FRAME
@@ -184,7 +184,7 @@ def test_zooming_in_by_the_wheel_shows_tokens(browser, report):
     near = tab.inner_text(".value")
     tab.keyboard.press("Tab")
     turn_the_wheel(tab, 25, 200)
-    assert "near" not in tab.locator(".cells").get_attribute("class")
+    assert "zoomed" not in tab.locator(".cells").get_attribute("class")
     assert " → " in near
     tab.close()
 
@@ -194,15 +194,15 @@ def test_words_of_a_long_text(browser, report, text):
     until(tab, f"document.querySelectorAll('.word').length === {len(text.source_words)}")
     word = tab.locator(".word").nth(60)
     word.hover()
-    until(tab, "document.querySelector('.told').textContent.includes('looked at')")
-    told = tab.inner_text(".told")
+    until(tab, "document.querySelector('.word-readout').textContent.includes('looked at')")
+    told = tab.inner_text(".word-readout")
     assert told.startswith(text.source_words[60])
     assert "seen by" in told
     assert "the rest" in told
-    assert 3 < tab.locator(".word.seen").count() <= 300
+    assert 3 < tab.locator(".word.weighted").count() <= 300
     word.focus()
     tab.keyboard.press("ArrowRight")
-    assert tab.inner_text(".told").startswith(text.source_words[61])
+    assert tab.inner_text(".word-readout").startswith(text.source_words[61])
     tab.keyboard.press("End")
-    assert tab.inner_text(".told").startswith(text.source_words[-1])
+    assert tab.inner_text(".word-readout").startswith(text.source_words[-1])
     tab.close()

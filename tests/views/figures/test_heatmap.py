@@ -12,9 +12,9 @@ from matplotlib.image import imread
 from regard.errors import InputError
 from regard.views import heatmap
 from regard.views.figures import palette
-from regard.views.figures.figure import LARGEST
-from regard.views.figures.heatmap import MOST_DOTS, pooled
-from regard.views.figures.labels import SMALLEST, shortened
+from regard.views.figures.figure import MAX_INCHES
+from regard.views.figures.heatmap import MAX_IMAGE_CELLS, pool
+from regard.views.figures.labels import MIN_SIZE, shorten
 
 
 def rgb(colour):
@@ -23,7 +23,7 @@ def rgb(colour):
 
 def first_cells(figure, number=3):
     """The pixels of the first cells of the first row."""
-    image = imread(io.BytesIO(figure.rendered("png", dpi=100)))[..., :3]
+    image = imread(io.BytesIO(figure.render("png", dpi=100)))[..., :3]
     return [cell_pixels(figure, image, 0, column) for column in range(number)]
 
 
@@ -71,11 +71,11 @@ def of_tokens(number):
 def test_labels_can_be_read_and_files_are_small(number, tmp_path):
     figure = of_tokens(number)
     canvas = figure.canvas
-    assert max(canvas.get_size_inches()) <= LARGEST
+    assert max(canvas.get_size_inches()) <= MAX_INCHES
     axes = canvas.axes[0]
     for ticks, side in ((axes.get_xticklabels(), 0), (axes.get_yticklabels(), 1)):
         assert len(ticks) >= min(number, 40)
-        assert all(label.get_fontsize() >= SMALLEST for label in ticks)
+        assert all(label.get_fontsize() >= MIN_SIZE for label in ticks)
         spans = sorted(
             tuple(sorted(np.array(label.get_window_extent())[:, side])) for label in ticks
         )
@@ -89,15 +89,15 @@ def test_labels_can_be_read_and_files_are_small(number, tmp_path):
 
 
 def test_the_largest_of_a_block_is_kept():
-    plane = np.zeros((2 * MOST_DOTS + 1, 5))
-    plane[777, 3], plane[2 * MOST_DOTS, 1] = 0.9, -0.5
-    small = pooled(np.ma.masked_array(plane, np.zeros_like(plane, bool)))
+    plane = np.zeros((2 * MAX_IMAGE_CELLS + 1, 5))
+    plane[777, 3], plane[2 * MAX_IMAGE_CELLS, 1] = 0.9, -0.5
+    small = pool(np.ma.masked_array(plane, np.zeros_like(plane, bool)))
     assert small.shape == (-(-plane.shape[0] // 3), 5)
     assert small[777 // 3, 3] == 0.9
     assert small[-1, 1] == -0.5
     hidden = np.ma.masked_array(plane, np.ones_like(plane, bool))
     hidden.mask[:4] = False
-    assert pooled(hidden).mask[:, 0].tolist()[:3] == [False, False, True]
+    assert pool(hidden).mask[:, 0].tolist()[:3] == [False, False, True]
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 1), (3, 40)])
@@ -105,13 +105,13 @@ def test_long_and_narrow(shape):
     rows, columns = shape
     figure = heatmap(np.ones(shape) / columns, ["行"] * rows, ["a long word"] * columns)
     width, height = figure.canvas.get_size_inches()
-    assert 1 <= width <= LARGEST and 1 <= height <= LARGEST
-    assert figure.rendered("png").startswith(b"\x89PNG")
+    assert 1 <= width <= MAX_INCHES and 1 <= height <= MAX_INCHES
+    assert figure.render("png").startswith(b"\x89PNG")
 
 
 def test_shortened():
-    assert shortened("因为" * 20) == "因为" * 5 + "因…"
-    assert shortened("short") == "short"
+    assert shorten("因为" * 20) == "因为" * 5 + "因…"
+    assert shorten("short") == "short"
 
 
 def test_files(tmp_path):
@@ -120,7 +120,7 @@ def test_files(tmp_path):
     for kind, magic in begins.items():
         path = figure.save(tmp_path / f"one.{kind}")
         assert path.read_bytes().startswith(magic)
-        assert path.read_bytes() == figure.rendered(kind)  # the same each time
+        assert path.read_bytes() == figure.render(kind)  # the same each time
     assert sorted(p.name for p in tmp_path.iterdir()) == ["one.pdf", "one.png", "one.svg"]
     assert figure._repr_png_().startswith(b"\x89PNG")
     assert "<svg" in figure._repr_svg_()
@@ -133,15 +133,15 @@ def test_files(tmp_path):
 def test_the_users_settings_change_nothing():
     import matplotlib
 
-    plain = heatmap([[0.5, 0.5]], ["a"], ["b", "c"], title="one").rendered("svg")
+    plain = heatmap([[0.5, 0.5]], ["a"], ["b", "c"], title="one").render("svg")
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "figure.dpi": 50}):
-        assert heatmap([[0.5, 0.5]], ["a"], ["b", "c"], title="one").rendered("svg") == plain
+        assert heatmap([[0.5, 0.5]], ["a"], ["b", "c"], title="one").render("svg") == plain
         assert matplotlib.rcParams["font.size"] == 30
 
 
 def test_figures_of_several_threads():
     def draw(word):
-        return heatmap([[1.0]], [word], ["x"]).rendered("svg")
+        return heatmap([[1.0]], [word], ["x"]).render("svg")
 
     words = ["a", "因", "b", "為", "c", "d"]
     alone = [draw(word) for word in words]
@@ -188,8 +188,8 @@ def test_what_it_refuses():
         heatmap(np.zeros((0, 2)), [], ["b", "c"])
     with pytest.raises(ValueError, match="finite"):
         heatmap([[np.nan]], ["a"], ["b"])
-    with pytest.raises(TypeError, match="truth values"):
+    with pytest.raises(TypeError, match="boolean"):
         heatmap([[1.0]], ["a"], ["b"], [[1]])
-    with pytest.raises(ValueError, match="mask must be of shape"):
+    with pytest.raises(ValueError, match="mask must have shape"):
         heatmap([[1.0]], ["a"], ["b"], [True, False])
     heatmap([[np.nan, 1.0]], ["a"], ["b", "c"], [[False, True]])  # masked, so not looked at

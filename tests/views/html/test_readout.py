@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from regard.views import HeadMaps, Viewed, page
-from regard.views.html import payload as shown
+from regard.views import HeadMaps, SentenceView, page
 from regard.views.html.browser import scripts, style
-from regard.views.html.page import embedded
+from regard.views.html.page import embed_json
+from regard.views.html.payload import sentence_payload
 
 pytestmark = pytest.mark.needs("chromium")
 SPY = """
@@ -25,12 +25,12 @@ def opened(browser, tmp_path):
     """A page with the view of a text, to be opened with options of the browser and of the view."""
     said, tabs = [], []
 
-    def opened(viewed, options="{}", **more):
-        file = tmp_path / "own.html"
+    def opened(view, options="{}", **more):
+        file, data = tmp_path / "own.html", embed_json(sentence_payload(view))
         file.write_text(
             f"<!doctype html><html lang=en><meta charset=utf-8><title>own</title><style>{style()}"
             f"</style><div id=one></div><script>{SPY}{scripts()}</script><script>"
-            f"const view = regard.view(document.getElementById('one'), {embedded(shown(viewed))}, "
+            f"const view = regard.view(document.getElementById('one'), {data}, "
             f"{options});</script>",
             "utf-8",
         )
@@ -54,7 +54,7 @@ def text_alone(tokens, weights=None, words=None):
         weights = np.full((2, size, size), 1 / size, np.float32)
     maps = HeadMaps("encoder", 0, tuple(range(len(weights))), weights, tokens, tokens)
     groups = tuple((number,) for number in range(size))
-    return Viewed(tokens, (), words or tokens, (), maps=(maps,), source_groups=groups)
+    return SentenceView(tokens, (), words or tokens, (), maps=(maps,), source_groups=groups)
 
 
 @pytest.mark.parametrize("size", [3, 600])
@@ -70,23 +70,23 @@ def test_weights_above_one_are_told_as_they_are(opened, size):
     assert tab.evaluate("view.map.weightAt(0, 0)") == "30 %"
     p = weights[0, 1] / weights[0, 1].sum()
     bits = -(p[p > 0] * np.log2(p[p > 0])).sum()
-    assert tab.evaluate("view.map.bits[1]") == pytest.approx(bits, abs=1e-3)
+    assert tab.evaluate("view.map.entropies[1]") == pytest.approx(bits, abs=1e-3)
     assert tab.locator(".scale").inner_text().split()[-2:] == ["1646", "%"]
     tab.locator(".words .word").nth(1).focus()
-    told = tab.locator(".told").inner_text()
+    told = tab.locator(".word-readout").inner_text()
     assert "1646 %" in told and "289 %" in told
     tab.locator(".words .word").nth(0).focus()
-    told = tab.locator(".told").inner_text()
+    told = tab.locator(".word-readout").inner_text()
     assert "30 %" in told and "no word" not in told and "rest" not in told
     rows = 2 if size == 3 else size - 1  # one sees nothing
-    assert sum(tab.evaluate("[...view.map.bits]")) / rows == pytest.approx(
-        tab.evaluate("view.map.layer.meanBits(0)"), abs=1e-4
+    assert sum(tab.evaluate("[...view.map.entropies]")) / rows == pytest.approx(
+        tab.evaluate("view.map.layer.meanEntropy(0)"), abs=1e-4
     )
-    assert tab.evaluate("view.map.plane.levels.at(-1).scale") == pytest.approx(16.46, abs=1e-3)
+    assert tab.evaluate("view.map.matrix.levels.at(-1).scale") == pytest.approx(16.46, abs=1e-3)
 
 
 def test_a_label_is_no_translation(opened, french):
-    tab = opened(replace(french, wrote="label"))
+    tab = opened(replace(french, target_kind="label"))
     assert tab.locator(".alignment h2").inner_text() == "Text and label"
     for kind in ("cross", "encoder", "decoder"):
         tab.evaluate(f"view.choose({{ kind: '{kind}' }})")
@@ -132,8 +132,8 @@ def test_paper_is_light(opened, french):
     assert tab.evaluate(seen) == [True, True]  # at once: no frame comes before the page is printed
     tab.emulate_media(media="print")
     assert not tab.locator(".zoom").is_visible()
-    assert not tab.locator(".told").is_visible()
-    assert tab.locator("[data-choose=kind] label:visible").count() == 1
+    assert not tab.locator(".word-readout").is_visible()
+    assert tab.locator("[data-picker=kind] label:visible").count() == 1
     tab.emulate_media(media="screen", color_scheme="dark")
     tab.evaluate("dispatchEvent(new Event('afterprint'))")
     tab.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
@@ -150,7 +150,7 @@ def test_a_short_text_comes_nearer(opened):
         plus.click()
     after = tab.evaluate("({ ...view.map.frame })")
     assert after["width"] > 2 * before["width"] and after["height"] > 2 * before["height"]
-    assert tab.evaluate("view.map.whole")  # the frame has grown with its cells
+    assert tab.evaluate("view.map.showsAll")  # the frame has grown with its cells
     assert plus.get_attribute("aria-disabled") == "true"
     assert minus.get_attribute("aria-disabled") == "false"
     tab.locator(".zoom button").nth(1).click()
@@ -189,15 +189,16 @@ def test_maps_opened_after_the_width_changed(opened, french):
 def test_words_and_maps_are_laid_out_for_paper(opened, french):
     tab = opened(french, color_scheme="dark", viewport={"width": 1300, "height": 900})
     tab.evaluate("""window.widths = []; document.addEventListener('regard:theme', () => {
-      const lines = [...document.querySelectorAll('.stage path')].map((one) => one.getBBox());
+      const paths = [...document.querySelectorAll('.aligned-words path')];
+      const lines = paths.map((one) => one.getBBox());
       const right = Math.max(...lines.map(({ x, width }) => x + width));
-      widths.push([view.map.wide, view.map.box.clientWidth,
-        right <= document.querySelector('.stage').clientWidth]);
+      widths.push([view.map.width, view.map.box.clientWidth,
+        right <= document.querySelector('.aligned-words').clientWidth]);
     })""")
-    before = tab.evaluate("view.map.wide")
+    before = tab.evaluate("view.map.width")
     tab.pdf()
     widths = tab.evaluate("widths")
     assert any(wide < before for wide, _, _ in widths)
     assert all(wide == box and fits for wide, box, fits in widths)
-    assert tab.evaluate("view.map.wide") == before
+    assert tab.evaluate("view.map.width") == before
     assert not tab.evaluate("regard.printing")

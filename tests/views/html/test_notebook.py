@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from regard.errors import InputError
-from regard.views import HeadMaps, Page, Viewed, show
-from regard.views.html.notebook import MOST, SMALL, WIDTH, framed
+from regard.views import HeadMaps, Page, SentenceView, show
+from regard.views.html.notebook import MAX_HEIGHT, MAX_NOTEBOOK_BYTES, WIDTH
 
 BAD = '"><img src=x onerror=parent.bad=1><script>parent.bad=1</script>'
 
@@ -26,15 +26,15 @@ def test_the_frame_holds_the_page_and_nothing_gets_out_of_it(french):
     assert frame.startswith('<iframe sandbox="allow-scripts" ') and frame.endswith("</iframe>")
     assert frame.count("<") == frame.count(">") == 2  # its own tags alone
     assert srcdoc(frame) == page.html
-    assert "<img" not in framed("<p>", BAD, 3)
+    assert "<img" not in frame("<p>", BAD, 3)
 
 
 def test_its_height_follows_what_there_is(french, chinese):
-    without = Viewed(*(("a",) for _ in range(4)))
+    without = SentenceView(*(("a",) for _ in range(4)))
     assert Page("", (without,)).height == Page("", (without, without)).height  # they stand beside
     assert Page("", (without,)).height < Page("", (without,), {"a": 1}).height
     assert Page("", (without,)).height < Page("", (french,)).height
-    assert Page("", ((french, chinese),) * 9).height <= MOST
+    assert Page("", ((french, chinese),) * 9).height <= MAX_HEIGHT
     assert Page("", ()).height > 0
 
 
@@ -42,9 +42,9 @@ def test_a_notebook_holds_less_than_a_file():
     tokens, rng = tuple(f"▁{n}" for n in range(500)), np.random.default_rng(0)
     weights = rng.random((8, 500, 500), np.float32) / 250
     maps = tuple(HeadMaps("encoder", n, tuple(range(8)), weights, tokens, tokens) for n in (0, 1))
-    page = Page("long", (Viewed(tokens, (), tokens, (), maps=maps),))
-    assert len(page.html) > 2 * SMALL
-    assert SMALL / 4 < len(srcdoc(page._repr_html_())) <= SMALL
+    page = Page("long", (SentenceView(tokens, (), tokens, (), maps=maps),))
+    assert len(page.html) > 2 * MAX_NOTEBOOK_BYTES
+    assert MAX_NOTEBOOK_BYTES / 4 < len(srcdoc(page._repr_html_())) <= MAX_NOTEBOOK_BYTES
 
 
 def test_it_is_saved_whole_or_not_at_all(french, tmp_path):
@@ -73,9 +73,9 @@ def test_in_a_browser(browser, french, tmp_path):
     expect(readout).to_contain_text("cross")
     expect(second.locator(".words.source")).to_contain_text(BAD)
     assert tab.evaluate("window.bad") is None
-    plain = replace(french, maps=(), aligned_by=None)
-    for boards in ((french,), (plain,), (plain, plain), *((page,) for page in foreign.boards)):
-        page = Page("A run", boards)
+    plain = replace(french, maps=(), alignment_head=None)
+    for entries in ((french,), (plain,), (plain, plain), *((page,) for page in foreign.entries)):
+        page = Page("A run", entries)
         tab.set_viewport_size({"width": WIDTH, "height": 200})
         tab.goto(page.save(tmp_path / "page.html").as_uri())
         tab.set_viewport_size({"width": WIDTH, "height": page.height})

@@ -9,22 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import InputError
-from regard.views import HeadMaps, Viewed, entropies
-from regard.views.html import payload as shown
+from regard.views import HeadMaps, SentenceView, entropies
 from regard.views.html.packing import (
     PLANS,
-    Plan,
-    blob,
-    fitting,
+    PackingPlan,
+    blob_size,
     largest_of_rows,
-    packed,
-    pooled,
-    row_bits,
-    size,
-    summary,
+    max_pool,
+    pack,
+    pack_within,
+    row_entropies,
+    summarize,
+    to_blob,
 )
+from regard.views.html.payload import sentence_payload
 
-PACKED = Plan(0, 4, 8)
+PACKED = PackingPlan(0, 4, 8)
 
 
 def numbers(text, dtype):
@@ -40,11 +40,11 @@ def text_of(rows, heads=2, *, kind="encoder", seed=0, spread=0.2):
     tokens = tuple(f"▁t{number}" for number in range(rows))
     maps = HeadMaps(kind, 0, tuple(range(heads)), weights, tokens, tokens)
     groups = tuple((number,) for number in range(rows))
-    return Viewed(tokens, (), tokens, (), maps=(maps,), source_groups=groups)
+    return SentenceView(tokens, (), tokens, (), maps=(maps,), source_groups=groups)
 
 
 def test_a_small_map_goes_whole_within_half_a_step(french):
-    for maps, sent in zip(french.maps, shown(french)["maps"], strict=True):
+    for maps, sent in zip(french.maps, sentence_payload(french)["maps"], strict=True):
         found = [numbers(plane, "<u2").reshape(maps.weights.shape[1:]) for plane in sent["whole"]]
         np.testing.assert_allclose(np.stack(found) / 65535, maps.weights, atol=0.5 / 65535 + 1e-7)
         assert "largest" not in sent
@@ -53,7 +53,7 @@ def test_a_small_map_goes_whole_within_half_a_step(french):
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_what_a_packed_map_says_is_true(kind):
     (maps,) = text_of(61, 3, kind=kind).maps
-    sent = packed(summary(maps, PLANS[0]), PACKED)
+    sent = pack(summarize(maps, PLANS[0]), PACKED)
     planes = [*maps.weights, maps.weights.mean(axis=0)]  # the mean of the heads stands last
     assert sent["causal"] == (kind == "decoder")
     assert len(sent["pooled"]["cells"]) == 4
@@ -66,22 +66,22 @@ def test_what_a_packed_map_says_is_true(kind):
         squares = numbers(sent["pooled"]["cells"][place], "u1").reshape(8, 8).astype(np.float32)
         bound = ((squares / 255) ** 2).repeat(8, 0).repeat(8, 1)[:61, :61]
         assert (bound >= plane - 1e-6).all()
-        assert (np.sqrt(bound) <= np.sqrt(pooled(plane, 8).repeat(8, 0).repeat(8, 1)[:61, :61])
+        assert (np.sqrt(bound) <= np.sqrt(max_pool(plane, 8).repeat(8, 0).repeat(8, 1)[:61, :61])
                 + 1 / 255 + 1e-6).all()  # fmt: skip
 
 
 def test_entropies_are_those_of_the_summaries():
     (maps,) = text_of(40, 3).maps
-    sent = shown(text_of(40, 3))["maps"][0]["entropy"]
-    bits = numbers(sent["rows"], "<u2").reshape(4, 40) * sent["most"] / 65535
+    sent = sentence_payload(text_of(40, 3))["maps"][0]["entropy"]
+    bits = numbers(sent["rows"], "<u2").reshape(4, 40) * sent["max"] / 65535
     expected = entropies([maps], normalized=False).values[0]
     np.testing.assert_allclose(bits[:3].mean(-1), expected, atol=1e-4)
-    np.testing.assert_allclose(bits[3], row_bits(maps.weights.mean(axis=0)), atol=1e-4)
-    assert row_bits(np.zeros((2, 3), np.float32)).tolist() == [0, 0]
+    np.testing.assert_allclose(bits[3], row_entropies(maps.weights.mean(axis=0)), atol=1e-4)
+    assert row_entropies(np.zeros((2, 3), np.float32)).tolist() == [0, 0]
     maps.weights[1, 5:] = 0  # rows that see nothing
-    sent = packed(summary(maps, PLANS[0]), PLANS[0])["entropy"]
-    assert sent["seeing"] == [40, 5, 40, 40]
-    bits = numbers(sent["rows"], "<u2").reshape(4, 40) * sent["most"] / 65535
+    sent = pack(summarize(maps, PLANS[0]), PLANS[0])["entropy"]
+    assert sent["numFilled"] == [40, 5, 40, 40]
+    bits = numbers(sent["rows"], "<u2").reshape(4, 40) * sent["max"] / 65535
     expected = entropies([maps], normalized=False).values[0, 1]
     np.testing.assert_allclose(bits[1].sum() / 5, expected, atol=1e-4)
 
@@ -90,7 +90,7 @@ def test_entropies_are_those_of_the_summaries():
 @settings(max_examples=60)
 def test_pooling_and_largest(rows, columns, factor, seed):
     plane = np.random.default_rng(seed).random((rows, columns), np.float32)
-    found = pooled(plane, factor)
+    found = max_pool(plane, factor)
     for row in range(found.shape[0]):
         for column in range(found.shape[1]):
             part = plane[row * factor :, column * factor :][:factor, :factor]
@@ -104,22 +104,22 @@ def test_pooling_and_largest(rows, columns, factor, seed):
 @pytest.mark.parametrize("budget", [60_000, 200_000, 700_000, 3_000_000])
 def test_a_budget_is_kept_and_used(budget):
     texts = [text_of(560, 3), text_of(30, 2, seed=1)]
-    found = [summary(maps, PLANS[0]) for one in texts for maps in one.maps]
-    plan, made = fitting(found, budget)
-    assert sum(map(size, made)) <= budget
+    found = [summarize(maps, PLANS[0]) for one in texts for maps in one.maps]
+    plan, made = pack_within(found, budget)
+    assert sum(map(blob_size, made)) <= budget
     for better in PLANS[: PLANS.index(plan)]:
-        assert sum(size(packed(one, better)) for one in found) > budget
+        assert sum(blob_size(pack(one, better)) for one in found) > budget
     with pytest.raises(InputError, match="show fewer"):
-        fitting(found, 1000)
+        pack_within(found, 1000)
 
 
 def test_weights_that_are_none():
     tokens = ("▁a", "▁b")
     weights = np.array([[[np.nan, -1.0], [2.0, 0.5]]], np.float32)
     maps = HeadMaps("decoder", 0, (0,), weights, tokens, tokens)
-    sent = packed(summary(maps, PLANS[0]), PLANS[0])
+    sent = pack(summarize(maps, PLANS[0]), PLANS[0])
     assert numbers(sent["whole"][0], "<u2").tolist() == [0, 0, 65535, 16384]
-    assert sent["most"] == [2.0]
+    assert sent["scales"] == [2.0]
     assert sent["causal"]
 
 
@@ -129,15 +129,15 @@ def test_weights_above_one_stay_what_they_are(plan):
     (maps,) = text_of(40, 3).maps
     scale = np.array([2.89, 16.46, 0.5], np.float32)[:, None, None]
     loose = HeadMaps("encoder", 0, (0, 1, 2), maps.weights * scale, maps.rows, maps.columns)
-    found = summary(loose, plan)
-    sent = packed(found, plan)
-    assert sent["normal"] is False and "normal" not in packed(summary(maps, plan), plan)
-    assert "most" not in packed(summary(maps, plan), plan)
-    bits = numbers(sent["entropy"]["rows"], "<u2").reshape(4, 40) * sent["entropy"]["most"] / 65535
+    found = summarize(loose, plan)
+    sent = pack(found, plan)
+    assert sent["normalized"] is False and "normalized" not in pack(summarize(maps, plan), plan)
+    assert "scales" not in pack(summarize(maps, plan), plan)
+    bits = numbers(sent["entropy"]["rows"], "<u2").reshape(4, 40) * sent["entropy"]["max"] / 65535
     expected = entropies([loose], normalized=False).values[0]
     np.testing.assert_allclose(bits[:3].mean(-1), expected, atol=1e-4)
     for place, plane in enumerate(loose.weights):
-        most = sent["most"][place]
+        most = sent["scales"][place]
         assert most == pytest.approx(max(1, plane.max()))
         if plan is PLANS[0]:
             whole = numbers(sent["whole"][place], "<u2").reshape(40, 40) * most / 65535
@@ -151,7 +151,7 @@ def test_weights_above_one_stay_what_they_are(plan):
 def test_a_decoder_that_looks_ahead_is_not_called_causal():
     tokens = ("▁a", "▁b")
     maps = HeadMaps("decoder", 0, (0,), np.full((1, 2, 2), 0.5, np.float32), tokens, tokens)
-    assert not summary(maps, PLANS[0]).causal
+    assert not summarize(maps, PLANS[0]).causal
 
 
 class Recorded:
@@ -170,18 +170,18 @@ def test_each_head_is_read_once():
     text = text_of(600, 3)
     lazy = Recorded(text.maps[0].weights)
     maps = HeadMaps("encoder", 0, (0, 1, 2), lazy, text.source_tokens, text.source_tokens)
-    made = Viewed(text.source_tokens, (), (), (), maps=(maps,))
+    made = SentenceView(text.source_tokens, (), (), (), maps=(maps,))
     assert lazy.read == []
-    assert shown(made)["maps"] == shown(text)["maps"]
+    assert sentence_payload(made)["maps"] == sentence_payload(text)["maps"]
     assert lazy.read == [0, 1, 2]
 
 
 def test_long_strings_stand_apart():
     blobs = {}
     text = text_of(600, 2)
-    sent = shown(text, blobs)["maps"][0]
+    sent = sentence_payload(text, blobs)["maps"][0]
     assert sent["largest"]["weights"][0]["blob"] in blobs
     assert all(len(value) > 4096 for value in blobs.values())
-    whole = shown(text)["maps"][0]
+    whole = sentence_payload(text)["maps"][0]
     assert blobs[sent["pooled"]["cells"][1]["blob"]] == whole["pooled"]["cells"][1]
-    assert isinstance(blob(np.zeros(3)), str)
+    assert isinstance(to_blob(np.zeros(3)), str)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from regard.views import Interlinear, Matrix, Viewed
-from regard.views.terminal.alignment import MAX_HEADING, centred, characters, fitted, shown
+from regard.views import Interlinear, Matrix, SentenceView
+from regard.views.terminal.alignment import MAX_HEADING
+from regard.views.terminal.text import center, fit, graphemes, printable
 
 
 def printed(thing, width=100, encoding="utf-8", **options):
@@ -28,7 +29,7 @@ def place(line, character):
 
 def swapped(sentence):
     """The same links the other way round: Chinese across."""
-    return Viewed(
+    return SentenceView(
         sentence.target_tokens, sentence.source_tokens, sentence.target_words,
         sentence.source_words, tuple((b, a) for a, b in sentence.links),
     )  # fmt: skip
@@ -111,9 +112,9 @@ def test_colour_adds_nothing_but_colour(french):
 
 
 def test_links_alone():
-    bare = Viewed(("▁a",), ("▁b", "▁c"), ("a",), ("b", "c"), ((0, 0),))
+    bare = SentenceView(("▁a",), ("▁b", "▁c"), ("a",), ("b", "c"), ((0, 0),))
     assert printed(Matrix(bare)) == ["   a", "b  ●", "c  ·", "● link"]
-    assert printed(Matrix(Viewed((), (), (), ()), legend=False)) == []
+    assert printed(Matrix(SentenceView((), (), (), ()), legend=False)) == []
 
 
 def test_interlinear(french, chinese):
@@ -133,16 +134,16 @@ def test_interlinear(french, chinese):
 
 @given(st.text(max_size=12), st.integers(1, 30))
 def test_texts_take_exactly_their_columns(text, width):
-    word = shown(text, "utf-8")
-    assert cell_len(fitted(word, width, "…")) == width
-    assert cell_len(centred(word, width)) == width
-    assert "".join(characters(word)) == word
-    assert shown(text, "ascii").isascii()
+    word = printable(text, "utf-8")
+    assert cell_len(fit(word, width, "…")) == width
+    assert cell_len(center(word, width)) == width
+    assert "".join(graphemes(word)) == word
+    assert printable(text, "ascii").isascii()
 
 
 def test_nothing_in_a_word_steers_the_terminal():
     word = "a\x1b[31mb\nc"
-    sentence = Viewed((word,), (word,), (word,), (word,), ((0, 0),))
+    sentence = SentenceView((word,), (word,), (word,), (word,), ((0, 0),))
     for width in (80, 12, 8):
         lines = printed(Matrix(sentence), width) + printed(Interlinear(sentence), width)
         assert not any("\x1b" in line for line in lines)
@@ -151,6 +152,6 @@ def test_nothing_in_a_word_steers_the_terminal():
 def test_long_headings_are_cut():
     word = "Donaudampfschifffahrt"
     words = tuple(word for _ in range(9))
-    lines = printed(Matrix(Viewed(words, ("b",), words, ("b",)), legend=False), 30)
+    lines = printed(Matrix(SentenceView(words, ("b",), words, ("b",)), legend=False), 30)
     assert len(lines) == MAX_HEADING + 1
     assert lines[-2].split() == ["…"] * 9

@@ -5,50 +5,50 @@ import warnings
 import pytest
 
 from regard.views import alignment_lines, heatmap
-from regard.views.figures.fonts import FIRST, MissingGlyphWarning, lettering
+from regard.views.figures.fonts import DEFAULT, MissingGlyphWarning, select_fonts
 
 NOWHERE = "\U000e0fff"  # never to be assigned a picture
 CHINESE, JAPANESE = "因为动物太累了，所以没有过马路。", "動物は疲れすぎていた。"
 
 
 def test_what_the_first_font_has_needs_no_other():
-    letters = lettering(["The animal", "▁été", "Straße", "</s>"])
-    assert letters.families == (FIRST,)
-    assert not letters.missing
-    assert letters.spell("▁été") == "▁été"
+    fonts = select_fonts(["The animal", "▁été", "Straße", "</s>"])
+    assert fonts.families == (DEFAULT,)
+    assert not fonts.missing
+    assert fonts.printable("▁été") == "▁été"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        letters.warn()
+        fonts.warn()
 
 
 def test_what_no_font_has_is_spelled_and_said():
-    letters = lettering([f"a{NOWHERE}b"])
-    assert letters.missing == {NOWHERE}
-    assert letters.spell(f"a{NOWHERE}b") == "a[U+E0FFF]b"
+    fonts = select_fonts([f"a{NOWHERE}b"])
+    assert fonts.missing == {NOWHERE}
+    assert fonts.printable(f"a{NOWHERE}b") == "a[U+E0FFF]b"
     with pytest.warns(MissingGlyphWarning, match=r"U\+E0FFF.*install a font") as said:
-        letters.warn()
+        fonts.warn()
     assert len(said) == 1
 
 
 def test_without_a_chinese_font_one_sentence_names_it():
-    letters = lettering([CHINESE], among=["DejaVu Sans Mono"])
-    assert set("因为动物") <= letters.missing
-    assert letters.spell("因a") == "[U+56E0]a"
+    fonts = select_fonts([CHINESE], among=["DejaVu Sans Mono"])
+    assert set("因为动物") <= fonts.missing
+    assert fonts.printable("因a") == "[U+56E0]a"
     with pytest.warns(MissingGlyphWarning, match="fonts-noto-cjk") as said:
-        letters.warn()
+        fonts.warn()
     sentence = str(said[0].message)
     assert "and 5 more" in sentence or " more, so" in sentence
     assert sentence.count(". ") == 0  # one sentence
 
 
 def test_line_ends_and_controls_are_made_visible():
-    letters = lettering(["a\nb", "\t", "x\u200dy\ufe0f", "\x00", "\ud800"])
-    assert letters.spell("a\nb\t") == "a↵b⇥"
-    assert letters.spell("\x00") == "[U+0000]"
-    assert letters.spell("\ud800") == "[U+D800]"
-    assert "U+" not in letters.spell("x\u200dy\ufe0f")  # joiners draw nothing
+    fonts = select_fonts(["a\nb", "\t", "x\u200dy\ufe0f", "\x00", "\ud800"])
+    assert fonts.printable("a\nb\t") == "a↵b⇥"
+    assert fonts.printable("\x00") == "[U+0000]"
+    assert fonts.printable("\ud800") == "[U+D800]"
+    assert "U+" not in fonts.printable("x\u200dy\ufe0f")  # joiners draw nothing
     figure = heatmap([[1.0]], ["\x00\ud800"], ["$\\frac{$"])  # neither XML nor mathematics
-    assert figure.rendered("svg").decode().rstrip().endswith("</svg>")
+    assert figure.render("svg").decode().rstrip().endswith("</svg>")
 
 
 @pytest.mark.needs("cjk-font")
@@ -59,21 +59,21 @@ def test_chinese_and_japanese_are_drawn_by_a_font_that_has_them(text):
         figure = heatmap([[0.5] * len(text)], ["ab"], list(text), title=text)
         assert len(figure.families) > 1
         for kind in ("png", "svg", "pdf"):
-            assert figure.rendered(kind)
-        alignment_lines(list(text), list("ab"), links=[(0, 1)]).rendered("png")
+            assert figure.render(kind)
+        alignment_lines(list(text), list("ab"), links=[(0, 1)]).render("png")
 
 
 @pytest.mark.needs("cjk-font")
 def test_each_glyph_is_its_own():
     """Two characters that were boxes would be the same picture."""
-    one, other = (heatmap([[1.0]], ["x"], [word]).rendered("png") for word in "因过")
+    one, other = (heatmap([[1.0]], ["x"], [word]).render("png") for word in "因过")
     assert one != other
-    latin, mixed = lettering(["abc"]), lettering(["abc因"])
-    assert mixed.families[0] == latin.families[0] == FIRST  # Latin letters look as ever
+    latin, mixed = select_fonts(["abc"]), select_fonts(["abc因"])
+    assert mixed.families[0] == latin.families[0] == DEFAULT  # Latin letters look as ever
 
 
 @pytest.mark.needs("cjk-font")
 def test_kana_ask_for_japanese_shapes():
-    assert lettering([JAPANESE]).families[1] == "Noto Sans CJK JP"
-    assert lettering([CHINESE]).families[1] == "Noto Sans CJK SC"
-    assert lettering(["동물 動物"]).families[1] == "Noto Sans CJK KR"
+    assert select_fonts([JAPANESE]).families[1] == "Noto Sans CJK JP"
+    assert select_fonts([CHINESE]).families[1] == "Noto Sans CJK SC"
+    assert select_fonts(["동물 動物"]).families[1] == "Noto Sans CJK KR"

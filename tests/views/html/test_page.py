@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from lxml import html
 
 from regard.errors import InputError
-from regard.views import HeadMaps, Viewed, page
+from regard.views import HeadMaps, SentenceView, page
 from regard.views.html.browser import SCRIPTS, scripts, style
-from regard.views.html.page import LARGEST, embedded
+from regard.views.html.page import MAX_BYTES, embed_json
 
 BAD = (
     "<img src=x onerror=window.bad=1>",
@@ -23,9 +23,9 @@ BAD = (
 SVG = "http://www.w3.org/2000/svg"
 
 
-def boards_of(text):
+def entries_of(text):
     tree = html.document_fromstring(text)
-    found = [node for node in tree.iter("script") if (node.get("id") or "").startswith("board-")]
+    found = [node for node in tree.iter("script") if (node.get("id") or "").startswith("entry-")]
     return [json.loads(node.text) for node in found]
 
 
@@ -43,14 +43,14 @@ def test_heading_facts_and_texts(french, chinese):
     assert [label.find(".//i").get("lang") for label in labels] == ["fr", "zh"]
 
 
-def test_boards_are_texts_or_pairs(french, chinese):
-    boards = boards_of(page("title", [french, (french, chinese)]))
-    assert [len(board) for board in boards] == [1, 2]
-    one, other = boards[1]
-    assert one["strips"]["target"] == {"words": list(french.target_words), "language": "fr"}
+def test_entries_are_texts_or_pairs(french, chinese):
+    entries = entries_of(page("title", [french, (french, chinese)]))
+    assert [len(entry) for entry in entries] == [1, 2]
+    one, other = entries[1]
+    assert one["sides"]["target"] == {"words": list(french.target_words), "language": "fr"}
     assert other["axes"]["inputs"]["tokens"] == ["<s>", *chinese.target_tokens[:-1]]
     assert one["links"] == [list(link) for link in french.links]
-    assert one["alignedBy"] == [1, 3]
+    assert one["alignmentHead"] == [1, 3]
     assert [(m["kind"], m["layer"], m["rows"], m["columns"], m["causal"]) for m in one["maps"]] == [
         (kind, layer, rows, columns, kind == "decoder")
         for kind, rows, columns in (
@@ -96,20 +96,20 @@ def test_no_element_is_left_open(french):
 
 
 def test_words_cannot_leave_their_place():
-    text = Viewed(BAD, BAD[:1], BAD, BAD[:1], title=BAD[1], model=BAD[0], reference=BAD[1],
+    text = SentenceView(BAD, BAD[:1], BAD, BAD[:1], title=BAD[1], model=BAD[0], reference=BAD[1],
                   source_language=BAD[1], target_language=BAD[0])  # fmt: skip
     made = page(BAD[1], [text], {BAD[0]: BAD[1]})
     made.encode()  # a file can hold it
     tree = html.document_fromstring(made)
     assert [s.get("type") for s in tree.iter("script")] == ["application/json", None]
     assert not list(tree.iter("img"))
-    ((one,),) = boards_of(made)
-    assert one["strips"]["source"]["words"] == list(BAD)
+    ((one,),) = entries_of(made)
+    assert one["sides"]["source"]["words"] == list(BAD)
 
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_embedded_json_survives_html(value):
-    tree = html.fragment_fromstring(f'<script type="application/json">{embedded(value)}</script>')
+    tree = html.fragment_fromstring(f'<script type="application/json">{embed_json(value)}</script>')
     assert json.loads(tree.text) == value
 
 
@@ -118,7 +118,7 @@ def test_twenty_sentences_stay_small(french):
 
 
 def test_a_long_text_is_listed_by_its_beginning():
-    text = Viewed.alone([], tokens=[f"▁word{number}" for number in range(500)])
+    text = SentenceView.from_text([], tokens=[f"▁word{number}" for number in range(500)])
     listed = html.document_fromstring(page("title", [text])).find(".//label").text_content()
     assert listed.startswith("word0 word1 ")
     assert listed.endswith("…")
@@ -126,8 +126,8 @@ def test_a_long_text_is_listed_by_its_beginning():
 
 
 def test_no_texts_and_no_maps():
-    assert boards_of(page("empty", [])) == []
-    ((one,),) = boards_of(page("plain", [Viewed(("▁a",), ("▁b",), ("a",), ("b",))]))
+    assert entries_of(page("empty", [])) == []
+    ((one,),) = entries_of(page("plain", [SentenceView(("▁a",), ("▁b",), ("a",), ("b",))]))
     assert one["maps"] == []
 
 
@@ -138,17 +138,17 @@ def test_more_than_a_page_holds_is_packed_or_refused():
     tokens = tuple(f"▁{number}" for number in range(700))
     maps = HeadMaps("encoder", 0, (0, 1, 2, 3), weights, tokens, tokens)
     groups = tuple((number,) for number in range(700))
-    text = Viewed(tokens, (), tokens, (), maps=(maps,), source_groups=groups)
+    text = SentenceView(tokens, (), tokens, (), maps=(maps,), source_groups=groups)
     made = page("title", [text])
-    ((one,),) = boards_of(made)
+    ((one,),) = entries_of(made)
     assert (one["maps"][0]["largest"]["count"], one["maps"][0]["pooled"]["factor"]) == (32, 4)
-    assert len(made.encode()) <= LARGEST
-    small = page("title", [text], largest=400_000)
-    ((one,),) = boards_of(small)
+    assert len(made.encode()) <= MAX_BYTES
+    small = page("title", [text], max_bytes=400_000)
+    ((one,),) = entries_of(small)
     assert one["maps"][0]["largest"]["count"] < 32
     assert len(small.encode()) <= 400_000
     with pytest.raises(InputError, match="show fewer"):
-        page("title", [text], largest=50_000)
+        page("title", [text], max_bytes=50_000)
 
 
 @pytest.mark.parametrize("name", ["page.html", "page.css", "page.js"])

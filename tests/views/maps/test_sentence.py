@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from growth import LINEAR, growth
 from regard.attention import AttentionMap, Mask, MultiHead, record
-from regard.views import HeadMaps, Viewed, word_weights
+from regard.views import HeadMaps, SentenceView, word_weights
 from regard.views.maps.sentence import Axis
-from regard.views.maps.spelling import spelled, word_groups
+from regard.views.maps.spelling import join_tokens, word_groups
 
 WORDS = st.lists(st.text("abé的's", min_size=1, max_size=6), min_size=1, max_size=8)
 
@@ -43,8 +43,8 @@ def test_real_layer_row_by_row_equals_the_whole():
     ]
     tokens = {"source_tokens": (), "target_tokens": ("▁a", "▁b", "</s>")}
     words = {"source_words": (), "target_words": ("a", "b")}
-    one = Viewed.from_maps(whole, 1, **tokens, **words)
-    other = Viewed.from_maps(steps, 1, **tokens, **words)
+    one = SentenceView.from_maps(whole, 1, **tokens, **words)
+    other = SentenceView.from_maps(steps, 1, **tokens, **words)
     assert one.maps[0].weights.shape == (2, 3, 3)
     np.testing.assert_array_equal(one.maps[0].weights, other.maps[0].weights)
     np.testing.assert_allclose(one.maps[0].weights, whole[0].weights[1, :, :3, :3].numpy())
@@ -53,15 +53,15 @@ def test_real_layer_row_by_row_equals_the_whole():
 @pytest.mark.parametrize(
     ("rows", "columns", "complaint"),
     [
-        ([(0,), (0,)], 2, "Row 0 of the cross maps of layer 0 came twice"),
-        ([(0,)], 2, "Row 1 of the cross maps of layer 0 is missing"),
-        ([(0,), (1,)], 1, "has 1 columns for 2 tokens"),
+        ([(0,), (0,)], 2, "row 0 of the cross maps of layer 0 was given twice"),
+        ([(0,)], 2, "row 1 of the cross maps of layer 0 is missing"),
+        ([(0,), (1,)], 1, "must have 2 columns, one per token, got 1"),
     ],
 )
 def test_maps_that_do_not_fit(rows, columns, complaint):
     maps = [AttentionMap(torch.ones(1, 1, 1, columns), "cross", 0, (0,), row, "") for row in rows]
     with pytest.raises(ValueError, match=complaint):
-        Viewed.from_maps(
+        SentenceView.from_maps(
             maps, source_tokens=["▁a", "</s>"], target_tokens=["▁b", "</s>"],
             source_words=("a",), target_words=("b",),
         )  # fmt: skip
@@ -69,15 +69,15 @@ def test_maps_that_do_not_fit(rows, columns, complaint):
 
 def test_fields_that_do_not_fit():
     plain = (("▁a",), ("▁b",), ("a",), ("b",))
-    with pytest.raises(ValueError, match=r"link \(0, 1\)"):
-        Viewed(*plain, links=((0, 1),))
+    with pytest.raises(ValueError, match=r"links must be .* got \(0, 1\)"):
+        SentenceView(*plain, links=((0, 1),))
     with pytest.raises(ValueError, match="confidence"):
-        Viewed(*plain, confidence=(1.0, 1.0))
+        SentenceView(*plain, confidence=(1.0, 1.0))
     with pytest.raises(ValueError, match="groups"):
-        Viewed(*plain, source_groups=((0,), (0,)))
+        SentenceView(*plain, source_groups=((0,), (0,)))
     maps = HeadMaps("cross", 0, (0,), np.ones((1, 1, 2), np.float32), ("b",), ("a", "c"))
     with pytest.raises(ValueError, match="cross map of layer 0"):
-        Viewed(*plain, maps=(maps,))
+        SentenceView(*plain, maps=(maps,))
     with pytest.raises(ValueError, match="kind"):
         HeadMaps("self", 0, (0,), np.ones((1, 1, 1), np.float32), ("b",), ("a",))
 
@@ -100,7 +100,7 @@ def test_tokens_unknown_and_spelled_in_bytes():
     octopus, of = ["<0xF0>", "<0x9F>", "<0x90>", "<0x99>"], ["<0xE7>", "<0x9A>", "<0x84>"]
     tokens = ["▁we", "▁", *octopus, *of, "</s>"]
     assert word_groups(tokens, ["we", "🐙", "的"]) == ((0,), (2, 3, 4, 5), (6, 7, 8))
-    assert spelled(tokens) == "we 🐙的"
+    assert join_tokens(tokens) == "we 🐙的"
     cut_short = ["▁we", *octopus[:2], "</s>"]
     assert word_groups(cut_short, ["we", "\ufffd"]) == ((0,), (1, 2))
     unknown = ["<unk>", "<unk>", "sat", "<unk>", "</s>"]
@@ -145,7 +145,7 @@ def test_alignment_weights_follow_the_head_that_links_were_read_from(french, chi
         linked = [weights[target, source] for source, target in sentence.links]
         assert min(linked) > 0.3
         assert (weights.sum(-1) <= 1 + 1e-5).all()
-    assert Viewed(("▁a",), ("▁b",), ("a",), ("b",)).alignment_weights() is None
+    assert SentenceView(("▁a",), ("▁b",), ("a",), ("b",)).alignment_weights() is None
 
 
 def test_words_the_decoder_read_stand_one_later(french):
@@ -169,8 +169,10 @@ def test_a_text_alone_of_a_real_layer():
     with record(layer) as plain:
         layer(states)
     tokens = ["[CLS]", "play", "##ing", "!"]
-    one = Viewed.alone([*plain, *causal], 1, tokens=tokens, language="en", text="Playing!")
-    assert one.is_alone
+    one = SentenceView.from_text(
+        [*plain, *causal], 1, tokens=tokens, language="en", text="Playing!"
+    )
+    assert not one.has_target
     assert [(m.kind, m.weights.shape) for m in one.maps] == [
         ("encoder", (2, 4, 4)),
         ("decoder", (2, 4, 4)),
@@ -181,11 +183,11 @@ def test_a_text_alone_of_a_real_layer():
     assert one.axis("source").groups == ((0,), (1, 2), (3,))
     assert one.source == "Playing!"
     assert one.translation == ""
-    named = Viewed.alone(plain, tokens=tokens, words=["play", "ing", "!"])
+    named = SentenceView.from_text(plain, tokens=tokens, words=["play", "ing", "!"])
     assert named.axis("source").groups == ((1,), (2,), (3,))
     with pytest.raises(ValueError, match="kind 'cross'"):
-        Viewed.alone(
+        SentenceView.from_text(
             [AttentionMap(torch.ones(1, 1, 4, 4), "cross", 0, (0,), (0,), "")], tokens=tokens
         )
-    with pytest.raises(ValueError, match="confidence has 1 values for 3 words"):
-        Viewed(("▁a",), (), ("a", "b", "c"), (), confidence=(0.5,))
+    with pytest.raises(ValueError, match="confidence must have 3 values, got 1"):
+        SentenceView(("▁a",), (), ("a", "b", "c"), (), confidence=(0.5,))

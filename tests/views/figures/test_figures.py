@@ -32,9 +32,9 @@ from regard.views import (
     positions_figure,
     rollout_figure,
 )
-from regard.views.figures.alignment_lines import MOST_WORDS
-from regard.views.figures.figure import LARGEST
-from regard.views.figures.positions import angles, biases
+from regard.views.figures.alignment_lines import MAX_WORDS
+from regard.views.figures.figure import MAX_INCHES
+from regard.views.figures.positions import rotation_angles, score_biases
 
 
 def texts(figure):
@@ -49,8 +49,8 @@ def drawn(figure, *kinds):
     """The figure, drawn as SVG or as these kinds."""
     begins = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     for kind in kinds or ("svg",):
-        assert figure.rendered(kind, dpi=40).startswith(begins[kind])
-    assert max(figure.canvas.get_size_inches()) <= LARGEST
+        assert figure.render(kind, dpi=40).startswith(begins[kind])
+    assert max(figure.canvas.get_size_inches()) <= MAX_INCHES
     return figure
 
 
@@ -103,12 +103,12 @@ def test_lines_are_the_weights():
     assert (begin[0], end[0]) == pytest.approx((places["c"], places["y"]))
 
 
-@pytest.mark.parametrize("number", [1, 15, 60, MOST_WORDS])
+@pytest.mark.parametrize("number", [1, 15, 60, MAX_WORDS])
 def test_words_do_not_overlap(number):
     words = [f"word{place}" if place % 4 else "汉字" for place in range(number)]
     figure = alignment_lines(words, words[: max(1, number - 3)], links=[(0, 0)])
     canvas = figure.canvas
-    assert max(canvas.get_size_inches()) <= LARGEST
+    assert max(canvas.get_size_inches()) <= MAX_INCHES
     canvas.draw_without_rendering()
     boxes = [t.get_window_extent() for t in canvas.axes[0].texts if t.get_text()]
     for one, other in pairwise(boxes):
@@ -118,12 +118,12 @@ def test_words_do_not_overlap(number):
 
 
 def test_lines_refuse():
-    with pytest.raises(ValueError, match=r"link \(3, 0\)"):
+    with pytest.raises(ValueError, match=r"links must be .* got \(3, 0\)"):
         alignment_lines(list("abc"), list("xy"), links=[(3, 0)])
     with pytest.raises(ValueError, match="target words by source words"):
         alignment_lines(list("abc"), list("xy"), np.ones((3, 2)) / 3)
     with pytest.raises(ValueError, match="heatmap"):
-        alignment_lines(["a"] * (MOST_WORDS + 1), ["b"])
+        alignment_lines(["a"] * (MAX_WORDS + 1), ["b"])
     with pytest.raises(ValueError, match="at least one"):
         alignment_lines([], ["b"])
     with pytest.raises(ValueError, match="from 0 to 1"):
@@ -178,12 +178,12 @@ def test_a_large_model_fits():
     maps = [AttentionMap(weights, "self", layer, heads, rows, "m") for layer in range(24)]
     figure = head_grid(maps)
     assert len(figure.canvas.axes[0].images) == 384
-    assert max(figure.canvas.get_size_inches()) <= LARGEST
-    assert figure.rendered("png", dpi=60)
+    assert max(figure.canvas.get_size_inches()) <= MAX_INCHES
+    assert figure.render("png", dpi=60)
 
 
 def test_summaries(french):
-    assert "entropy / most possible" in texts(drawn(head_entropy(french)))
+    assert "entropy / maximum" in texts(drawn(head_entropy(french)))
     assert "entropy (bits)" in texts(head_entropy(french, "decoder", normalized=False))
     assert "mean distance (tokens)" in texts(drawn(head_distance(french, "encoder")))
     rolled = rollout_figure(french, french.source_tokens, "encoder")
@@ -217,14 +217,14 @@ def test_positions(position):
 
 def test_angles_and_biases_written_out():
     for interleaved in (False, True):
-        found = angles(Rotary(6, interleaved=interleaved), 9)
+        found = rotation_angles(Rotary(6, interleaved=interleaved), 9)
         place, pair = np.arange(9)[:, None], np.arange(3)
         expected = place / 10000 ** (2 * pair / 6) % (2 * np.pi)
         np.testing.assert_allclose(found, expected, atol=1e-12)
     slopes = np.array([2.0**-4, 2.0**-8])
     apart = np.abs(np.arange(5)[:, None] - np.arange(5))
-    np.testing.assert_allclose(biases(Alibi(2), 5), -slopes[:, None, None] * apart)
-    with pytest.raises(ValueError, match="holds 4 positions"):
+    np.testing.assert_allclose(score_biases(Alibi(2), 5), -slopes[:, None, None] * apart)
+    with pytest.raises(ValueError, match="at most 4, the positions of Learned"):
         positions_figure(Learned(4, 8), 5)
     with pytest.raises(TypeError, match="position must be"):
         positions_figure(torch.nn.Linear(1, 1), 5)
@@ -247,7 +247,7 @@ def test_kernel_regression():
     for query in (None, -3.0, 9.0):
         kernel_regression_figure(x, y, model, query=query, truth=lambda v: asked.append(v) or v)
     assert min(asked) == 0 and max(asked) == 5  # where there are samples, and nowhere else
-    with pytest.raises(ValueError, match="as many numbers"):
+    with pytest.raises(ValueError, match="same number of values"):
         kernel_regression_figure(x, y[:-1], model)
     two = NadarayaWatson().fit(np.ones((3, 2)), np.ones(3))
     with pytest.raises(ValueError):
@@ -265,6 +265,6 @@ def test_gates():
             gate(x)
         figure = drawn(gate_figure(recording[0], shape=shape))
         assert f"{kind} gate, layer 0" in texts(figure)
-    assert len(gate_figure(recording[0]).canvas.axes) == 2  # 24 places are no square: a line
-    with pytest.raises(ValueError, match="24 places"):
+    assert len(gate_figure(recording[0]).canvas.axes) == 2  # 24 positions are no square: a line
+    with pytest.raises(ValueError, match="24 positions"):
         gate_figure(recording[0], shape=(5, 5))

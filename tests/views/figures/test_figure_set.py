@@ -7,17 +7,20 @@ import pytest
 import torch
 
 from regard.attention import AttentionMap, Learned, RelativeBias
-from regard.views import Viewed, gate_figure, positions_figure
-from regard.views.figures.figure_set import PALE, album, suitable_scale
+from regard.views import SentenceView, gate_figure, positions_figure
+from regard.views.figures.figure_set import LONG, color_limit, figure_set
 from regard.views.figures.growth import Panel, growth_figure
-from regard.views.figures.positions import alike
+from regard.views.figures.positions import cosine_similarity
 
 
 def test_a_text_alone_has_what_makes_sense_of_it():
     weights = torch.rand(1, 2, 4, 4).tril()
     weights = weights / weights.sum(-1, keepdim=True)
     maps = [AttentionMap(weights, "causal", n, (0, 1), tuple(range(4)), "x") for n in (0, 1)]
-    names = [name for name, _ in album(Viewed.alone(maps, tokens=["<s>", "▁我", "们", "。"]))]
+    names = [
+        name
+        for name, _ in figure_set(SentenceView.from_text(maps, tokens=["<s>", "▁我", "们", "。"]))
+    ]
     assert names == [
         "decoder-heads", "decoder-layer-0", "decoder-layer-1", "decoder-entropy",
         "decoder-distance", "decoder-rollout",
@@ -25,30 +28,30 @@ def test_a_text_alone_has_what_makes_sense_of_it():
 
 
 def test_a_translation_begins_with_its_alignment(chinese):
-    name, figure = next(iter(album(chinese)))
+    name, figure = next(iter(figure_set(chinese)))
     assert name == "alignment" and "alignment of" in repr(figure)
 
 
 def test_without_maps_there_is_nothing_to_draw():
-    assert list(album(Viewed(*(("a",) for _ in range(4))))) == []
-    linked = Viewed(*(("a",) for _ in range(4)), links=((0, 0),))
-    assert [name for name, _ in album(linked)] == ["alignment"]
+    assert list(figure_set(SentenceView(*(("a",) for _ in range(4))))) == []
+    linked = SentenceView(*(("a",) for _ in range(4)), links=((0, 0),))
+    assert [name for name, _ in figure_set(linked)] == ["alignment"]
 
 
 def test_long_maps_are_coloured_by_what_most_rows_do():
-    plane = np.full((3 * PALE, 3 * PALE), 0.001)
+    plane = np.full((3 * LONG, 3 * LONG), 0.001)
     np.fill_diagonal(plane, 0.1)
     plane[0, 0] = 1.0
-    assert suitable_scale(plane) == pytest.approx(0.1)
-    assert suitable_scale(plane[:PALE, :PALE]) is None
+    assert color_limit(plane) == pytest.approx(0.1)
+    assert color_limit(plane[:LONG, :LONG]) is None
 
 
 def test_learned_positions_show_which_places_are_alike():
     table = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
     expected = [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
-    np.testing.assert_allclose(alike(table), expected)
+    np.testing.assert_allclose(cosine_similarity(table), expected)
     titles = [axes.get_title("left") for axes in positions_figure(Learned(9, 4), 9).canvas.axes]
-    assert {"learned positions", "how alike places are"} <= set(titles)
+    assert {"learned positions", "similarity of positions"} <= set(titles)
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.views import HeadMaps, Viewed, page
+from regard.views import HeadMaps, SentenceView, page
 from requirements import AXE
 
 BAD = ("<img src=x onerror=window.bad=1>", "</script><script>window.bad=1</script>")
@@ -46,16 +46,16 @@ def settled(tab):
 
 
 def words(strip):
-    return f".words[data-strip={strip}] .word"
+    return f".words[data-side={strip}] .word"
 
 
 def tint(tab, strip, number):
     chip = tab.locator(words(strip)).nth(number)
-    return float(chip.evaluate("e => getComputedStyle(e).getPropertyValue('--to')"))
+    return float(chip.evaluate("e => getComputedStyle(e).getPropertyValue('--attended')"))
 
 
 def choose(tab, name, value):
-    where = f"[data-choose={name}] input" if name != "text" else "input[name=text]"
+    where = f"[data-picker={name}] input" if name != "text" else "input[name=text]"
     tab.locator(f"{where}[value='{value}']").first.check(force=True)
     settled(tab)
 
@@ -68,7 +68,7 @@ def picture(tab):
     return tab.evaluate("document.querySelector('.cells canvas').toDataURL()")
 
 
-def told(tab, selector=".told"):
+def told(tab, selector=".word-readout"):
     settled(tab)
     return tab.locator(selector).first.inner_text()
 
@@ -80,7 +80,7 @@ def share(weight):
 def test_pointing_at_a_word(view, french):
     tab = view()
     assert tab.locator(words("source")).all_inner_texts() == list(french.source_words)
-    assert tab.locator(".stage path").count() == len(french.links)
+    assert tab.locator(".aligned-words path").count() == len(french.links)
     tab.locator(words("target")).nth(5).hover()
     readout = told(tab)
     assert readout.startswith("traversé confidence 90 %")
@@ -88,10 +88,10 @@ def test_pointing_at_a_word(view, french):
     assert f"cross {share(weights[3])}" in readout
     tints = [tint(tab, "source", number) for number in range(len(french.source_words))]
     assert tints == pytest.approx([w**0.7 for w in weights], abs=0.02)
-    assert tab.locator(".stage path.on").count() == 1
+    assert tab.locator(".aligned-words path.linked").count() == 1
     tab.locator(words("source")).nth(3).hover()
     assert "seen by" in told(tab)
-    assert tab.locator(".stage path.on").count() == 2
+    assert tab.locator(".aligned-words path.linked").count() == 2
     tab.hover("h1")
     assert told(tab) == ""
 
@@ -100,7 +100,7 @@ def test_choosing_head_layer_and_kind(view, french):
     tab = view()
     assert label(tab).startswith("cross attention, layer 1, head 3")
     before = picture(tab)
-    tab.locator("[data-choose=head] label").nth(3).click()
+    tab.locator("[data-picker=head] label").nth(3).click()
     settled(tab)
     assert "layer 1, head 2" in label(tab)
     assert picture(tab) != before
@@ -118,12 +118,12 @@ def test_choosing_head_layer_and_kind(view, french):
     assert "seen by" in readout
     assert tint(tab, "target", 0) == 0
     tab.hover("h1")
-    assert tab.locator("[data-choose=head] small").all_inner_texts()[0].endswith(" bits")
+    assert tab.locator("[data-picker=head] small").all_inner_texts()[0].endswith(" bits")
 
 
 def test_cells_by_pointer_and_by_keys(view, french):
     tab = view()
-    plane = french.find("cross", 1).plane(3)
+    plane = french.find("cross", 1).matrix(3)
     tab.locator(".cells").focus()
     tab.keyboard.press("ArrowDown")  # begins at the first cell
     assert told(tab, ".value").startswith(f"▁L → ▁The {share(plane[0, 0])}")
@@ -171,25 +171,25 @@ def test_zooming_and_moving(view, french):
     tab.get_by_role("button", name="Zoom in").click()
     settled(tab)
     assert picture(tab) != far
-    assert "near" in cells.get_attribute("class")
+    assert "zoomed" in cells.get_attribute("class")
     tab.get_by_role("button", name="Fit").click()
     settled(tab)
-    assert "near" not in cells.get_attribute("class")
+    assert "zoomed" not in cells.get_attribute("class")
     cells.focus()
     tab.keyboard.press("+")
     settled(tab)
-    assert "near" in cells.get_attribute("class")
+    assert "zoomed" in cells.get_attribute("class")
     tab.keyboard.press("0")
     settled(tab)
-    assert "near" not in cells.get_attribute("class")
+    assert "zoomed" not in cells.get_attribute("class")
 
 
 def test_the_scale_of_colours(view, french):
     tab = view()
-    most = french.find("cross", 1).plane(3).max()
+    most = french.find("cross", 1).matrix(3).max()
     assert tab.locator(".scale").inner_text().split("\n")[-1].strip().endswith(share(most))
     before = picture(tab)
-    tab.get_by_label("colours to 100 %").check()
+    tab.get_by_label("colors to 100 %").check()
     settled(tab)
     assert "100 %" in tab.locator(".scale").inner_text()
     assert picture(tab) != before
@@ -197,8 +197,8 @@ def test_the_scale_of_colours(view, french):
 
 def test_everything_is_within_reach_of_the_keyboard(view, french):
     tab = view()
-    where = ("e => e.closest('[data-choose]')?.dataset.choose || e.dataset.strip || e.name || "
-             "e.closest('.words')?.dataset.strip || e.className || e.tagName")  # fmt: skip
+    where = ("e => e.closest('[data-picker]')?.dataset.picker || e.dataset.side || e.name || "
+             "e.closest('.words')?.dataset.side || e.className || e.tagName")  # fmt: skip
     seen = []
     for _ in range(14):
         tab.keyboard.press("Tab")
@@ -210,7 +210,7 @@ def test_everything_is_within_reach_of_the_keyboard(view, french):
     assert told(tab).startswith("animal")
     tab.keyboard.press("ArrowDown")
     assert tab.locator(":focus").evaluate(where) == "target"
-    tab.locator("[data-choose=head] input:checked").focus()
+    tab.locator("[data-picker=head] input:checked").focus()
     tab.keyboard.press("ArrowLeft")
     settled(tab)
     assert "head 2" in label(tab)
@@ -241,12 +241,12 @@ def test_two_models_side_by_side(view, french, chinese):
     choose(tab, "kind", "encoder")
     tab.locator(".pane").nth(0).locator(".source .word").nth(3).hover()
     settled(tab)
-    readouts = tab.locator(".told").all_inner_texts()
+    readouts = tab.locator(".word-readout").all_inner_texts()
     assert [one.split("\n")[0] for one in readouts] == ["cross", "cross"]
     assert all("looked at" in one for one in readouts)
     tab.hover("h1")
     settled(tab)
-    assert tab.locator(".told").all_inner_texts() == ["", ""]
+    assert tab.locator(".word-readout").all_inner_texts() == ["", ""]
     tab.set_viewport_size({"width": 390, "height": 800})
     boxes = [tab.locator(".pane").nth(n).bounding_box() for n in range(2)]
     assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]
@@ -279,7 +279,7 @@ def test_language_and_theme(view):
 def test_words_that_look_like_html(view):
     weights = np.full((2, 2, 2), 0.5, np.float32)
     maps = HeadMaps("cross", 0, (0, 1), weights, BAD, BAD)
-    tab = view(Viewed(BAD, BAD, BAD, BAD, ((0, 1),), (maps,), reference=BAD[0], title=BAD[1],
+    tab = view(SentenceView(BAD, BAD, BAD, BAD, ((0, 1),), (maps,), reference=BAD[0], title=BAD[1],
                       model=BAD[0], source_language=BAD[0], target_language=BAD[1]))  # fmt: skip
     choose(tab, "text", "2")
     assert tab.locator(words("source")).all_inner_texts() == list(BAD)
@@ -299,9 +299,9 @@ def test_a_text_alone(view):
     rows = np.tril(np.random.default_rng(0).random((2, 7, 7), np.float32))
     rows /= rows.sum(-1, keepdims=True)
     tokens = ("The", "Ġani", "mal", "Ġslept", ".", "Ċ", "<|endoftext|>")
-    plain = Viewed.alone([], tokens=tokens, language="en", model="gpt")
+    plain = SentenceView.from_text([], tokens=tokens, language="en", model="gpt")
     maps = HeadMaps("decoder", 0, (0, 1), rows, plain.source_tokens, plain.source_tokens)
-    made = Viewed(plain.source_tokens, (), plain.source_words, (), maps=(maps,),
+    made = SentenceView(plain.source_tokens, (), plain.source_words, (), maps=(maps,),
                   source_groups=plain.source_groups, confidence=(0.5,) * 6)  # fmt: skip
     tab = view(only=[made])
     assert tab.locator("nav").is_hidden()
@@ -320,26 +320,26 @@ def test_a_text_alone(view):
 
 
 def test_without_maps_and_with_one_label(view):
-    plain = Viewed(("▁a", "▁b"), ("▁c",), ("a", "b"), ("c",), links=((1, 0),))
+    plain = SentenceView(("▁a", "▁b"), ("▁c",), ("a", "b"), ("c",), links=((1, 0),))
     weights = np.array([[[0.25, 0.75]]], np.float32)
     label_of = HeadMaps("cross", 0, (0,), weights, ("good",), ("▁a", "▁b"))
-    classified = Viewed(("▁a", "▁b"), ("good",), ("a", "b"), ("good",), maps=(label_of,))
+    classified = SentenceView(("▁a", "▁b"), ("good",), ("a", "b"), ("good",), maps=(label_of,))
     tab = view(only=[plain, classified])
-    assert "no attention maps" in tab.inner_text(".none")
+    assert "no attention maps" in tab.inner_text(".no-maps")
     assert not tab.locator(".attention").is_visible()
     tab.locator(words("source")).nth(1).hover()
     assert told(tab) == "b"
-    assert tab.locator(".stage path.on").count() == 1
+    assert tab.locator(".aligned-words path.linked").count() == 1
     choose(tab, "text", "1")
     tab.locator(words("target")).nth(0).hover()
     assert "b 75 %" in told(tab)
-    assert tab.locator("[data-choose=head]").is_hidden()
+    assert tab.locator("[data-picker=head]").is_hidden()
 
 
 def test_on_a_phone_and_in_the_dark(view):
     tab = view(viewport={"width": 360, "height": 740}, color_scheme="dark")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
-    assert "upright" in tab.get_attribute(".stage", "class")
+    assert "columns" in tab.get_attribute(".aligned-words", "class")
     ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     assert max(map(int, ground[4:-1].split(","))) < 60
 
@@ -356,8 +356,8 @@ def test_in_a_sandboxed_frame(browser, french, tmp_path):
     tab.goto((tmp_path / "frame.html").as_uri())
     inner = tab.frame_locator("iframe")
     inner.locator(".cells[aria-label^=cross]").wait_for()
-    inner.locator("[data-choose=theme] input[value=dark]").check(force=True)
-    inner.locator("[data-choose=language] input[value=zh]").check(force=True)
+    inner.locator("[data-picker=theme] input[value=dark]").check(force=True)
+    inner.locator("[data-picker=language] input[value=zh]").check(force=True)
     assert inner.locator(".attention h2").inner_text() == "注意力"
     tab.close()
     assert said == []

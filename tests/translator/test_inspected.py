@@ -24,7 +24,7 @@ from regard.tasks import lazy_weights as passes
 from regard.text import MASK
 from regard.translator import Filler, Generator, Translator, inspected, load
 from regard.translator.inspected import Asked, check_pair, facts_of, side_by_side
-from regard.views import Viewed, page
+from regard.views import SentenceView, page
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -121,12 +121,12 @@ def test_long_texts_are_recorded_layer_by_layer(kind, lm, en_fr, monkeypatch):
     monkeypatch.setattr(passes.Pass, "weights", lambda *a: held.append(a[1:]) or plain(*a))
     (long,) = look(model, text, **wish)
     assert held == []  # nothing is recorded before somebody looks
-    assert all(isinstance(maps.weights, passes.Waiting) for maps in long.viewed.maps)
+    assert all(isinstance(maps.weights, passes.LazyWeights) for maps in long.viewed.maps)
     for one, other in zip(long.viewed.maps, short.viewed.maps, strict=True):
         assert (one.kind, one.layer, one.heads) == (other.kind, other.layer, other.heads)
         np.testing.assert_allclose(np.asarray(one.weights), other.weights, atol=1e-5)
         np.testing.assert_allclose(one.plane(1), other.plane(1), atol=1e-5)
-    for name in ("source_words", "target_words", "links", "aligned_by", "title"):
+    for name in ("source_words", "target_words", "links", "alignment_head", "title"):
         assert getattr(long.viewed, name) == getattr(short.viewed, name), name
     np.testing.assert_allclose(long.viewed.confidence or (), short.viewed.confidence or ())
     held.clear()
@@ -196,4 +196,6 @@ def test_generated_texts_in_notebooks(lm):
     (plain,) = lm.generate("The", settings=settings)
     assert "<iframe sandbox=" in looked._repr_html_()
     assert plain._repr_html_() == f'<p dir="auto" style="white-space: pre-wrap">{plain.text}</p>'
-    assert isinstance(Viewed.alone(looked.attention, tokens=("<s>", *looked.tokens)), Viewed)
+    assert isinstance(
+        SentenceView.from_text(looked.attention, tokens=("<s>", *looked.tokens)), SentenceView
+    )

@@ -266,7 +266,7 @@ def test_what_is_seen(model, shift, request):
     assert seen.source == FRENCH[1][0]
     assert seen.translation == sentence.text
     assert seen.links == sentence.alignment
-    assert seen.aligned_by == (None if head is None else (0, 1))
+    assert seen.alignment_head == (None if head is None else (0, 1))
     assert len(seen.maps) == (1 if model == "rnn" else 6)
     weights = drawn(sentence, run).weights
     assert weights.shape == (len(sentence.words), len(sentence.source_words))

@@ -1,4 +1,4 @@
-"""Two sentences with made-up weights: heads that follow the links, look around, or look at `it`."""
+"""Two sentences with synthetic weights: some heads follow the links, others are diffuse."""
 
 import pytest
 import torch
@@ -38,8 +38,8 @@ def sharp(rows, columns, pairs, generator, noise):
     return scores.softmax(-1)
 
 
-def made_up_maps(tokens, seed=0):
-    """Attention maps of a batch of two, the second row being ours, with padding behind it."""
+def synthetic_maps(tokens, seed=0):
+    """Attention maps of a batch of two sentences, of which the second is used, with padding."""
     generator = torch.Generator().manual_seed(seed)
     num_src, num_tgt = tokens["source"], tokens["target"]
     for kind, rows, columns, pairs in (
@@ -61,8 +61,8 @@ def made_up_maps(tokens, seed=0):
             yield AttentionMap(weights, kind, layer, tuple(range(HEADS)), numbers, "made.up")
 
 
-def made_up(sample, **more):
-    """The sentence with its made-up maps."""
+def synthetic(sample, **more):
+    """The sentence with its synthetic maps."""
     fields = {
         name: tuple(sample[name].split())
         for name in ("source_tokens", "target_tokens", "source_words", "target_words")
@@ -74,7 +74,7 @@ def made_up(sample, **more):
     sizes = {"source": len(plain.source_tokens), "target": len(plain.target_tokens)}
     end = [(sizes["target"] - 1, sizes["source"] - 1)]
     return SentenceView.from_maps(
-        made_up_maps({**sizes, "links": pairs + end}),
+        synthetic_maps({**sizes, "links": pairs + end}),
         1,
         **fields,
         links=links,
@@ -104,9 +104,9 @@ def french():
         0.9,
         1.0,
     )
-    return made_up(FRENCH, confidence=confidence, reference="L'animal n'a pas traversé la rue.")
+    return synthetic(FRENCH, confidence=confidence, reference="L'animal n'a pas traversé la rue.")
 
 
 @pytest.fixture
 def chinese():
-    return made_up(CHINESE)
+    return synthetic(CHINESE)

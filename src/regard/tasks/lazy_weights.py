@@ -75,7 +75,7 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-class Waiting:
+class LazyWeights:
     """An array (H, R, C) of weights that is recorded when it is first asked for a number."""
 
     def __init__(self, source: Pass, kind: str, layer: int, shape: tuple[int, int, int]) -> None:
@@ -98,7 +98,7 @@ class Waiting:
         return getattr(self._source.weights(*self._key), name)
 
 
-def waiting_maps(source: Pass, axes: Mapping[str, tuple[Tokens, Tokens]]) -> tuple[HeadMaps, ...]:
+def lazy_maps(source: Pass, axes: Mapping[str, tuple[Tokens, Tokens]]) -> tuple[HeadMaps, ...]:
     """Every layer's heads, each recorded when it is looked at.
 
     `axes` has the tokens of the rows and of the columns of each kind as the page names it.
@@ -107,7 +107,7 @@ def waiting_maps(source: Pass, axes: Mapping[str, tuple[Tokens, Tokens]]) -> tup
     for one in source.found():
         rows, columns = axes[KINDS[one.kind]]
         shape = len(one.heads), len(rows), len(columns)
-        weights = cast("Weights", Waiting(source, one.kind, one.layer, shape))
+        weights = cast("Weights", LazyWeights(source, one.kind, one.layer, shape))
         made.append(HeadMaps(KINDS[one.kind], one.layer, one.heads, weights, rows, columns))
     order = ("cross", "encoder", "decoder")
     return tuple(sorted(made, key=lambda maps: (order.index(maps.kind), maps.layer)))

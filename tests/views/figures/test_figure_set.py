@@ -1,4 +1,4 @@
-"""All figures of a text, growth over length, and what positions and gates look like."""
+"""All figures of a text, cost curves, positions and gates."""
 
 import re
 
@@ -13,7 +13,7 @@ from regard.views.figures.growth import Panel, growth_figure
 from regard.views.figures.positions import cosine_similarity
 
 
-def test_a_text_alone_has_what_makes_sense_of_it():
+def test_figures_of_a_single_text():
     weights = torch.rand(1, 2, 4, 4).tril()
     weights = weights / weights.sum(-1, keepdim=True)
     maps = [AttentionMap(weights, "causal", n, (0, 1), tuple(range(4)), "x") for n in (0, 1)]
@@ -27,18 +27,18 @@ def test_a_text_alone_has_what_makes_sense_of_it():
     ]  # fmt: skip
 
 
-def test_a_translation_begins_with_its_alignment(chinese):
+def test_translation_starts_with_its_alignment(chinese):
     name, figure = next(iter(figure_set(chinese)))
     assert name == "alignment" and "alignment of" in repr(figure)
 
 
-def test_without_maps_there_is_nothing_to_draw():
+def test_without_maps():
     assert list(figure_set(SentenceView(*(("a",) for _ in range(4))))) == []
     linked = SentenceView(*(("a",) for _ in range(4)), links=((0, 0),))
     assert [name for name, _ in figure_set(linked)] == ["alignment"]
 
 
-def test_long_maps_are_coloured_by_what_most_rows_do():
+def test_color_limit_of_long_maps():
     plane = np.full((3 * LONG, 3 * LONG), 0.001)
     np.fill_diagonal(plane, 0.1)
     plane[0, 0] = 1.0
@@ -46,7 +46,7 @@ def test_long_maps_are_coloured_by_what_most_rows_do():
     assert color_limit(plane[:LONG, :LONG]) is None
 
 
-def test_learned_positions_show_which_places_are_alike():
+def test_learned_positions_show_similarity():
     table = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
     expected = [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
     np.testing.assert_allclose(cosine_similarity(table), expected)
@@ -55,7 +55,7 @@ def test_learned_positions_show_which_places_are_alike():
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_a_bias_that_looks_back_has_no_right_side(bidirectional):
+def test_causal_bias_has_no_keys_ahead(bidirectional):
     figure = positions_figure(RelativeBias(2, bidirectional=bidirectional), 20)
     shown = figure.canvas.axes[0].images[0].get_array()
     hidden = np.ma.getmaskarray(shown)
@@ -64,12 +64,12 @@ def test_a_bias_that_looks_back_has_no_right_side(bidirectional):
     assert (max(curve.get_xdata()) > 0) == bidirectional
 
 
-def test_gates_are_counted_in_whole_numbers():
+def test_gate_ticks_are_integers():
     gate = AttentionMap(torch.rand(1, 1, 1, 600), "spatial", 0, (0,), (0,), "x")
     axes = gate_figure(gate, shape=(20, 30)).canvas.axes[0]
     assert all(tick == round(tick) for tick in (*axes.get_xticks(), *axes.get_yticks()))
     many = AttentionMap(torch.rand(1, 1, 1, 300), "channel", 0, (0,), (0,), "x")
-    assert len(gate_figure(many).canvas.axes[0].patches) == 1  # one outline, no shimmering bars
+    assert len(gate_figure(many).canvas.axes[0].patches) == 1  # one outline instead of bars
 
 
 def test_growth(tmp_path):

@@ -1,4 +1,4 @@
-"""Every other figure: drawn, with what it is to show on it."""
+"""Every other figure is drawn with its labels."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ from regard.views.figures.positions import rotation_angles, score_biases
 
 
 def texts(figure):
-    """All that is written on a figure."""
+    """All texts on a figure."""
     from matplotlib.text import Text
 
     figure.canvas.draw_without_rendering()
@@ -92,7 +92,7 @@ def test_lines_are_the_weights():
     weights = [[0.9, 0.1, 0.0], [0.0, 0.01, 0.99]]
     figure = alignment_lines(list("abc"), list("xy"), weights)
     lines = [p for p in figure.canvas.axes[0].patches if isinstance(p, PathPatch)]
-    assert len(lines) == 3  # the one below the threshold and those of zero have none
+    assert len(lines) == 3  # none below the threshold
     widths = [line.get_linewidth() for line in lines]
     assert widths == sorted(widths) and widths[0] < widths[1] < widths[2]
     linked = alignment_lines(list("abc"), list("xy"), links=[(0, 0), (2, 1)])
@@ -117,7 +117,7 @@ def test_words_do_not_overlap(number):
     assert all(page.x0 <= b.x0 and b.x1 <= page.x1 and b.y1 <= page.y1 for b in boxes)
 
 
-def test_lines_refuse():
+def test_alignment_lines_errors():
     with pytest.raises(ValueError, match=r"links must be .* got \(3, 0\)"):
         alignment_lines(list("abc"), list("xy"), links=[(3, 0)])
     with pytest.raises(ValueError, match="target words by source words"):
@@ -243,10 +243,10 @@ def test_kernel_regression():
     marks = figure.canvas.axes[1].lines[0]
     np.testing.assert_allclose(marks.get_ydata(), model.attention_weights([[2.0]])[0])
     np.testing.assert_allclose(marks.get_xdata(), x)
-    asked = []
+    evaluated = []
     for query in (None, -3.0, 9.0):
-        kernel_regression_figure(x, y, model, query=query, truth=lambda v: asked.append(v) or v)
-    assert min(asked) == 0 and max(asked) == 5  # where there are samples, and nowhere else
+        kernel_regression_figure(x, y, model, query=query, truth=lambda v: evaluated.append(v) or v)
+    assert min(evaluated) == 0 and max(evaluated) == 5  # only between the samples
     with pytest.raises(ValueError, match="same number of values"):
         kernel_regression_figure(x, y[:-1], model)
     two = NadarayaWatson().fit(np.ones((3, 2)), np.ones(3))

@@ -1,4 +1,4 @@
-"""No character comes out as a box: fonts are probed, and what none has is spelled and said."""
+"""Fonts are selected by their glyphs; missing characters are written as numbers, with a warning."""
 
 import warnings
 
@@ -7,11 +7,11 @@ import pytest
 from regard.views import alignment_lines, heatmap
 from regard.views.figures.fonts import DEFAULT, MissingGlyphWarning, select_fonts
 
-NOWHERE = "\U000e0fff"  # never to be assigned a picture
+NOWHERE = "\U000e0fff"  # never assigned a glyph
 CHINESE, JAPANESE = "因为动物太累了，所以没有过马路。", "動物は疲れすぎていた。"
 
 
-def test_what_the_first_font_has_needs_no_other():
+def test_default_font_suffices():
     fonts = select_fonts(["The animal", "▁été", "Straße", "</s>"])
     assert fonts.families == (DEFAULT,)
     assert not fonts.missing
@@ -21,7 +21,7 @@ def test_what_the_first_font_has_needs_no_other():
         fonts.warn()
 
 
-def test_what_no_font_has_is_spelled_and_said():
+def test_missing_characters_are_numbered_with_a_warning():
     fonts = select_fonts([f"a{NOWHERE}b"])
     assert fonts.missing == {NOWHERE}
     assert fonts.printable(f"a{NOWHERE}b") == "a[U+E0FFF]b"
@@ -30,7 +30,7 @@ def test_what_no_font_has_is_spelled_and_said():
     assert len(said) == 1
 
 
-def test_without_a_chinese_font_one_sentence_names_it():
+def test_missing_chinese_font_is_named():
     fonts = select_fonts([CHINESE], among=["DejaVu Sans Mono"])
     assert set("因为动物") <= fonts.missing
     assert fonts.printable("因a") == "[U+56E0]a"
@@ -41,7 +41,7 @@ def test_without_a_chinese_font_one_sentence_names_it():
     assert sentence.count(". ") == 0  # one sentence
 
 
-def test_line_ends_and_controls_are_made_visible():
+def test_line_ends_and_controls_are_visible():
     fonts = select_fonts(["a\nb", "\t", "x\u200dy\ufe0f", "\x00", "\ud800"])
     assert fonts.printable("a\nb\t") == "a↵b⇥"
     assert fonts.printable("\x00") == "[U+0000]"
@@ -69,7 +69,7 @@ def test_each_glyph_is_its_own():
     one, other = (heatmap([[1.0]], ["x"], [word]).render("png") for word in "因过")
     assert one != other
     latin, mixed = select_fonts(["abc"]), select_fonts(["abc因"])
-    assert mixed.families[0] == latin.families[0] == DEFAULT  # Latin letters look as ever
+    assert mixed.families[0] == latin.families[0] == DEFAULT  # Latin letters look the same
 
 
 @pytest.mark.needs("cjk-font")

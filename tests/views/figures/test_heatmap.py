@@ -1,4 +1,4 @@
-"""Heat maps as they are drawn: colours of cells, labels that can be read, files that stay small."""
+"""Heat maps: colors of cells, readable labels, small files."""
 
 import io
 from concurrent.futures import ThreadPoolExecutor
@@ -130,7 +130,7 @@ def test_files(tmp_path):
         figure.save(tmp_path / "nowhere" / "one.png")
 
 
-def test_the_users_settings_change_nothing():
+def test_user_settings_have_no_effect():
     import matplotlib
 
     plain = heatmap([[0.5, 0.5]], ["a"], ["b", "c"], title="one").render("svg")
@@ -156,7 +156,7 @@ def shown_labels(figure):
 
 
 @pytest.mark.parametrize("given", [np.array, torch.tensor, list], ids=["numpy", "torch", "lists"])
-def test_a_plain_matrix_is_one_call_away(given):
+def test_plain_matrix(given):
     plane = [[0.0, 0.25, 0.75], [1.0, 0.0, 0.0]]
     figure = heatmap(given(plane))
     assert shown_labels(figure) == [["0", "1"], ["0", "1", "2"]]
@@ -168,7 +168,7 @@ def test_a_plain_matrix_is_one_call_away(given):
     assert heatmap(np.array(plane) * 8).canvas.axes[1].get_ylabel() == "value"
 
 
-def test_places_of_a_large_matrix_are_thinned():
+def test_numbers_of_a_large_matrix_are_thinned():
     figure = heatmap(np.random.default_rng(0).random((50, 300)))
     rows, columns = shown_labels(figure)
     assert rows == [str(n) for n in range(0, 50, 5)]
@@ -176,7 +176,7 @@ def test_places_of_a_large_matrix_are_thinned():
     assert figure.canvas.get_supxlabel() == ""
 
 
-def test_what_it_refuses():
+def test_errors():
     for wrong in ([1.0, 2.0], np.zeros((1, 1, 2, 2))):
         with pytest.raises(ValueError, match=r"one matrix \(R, C\), got shape .* head_grid draws"):
             heatmap(wrong)
@@ -192,4 +192,4 @@ def test_what_it_refuses():
         heatmap([[1.0]], ["a"], ["b"], [[1]])
     with pytest.raises(ValueError, match="mask must have shape"):
         heatmap([[1.0]], ["a"], ["b"], [True, False])
-    heatmap([[np.nan, 1.0]], ["a"], ["b", "c"], [[False, True]])  # masked, so not looked at
+    heatmap([[np.nan, 1.0]], ["a"], ["b", "c"], [[False, True]])  # masked, so not checked

@@ -1,4 +1,4 @@
-"""`regard.view` on a page of one's own: its methods, its events, and several of it at a time."""
+"""`regard.view` on any page: its methods, its events, and several views at a time."""
 
 import json
 
@@ -9,33 +9,33 @@ from regard.views.html.page import embed_json
 from regard.views.html.payload import sentence_payload
 
 pytestmark = pytest.mark.needs("chromium")
-HEARD = """
-const heard = [];
+LISTENERS = """
+const events = [];
 for (const name of ["regard:word", "regard:row", "regard:chosen"])
   document.addEventListener(name, ({ target, detail }) =>
-    heard.push([name.slice(7), target.id, detail]));
+    events.push([name.slice(7), target.id, detail]));
 """
 
 
 @pytest.fixture
 def tab(browser, tmp_path, french, chinese):
-    """A page with two places for views, and what there is to see of two sentences."""
+    """A page with two containers for views, and the data of two sentences."""
     texts = embed_json({"french": sentence_payload(french), "chinese": sentence_payload(chinese)})
     file = tmp_path / "own.html"
     file.write_text(
         f"<!doctype html><html lang=en><meta charset=utf-8><title>own</title><style>{style()}"
         f"</style><div id=one></div><div id=two></div><script>{scripts()}</script>"
-        f"<script>const texts = {texts}; let view, other; {HEARD}</script>",
+        f"<script>const texts = {texts}; let view, other; {LISTENERS}</script>",
         "utf-8",
     )
-    said = []
+    errors = []
     tab = browser.new_page()
-    tab.on("console", lambda message: said.append(message.text))
-    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("console", lambda message: errors.append(message.text))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.goto(file.as_uri())
     yield tab
     tab.close()
-    assert said == []
+    assert errors == []
 
 
 def make(tab, options=None, place="one", text="french"):
@@ -45,32 +45,32 @@ def make(tab, options=None, place="one", text="french"):
     )
 
 
-def heard(tab):
-    return tab.evaluate("heard.splice(0)")
+def events_of(tab):
+    return tab.evaluate("events.splice(0)")
 
 
-def test_choosing_by_script_and_by_hand(tab):
+def test_choosing_by_script_and_by_click(tab):
     make(tab)
     assert tab.evaluate("view.state") == {"kind": "cross", "layer": 1, "head": 3}
-    assert heard(tab) == []
+    assert events_of(tab) == []
     tab.evaluate("view.choose({ layer: 2, head: 'mean' })")
     chosen = {"kind": "cross", "layer": 2, "head": "mean"}
     assert tab.evaluate("view.state") == chosen
-    assert heard(tab) == [["chosen", "one", chosen]]
+    assert events_of(tab) == [["chosen", "one", chosen]]
     assert tab.locator("[data-picker=layer] input:checked").input_value() == "2"
     tab.evaluate("view.choose({ layer: 2 })")
-    assert heard(tab) == []  # it was chosen already
+    assert events_of(tab) == []  # it was chosen already
     tab.locator("[data-picker=kind] input[value=decoder]").check(force=True)
-    assert heard(tab) == [["chosen", "one", {"kind": "decoder", "layer": 2, "head": "mean"}]]
+    assert events_of(tab) == [["chosen", "one", {"kind": "decoder", "layer": 2, "head": "mean"}]]
     assert tab.evaluate("[view.has({ layer: 2, head: 3 }), view.has({ layer: 9 })]") == [
         True,
         False,
     ]
-    tab.evaluate("view.choose({ layer: 9, head: 7 })")  # there is none: something near
+    tab.evaluate("view.choose({ layer: 9, head: 7 })")  # missing: the nearest choice
     assert tab.evaluate("view.state") == {"kind": "decoder", "layer": 2, "head": "mean"}
 
 
-def test_pressing_words_and_rows(tab, french):
+def test_clicking_words_and_rows(tab, french):
     make(tab, {"clickable": True})
     tab.locator(".words.target .word").nth(2).click()
     tab.locator(".words.source .word").nth(1).focus()
@@ -80,20 +80,20 @@ def test_pressing_words_and_rows(tab, french):
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
     row = {"kind": "cross", "layer": 1, "head": 3, "row": 1}
-    assert heard(tab) == [
+    assert events_of(tab) == [
         ["word", "one", {"side": "target", "word": 2}],
         ["word", "one", {"side": "source", "word": 1}],
         ["row", "one", row],
     ]
     box = tab.locator(".cells canvas").bounding_box()
     tab.mouse.click(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.5)
-    ((name, _, detail),) = heard(tab)
+    ((name, _, detail),) = events_of(tab)
     assert name == "row"
     token = tab.evaluate(f"texts.french.axes.target.tokens[{detail['row']}]")
     assert tab.locator(".value").inner_text().startswith(f"{token} → ")
 
 
-def test_another_text_in_its_place(tab, chinese):
+def test_replacing_the_text(tab, chinese):
     make(tab)
     tab.evaluate("view.choose({ kind: 'encoder', layer: 0, head: 2 })")
     tab.evaluate("view.replace(texts.chinese); view.ready")
@@ -107,13 +107,13 @@ def test_another_text_in_its_place(tab, chinese):
     assert tab.locator(".attention").is_visible()
 
 
-def test_several_views_and_an_end(tab):
+def test_several_views_and_destroy(tab):
     make(tab)
     tab.evaluate("other = view")
     make(tab, {}, "two", "chinese")
     tab.evaluate("view.choose({ head: 0 })")
     assert tab.evaluate("other.state.head") == 3
-    assert [target for _, target, _ in heard(tab)] == ["two"]
+    assert [target for _, target, _ in events_of(tab)] == ["two"]
     names = tab.evaluate("[...document.querySelectorAll('input[type=radio]')].map((i) => i.name)")
     assert len(set(names)) == 6
     tab.evaluate("view.destroy()")
@@ -122,7 +122,7 @@ def test_several_views_and_an_end(tab):
     assert tab.locator("#one .attention h2").inner_text() == "注意力"
 
 
-def test_maps_closed_until_asked_for(tab):
+def test_maps_closed_at_first(tab):
     make(tab, {"maps": False})
     assert not tab.locator(".cells").is_visible()
     tab.locator(".words.target .word").nth(5).hover()
@@ -134,26 +134,26 @@ def test_maps_closed_until_asked_for(tab):
     assert tab.locator(".cells").get_attribute("aria-label").startswith("cross attention, layer 1")
 
 
-def test_more_words_and_the_language_of_a_page(tab):
+def test_added_messages_and_language(tab):
     tab.evaluate("regard.addMessages({ greeting: ['Hello {name}', '你好 {name}'] })")
     assert tab.evaluate("regard.message('greeting', { name: '<b>' })") == "Hello <b>"
     tab.evaluate("document.getElementById('two').dataset.message = 'greeting'")
     tab.evaluate("regard.setLanguage('zh')")
     assert tab.locator("#two").inner_text() == "你好 {name}"
     assert tab.evaluate("document.documentElement.lang") == "zh"
-    untold = "regard.message('nothing of the kind')"
-    assert tab.evaluate(untold) == "nothing of the kind"
+    unknown = "regard.message('nothing of the kind')"
+    assert tab.evaluate(unknown) == "nothing of the kind"
 
 
-def test_a_broken_map_says_so(tab):
+def test_broken_map_is_reported(tab):
     tab.evaluate("texts.french.maps.forEach((map) => { map.whole = map.whole.map(() => 'AAAA'); })")
     make(tab)
     assert "could not be read" in tab.locator(".packing").inner_text()
     assert tab.locator(".words.source .word").count() == 12
 
 
-def test_fingers(browser, tab):
-    """Two fingers apart are nearer; what is near follows one finger."""
+def test_pinch_and_drag(browser, tab):
+    """Two fingers zoom in; one finger drags a zoomed map."""
     make(tab)
     box = tab.locator(".cells canvas").bounding_box()
     x, y = box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5

@@ -156,10 +156,10 @@ def test_readings_are_true(browser, report, text):
     for column in range(1, 26):
         tab.keyboard.press("ArrowRight" if column % 5 else "Shift+ArrowRight")
         row, place = 400, sum(1 if one % 5 else 10 for one in range(1, column + 1))
-        told = tab.inner_text(".value")
-        assert told.startswith(f"{text.source_tokens[row]} {row} → "), told
-        assert f" → {text.source_tokens[place]} {place} " in told
-        shown = told.split(f" {place} ")[1].split(" %")[0]
+        readout = tab.inner_text(".value")
+        assert readout.startswith(f"{text.source_tokens[row]} {row} → "), readout
+        assert f" → {text.source_tokens[place]} {place} " in readout
+        shown = readout.split(f" {place} ")[1].split(" %")[0]
         kinds.add("at most" in shown)
         value = float(shown.removeprefix("at most ").removeprefix("< ")) / 100
         if "at most" in shown:
@@ -195,10 +195,10 @@ def test_words_of_a_long_text(browser, report, text):
     word = tab.locator(".word").nth(60)
     word.hover()
     until(tab, "document.querySelector('.word-readout').textContent.includes('looked at')")
-    told = tab.inner_text(".word-readout")
-    assert told.startswith(text.source_words[60])
-    assert "seen by" in told
-    assert "the rest" in told
+    readout = tab.inner_text(".word-readout")
+    assert readout.startswith(text.source_words[60])
+    assert "seen by" in readout
+    assert "the rest" in readout
     assert 3 < tab.locator(".word.weighted").count() <= 300
     word.focus()
     tab.keyboard.press("ArrowRight")

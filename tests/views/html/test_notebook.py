@@ -10,35 +10,37 @@ from playwright.sync_api import expect
 
 from regard.errors import InputError
 from regard.views import HeadMaps, Page, SentenceView, show
-from regard.views.html.notebook import MAX_HEIGHT, MAX_NOTEBOOK_BYTES, WIDTH
+from regard.views.html.notebook import MAX_HEIGHT, MAX_NOTEBOOK_BYTES, WIDTH, frame
 
 BAD = '"><img src=x onerror=parent.bad=1><script>parent.bad=1</script>'
 
 
-def srcdoc(frame):
-    (found,) = re.findall(r'srcdoc="([^"]*)"', frame)
+def srcdoc(text):
+    (found,) = re.findall(r'srcdoc="([^"]*)"', text)
     return html.unescape(found)
 
 
-def test_the_frame_holds_the_page_and_nothing_gets_out_of_it(french):
+def test_frame_holds_the_escaped_page(french):
     page = Page(f"A {BAD}", (french,), {"seconds": 3, BAD: BAD})
-    frame = page._repr_html_()
-    assert frame.startswith('<iframe sandbox="allow-scripts" ') and frame.endswith("</iframe>")
-    assert frame.count("<") == frame.count(">") == 2  # its own tags alone
-    assert srcdoc(frame) == page.html
+    shown = page._repr_html_()
+    assert shown.startswith('<iframe sandbox="allow-scripts" ') and shown.endswith("</iframe>")
+    assert shown.count("<") == shown.count(">") == 2  # only its own tags
+    assert srcdoc(shown) == page.html
     assert "<img" not in frame("<p>", BAD, 3)
 
 
-def test_its_height_follows_what_there_is(french, chinese):
+def test_height_depends_on_the_content(french, chinese):
     without = SentenceView(*(("a",) for _ in range(4)))
-    assert Page("", (without,)).height == Page("", (without, without)).height  # they stand beside
+    assert (
+        Page("", (without,)).height == Page("", (without, without)).height
+    )  # they are side by side
     assert Page("", (without,)).height < Page("", (without,), {"a": 1}).height
     assert Page("", (without,)).height < Page("", (french,)).height
     assert Page("", ((french, chinese),) * 9).height <= MAX_HEIGHT
     assert Page("", ()).height > 0
 
 
-def test_a_notebook_holds_less_than_a_file():
+def test_notebook_page_is_smaller_than_a_file():
     tokens, rng = tuple(f"▁{n}" for n in range(500)), np.random.default_rng(0)
     weights = rng.random((8, 500, 500), np.float32) / 250
     maps = tuple(HeadMaps("encoder", n, tuple(range(8)), weights, tokens, tokens) for n in (0, 1))
@@ -47,7 +49,7 @@ def test_a_notebook_holds_less_than_a_file():
     assert MAX_NOTEBOOK_BYTES / 4 < len(srcdoc(page._repr_html_())) <= MAX_NOTEBOOK_BYTES
 
 
-def test_it_is_saved_whole_or_not_at_all(french, tmp_path):
+def test_saving(french, tmp_path):
     page = Page("Title", (french,))
     assert page.save(str(tmp_path / "a.html")).read_text("utf-8") == page.html
     with pytest.raises(InputError, match="there is no folder"):
@@ -61,10 +63,10 @@ def test_in_a_browser(browser, french, tmp_path):
     file = tmp_path / "notebook.html"
     frames = Page("A run", (french,))._repr_html_() + foreign._repr_html_()
     file.write_text(f"<!doctype html><meta charset=utf-8><body>{frames}", "utf-8")
-    said = []
+    errors = []
     tab = browser.new_page(viewport={"width": 1000, "height": 2400})
-    tab.on("console", lambda message: said.append(message.text))
-    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("console", lambda message: errors.append(message.text))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.goto(file.as_uri())
     first, second = (tab.frame_locator("iframe").nth(n) for n in (0, 1))
     first.locator(".words.target .word").nth(5).hover()
@@ -86,4 +88,4 @@ def test_in_a_browser(browser, french, tmp_path):
                 break
             tab.wait_for_timeout(100)
         assert 0.85 * needed <= page.height <= 1.25 * needed
-    assert said == []
+    assert errors == []

@@ -1,4 +1,4 @@
-"""Packed maps: what is said to be exact is, what is said to be a bound is one, and all fits."""
+"""Packed maps: exact weights are exact, bounds are upper bounds, and all fits the budget."""
 
 import base64
 import zlib
@@ -43,7 +43,7 @@ def text_of(rows, heads=2, *, kind="encoder", seed=0, spread=0.2):
     return SentenceView(tokens, (), tokens, (), maps=(maps,), source_groups=groups)
 
 
-def test_a_small_map_goes_whole_within_half_a_step(french):
+def test_small_map_is_sent_whole_within_half_a_step(french):
     for maps, sent in zip(french.maps, sentence_payload(french)["maps"], strict=True):
         found = [numbers(plane, "<u2").reshape(maps.weights.shape[1:]) for plane in sent["whole"]]
         np.testing.assert_allclose(np.stack(found) / 65535, maps.weights, atol=0.5 / 65535 + 1e-7)
@@ -51,10 +51,10 @@ def test_a_small_map_goes_whole_within_half_a_step(french):
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_what_a_packed_map_says_is_true(kind):
+def test_packed_map_has_exact_weights_and_bounds(kind):
     (maps,) = text_of(61, 3, kind=kind).maps
     sent = pack(summarize(maps, PLANS[0]), PACKED)
-    planes = [*maps.weights, maps.weights.mean(axis=0)]  # the mean of the heads stands last
+    planes = [*maps.weights, maps.weights.mean(axis=0)]  # the mean of the heads is last
     assert sent["causal"] == (kind == "decoder")
     assert len(sent["pooled"]["cells"]) == 4
     for place, plane in enumerate(planes):
@@ -78,7 +78,7 @@ def test_entropies_are_those_of_the_summaries():
     np.testing.assert_allclose(bits[:3].mean(-1), expected, atol=1e-4)
     np.testing.assert_allclose(bits[3], row_entropies(maps.weights.mean(axis=0)), atol=1e-4)
     assert row_entropies(np.zeros((2, 3), np.float32)).tolist() == [0, 0]
-    maps.weights[1, 5:] = 0  # rows that see nothing
+    maps.weights[1, 5:] = 0  # rows without weights
     sent = pack(summarize(maps, PLANS[0]), PLANS[0])["entropy"]
     assert sent["numFilled"] == [40, 5, 40, 40]
     bits = numbers(sent["rows"], "<u2").reshape(4, 40) * sent["max"] / 65535
@@ -113,7 +113,7 @@ def test_a_budget_is_kept_and_used(budget):
         pack_within(found, 1000)
 
 
-def test_weights_that_are_none():
+def test_invalid_weights_become_zero():
     tokens = ("▁a", "▁b")
     weights = np.array([[[np.nan, -1.0], [2.0, 0.5]]], np.float32)
     maps = HeadMaps("decoder", 0, (0,), weights, tokens, tokens)
@@ -124,8 +124,8 @@ def test_weights_that_are_none():
 
 
 @pytest.mark.parametrize("plan", [PLANS[0], PACKED])
-def test_weights_above_one_stay_what_they_are(plan):
-    """As of a window of Gaussians, whose rows do not sum to one."""
+def test_weights_above_one_are_exact(plan):
+    """As with Gaussian windows, whose rows do not sum to one."""
     (maps,) = text_of(40, 3).maps
     scale = np.array([2.89, 16.46, 0.5], np.float32)[:, None, None]
     loose = HeadMaps("encoder", 0, (0, 1, 2), maps.weights * scale, maps.rows, maps.columns)
@@ -148,14 +148,14 @@ def test_weights_above_one_stay_what_they_are(plan):
             assert (bound >= plane - 1e-5).all()
 
 
-def test_a_decoder_that_looks_ahead_is_not_called_causal():
+def test_decoder_with_weights_ahead_is_not_causal():
     tokens = ("▁a", "▁b")
     maps = HeadMaps("decoder", 0, (0,), np.full((1, 2, 2), 0.5, np.float32), tokens, tokens)
     assert not summarize(maps, PLANS[0]).causal
 
 
 class Recorded:
-    """Weights that are made when they are looked at, as of a layer recorded on demand."""
+    """Weights that record when they are read, like those of a lazily recorded layer."""
 
     def __init__(self, weights):
         self.weights, self.read = weights, []
@@ -176,7 +176,7 @@ def test_each_head_is_read_once():
     assert lazy.read == [0, 1, 2]
 
 
-def test_long_strings_stand_apart():
+def test_long_strings_are_moved_to_blobs():
     blobs = {}
     text = text_of(600, 2)
     sent = sentence_payload(text, blobs)["maps"][0]

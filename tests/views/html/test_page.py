@@ -1,4 +1,4 @@
-"""The page: valid, self-contained, small, and harmless whatever the words are."""
+"""The page: valid, self-contained, small, and safe for any words."""
 
 import json
 import re
@@ -82,7 +82,7 @@ def script_of(tree):
 
 
 def test_no_element_is_left_open(french):
-    """What a browser repairs is what a page got wrong: every element closes where it should."""
+    """Every element is closed in order."""
     body = re.sub(r"<(script|style)\b.*?</\1>", "", page("title", [french]), flags=re.S)
     opened = []
     for closing, tag in re.findall(r"<(/?)([a-z][a-z0-9]*)\b", body):
@@ -95,7 +95,7 @@ def test_no_element_is_left_open(french):
     assert len(ids) == len(set(ids))
 
 
-def test_words_cannot_leave_their_place():
+def test_words_cannot_inject_html():
     text = SentenceView(BAD, BAD[:1], BAD, BAD[:1], title=BAD[1], model=BAD[0], reference=BAD[1],
                   source_language=BAD[1], target_language=BAD[0])  # fmt: skip
     made = page(BAD[1], [text], {BAD[0]: BAD[1]})
@@ -132,7 +132,7 @@ def test_no_texts_and_no_maps():
 
 
 def test_more_than_a_page_holds_is_packed_or_refused():
-    """With less room, fewer weights are kept; with none, one sentence says what to do."""
+    """A smaller limit keeps fewer weights; one too small is an error."""
     rng = np.random.default_rng(0)
     weights = rng.dirichlet(np.full(700, 0.1), (4, 700)).astype(np.float32)
     tokens = tuple(f"▁{number}" for number in range(700))
@@ -152,12 +152,12 @@ def test_more_than_a_page_holds_is_packed_or_refused():
 
 
 @pytest.mark.parametrize("name", ["page.html", "page.css", "page.js"])
-def test_parts_travel_with_the_package(name):
+def test_files_are_in_the_package(name):
     assert files("regard.views.html").joinpath(name).is_file()
 
 
 def test_scripts_stand_alone():
-    """Each file guards its names, none writes HTML, and the served page gets the same."""
+    """Each file keeps its names local and has at most 400 lines."""
     assert scripts().count('"use strict";') == len(SCRIPTS)
     for name in SCRIPTS:
         code = files("regard.views.html.browser").joinpath(name).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The page in a real browser: what pointing, choosing, zooming and walking with keys shows."""
+"""The page in a real browser: pointing, choosing, zooming and the keyboard."""
 
 import numpy as np
 import pytest
@@ -13,19 +13,19 @@ pytestmark = pytest.mark.needs("chromium")
 
 @pytest.fixture
 def view(browser, tmp_path, french, chinese):
-    """Opens the page of the samples; no error, no message and no request may come of it."""
-    said, asked, contexts = [], [], []
+    """Opens the page of the samples, and checks for errors, console messages and requests."""
+    errors, requests, contexts = [], [], []
 
     def view(*more, only=None, **options):
         file = tmp_path / "page.html"
-        boards = [french, chinese, *more] if only is None else only
-        file.write_text(page("A run", boards, {"seconds": 1}), "utf-8")
+        entries = [french, chinese, *more] if only is None else only
+        file.write_text(page("A run", entries, {"seconds": 1}), "utf-8")
         context = browser.new_context(**options)
         contexts.append(context)
         tab = context.new_page()
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.on("request", lambda request: asked.append(request.url))
+        tab.on("console", lambda message: errors.append(message.text))
+        tab.on("pageerror", lambda error: errors.append(str(error)))
+        tab.on("request", lambda request: requests.append(request.url))
         tab.goto(file.as_uri())
         settled(tab)
         return tab
@@ -33,12 +33,12 @@ def view(browser, tmp_path, french, chinese):
     yield view
     for context in contexts:
         context.close()
-    assert said == []
-    assert len({url for url in asked if not url.startswith("data:")}) == 1
+    assert errors == []
+    assert len({url for url in requests if not url.startswith("data:")}) == 1
 
 
 def settled(tab):
-    """Until every map is there and drawn."""
+    """Wait until every map is drawn."""
     tab.evaluate("""async () => {
       const frame = () => new Promise(requestAnimationFrame);
       do { await frame(); await frame(); } while (document.querySelector("[aria-busy]"));
@@ -68,7 +68,7 @@ def picture(tab):
     return tab.evaluate("document.querySelector('.cells canvas').toDataURL()")
 
 
-def told(tab, selector=".word-readout"):
+def readout_of(tab, selector=".word-readout"):
     settled(tab)
     return tab.locator(selector).first.inner_text()
 
@@ -82,7 +82,7 @@ def test_pointing_at_a_word(view, french):
     assert tab.locator(words("source")).all_inner_texts() == list(french.source_words)
     assert tab.locator(".aligned-words path").count() == len(french.links)
     tab.locator(words("target")).nth(5).hover()
-    readout = told(tab)
+    readout = readout_of(tab)
     assert readout.startswith("traversé confidence 90 %")
     weights = french.alignment_weights()[5]
     assert f"cross {share(weights[3])}" in readout
@@ -90,10 +90,10 @@ def test_pointing_at_a_word(view, french):
     assert tints == pytest.approx([w**0.7 for w in weights], abs=0.02)
     assert tab.locator(".aligned-words path.linked").count() == 1
     tab.locator(words("source")).nth(3).hover()
-    assert "seen by" in told(tab)
+    assert "seen by" in readout_of(tab)
     assert tab.locator(".aligned-words path.linked").count() == 2
     tab.hover("h1")
-    assert told(tab) == ""
+    assert readout_of(tab) == ""
 
 
 def test_choosing_head_layer_and_kind(view, french):
@@ -113,7 +113,7 @@ def test_choosing_head_layer_and_kind(view, french):
     choose(tab, "kind", "encoder")
     assert not tab.locator(".hidden-key").is_visible()
     tab.locator(words("source")).nth(7).hover()
-    readout = told(tab)
+    readout = readout_of(tab)
     assert "looked at" in readout
     assert "seen by" in readout
     assert tint(tab, "target", 0) == 0
@@ -125,23 +125,23 @@ def test_cells_by_pointer_and_by_keys(view, french):
     tab = view()
     plane = french.find("cross", 1).matrix(3)
     tab.locator(".cells").focus()
-    tab.keyboard.press("ArrowDown")  # begins at the first cell
-    assert told(tab, ".value").startswith(f"▁L → ▁The {share(plane[0, 0])}")
+    tab.keyboard.press("ArrowDown")  # starts at the first cell
+    assert readout_of(tab, ".value").startswith(f"▁L → ▁The {share(plane[0, 0])}")
     for _ in range(7):
         tab.keyboard.press("ArrowDown")
     for _ in range(5):
         tab.keyboard.press("ArrowRight")
-    assert told(tab, ".value").startswith(f"▁travers → ▁cross {share(plane[7, 5])}")
-    assert "bits of at most 4.00" in told(tab, ".value")
+    assert readout_of(tab, ".value").startswith(f"▁travers → ▁cross {share(plane[7, 5])}")
+    assert "bits of at most 4.00" in readout_of(tab, ".value")
     tab.keyboard.press("Home")
-    assert "▁travers → ▁The" in told(tab, ".value")
+    assert "▁travers → ▁The" in readout_of(tab, ".value")
     tab.locator(".cells").evaluate("e => e.blur()")
-    assert told(tab, ".value") == ""
+    assert readout_of(tab, ".value") == ""
     box = tab.locator(".cells canvas").bounding_box()
     seen = set()
     for step in range(20):
         tab.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 80 + step * 20)
-        seen.add(told(tab, ".value").split(" → ")[0])
+        seen.add(readout_of(tab, ".value").split(" → ")[0])
     assert {"▁L", "▁travers", "é"} < seen
 
 
@@ -150,14 +150,14 @@ def test_hidden_cells_and_entropy(view, french):
     choose(tab, "kind", "decoder")
     tab.locator(".cells").focus()
     tab.keyboard.press("ArrowDown")
-    assert told(tab, ".value").startswith("<s> → <s> 100 %")
+    assert readout_of(tab, ".value").startswith("<s> → <s> 100 %")
     tab.keyboard.press("ArrowRight")
-    assert told(tab, ".value").startswith("<s> → ▁L hidden")
+    assert readout_of(tab, ".value").startswith("<s> → ▁L hidden")
     box = tab.locator(".cells canvas").bounding_box()
     found = []
     for step in range(60, int(box["width"]), 20):  # the strip is right of the map, 40 pixels wide
         tab.mouse.move(box["x"] + step, box["y"] + 160)
-        found.append(told(tab, ".value"))
+        found.append(readout_of(tab, ".value"))
         if "spreads over" in found[-1]:
             break
     assert any(" → " in one for one in found)
@@ -195,7 +195,7 @@ def test_the_scale_of_colours(view, french):
     assert picture(tab) != before
 
 
-def test_everything_is_within_reach_of_the_keyboard(view, french):
+def test_everything_is_reachable_by_keyboard(view, french):
     tab = view()
     where = ("e => e.closest('[data-picker]')?.dataset.picker || e.dataset.side || e.name || "
              "e.closest('.words')?.dataset.side || e.className || e.tagName")  # fmt: skip
@@ -207,7 +207,7 @@ def test_everything_is_within_reach_of_the_keyboard(view, french):
     assert [name for name in seen if name in wanted] == wanted
     tab.locator(words("source")).nth(0).focus()
     tab.keyboard.press("ArrowRight")
-    assert told(tab).startswith("animal")
+    assert readout_of(tab).startswith("animal")
     tab.keyboard.press("ArrowDown")
     assert tab.locator(":focus").evaluate(where) == "target"
     tab.locator("[data-picker=head] input:checked").focus()
@@ -217,7 +217,7 @@ def test_everything_is_within_reach_of_the_keyboard(view, french):
     assert tab.locator(":focus").evaluate(where) == "head"
 
 
-def test_another_text_keeps_what_was_chosen(view, chinese):
+def test_another_text_keeps_the_choice(view, chinese):
     tab = view()
     choose(tab, "kind", "encoder")
     choose(tab, "layer", "0")
@@ -227,7 +227,7 @@ def test_another_text_keeps_what_was_chosen(view, chinese):
     assert "encoder attention, layer 0" in label(tab)
     choose(tab, "kind", "cross")
     tab.locator(words("target")).nth(7).hover()
-    assert told(tab).startswith("它")
+    assert readout_of(tab).startswith("它")
 
 
 def test_two_models_side_by_side(view, french, chinese):
@@ -262,7 +262,7 @@ def test_language_and_theme(view):
     assert tab.locator(".attention h2").inner_text() == "Attention"
     assert label(tab).startswith("cross attention")
     tab.locator(words("target")).nth(5).hover()
-    assert "looked at" in told(tab)
+    assert "looked at" in readout_of(tab)
     before = picture(tab)
     choose(tab, "theme", "dark")
     assert picture(tab) != before
@@ -276,7 +276,7 @@ def test_language_and_theme(view):
     ]
 
 
-def test_words_that_look_like_html(view):
+def test_words_with_html_stay_text(view):
     weights = np.full((2, 2, 2), 0.5, np.float32)
     maps = HeadMaps("cross", 0, (0, 1), weights, BAD, BAD)
     tab = view(SentenceView(BAD, BAD, BAD, BAD, ((0, 1),), (maps,), reference=BAD[0], title=BAD[1],
@@ -284,18 +284,18 @@ def test_words_that_look_like_html(view):
     choose(tab, "text", "2")
     assert tab.locator(words("source")).all_inner_texts() == list(BAD)
     tab.locator(words("target")).nth(0).hover()
-    assert BAD[0] in told(tab)
+    assert BAD[0] in readout_of(tab)
     assert BAD[0] in tab.inner_text(".reference")
     assert BAD[1] in tab.inner_text(".name")
     assert BAD[0] in tab.inner_text(".origin")
     tab.locator(".cells").focus()
     tab.keyboard.press("ArrowDown")
-    assert told(tab, ".value").startswith(f"{BAD[0]} → {BAD[0]} 50 %")
+    assert readout_of(tab, ".value").startswith(f"{BAD[0]} → {BAD[0]} 50 %")
     assert tab.evaluate("window.bad") is None
     assert tab.locator("img").count() == 0
 
 
-def test_a_text_alone(view):
+def test_single_text(view):
     rows = np.tril(np.random.default_rng(0).random((2, 7, 7), np.float32))
     rows /= rows.sum(-1, keepdims=True)
     tokens = ("The", "Ġani", "mal", "Ġslept", ".", "Ċ", "<|endoftext|>")
@@ -311,7 +311,7 @@ def test_a_text_alone(view):
     assert tab.locator(".words.target").count() == 0
     assert tab.locator(".alignment h2").inner_text() == "Words"
     tab.locator(words("source")).nth(1).hover()
-    readout = told(tab)
+    readout = readout_of(tab)
     assert "confidence 50 %" in readout
     assert "looked at" in readout
     assert "seen by" in readout
@@ -328,15 +328,15 @@ def test_without_maps_and_with_one_label(view):
     assert "no attention maps" in tab.inner_text(".no-maps")
     assert not tab.locator(".attention").is_visible()
     tab.locator(words("source")).nth(1).hover()
-    assert told(tab) == "b"
+    assert readout_of(tab) == "b"
     assert tab.locator(".aligned-words path.linked").count() == 1
     choose(tab, "text", "1")
     tab.locator(words("target")).nth(0).hover()
-    assert "b 75 %" in told(tab)
+    assert "b 75 %" in readout_of(tab)
     assert tab.locator("[data-picker=head]").is_hidden()
 
 
-def test_on_a_phone_and_in_the_dark(view):
+def test_narrow_and_dark(view):
     tab = view(viewport={"width": 360, "height": 740}, color_scheme="dark")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
     assert "columns" in tab.get_attribute(".aligned-words", "class")
@@ -345,14 +345,14 @@ def test_on_a_phone_and_in_the_dark(view):
 
 
 def test_in_a_sandboxed_frame(browser, french, tmp_path):
-    """Notebooks show it so: nothing may be remembered there, and nothing breaks."""
+    """As in notebooks: without local storage, nothing breaks."""
     from html import escape
 
-    said = []
+    errors = []
     frame = f'<iframe sandbox="allow-scripts" srcdoc="{escape(page("A run", [french]))}"></iframe>'
     (tmp_path / "frame.html").write_text(frame, "utf-8")
     tab = browser.new_page()
-    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.goto((tmp_path / "frame.html").as_uri())
     inner = tab.frame_locator("iframe")
     inner.locator(".cells[aria-label^=cross]").wait_for()
@@ -360,7 +360,7 @@ def test_in_a_sandboxed_frame(browser, french, tmp_path):
     inner.locator("[data-picker=language] input[value=zh]").check(force=True)
     assert inner.locator(".attention h2").inner_text() == "注意力"
     tab.close()
-    assert said == []
+    assert errors == []
 
 
 @pytest.mark.needs("axe-core")

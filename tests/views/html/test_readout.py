@@ -1,4 +1,4 @@
-"""What a reader of the view is told, at hand and on paper, in a real browser."""
+"""Readouts, labels, themes and printing of the view in a real browser."""
 
 from dataclasses import replace
 
@@ -22,8 +22,8 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """A page with the view of a text, to be opened with options of the browser and of the view."""
-    said, tabs = [], []
+    """Opens a page with the view of a text, with options of the browser and of the view."""
+    errors, tabs = [], []
 
     def opened(view, options="{}", **more):
         file, data = tmp_path / "own.html", embed_json(sentence_payload(view))
@@ -35,8 +35,8 @@ def opened(browser, tmp_path):
             "utf-8",
         )
         tab = browser.new_page(locale="en", **more)
-        tab.on("console", lambda one: "getImageData" in one.text or said.append(one.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("console", lambda one: "getImageData" in one.text or errors.append(one.text))
+        tab.on("pageerror", lambda error: errors.append(str(error)))
         tab.goto(file.as_uri())
         tab.evaluate("view.ready")
         tabs.append(tab)
@@ -45,10 +45,10 @@ def opened(browser, tmp_path):
     yield opened
     for tab in tabs:
         tab.close()
-    assert said == []
+    assert errors == []
 
 
-def text_alone(tokens, weights=None, words=None):
+def single_text(tokens, weights=None, words=None):
     size = len(tokens)
     if weights is None:
         weights = np.full((2, size, size), 1 / size, np.float32)
@@ -58,13 +58,13 @@ def text_alone(tokens, weights=None, words=None):
 
 
 @pytest.mark.parametrize("size", [3, 600])
-def test_weights_above_one_are_told_as_they_are(opened, size):
+def test_weights_above_one_are_shown_exactly(opened, size):
     weights = np.zeros((1, size, size), np.float32)
     weights[0, 1, :3] = 2.89, 16.46, 0.4
     weights[0, 0, 0] = 0.3
     rng = np.random.default_rng(0)
     weights[0, 3:] = rng.random((max(size - 3, 0), size))  # not to be packed whole
-    tab = opened(text_alone(tuple(f"▁w{n}" for n in range(size)), weights))
+    tab = opened(single_text(tuple(f"▁w{n}" for n in range(size)), weights))
     read = "view.map.weightAt(1, {0})".format
     assert [tab.evaluate(read(column)) for column in (0, 1)] == ["289 %", "1646 %"]
     assert tab.evaluate("view.map.weightAt(0, 0)") == "30 %"
@@ -73,19 +73,19 @@ def test_weights_above_one_are_told_as_they_are(opened, size):
     assert tab.evaluate("view.map.entropies[1]") == pytest.approx(bits, abs=1e-3)
     assert tab.locator(".scale").inner_text().split()[-2:] == ["1646", "%"]
     tab.locator(".words .word").nth(1).focus()
-    told = tab.locator(".word-readout").inner_text()
-    assert "1646 %" in told and "289 %" in told
+    readout = tab.locator(".word-readout").inner_text()
+    assert "1646 %" in readout and "289 %" in readout
     tab.locator(".words .word").nth(0).focus()
-    told = tab.locator(".word-readout").inner_text()
-    assert "30 %" in told and "no word" not in told and "rest" not in told
-    rows = 2 if size == 3 else size - 1  # one sees nothing
+    readout = tab.locator(".word-readout").inner_text()
+    assert "30 %" in readout and "no word" not in readout and "rest" not in readout
+    rows = 2 if size == 3 else size - 1  # one row is empty
     assert sum(tab.evaluate("[...view.map.entropies]")) / rows == pytest.approx(
         tab.evaluate("view.map.layer.meanEntropy(0)"), abs=1e-4
     )
     assert tab.evaluate("view.map.matrix.levels.at(-1).scale") == pytest.approx(16.46, abs=1e-3)
 
 
-def test_a_label_is_no_translation(opened, french):
+def test_label_instead_of_translation(opened, french):
     tab = opened(replace(french, target_kind="label"))
     assert tab.locator(".alignment h2").inner_text() == "Text and label"
     for kind in ("cross", "encoder", "decoder"):
@@ -102,7 +102,7 @@ def test_a_label_is_no_translation(opened, french):
 
 def test_labels_are_whole_where_there_is_room(opened):
     tokens = ("<unk>", "<0x20>", "<0x41>", "<0xE7>", "\u200b", "\u202e", "</s>")
-    tab = opened(text_alone(tokens))
+    tab = opened(single_text(tokens))
     tab.wait_for_function("drawn.includes('<unk>')")
     drawn = set(tab.evaluate("drawn"))
     assert {"<unk>", "␠", "A", "<0xE7>", "[U+200B]", "[U+202E]", "</s>"} <= drawn
@@ -113,7 +113,7 @@ def test_labels_are_whole_where_there_is_room(opened):
     assert tab.evaluate("regard.visible('می\u200cخواهم')") == "می\u200cخواهم"
 
 
-def test_paper_is_light(opened, french):
+def test_printing_uses_the_light_theme(opened, french):
     tab = opened(french, color_scheme="dark")
     tab.wait_for_function("document.querySelector('.heads canvas').width > 1")
     seen = """[...document.querySelectorAll('.cells canvas, .heads canvas')].slice(0, 2).map(
@@ -129,7 +129,10 @@ def test_paper_is_light(opened, french):
       })"""
     assert tab.evaluate(seen) == [False, False]
     tab.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert tab.evaluate(seen) == [True, True]  # at once: no frame comes before the page is printed
+    assert tab.evaluate(seen) == [
+        True,
+        True,
+    ]  # at once: there is no animation frame before printing
     tab.emulate_media(media="print")
     assert not tab.locator(".zoom").is_visible()
     assert not tab.locator(".word-readout").is_visible()
@@ -141,8 +144,8 @@ def test_paper_is_light(opened, french):
     assert tab.evaluate("document.documentElement.dataset.theme") is None
 
 
-def test_a_short_text_comes_nearer(opened):
-    tab = opened(text_alone(("▁a", "▁b", "▁c", "▁d")))
+def test_zooming_a_short_text(opened):
+    tab = opened(single_text(("▁a", "▁b", "▁c", "▁d")))
     before = tab.evaluate("({ ...view.map.frame })")
     plus, minus = tab.locator(".zoom button").last, tab.locator(".zoom button").first
     assert minus.get_attribute("aria-disabled") == "true"
@@ -150,14 +153,14 @@ def test_a_short_text_comes_nearer(opened):
         plus.click()
     after = tab.evaluate("({ ...view.map.frame })")
     assert after["width"] > 2 * before["width"] and after["height"] > 2 * before["height"]
-    assert tab.evaluate("view.map.showsAll")  # the frame has grown with its cells
+    assert tab.evaluate("view.map.showsAll")  # the frame grows with its cells
     assert plus.get_attribute("aria-disabled") == "true"
     assert minus.get_attribute("aria-disabled") == "false"
     tab.locator(".zoom button").nth(1).click()
     assert tab.evaluate("({ ...view.map.frame })") == before
 
 
-def test_facts_in_the_language_of_the_page(browser, french, tmp_path):
+def test_facts_are_translated(browser, french, tmp_path):
     facts = {"model": "a, b", "kind": "recurrent network, bahdanau attention",
              "maps": "cross, encoder, decoder: 2 layers of 4 heads", "<b>": "kind",
              "time": "1 s"}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Foreign models in the view: random ones of transformers, recorded or as they tell."""
+"""Other models in the view: random transformers models, recorded or by their output."""
 
 import os
 import re
@@ -53,30 +53,30 @@ def same(found, expected):
 
 @torch.no_grad()
 @pytest.mark.parametrize("row", [0, 1])
-def test_an_encoder_recorded_and_as_it_tells(row):
+def test_encoder_recorded_and_by_output(row):
     fused, eager = twins("Bert")
-    told = eager(IDS, attention_mask=MASK, output_attentions=True)
+    output = eager(IDS, attention_mask=MASK, output_attentions=True)
     with record(fused) as recording:
         fused(IDS, attention_mask=MASK)
-    shown = view_of(show(told, PIECES, mask=MASK, row=row))
+    shown = view_of(show(output, PIECES, mask=MASK, row=row))
     same(shown, view_of(show(recording, PIECES, mask=MASK, row=row)))
     length = int(MASK[row].sum())
     assert {m.kind for m in shown.maps} == {"encoder"}
     for layer, maps in enumerate(shown.maps):
         assert maps.weights.shape == (4, length, length)
-        expected = told.attentions[layer][row, :, :length, :length].numpy()
+        expected = output.attentions[layer][row, :, :length, :length].numpy()
         np.testing.assert_allclose(maps.weights, expected, atol=1e-6)
     assert "undo" in shown.source_words
-    for way in (told.attentions, {"attentions": told.attentions}, list(told.attentions)):
+    for way in (output.attentions, {"attentions": output.attentions}, list(output.attentions)):
         same(view_of(show(way, PIECES, mask=MASK, row=row)), shown)
 
 
 @torch.no_grad()
-def test_a_decoder_alone_is_found_to_be_causal():
+def test_single_decoder_is_found_to_be_causal():
     fused, eager = twins("GPT2")
     tokens = ["The", "Ġcat", "Ġs", "its", "ĠcafÃ©", "."]
-    told = eager(IDS[:1], output_attentions=True)
-    shown = view_of(show(told, tokens))
+    output = eager(IDS[:1], output_attentions=True)
+    shown = view_of(show(output, tokens))
     assert {m.kind for m in shown.maps} == {"decoder"}
     assert shown.source_words == ("The", "cat", "sits", "café", ".")
     with record(fused) as recording:
@@ -90,19 +90,19 @@ def test_a_decoder_alone_is_found_to_be_causal():
 
 
 @torch.no_grad()
-def test_an_encoder_and_decoder():
+def test_encoder_decoder():
     fused, eager = twins("Marian")
     target = torch.tensor([[3, 20, 21, 22], [3, 23, 24, 25]])
     given = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": target}
-    told = eager(**given, output_attentions=True)
+    output = eager(**given, output_attentions=True)
     source, written = [f"▁w{n}" for n in range(6)], ["▁le", "▁ch", "at", "</s>"]
-    page = show(told, source, target_tokens=written, mask=MASK, row=1, title="Marian")
+    page = show(output, source, target_tokens=written, mask=MASK, row=1, title="Marian")
     shown = view_of(page)
     sizes = {m.kind: m.weights.shape for m in shown.maps}
     assert sizes == {"cross": (4, 4, 4), "encoder": (4, 4, 4), "decoder": (4, 4, 4)}
     assert shown.target_words[:2] == ("le", "chat")
     np.testing.assert_allclose(
-        shown.find("cross", 1).weights, told.cross_attentions[1][1, :, :, :4].numpy(), atol=1e-6
+        shown.find("cross", 1).weights, output.cross_attentions[1][1, :, :, :4].numpy(), atol=1e-6
     )
     with record(fused) as recording:
         fused(**given)
@@ -113,7 +113,7 @@ def test_an_encoder_and_decoder():
 
 
 @torch.no_grad()
-def test_what_generation_tells_step_by_step():
+def test_generation_output_step_by_step():
     wanted = {
         "max_new_tokens": 3, "min_new_tokens": 3, "do_sample": False, "num_beams": 1,
         "output_attentions": True, "return_dict_in_generate": True,
@@ -164,12 +164,12 @@ def test_beams_are_followed(seed, row, each):
     mask = left[row // each : row // each + 1]
     whole = torch.cat([mask, torch.ones(1, steps - 1, dtype=mask.dtype)], 1)
     places = (whole.cumsum(-1) - 1).clamp(min=0)
-    told = model(ids[:, :-1], attention_mask=whole, position_ids=places, output_attentions=True)
+    output = model(ids[:, :-1], attention_mask=whole, position_ids=places, output_attentions=True)
     shown = view_of(show(made, [f"▁{n}" for n in ids[0].tolist()], mask=left, row=row))
     kept = whole[0].nonzero()[:, 0]
     for layer, maps in enumerate(shown.maps):
         assert maps.kind == "decoder"
-        expected = told.attentions[layer][0][:, kept][:, :, kept].numpy()
+        expected = output.attentions[layer][0][:, kept][:, :, kept].numpy()
         np.testing.assert_allclose(maps.weights, expected, atol=1e-5)
 
     model = sharp("Marian", seed)
@@ -177,32 +177,35 @@ def test_beams_are_followed(seed, row, each):
     steps = int((made.beam_indices[row] >= 0).sum())
     ids, line = made.sequences[row : row + 1, : steps + 1], row // each
     given = {"input_ids": IDS[line : line + 1], "attention_mask": MASK[line : line + 1]}
-    told = model(**given, decoder_input_ids=ids[:, :-1], output_attentions=True)
+    output = model(**given, decoder_input_ids=ids[:, :-1], output_attentions=True)
     written = [f"▁{n}" for n in ids[0].tolist()]
     shown = view_of(show(made, ["▁w"] * 6, target_tokens=written, mask=MASK, row=row))
     length = int(MASK[line].sum())
     for layer in range(2):
-        for kind, expected in (("cross", told.cross_attentions[layer][0, :, :, :length]),
-                               ("encoder", told.encoder_attentions[layer][0, :, :length, :length]),
-                               ("decoder", told.decoder_attentions[layer][0])):  # fmt: skip
+        expected_maps = {
+            "cross": output.cross_attentions[layer][0, :, :, :length],
+            "encoder": output.encoder_attentions[layer][0, :, :length, :length],
+            "decoder": output.decoder_attentions[layer][0],
+        }
+        for kind, expected in expected_maps.items():
             np.testing.assert_allclose(shown.find(kind, layer).weights, expected, atol=1e-5)
-    with pytest.raises(ValueError, match="nothing tells which of them became sentence"):
+    with pytest.raises(ValueError, match="it is not known which of them became sentence"):
         show({**made, "beam_indices": None}, ["▁w"] * 6, target_tokens=written, row=row)
 
 
 @torch.no_grad()
-def test_a_generation_that_was_recorded():
+def test_recorded_generation():
     fused, eager = twins("Marian")
     with record(fused) as recording:
         ids = fused.generate(IDS[:1], max_new_tokens=4, min_new_tokens=4, num_beams=1)
     written = [f"▁{n}" for n in ids[0].tolist()]
     shown = view_of(show(recording, ["▁w"] * 6, target_tokens=written))
-    told = eager(IDS[:1], decoder_input_ids=ids[:, :-1], output_attentions=True)
-    same(shown, view_of(show(told, ["▁w"] * 6, target_tokens=written)))
+    output = eager(IDS[:1], decoder_input_ids=ids[:, :-1], output_attentions=True)
+    same(shown, view_of(show(output, ["▁w"] * 6, target_tokens=written)))
 
 
 @torch.no_grad()
-def test_a_padded_generation_is_that_of_a_decoder():
+def test_padded_generation_is_causal():
     _, eager = twins("GPT2")
     left = MASK.flip(1)
     made = eager.generate(IDS, attention_mask=left, min_new_tokens=5, **WANTED)
@@ -240,22 +243,26 @@ ABC = ["a", "b", "c"]
     ("maps", "more", "message"),
     [
         ([], {}, "at least one attention map"),
-        ({"attentions": None}, {}, "there are no attentions in what the model answered"),
-        ([EVEN[0]], {}, r"shape \(sentences, heads, queries, keys\), but \(2, 3, 3\) came"),
+        ({"attentions": None}, {}, "the model's output has no attentions"),
+        ([EVEN[0]], {}, r"shape \(sentences, heads, queries, keys\), got \(2, 3, 3\)"),
         ([EVEN], {"row": 2}, "row must be below 2"),
         ([EVEN], {"mask": [0.5, 1, 1]}, "mask must be"),
-        ([EVEN], {"mask": [1, 0, 1], "tokens": "abcd"}, "4 tokens, but the mask is of 3 places"),
+        ([EVEN], {"mask": [1, 0, 1], "tokens": "abcd"}, r"one value per token \(4\), got 3"),
         (
             [EVEN],
             {"mask": [1, 1], "tokens": "ab"},
-            "mask is of 2 places, but the maps are of 3 keys",
+            "mask must cover the maps' 3 keys, got 2",
         ),
-        ([EVEN], {"target_tokens": ["d"]}, "no maps of a decoder"),
+        ([EVEN], {"target_tokens": ["d"]}, "need maps of a decoder, got none"),
         ({"cross_attentions": [EVEN]}, {}, "target_tokens are needed"),
-        ([EVEN[:, :, :2, :2]], {"tokens": ABC}, "there are 3 tokens, but the maps have 2 rows"),
+        (
+            [EVEN[:, :, :2, :2]],
+            {"tokens": ABC},
+            "tokens must be one for each of the maps' 2 rows, got 3",
+        ),
     ],
 )
-def test_what_cannot_be_shown(maps, more, message):
+def test_value_errors(maps, more, message):
     tokens = more.pop("tokens", None) or ABC
     with pytest.raises(ValueError, match=message):
         show(maps, tokens, **more)
@@ -264,15 +271,15 @@ def test_what_cannot_be_shown(maps, more, message):
 @pytest.mark.parametrize(
     ("maps", "more", "message"),
     [
-        (None, {}, "maps must be attention maps, but None came"),
-        (MultiHead(8, heads=2), {}, "but the model came"),
+        (None, {}, "maps must be attention maps, got None"),
+        (MultiHead(8, heads=2), {}, "got the model"),
         (record(MultiHead(8, heads=2)), {}, "with record(model) as recording"),
-        ([None, "x"], {}, "must be a tensor, but str came"),
+        ([None, "x"], {}, "must be a tensor, got str"),
         ([EVEN], {"tokens": [5, 6, 7]}, "convert_ids_to_tokens"),
         ([EVEN], {"tokens": torch.tensor([5, 6, 7])}, "convert_ids_to_tokens"),
     ],
 )
-def test_what_is_something_else(maps, more, message):
+def test_type_errors(maps, more, message):
     with pytest.raises(TypeError, match=re.escape(message)):
         show(maps, more.get("tokens", ABC))
 
@@ -286,30 +293,34 @@ def one_bad(value):
 @pytest.mark.parametrize(
     ("maps", "more", "message"),
     [
-        ([EVEN, one_bad(np.nan)], {"row": 1}, "of the encoder map of layer 1 are no numbers"),
+        ([EVEN, one_bad(np.nan)], {"row": 1}, "of the encoder map of layer 1 are not finite"),
         ([one_bad(-0.1)], {"row": 1}, "1 weights of the encoder map of layer 0 are negative"),
         ([EVEN], {"row": 2, "mask": np.ones((2, 3))}, "row must be below 2"),
         ([EVEN], {"row": 1, "mask": np.ones((1, 3))}, "row must be below 1, the rows of mask"),
-        ([EVEN], {"tokens": "ab"}, "there are 2 tokens, but the maps have 3 rows"),
-        ([EVEN], {"words": ["a", "cd"]}, "words do not spell the tokens: “a cd” is not “a b c”"),
-        ([EVEN], {"words": ["a"]}, "words do not spell the tokens"),
+        ([EVEN], {"tokens": "ab"}, "tokens must be one for each of the maps' 3 rows, got 2"),
+        ([EVEN], {"words": ["a", "cd"]}, "words must spell the tokens, “a b c”, got “a cd”"),
+        ([EVEN], {"words": ["a"]}, "words must spell the tokens"),
         (
             {"cross_attentions": [EVEN]},
             {"target_tokens": list("defgh")},
-            "there are 5 target_tokens, but the maps have 3 rows",
+            "target_tokens must be one for each of the maps' 3 rows, got 5",
         ),
         (
             {"cross_attentions": [EVEN]},
             {"target_tokens": ["d", "e"]},
-            "there are 2 target_tokens, but the maps have 3 rows",
+            "target_tokens must be one for each of the maps' 3 rows, got 2",
         ),
-        ({"cross_attentions": [EVEN]}, {"target_tokens": ABC, "tokens": "ab"}, "have 3 columns"),
+        (
+            {"cross_attentions": [EVEN]},
+            {"target_tokens": ABC, "tokens": "ab"},
+            "the maps' 3 columns, got 2",
+        ),
     ],
 )
-def test_what_does_not_fit(maps, more, message):
+def test_mismatched_arguments(maps, more, message):
     with pytest.raises(ValueError, match=message):
         show(maps, more.pop("tokens", ABC), **more)
-    assert show([EVEN, one_bad(np.nan)], ABC, row=0)  # the other sentence's is of no matter
+    assert show([EVEN, one_bad(np.nan)], ABC, row=0)  # the other sentence does not matter
 
 
 def test_words_that_spell_the_tokens():
@@ -317,7 +328,7 @@ def test_words_that_spell_the_tokens():
     maps = [np.full((1, 1, 6, 6), 1 / 6)]
     shown = view_of(show(maps, tokens, words=["Cafés", "☃", "!"]))
     assert shown.source_groups == ((1, 2), (3,), (4,))
-    with pytest.raises(ValueError, match="do not spell"):
+    with pytest.raises(ValueError, match="must spell"):
         show(maps, tokens, words=["Cafés", "☃", "?"])
 
 
@@ -326,12 +337,14 @@ def test_a_model_that_cannot_be_recorded():
     _, eager = twins("Bert")
     with pytest.warns(UserWarning, match="saw no call"), record(eager) as recording:
         eager(IDS)
-    with pytest.raises(ValueError, match='load it with "sdpa", or call it with output_attentions'):
+    with pytest.raises(
+        ValueError, match='load the model with "sdpa", or call it with output_attentions'
+    ):
         show(recording, PIECES)
 
 
-def test_figures_say_what_they_take():
-    with pytest.raises(TypeError, match=r"show\(...\).entries\[0\] is the text"):
+def test_figures_name_their_arguments():
+    with pytest.raises(TypeError, match=r"show\(...\).entries\[0\] is the SentenceView"):
         entropies(["no map"])
     assert entropies((torch.ones(1, 2, 3, 3) / 3,)).values.shape == (1, 2)  # as transformers answer
     assert entropies(show([EVEN], ABC).entries[0]).values.shape == (1, 2)

@@ -1,4 +1,4 @@
-"""Tokens of any tokeniser: what they read as, and the words they spell."""
+"""Tokens of any tokenizer: made readable, and grouped into words."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ from regard.views.maps.pieces import is_special, readable, words_of
         ("[MASK] is ##n ' t <unk>", "[MASK] isn ' t <unk>"),
     ],
 )
-def test_words_of_known_tokenisers(tokens, words):
+def test_words_of_known_tokenizers(tokens, words):
     found, groups = words_of(tokens.split())
     assert list(found) == words.split()
     assert len(groups) == len(found)
@@ -32,7 +32,7 @@ def test_words_of_known_tokenisers(tokens, words):
 
 @given(st.lists(st.text("aé你 的'😀\n", min_size=1, max_size=4), min_size=1, max_size=8))
 def test_byte_level_pieces_spell_their_text(pieces):
-    """Any text, written byte by byte as such tokenisers do, is read again."""
+    """Any text in the alphabet of byte-level tokenizers is decoded."""
     from transformers.convert_slow_tokenizer import bytes_to_unicode
 
     letters = bytes_to_unicode()
@@ -45,7 +45,7 @@ def test_byte_level_pieces_spell_their_text(pieces):
 
 def test_accents_are_not_mistaken_for_bytes():
     assert readable(["café", "Ärger"]) == ("café", "Ärger")
-    assert readable(["Ġ", "你"]) == ("Ġ", "你")  # no byte-level tokeniser writes 你
+    assert readable(["Ġ", "你"]) == ("Ġ", "你")  # no byte-level tokenizer writes 你
     assert readable([]) == ()
     assert words_of([]) == ((), ())
     assert not is_special("<b>x</b>")

@@ -1,4 +1,4 @@
-"""What is shown of a sentence: padding cut away, rows put together, tokens gathered into words."""
+"""SentenceView: padding is cut off, rows are joined, tokens are grouped into words."""
 
 from itertools import pairwise
 
@@ -58,7 +58,7 @@ def test_real_layer_row_by_row_equals_the_whole():
         ([(0,), (1,)], 1, "must have 2 columns, one per token, got 1"),
     ],
 )
-def test_maps_that_do_not_fit(rows, columns, complaint):
+def test_mismatched_maps(rows, columns, complaint):
     maps = [AttentionMap(torch.ones(1, 1, 1, columns), "cross", 0, (0,), row, "") for row in rows]
     with pytest.raises(ValueError, match=complaint):
         SentenceView.from_maps(
@@ -67,7 +67,7 @@ def test_maps_that_do_not_fit(rows, columns, complaint):
         )  # fmt: skip
 
 
-def test_fields_that_do_not_fit():
+def test_mismatched_fields():
     plain = (("▁a",), ("▁b",), ("a",), ("b",))
     with pytest.raises(ValueError, match=r"links must be .* got \(0, 1\)"):
         SentenceView(*plain, links=((0, 1),))
@@ -110,8 +110,8 @@ def test_tokens_unknown_and_spelled_in_bytes():
 
 
 @pytest.mark.parametrize("every", [0, 7, 300])
-def test_long_texts_are_gathered_in_time(every):
-    """Every so many words is unknown; 20,000 words a side take no minutes."""
+def test_long_texts_are_grouped_in_linear_time(every):
+    """With some unknown words, 20,000 words per side."""
     rng = np.random.default_rng(0)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(letters[n] for n in rng.integers(0, 26, rng.integers(2, 9)))
@@ -138,7 +138,7 @@ def test_word_weights_are_means_of_rows_and_sums_of_columns():
     np.testing.assert_allclose(word_weights(plane, rows, columns), [[0.4125, 0.1125]], atol=1e-6)
 
 
-def test_alignment_weights_follow_the_head_that_links_were_read_from(french, chinese):
+def test_alignment_weights_are_of_the_alignment_head(french, chinese):
     for sentence in (french, chinese):
         weights = sentence.alignment_weights()
         assert weights.shape == (len(sentence.target_words), len(sentence.source_words))
@@ -148,7 +148,7 @@ def test_alignment_weights_follow_the_head_that_links_were_read_from(french, chi
     assert SentenceView(("▁a",), ("▁b",), ("a",), ("b",)).alignment_weights() is None
 
 
-def test_words_the_decoder_read_stand_one_later(french):
+def test_decoder_inputs_are_shifted(french):
     target, inputs = french.axis("target"), french.axis("inputs")
     for written, read in zip(target.groups, inputs.groups, strict=True):
         assert [target.tokens[i] for i in written] == [inputs.tokens[i] for i in read]
@@ -160,7 +160,7 @@ def test_texts(french, chinese):
     assert chinese.translation == "因为动物太累了，所以它没有过马路。"
 
 
-def test_a_text_alone_of_a_real_layer():
+def test_single_text_of_a_real_layer():
     """An encoder's and a language model's maps over one text, without padding."""
     layer = MultiHead(8, heads=2).eval()
     states = torch.randn(2, 6, 8)

@@ -1,4 +1,4 @@
-"""Numbers about heads: written-out formulas, masked rows, maps of every origin."""
+"""Summaries of heads: explicit formulas, masked rows, maps of any origin."""
 
 import logging
 import math
@@ -78,7 +78,7 @@ def test_distance_is_not_for_cross_maps(french):
         distances(recorded(np.ones((1, 1, 2, 3)) / 3, "cross"))
 
 
-def test_a_row_that_sees_nothing_counts_nowhere():
+def test_empty_rows_are_not_counted():
     weights = [[[[0.5, 0.5], [0.0, 0.0]]]]
     assert entropies(recorded(weights)).values[0, 0] == 1.0
     assert distances(recorded(weights)).values[0, 0] == 0.5
@@ -107,7 +107,7 @@ def test_step_by_step_equals_whole():
         layers_of([*steps, steps[0]])
 
 
-def test_kinds_are_named_as_on_the_page(french):
+def test_names_of_kinds(french):
     assert [one.layer for one in layers_of(french)] == [0, 1, 2]
     assert layers_of(french)[0].kind == "cross"
     assert layers_of(french, "self")[0].kind == layers_of(french, "encoder")[0].kind == "encoder"
@@ -152,7 +152,7 @@ def test_rollout_rows_sum_to_one_whatever_is_masked(french):
     np.testing.assert_array_equal(rollout(empty, residual=0)[0], np.eye(3))
 
 
-def test_rollout_refuses_what_it_cannot_follow(french):
+def test_rollout_errors(french):
     with pytest.raises(ValueError, match="every layer"):
         rollout(french.find("encoder", 1))
     with pytest.raises(ValueError, match="whole maps of 3 × 3"):
@@ -174,7 +174,7 @@ def test_tiny_values_have_numbers_apart():
     assert all(a.x1 < b.x0 for a, b in pairwise(sorted(boxes, key=lambda box: box.x0)))
 
 
-def test_families_that_are_not_there_are_not_told_of(caplog):
+def test_missing_font_families_are_not_logged(caplog):
     with new_figure((2, 2)):
         logging.getLogger("matplotlib.font_manager").warning("findfont: none of it")
     assert not caplog.records

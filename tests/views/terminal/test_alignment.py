@@ -1,4 +1,4 @@
-"""The matrix in the terminal: columns line up, whatever the script, the width and the encoding."""
+"""The matrix in the terminal: aligned columns for any script, width and encoding."""
 
 import io
 from itertools import pairwise
@@ -102,13 +102,13 @@ def test_a_terminal_without_unicode(french, chinese):
     assert printed(Matrix(chinese), 100, "gbk")[1].startswith("因为")
 
 
-def test_colour_adds_nothing_but_colour(french):
+def test_color_adds_only_color(french):
     plain = printed(Matrix(french))
     options = {"force_terminal": True, "color_system": "truecolor", "legacy_windows": False}
-    coloured = printed(Matrix(french), **options)
-    assert any("\x1b[" in line for line in coloured)
+    colored = printed(Matrix(french), **options)
+    assert any("\x1b[" in line for line in colored)
     console = Console(width=100)
-    assert [console.render_str("").from_ansi(line).plain.rstrip() for line in coloured] == plain
+    assert [console.render_str("").from_ansi(line).plain.rstrip() for line in colored] == plain
 
 
 def test_links_alone():
@@ -141,7 +141,7 @@ def test_texts_take_exactly_their_columns(text, width):
     assert printable(text, "ascii").isascii()
 
 
-def test_nothing_in_a_word_steers_the_terminal():
+def test_words_cannot_control_the_terminal():
     word = "a\x1b[31mb\nc"
     sentence = SentenceView((word,), (word,), (word,), (word,), ((0, 0),))
     for width in (80, 12, 8):

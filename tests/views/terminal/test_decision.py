@@ -1,4 +1,4 @@
-"""What decided, in the terminal."""
+"""The evidence for a decision in the terminal."""
 
 import io
 
@@ -16,20 +16,20 @@ def printed(thing, width=40, encoding="utf-8"):
     return raw.read().splitlines()
 
 
-def test_weights_stand_below_their_words():
+def test_weights_are_below_their_words():
     words, weights = printed(WordWeights(["猫", "sleeps", "."], [0.7, -0.3, 0.001]))
     assert words.split() == ["猫", "sleeps", "."]
     assert weights.split() == ["70%", "-30%", "·"]
     assert cell_len(words[: words.index("sleeps")]) == cell_len(weights[: weights.index("-30%")])
 
 
-def test_long_texts_go_on_in_the_next_lines():
+def test_long_texts_are_wrapped():
     lines = printed(WordWeights(["word"] * 20, [0.05] * 20), width=30)
     assert len(lines) == 8 and all(cell_len(line) <= 30 for line in lines)
     assert sum(line.count("word") for line in lines) == 20
 
 
-def test_a_strip_shows_where():
+def test_strip():
     weights = np.zeros((2, 6))
     weights[1, 4], weights[0, 0] = 0.7, -0.3
     first, second, axis = printed(WeightStrip(weights, ["額", "Cz"], patch=8))
@@ -40,7 +40,7 @@ def test_a_strip_shows_where():
     assert "#" in plain[1] and all(line.isascii() for line in plain)
 
 
-def test_a_long_strip_is_joined_until_it_fits():
+def test_long_strip_is_summed_until_it_fits():
     weights = np.zeros((1, 1000))
     weights[0, 999] = 1.0
     row, _ = printed(WeightStrip(weights, ["ch"]), width=50)

@@ -25,7 +25,7 @@ from regard.server.queue.service import Service
 from regard.tasks.translation.sentence_view import viewed
 from regard.tasks.translation.translator import Wish
 from regard.translator import Sentence, Translator
-from regard.views.html.payload import shown
+from regard.views.html.payload import sentence_payload
 
 Maps = Literal["all", "cross", "none"]
 MOST_WEIGHTS = 4_000_000  # in one answer, where they are packed
@@ -93,7 +93,7 @@ def told(
     run = model.translator.run
     return maps, [
         {
-            **shown(viewed(one, run, model=model.name)),
+            **sentence_payload(viewed(one, run, model=model.name)),
             "source": one.source,
             "finished": one.finished,
             "begun": begun(model.translator, prefix),

@@ -10,11 +10,11 @@ from regard.attention import record
 from regard.config import Run
 from regard.decoding import word_confidence
 from regard.models.batch import Batch
-from regard.tasks.lazy_weights import Pass, waiting_maps
+from regard.tasks.lazy_weights import Pass, lazy_maps
 from regard.tasks.translation.translation import Maker, Sentence
 from regard.tasks.translation.translator import Translator
 from regard.text import normalize
-from regard.views import Matrix, Viewed, word_weights
+from regard.views import Matrix, SentenceView, word_weights
 
 END = "</s>"
 
@@ -26,13 +26,13 @@ def viewed(
     reference: str | None = None,
     title: str = "",
     model: str = "",
-) -> Viewed:
+) -> SentenceView:
     """What there is to see of a sentence, translated with `alignment` and perhaps `attention`."""
     chosen = run.alignment
     written = [len(one.rows) for one in sentence.attention if one.kind != "self"]
     ended = all(rows > len(sentence.tokens) for rows in written)  # else cut off at the model's end
     over_words = [one for one in sentence.attention if one.over == "keys"]
-    return Viewed.from_maps(
+    return SentenceView.from_maps(
         over_words,
         0,
         source_tokens=(*sentence.source_tokens, END),
@@ -40,7 +40,9 @@ def viewed(
         source_words=sentence.source_words,
         target_words=sentence.words,
         links=sentence.alignment,
-        aligned_by=None if chosen is None or chosen.head is None else (chosen.layer, chosen.head),
+        alignment_head=None
+        if chosen is None or chosen.head is None
+        else (chosen.layer, chosen.head),
         confidence=sentence.confidence,
         reference=reference,
         title=title,
@@ -52,12 +54,12 @@ def viewed(
     )
 
 
-def seen_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> Viewed:
+def seen_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> SentenceView:
     """A sentence that was translated with all its maps."""
     return viewed(sentence, translator.run)
 
 
-def long_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> Viewed:
+def long_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> SentenceView:
     """A long sentence, translated without maps: they are recorded when they are looked at.
 
     The links are read from the one layer that is meant for it.
@@ -82,7 +84,7 @@ def long_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> V
         "decoder": (read_tokens, read_tokens),
         "cross": (tokens, source_tokens),
     }
-    maps = waiting_maps(Pass(network, lambda: network.features(batch)), axes)
+    maps = lazy_maps(Pass(network, lambda: network.features(batch)), axes)
     chosen = run.alignment
     layers = [one.layer for one in maps if one.kind == "cross"]
     links: tuple[tuple[int, int], ...] = ()
@@ -91,14 +93,16 @@ def long_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> V
         with torch.no_grad(), record(network, kinds="cross", layers=layer) as recording:
             network.features(batch)
         links = translator.links(recording, 0, own, other)
-    return Viewed(
+    return SentenceView(
         source_tokens,
         tokens,
         tuple(word.text for word in own.words),
         tuple(word.text for word in other.words),
         links=links,
         maps=maps,
-        aligned_by=None if chosen is None or chosen.head is None else (chosen.layer, chosen.head),
+        alignment_head=None
+        if chosen is None or chosen.head is None
+        else (chosen.layer, chosen.head),
         confidence=tuple(word_confidence(best, groups)),
         source_language=run.source_language,
         target_language=run.target_language,

@@ -13,7 +13,6 @@ from __future__ import annotations
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,35 +51,37 @@ PLANS = tuple(
 """From the most exact to the smallest."""
 
 
-@dataclass
-class LayerSummary:
-    """What is kept of one layer's maps until they are packed.
+class HeadSummary(NamedTuple):
+    """What is kept of one head's map, or of the mean of all heads, until it is packed.
 
-    The lists have one item per head, and a last one for the mean of all heads if there are several
-    (except `whole`, whose mean the page computes).
-
-    whole       (R, C) in steps of scale/65535, of a map small enough
-    scales      the largest weight, or 1 if none is above that
+    scale       the largest weight, or 1 if none is above that
     num_filled  how many rows attend to anything: mean entropies are over these
+    normalized  whether every row sums to one, or to zero
+    entropies   (R,) in bits
+    whole       (R, C) in steps of scale/65535, of a map small enough; the page computes the mean
     columns, largest  (R, k) of each row's largest weights, by column
     pooled      (R/f, C/f) bytes, f of the first plan
-    entropies   (R,) in bits
-    normalized  whether every row sums to one, or to zero
     """
+
+    scale: float
+    num_filled: int
+    normalized: bool
+    entropies: Singles
+    whole: NDArray[np.uint16] | None = None
+    columns: NDArray[np.uint16] | None = None
+    largest: Singles | None = None
+    pooled: NDArray[np.uint8] | None = None
+
+
+class LayerSummary(NamedTuple):
+    """The summaries of one layer's heads and, if there are several, of their mean as the last."""
 
     kind: str
     layer: int
     heads: tuple[int, ...]
     shape: tuple[int, int]
     causal: bool
-    whole: list[NDArray[np.uint16]] = field(default_factory=list)
-    columns: list[NDArray[np.uint16]] = field(default_factory=list)
-    largest: list[Singles] = field(default_factory=list)
-    pooled: list[NDArray[np.uint8]] = field(default_factory=list)
-    entropies: list[Singles] = field(default_factory=list)
-    scales: list[float] = field(default_factory=list)
-    num_filled: list[int] = field(default_factory=list)
-    normalized: bool = True
+    parts: list[HeadSummary]
 
 
 def summarize(maps: HeadMaps, plan: PackingPlan, *, small: bool = False) -> LayerSummary:
@@ -96,59 +97,50 @@ def summarize(maps: HeadMaps, plan: PackingPlan, *, small: bool = False) -> Laye
             f"{MAX_COLUMNS}; show a shorter text."
         )
     causal = maps.kind == "decoder" and rows == columns
-    summary = LayerSummary(maps.kind, maps.layer, maps.heads, (rows, columns), causal)
-    total_RC = np.zeros((rows, columns), np.float32) if len(maps.heads) > 1 else None
+    parts = []
+    total_RC = np.zeros((rows, columns), np.float32)
     for number in range(len(maps.heads)):
         matrix_RC = np.fmax(np.asarray(weights[number], np.float32), 0)  # NaN becomes 0
         matrix_RC[np.isinf(matrix_RC)] = 0
-        _add_head(summary, matrix_RC, plan, small=small)
-        summary.causal = summary.causal and _is_causal(matrix_RC)
-        if total_RC is not None:
-            total_RC += matrix_RC
-    if total_RC is not None:
+        parts.append(_summarize_head(matrix_RC, plan, small=small))
+        causal = causal and _is_causal(matrix_RC)
+        total_RC += matrix_RC
+    if len(maps.heads) > 1:
         total_RC /= len(maps.heads)
-        _add_head(summary, total_RC, plan, small=small, is_mean=True)
-    return summary
+        parts.append(_summarize_head(total_RC, plan, small=small)._replace(whole=None))
+    return LayerSummary(maps.kind, maps.layer, maps.heads, (rows, columns), causal, parts)
 
 
-def _add_head(
-    summary: LayerSummary,
-    matrix_RC: Singles,
-    plan: PackingPlan,
-    *,
-    small: bool,
-    is_mean: bool = False,
-) -> None:
-    summary.entropies.append(row_entropies(matrix_RC))
+def _summarize_head(matrix_RC: Singles, plan: PackingPlan, *, small: bool) -> HeadSummary:
+    entropies = row_entropies(matrix_RC)
     total_R = matrix_RC.sum(-1)
-    filled = total_R > 0
-    summary.num_filled.append(int(filled.sum()))
-    summary.normalized &= bool((np.abs(total_R[filled] - 1) < TOLERANCE).all())
+    total_R = total_R[total_R > 0]
+    normalized = bool((np.abs(total_R - 1) < TOLERANCE).all())
     scale = max(1.0, float(matrix_RC.max(initial=0)))
     if scale - 1 < 1e-3:  # rounding in the model
         scale = 1.0
         np.minimum(matrix_RC, 1, out=matrix_RC)
-    summary.scales.append(scale)
-    if (small or matrix_RC.size <= plan.max_whole) and not is_mean:
-        summary.whole.append(np.rint(matrix_RC * (65535 / scale)).astype(np.uint16))
+    summary = HeadSummary(scale, len(total_R), normalized, entropies)
+    if small or matrix_RC.size <= plan.max_whole:
+        steps = np.rint(matrix_RC * (65535 / scale)).astype(np.uint16)
+        summary = summary._replace(whole=steps)
     if small:
-        return
-    columns_Rk, weights_Rk = largest_of_rows(matrix_RC, plan.num_largest)
-    summary.columns.append(columns_Rk)
-    summary.largest.append(weights_Rk)
-    rounded = np.ceil(np.sqrt(max_pool(matrix_RC, PLANS[0].factor) / scale) * 255)
-    summary.pooled.append(np.minimum(rounded, 255).astype(np.uint8))
+        return summary
+    columns_Rk, largest_Rk = largest_of_rows(matrix_RC, plan.num_largest)
+    squares = np.ceil(np.sqrt(max_pool(matrix_RC, PLANS[0].factor) / scale) * 255)
+    pooled = np.minimum(squares, 255).astype(np.uint8)
+    return summary._replace(columns=columns_Rk, largest=largest_Rk, pooled=pooled)
 
 
 def pack(summary: LayerSummary, plan: PackingPlan) -> dict[str, Any]:
     """The map as the page's scripts read it, with all blobs inside."""
-    rows, columns = summary.shape
+    (rows, columns), parts = summary.shape, summary.parts
     max_bits = float(np.log2(max(columns, 2)))
-    bits = np.stack(summary.entropies) if summary.entropies else np.zeros((0, rows))
+    bits = np.array([part.entropies for part in parts], np.float32)
     steps = np.clip(np.rint(bits / max_bits * 65535), 0, 65535)
     entropy: dict[str, Any] = {"max": max_bits, "rows": to_blob(steps.astype("<u2"))}
-    if any(count < rows for count in summary.num_filled):
-        entropy["numFilled"] = summary.num_filled
+    if any(part.num_filled < rows for part in parts):
+        entropy["numFilled"] = [part.num_filled for part in parts]
     packed: dict[str, Any] = {
         "kind": summary.kind,
         "layer": summary.layer,
@@ -156,27 +148,26 @@ def pack(summary: LayerSummary, plan: PackingPlan) -> dict[str, Any]:
         "causal": summary.causal,
         "entropy": entropy,
     }
-    if any(scale > 1 for scale in summary.scales):
-        packed["scales"] = summary.scales
-    if not summary.normalized:
+    if any(part.scale > 1 for part in parts):
+        packed["scales"] = [part.scale for part in parts]
+    if not all(part.normalized for part in parts):
         packed["normalized"] = False
-    if rows * columns <= plan.max_whole or not summary.largest:
-        return packed | {"whole": [to_blob(matrix.astype("<u2")) for matrix in summary.whole]}
-    largest = [
-        _keep_largest(*pair, plan.num_largest)
-        for pair in zip(summary.columns, summary.largest, strict=True)
-    ]
-    packed["largest"] = {
-        "count": min(plan.num_largest, columns),
-        "columns": [to_blob(places.astype("<u2")) for places, _ in largest],
-        "weights": [to_blob(weights.astype("<f4")) for _, weights in largest],
-    }
+    if rows * columns <= plan.max_whole or not any(part.largest is not None for part in parts):
+        whole = [part.whole for part in parts if part.whole is not None]
+        return packed | {"whole": [to_blob(matrix.astype("<u2")) for matrix in whole]}
+    largest = [_keep_largest(part.columns, part.largest, plan.num_largest) for part in parts]
     step = plan.factor // PLANS[0].factor
-    packed["pooled"] = {
-        "factor": plan.factor,
-        "cells": [to_blob(max_pool(squares, step)) for squares in summary.pooled],
+    return packed | {
+        "largest": {
+            "count": min(plan.num_largest, columns),
+            "columns": [to_blob(columns.astype("<u2")) for columns, _ in largest],
+            "weights": [to_blob(weights.astype("<f4")) for _, weights in largest],
+        },
+        "pooled": {
+            "factor": plan.factor,
+            "cells": [to_blob(max_pool(part.pooled, step)) for part in parts],
+        },
     }
-    return packed
 
 
 def pack_within(
@@ -200,11 +191,10 @@ def _estimate(summaries: Sequence[LayerSummary], plan: PackingPlan) -> float:
     """Estimate the bytes of the maps from one head of each of about eight of them."""
     measured = cells = 0
     for summary in summaries[:: max(len(summaries) // 8, 1)]:
-        lists = ("whole", "columns", "largest", "pooled", "entropies", "scales", "num_filled")
-        first_head = {name: getattr(summary, name)[:1] for name in ("heads", *lists)}
-        measured += blob_size(pack(replace(summary, **first_head), plan))
+        first_head = summary._replace(heads=summary.heads[:1], parts=summary.parts[:1])
+        measured += blob_size(pack(first_head, plan))
         cells += summary.shape[0] * summary.shape[1]
-    total = sum(len(s.entropies) * s.shape[0] * s.shape[1] for s in summaries)
+    total = sum(len(s.parts) * s.shape[0] * s.shape[1] for s in summaries)
     return 0.9 * measured * total / max(cells, 1)  # 0.9: close estimates are packed and measured
 
 
@@ -222,7 +212,7 @@ def to_blob(values: NDArray[Any]) -> str:
     return b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 6)).decode()
 
 
-def max_pool(matrix_RC: NDArray[Any], factor: int) -> NDArray[Any]:
+def max_pool(matrix_RC: Any, factor: int) -> NDArray[Any]:
     """The maximum of each square of `factor` × `factor` cells; those at the edges may be smaller.
 
     >>> max_pool(np.arange(9).reshape(3, 3), 2)
@@ -261,14 +251,12 @@ def largest_of_rows(matrix_RC: Singles, count: int) -> tuple[NDArray[np.uint16],
     return columns_Rk, np.take_along_axis(matrix_RC, columns_Rk.astype(np.int64), axis=-1)
 
 
-def _keep_largest(
-    columns_Rk: NDArray[np.uint16], weights_Rk: Singles, count: int
-) -> tuple[NDArray[np.uint16], Singles]:
+def _keep_largest(columns_Rk: Any, weights_Rk: Any, count: int) -> tuple[Any, Any]:
     """The `count` largest of the k largest weights, still in the order of columns."""
     if count >= weights_Rk.shape[-1]:
         return columns_Rk, weights_Rk
-    places = largest_of_rows(weights_Rk, count)[0].astype(np.int64)
-    return np.take_along_axis(columns_Rk, places, -1), np.take_along_axis(weights_Rk, places, -1)
+    order = largest_of_rows(weights_Rk, count)[0].astype(np.int64)
+    return np.take_along_axis(columns_Rk, order, -1), np.take_along_axis(weights_Rk, order, -1)
 
 
 def _is_causal(matrix_RC: Singles) -> bool:

@@ -42,13 +42,13 @@ def as_floats(values: Any, *, single: bool = False) -> Floats:
 
 def as_mask(mask: Any, shape: tuple[int, int]) -> Bools:
     """Broadcast a boolean mask (C,) or (R, C), True where a row may attend, to `shape`."""
-    found = mask.detach().cpu().numpy() if hasattr(mask, "detach") else np.asarray(mask)
-    if found.dtype != np.bool_:
-        raise TypeError(f"mask must be boolean, True where a row may attend, got {found.dtype}.")
+    values = mask.detach().cpu().numpy() if hasattr(mask, "detach") else np.asarray(mask)
+    if values.dtype != np.bool_:
+        raise TypeError(f"mask must be boolean, True where a row may attend, got {values.dtype}.")
     try:
-        return np.broadcast_to(found, shape)
+        return np.broadcast_to(values, shape)
     except ValueError:
-        raise ValueError(f"mask must have shape {shape}, got {found.shape}.") from None
+        raise ValueError(f"mask must have shape {shape}, got {values.shape}.") from None
 
 
 def check_row(row: int, num_sentences: int) -> None:

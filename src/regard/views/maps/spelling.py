@@ -41,10 +41,10 @@ def word_groups(tokens: Sequence[str], words: Sequence[str]) -> Groups:
     word_of = [number for number, word in enumerate(compact) for _ in word]
     groups: list[set[int]] = [set() for _ in words]
     for equal, start, end, first, last in _match(token_text, "".join(compact)):
-        for place in range(first, last):
-            # where they differ, an unknown token spells what stands in its place
-            for character in [start + place - first] if equal else range(start, end):
-                groups[word_of[place]].update(tokens_of[character])
+        for letter in range(first, last):
+            # where they differ, an unknown token spells the other text's letters
+            for character in [start + letter - first] if equal else range(start, end):
+                groups[word_of[letter]].update(tokens_of[character])
     return tuple(tuple(sorted(group)) for group in groups)
 
 
@@ -97,7 +97,7 @@ def _match(tokens: str, words: str) -> Iterator[tuple[bool, int, int, int, int]]
 
 
 def _common_length(a: str, start: int, b: str, first: int) -> int:
-    """How many characters are equal from these two places on."""
+    """How many characters are equal from these two positions on."""
     limit = min(len(a) - start, len(b) - first)
     return next((n for n in range(limit) if a[start + n] != b[first + n]), limit)
 

@@ -57,7 +57,7 @@ export function forgetAbsent() {
 /** Menu of what else could stand at a word. */
 export function askInstead({ number, place, at, focus, back }) {
   const { plain, sentences } = page.round ?? {}, one = sentences?.[number];
-  const { translation: text, strips } = one?.shown ?? {}, words = strips?.target.words ?? [];
+  const { translation: text, sides } = one?.shown ?? {}, words = sides?.target.words ?? [];
   if (place >= words.length) return; // the view still shows what was there before
   const parts = (other) => alternatives.beginning(text, words, place, other);
   const asked = { q: one.source, source: plain.source, target: plain.target, model: plain.model, translation: text, word: place, count: 2 * OTHERS };
@@ -107,13 +107,13 @@ const AXES = { cross: ["target", "source"], encoder: ["source", "source"], decod
 
 /** The word whose row this is. */
 export function wordOf({ kind, row }, number = page.state.number) {
-  const axes = number === page.state.number ? looking.first()?.shown.axes : page.round?.sentences[number]?.shown.axes;
+  const axes = number === page.state.number ? looking.first()?.data.axes : page.round?.sentences[number]?.shown.axes;
   return (axes?.[AXES[kind][0]]?.tokens[row] ?? `${row}`).replace(/^▁(?=.)/u, "");
 }
 
 /** What a row may look at; in the decoder's own attention, what it has read by then. */
 function seenFrom({ kind, row }) {
-  const { tokens } = looking.first().shown.axes[AXES[kind][1]];
+  const { tokens } = looking.first().data.axes[AXES[kind][1]];
   return kind === "decoder" ? tokens.slice(0, row + 1) : tokens;
 }
 
@@ -144,7 +144,7 @@ export async function openRow({ kind, layer, head, row }) {
 export async function followRow() {
   const place = rows.openRow(), view = looking.first();
   if (!place) return;
-  if (place.row >= view.shown.axes[AXES[place.kind][0]].tokens.length && !heldRow(place)) return rows.close();
+  if (place.row >= view.data.axes[AXES[place.kind][0]].tokens.length && !heldRow(place)) return rows.close();
   rows.rename(wordOf(place), seenFrom(place));
   if (heldRow(place)) return;
   rows.move(await ownWeights({ ...place, layer: place.layer ?? view.state.layer, head: place.head ?? view.state.head }));

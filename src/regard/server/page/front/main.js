@@ -105,9 +105,9 @@ function listenToHand() {
     isMenu: alternatives.isOpen, enterMenu: alternatives.enter, closeMenu: alternatives.close,
   });
   looking.listen({
-    onWord: ({ strip, place }) => {
-      const back = looking.chipOf("first", { strip, place });
-      if (strip === "target") hand.askInstead({ number: page.state.number, place, at: () => back.getBoundingClientRect(), focus: true, back });
+    onWord: ({ side, word }) => {
+      const back = looking.chipOf("first", { side, word });
+      if (side === "target") hand.askInstead({ number: page.state.number, place: word, at: () => back.getBoundingClientRect(), focus: true, back });
     },
     onRow: hand.openRow,
     onChosen: (chosen) => { page.state.chosen = chosen; rows.close(); showMarks(); showPanel(); },

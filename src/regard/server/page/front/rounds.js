@@ -102,7 +102,7 @@ function together(plain, base, held, parts) {
     const place = held.findIndex((each) => each.number === number);
     const own = parts[place]?.sentences[0] ?? one, prefix = held[place]?.prefix ?? "";
     const text = continued(prefix, own.translation, own.begun);
-    const words = own.strips.target?.words ?? [], were = plain.sentences[number]?.strips.target?.words ?? [];
+    const words = own.sides.target?.words ?? [], were = plain.sentences[number]?.sides.target?.words ?? [];
     const { gone, come } = changes(were, words);
     const spots = places(own.translation, words);
     const changed = come.map((is, word) => is && spots[word][0] >= own.begun); // what was typed is no change of the model's
@@ -129,7 +129,7 @@ export function beside(other, sentences, mark) {
   const between = spans(other);
   return other.sentences.flatMap((one, number) => {
     const before = other.text.slice(...between[number]);
-    const words = one.strips.target?.words ?? [];
+    const words = one.sides.target?.words ?? [];
     return [before, ...marked(one.translation, words, changes(sentences[number].words, words).come, mark)];
   });
 }

@@ -241,7 +241,7 @@
     /** Scrolls the flowing text of the other side to its first linked or weighted word. */
     #scrollToMarked(side) {
       const box = this.boxes[side], marked = this.#marked.filter((node) => box.contains(node));
-      const node = marked.find((one) => one.classList.contains("linked")) ?? marked[0];
+      const node = marked.find(({ classList }) => classList.contains("linked")) ?? marked[0];
       if (!node) return;
       const frame = box.getBoundingClientRect(), own = node.getBoundingClientRect();
       if (own.top < frame.top || own.bottom > frame.bottom) box.scrollTop += own.top - frame.top - frame.height / 2;

@@ -165,9 +165,9 @@
     async #whole(head) {
       const heads = head === MEAN ? this.map.heads : [head];
       const values = new Float32Array(this.width * this.height);
-      for (const one of heads) {
-        const numbers = await regard.numbers(this.map.whole[this.#index(one)], Uint16Array);
-        const step = this.#scale(one) / 65535 / heads.length;
+      for (const part of heads) {
+        const numbers = await regard.numbers(this.map.whole[this.#index(part)], Uint16Array);
+        const step = this.#scale(part) / 65535 / heads.length;
         for (let index = 0; index < values.length; index++) values[index] += numbers[index] * step;
       }
       return new WholeMatrix(this, values).build();

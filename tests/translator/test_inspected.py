@@ -64,7 +64,7 @@ def test_sentences_of_a_translator(en_fr):
 def test_a_language_model_reads_and_goes_on(lm):
     (read,) = look(lm, TEXT)
     ids = lm.tokenizer.encode(TEXT)
-    assert read.viewed.is_alone and len(read.viewed.source_tokens) == len(ids) + 1
+    assert not read.viewed.has_target and len(read.viewed.source_tokens) == len(ids) + 1
     assert [(m.kind, m.layer) for m in read.viewed.maps] == [("decoder", 0), ("decoder", 1)]
     assert read.viewed.source_words[0] == "<s>" and math.isnan(read.viewed.confidence[0])
     with torch.no_grad():
@@ -125,7 +125,7 @@ def test_long_texts_are_recorded_layer_by_layer(kind, lm, en_fr, monkeypatch):
     for one, other in zip(long.viewed.maps, short.viewed.maps, strict=True):
         assert (one.kind, one.layer, one.heads) == (other.kind, other.layer, other.heads)
         np.testing.assert_allclose(np.asarray(one.weights), other.weights, atol=1e-5)
-        np.testing.assert_allclose(one.plane(1), other.plane(1), atol=1e-5)
+        np.testing.assert_allclose(one.matrix(1), other.matrix(1), atol=1e-5)
     for name in ("source_words", "target_words", "links", "alignment_head", "title"):
         assert getattr(long.viewed, name) == getattr(short.viewed, name), name
     np.testing.assert_allclose(long.viewed.confidence or (), short.viewed.confidence or ())

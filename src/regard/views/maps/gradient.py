@@ -110,7 +110,7 @@ def gradient_figure(
     row: int = 0,
     mask: Any = None,
 ) -> Figure:
-    """One map of `gradient_times_attention`, of a head or summed over heads: blue raises the score."""
+    """Draw a map of `gradient_times_attention`, of a head or the sum: blue raises the score."""
     selected = layer_at(layers_of(maps, kind, row=row, mask=mask), layer)
     matrix = selected.weights.sum(0) if head is None else selected.matrix(head)
     name = "sum of heads" if head is None else f"head {head}"

@@ -116,8 +116,8 @@ def _lay_out(
     if width <= MAX_WIDTH:
         rows = []
         for side, total, y in zip(widths, totals, (2.15, 0.65), strict=True):
-            left = (width - total) / 2 + np.cumsum([0.0, *(w + GAP for w in side[:-1])])
-            rows.append([WordBox(x + w / 2, y, w, 0.3) for x, w in zip(left, side, strict=True)])
+            starts = (width - total) / 2 + np.cumsum([0.0, *(w + GAP for w in side[:-1])])
+            rows.append([WordBox(x + w / 2, y, w, 0.3) for x, w in zip(starts, side, strict=True)])
         return (width, 2.8), rows, False
     count = max(map(len, sides))
     pitch = min(PITCH, max(MIN_PITCH, (MAX_INCHES - 1.4) / count))

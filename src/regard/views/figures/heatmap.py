@@ -89,11 +89,9 @@ def heatmap(
         across = fit_labels([printable(word) for word in columns], width, max_columns)
         room = width * across.step * POINTS
         rotated = any(text_width(word) * across.size > room for word in across.drawn)
-        size = (
-            width * len(columns) + down.extent + 1.5,
-            height * len(rows) + (across.extent if rotated else 0.25) + 0.9,
-        )
-        builder.canvas.set_size_inches(*(min(max(side, 2.2), MAX_INCHES) for side in size))
+        total_width = width * len(columns) + down.extent + 1.5
+        total_height = height * len(rows) + (across.extent if rotated else 0.25) + 0.9
+        builder.canvas.set_size_inches(_bounded(total_width), _bounded(total_height))
         axes = builder.axes()
         cells = draw_cells(axes, matrix, visible, scale)
         draw_labels(axes, down, across, rotated=rotated)
@@ -111,6 +109,10 @@ def heatmap(
             hatched=matrix.size <= MAX_VECTOR_CELLS,
         )
         return builder.finish(f"heatmap of {len(rows)} × {len(columns)}")
+
+
+def _bounded(inches: float) -> float:
+    return min(max(inches, 2.2), MAX_INCHES)
 
 
 def cell_size(num_rows: int, num_columns: int) -> tuple[float, float]:

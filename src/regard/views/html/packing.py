@@ -220,11 +220,11 @@ def max_pool(matrix_RC: Any, factor: int) -> NDArray[Any]:
            [7, 8]])
     """
     if factor <= 1 or matrix_RC.size == 0:
-        return matrix_RC
+        return np.asarray(matrix_RC)
     for axis in (0, 1):
         starts = np.arange(0, matrix_RC.shape[axis], factor)
         matrix_RC = np.maximum.reduceat(matrix_RC, starts, axis)
-    return matrix_RC
+    return np.asarray(matrix_RC)
 
 
 def row_entropies(matrix_RC: Singles) -> Singles:

@@ -83,7 +83,9 @@ def _shares(weights_HRC: Floats, visible_RC: Bools) -> Floats:
         raise ValueError("summaries need attention weights, got negative numbers.")
     visible = np.where(visible_RC, weights_HRC, 0.0)
     total = visible.sum(-1, keepdims=True)
-    return np.divide(visible, total, out=np.full_like(visible, np.nan), where=total > 0)
+    shares = np.full_like(visible, np.nan)
+    np.divide(visible, total, out=shares, where=total > 0)
+    return shares
 
 
 def _table(layers: Sequence[LayerHeads], of_rows: Callable[[LayerHeads], Floats]) -> HeadTable:

@@ -20,7 +20,7 @@ from regard.config import (
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.models.build import build
-from regard.tasks import lazy_weights as passes
+from regard.tasks import lazy_weights
 from regard.text import MASK
 from regard.translator import Filler, Generator, Translator, inspected, load
 from regard.translator.inspected import Asked, check_pair, facts_of, side_by_side
@@ -117,11 +117,13 @@ def test_long_texts_are_recorded_layer_by_layer(kind, lm, en_fr, monkeypatch):
     (short,) = look(model, text, **wish)
     monkeypatch.setattr(inspected, "LONG", 20)
     held = []
-    plain = passes.Pass.weights
-    monkeypatch.setattr(passes.Pass, "weights", lambda *a: held.append(a[1:]) or plain(*a))
+    plain = lazy_weights.RepeatedForward.weights
+    monkeypatch.setattr(
+        lazy_weights.RepeatedForward, "weights", lambda *a: held.append(a[1:]) or plain(*a)
+    )
     (long,) = look(model, text, **wish)
     assert held == []  # nothing is recorded before somebody looks
-    assert all(isinstance(maps.weights, passes.LazyWeights) for maps in long.viewed.maps)
+    assert all(isinstance(maps.weights, lazy_weights.LazyWeights) for maps in long.viewed.maps)
     for one, other in zip(long.viewed.maps, short.viewed.maps, strict=True):
         assert (one.kind, one.layer, one.heads) == (other.kind, other.layer, other.heads)
         np.testing.assert_allclose(np.asarray(one.weights), other.weights, atol=1e-5)
@@ -186,8 +188,8 @@ def test_translations_in_notebooks(en_fr):
     assert "<iframe" not in en_fr.translate("")._repr_html_()
     assert "maker" not in repr(links)
     assert len(pickle.dumps(links)) < 4000
-    assert pickle.loads(pickle.dumps(links)).maker == links.maker
-    assert links.maker.alignment == en_fr.run.alignment
+    assert pickle.loads(pickle.dumps(links)).model == links.model
+    assert links.model.alignment == en_fr.run.alignment
 
 
 def test_generated_texts_in_notebooks(lm):

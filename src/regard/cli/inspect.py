@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.model import add_model, positive
-from regard.cli.searching import add_search, asked_search
+from regard.cli.searching import add_search, search_options
 from regard.config.stored import load_run
 from regard.errors import InputError
 
@@ -197,7 +197,7 @@ def _search(arguments: argparse.Namespace, model: Loaded) -> SearchOptions:
             if getattr(arguments, name) is not None:
                 flag = "--" + name.replace("_", "-")
                 raise InputError(f"{flag} is of no use here: {model.path} only reads the text.")
-    return asked_search(
+    return search_options(
         arguments, replace(own, beam=1) if arguments.generate else own, sample=False
     )
 

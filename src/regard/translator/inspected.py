@@ -15,12 +15,12 @@ from regard.alignment import tokenized_words
 from regard.config import RnnSettings, Run, SearchOptions
 from regard.decoding import score, word_confidence
 from regard.errors import InputError
-from regard.models.batch import Batch, batch_of
+from regard.models.batch import Batch
 from regard.models.classifier_batch import texts_batch
 from regard.models.transformer import TransformerModel
-from regard.tasks.lazy_weights import LONG, Pass, lazy_maps
-from regard.tasks.translation.segments import ENDLESS_WORD, pieces_of, segments, whole
-from regard.tasks.translation.sentence_view import long_sentence, seen_sentence
+from regard.tasks.lazy_weights import LONG, RepeatedForward, lazy_maps
+from regard.tasks.translation.segments import MAX_WORD
+from regard.tasks.translation.sentence_view import long_sentence_view, sentence_view
 from regard.tasks.translation.translator import Translator
 from regard.text import PAD
 from regard.text.tokenizer import MASK, SPECIALS
@@ -205,42 +205,37 @@ def _translated(translator: Translator, texts: Sequence[str], asked: Asked) -> l
         for place, one in zip(places, done, strict=True):
             for sentence in one.sentences:
                 assert sentence.hypothesis is not None
-                batch = _batch(translator, encode(sentence.source), sentence.hypothesis.tokens)
-                look = long_sentence if one_by_one else seen_sentence
-                shown = replace(look(translator, sentence, batch), model=asked.name)
-                if not sentence.finished:
-                    shown = replace(shown, title="cut off where the model can write no more")
+                batch = translator.batch([encode(sentence.source)], [sentence.hypothesis.tokens])
+                title = "" if sentence.finished else "cut off where the model can write no more"
+                names = {"title": title, "name": asked.name}
+                shown = (
+                    long_sentence_view(translator, sentence, batch, **names)
+                    if one_by_one
+                    else sentence_view(sentence, translator.info, **names)
+                )
                 found[place].append(Inspected(shown, batch, label_score(batch)))
     return [one for text in found for one in text]
 
 
 def _check_size(translator: Translator, texts: Sequence[str], asked: Asked) -> None:
     """An error, before anything is translated, if there is more than can be shown as asked."""
-    language, tokenizer = translator.run.source_language, translator.tokenizers.source
-    room = translator.network.max_length - 1
-    cut = segments if asked.split else whole
-    counts = [len(cut(text, language, tokenizer, room)) for text in texts]
+    segments = [translator.segment(text, split=asked.split) for text in texts]
+    counts = list(map(len, segments))
+    if any(segment.copied for own in segments for segment in own):
+        raise InputError(
+            f"a word of {MAX_WORD:,} characters or more is copied, not translated, so that "
+            "there is nothing to look at; leave it out."
+        )
     if not asked.split and max(counts) > 1:
         raise InputError(
             f"a text of {len(texts[counts.index(max(counts))]):,} characters is more than the "
-            f"{room} tokens that the model holds; leave --no-split out, or give a shorter text."
-        )
-    if any(part.copied for text in texts for part in pieces_of(text, language, tokenizer, room)):
-        raise InputError(
-            f"a word of {ENDLESS_WORD:,} characters or more is copied, not translated, so that "
-            "there is nothing to look at; leave it out."
+            f"{translator.max_source_tokens} tokens that the model holds; leave --no-split out, or "
+            "give a shorter text."
         )
     if sum(counts) > MOST:
         raise InputError(
             f"{sum(counts):,} sentences are too many for one page (at most {MOST}); choose some."
         )
-
-
-def _batch(translator: Translator, source: Sequence[int], target: Sequence[int]) -> Batch:
-    """A sentence and its translation, as far as the model holds it."""
-    batch, room = batch_of([source], [target]), translator.network.max_length
-    batch = batch._replace(inputs=batch.inputs[:, :room], labels=batch.labels[:, :room])
-    return batch.to(translator.device)
 
 
 def _read(generator: Generator, text: str, asked: Asked) -> Inspected:
@@ -262,7 +257,7 @@ def _read(generator: Generator, text: str, asked: Asked) -> Inspected:
         title = f"{begun:,} tokens read, {len(ids) - begun:,} written"
     batch = generator.batch(ids)
     tokens = tuple(tokenizer.pieces(batch.inputs[0].tolist()))
-    source = Pass(generator.network, lambda: generator.network.features(batch))
+    source = RepeatedForward(generator.network, lambda: generator.network.features(batch))
     shown = _alone(source, tokens, generator.run.target_language, tokenizer.decode(ids))
     written = [[place - 1 for place in group if place] for group in shown.axis("source").groups]
     sure = word_confidence(score(generator.network, None, [ids])[0], written)
@@ -282,7 +277,7 @@ def _filled(filler: Filler, text: str, asked: Asked) -> Inspected:
             told.append(f"{SPECIALS[MASK]} {number}: {guesses}")
         labels = torch.where(ids == MASK, filler.network.fill(ids).argmax(-1), labels)
     batch = Batch(None, ids, labels)
-    source = Pass(filler.network, lambda: filler.network.features(batch))
+    source = RepeatedForward(filler.network, lambda: filler.network.features(batch))
     tokens = tuple(filler.tokenizer.pieces(ids[0].tolist()))
     shown = _alone(source, tokens, filler.run.source_language, text.strip())
     return Inspected(
@@ -327,10 +322,12 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
     )
 
 
-def _alone(source: Pass, tokens: tuple[str, ...], language: str, text: str) -> SentenceView:
+def _alone(
+    source: RepeatedForward, tokens: tuple[str, ...], language: str, text: str
+) -> SentenceView:
     """A text alone; the maps of a long one are recorded when they are looked at."""
     if len(tokens) <= LONG:
-        return SentenceView.from_text(source.all(), tokens=tokens, language=language, text=text)
+        return SentenceView.from_text(source.maps(), tokens=tokens, language=language, text=text)
     shown = readable(tokens)
     words, groups = words_of(shown)
     both = shown, shown

@@ -30,9 +30,9 @@ from regard.tasks.classification.examples import (
 from regard.tasks.classification.validation import ClassDev
 from regard.tasks.text.objective import span_loss
 from regard.tasks.text.task import train_tokenizer
-from regard.training.first_vectors import begin_with_vectors
 from regard.training.report import Reporter
 from regard.training.task import Task, TrainData, TrainRequest
+from regard.vectors.initialize import initialize_embeddings
 
 Files = Sequence[str | PathLike[str]]
 Rows = list[list[int]] | list[Series]
@@ -98,7 +98,7 @@ class ClassificationTask(Task):
         rows = cast("ClassExamples", data.train).rows
         if isinstance(rows[0], np.ndarray):
             network.measure(*series_scale(cast("list[Series]", rows)))
-        begin_with_vectors(network, data.run.training, data.tokenizers, reporter)
+        initialize_embeddings(network, data.run.training, data.tokenizers, reporter)
 
     def num_parameters(self, run: Run) -> int:
         """Not known before the files are read; classifiers are small."""

@@ -64,9 +64,9 @@ def test_pointing_at_a_word_shows_its_links(tab):
     assert "".join(words.all_inner_texts()).replace(" ", "") == TARGET.replace(" ", "")
     expect(tab.locator("#view-first svg path")).not_to_have_count(0)
     words.nth(1).hover()
-    expect(words.nth(1)).to_have_class(re.compile("asked"))
-    expect(tab.locator("#view-first .readout.told")).to_contain_text("confidence")
-    expect(tab.locator("#view-first .readout.told")).to_contain_text("looked at")
+    expect(words.nth(1)).to_have_class(re.compile("active"))
+    expect(tab.locator("#view-first .readout.word-readout")).to_contain_text("confidence")
+    expect(tab.locator("#view-first .readout.word-readout")).to_contain_text("looked at")
 
 
 def test_the_maps_by_kind_layer_and_head(tab):

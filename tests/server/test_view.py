@@ -32,7 +32,7 @@ def test_it_tells_what_the_view_shows(client, catalogue):
     (one,) = found["sentences"]
     assert (one["source"], one["translation"], one["finished"]) == (SOURCE, TARGET, True)
     direct = catalogue.models[0].translator.translate(SOURCE, attention=True).sentences[0]
-    assert one["strips"]["target"]["words"] == list(direct.words)
+    assert one["sides"]["target"]["words"] == list(direct.words)
     assert [tuple(link) for link in one["links"]] == list(direct.alignment)
     cross = next(each for each in direct.attention if each.kind == "cross" and each.layer == 0)
     shown = next(each for each in one["maps"] if each["kind"] == "cross" and each["layer"] == 0)

@@ -16,11 +16,11 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.folder import SavedModel, Tokenizers
-from regard.models.build import build
+from regard.tasks import build, load
 from regard.tasks.translation.segments import Segment, join_translations, split_sentences
 from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
 from regard.text.word_tokenizer import train_words
-from regard.translator import Translator, load
+from regard.translator import Translator
 from trained import taught
 
 FRENCH, CHINESE = taught("en-fr"), taught("en-zh")
@@ -268,7 +268,7 @@ def test_what_is_seen(model, shift, request):
     assert seen.source == FRENCH[1][0]
     assert seen.translation == sentence.text
     assert seen.links == sentence.alignment
-    assert seen.aligned_by == (None if head is None else (0, 1))
+    assert seen.alignment_head == (None if head is None else (0, 1))
     assert len(seen.maps) == (1 if model == "rnn" else 6)
     weights = alignment_matrix(sentence, run).weights
     assert weights.shape == (len(sentence.words), len(sentence.source_words))

@@ -28,7 +28,7 @@ from regard.translator.classify import Classifier
 from regard.translator.fill import Filler
 from regard.translator.generate import Generator
 from regard.translator.write import Penman
-from regard.views import Viewed, label_score
+from regard.views import SentenceView, label_score
 from regard.views.maps.pieces import readable, words_of
 
 Loaded = Translator | Generator | Filler | Classifier | Penman
@@ -64,7 +64,7 @@ class Inspected:
             it did neither
     """
 
-    viewed: Viewed
+    viewed: SentenceView
     batch: Any
     score: Callable[[Tensor], Tensor] | None
 
@@ -107,7 +107,9 @@ def _each(texts: Sequence[str], read: Callable[[str], Inspected]) -> list[Inspec
     return found
 
 
-def side_by_side(first: Sequence[Viewed], second: Sequence[Viewed]) -> list[tuple[Viewed, Viewed]]:
+def side_by_side(
+    first: Sequence[SentenceView], second: Sequence[SentenceView]
+) -> list[tuple[SentenceView, SentenceView]]:
     """Two models' views of the same texts, as pairs."""
     if [one.source for one in first] != [other.source for other in second]:
         raise InputError(
@@ -150,7 +152,7 @@ def told_kind(run: Run) -> str:
     return kinds.get(run.model.kind, run.model.kind) + how
 
 
-def facts_of(model: Loaded, name: str, shown: Sequence[Viewed]) -> dict[str, str]:
+def facts_of(model: Loaded, name: str, shown: Sequence[SentenceView]) -> dict[str, str]:
     """What the page tells of a model."""
     run = model.run
     facts = {"model": name, "kind": told_kind(run)}
@@ -160,7 +162,7 @@ def facts_of(model: Loaded, name: str, shown: Sequence[Viewed]) -> dict[str, str
     return {**facts, "maps": f"none: {why}" if why else _told_maps(shown)}
 
 
-def _told_maps(shown: Sequence[Viewed]) -> str:
+def _told_maps(shown: Sequence[SentenceView]) -> str:
     """How many layers and heads of each kind there are, those of equal numbers together."""
     found = max((one.maps for one in shown), key=len)
     alike: dict[str, list[str]] = {}
@@ -175,7 +177,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def without_maps(model: Loaded, shown: Sequence[Viewed]) -> str:
+def without_maps(model: Loaded, shown: Sequence[SentenceView]) -> str:
     """Why there is nothing to see of a model's attention; empty if there is something."""
     if any(one.maps for one in shown):
         return ""
@@ -297,7 +299,7 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
     split = tokenized_words(text, classifier.tokenizer, classifier.run.source_language)
     groups = [tuple(np.flatnonzero(one).tolist()) for one in split.overlap[: len(ids)].T]
     number = classifier.labels.index(found.label)
-    shown = Viewed.from_maps(
+    shown = SentenceView.from_maps(
         [one for one in classifier.attention(text) if one.over == "keys"],
         source_tokens=classifier.tokenizer.pieces(ids),
         target_tokens=(found.label,),
@@ -311,7 +313,7 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
         source_language=classifier.run.source_language,
         source_text=text.strip(),
         target_text=found.label,
-        wrote="label",
+        target_kind="label",
     )
     return Inspected(
         shown,
@@ -320,14 +322,16 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
     )
 
 
-def _alone(source: RepeatedForward, tokens: tuple[str, ...], language: str, text: str) -> Viewed:
+def _alone(
+    source: RepeatedForward, tokens: tuple[str, ...], language: str, text: str
+) -> SentenceView:
     """A text alone; the maps of a long one are recorded when they are looked at."""
     if len(tokens) <= LONG:
-        return Viewed.alone(source.maps(), tokens=tokens, language=language, text=text)
+        return SentenceView.from_text(source.maps(), tokens=tokens, language=language, text=text)
     shown = readable(tokens)
     words, groups = words_of(shown)
     both = shown, shown
-    return Viewed(
+    return SentenceView(
         shown,
         (),
         words,

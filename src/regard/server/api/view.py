@@ -23,7 +23,7 @@ from regard.server.queue.catalogue import ServedModel
 from regard.server.queue.service import Service
 from regard.tasks.translation.sentence_view import sentence_view
 from regard.tasks.translation.translation import Sentence
-from regard.views.html.payload import shown
+from regard.views.html.payload import sentence_payload
 
 Maps = Literal["all", "cross", "none"]
 MAX_WEIGHTS = 4_000_000  # in one response, where they are compressed
@@ -91,7 +91,7 @@ def payloads(
     begun = len(model.translator.spell(prefix)) if prefix else 0
     return maps, [
         {
-            **shown(sentence_view(sentence, model.translator.info, name=model.name)),
+            **sentence_payload(sentence_view(sentence, model.translator.info, name=model.name)),
             "source": sentence.source,
             "finished": sentence.finished,
             "begun": begun,

@@ -13,7 +13,7 @@ from regard.models.batch import Batch
 from regard.tasks.lazy_weights import RepeatedForward, lazy_maps
 from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.tasks.translation.translator import Translator
-from regard.views import Matrix, Viewed, word_weights
+from regard.views import Matrix, SentenceView, word_weights
 
 END = "</s>"
 
@@ -25,11 +25,11 @@ def sentence_view(
     reference: str | None = None,
     title: str = "",
     name: str = "",
-) -> Viewed:
+) -> SentenceView:
     """The view of a sentence that was translated with `alignment` and perhaps `attention`."""
     num_rows = [len(layer_map.rows) for layer_map in sentence.attention if layer_map.kind != "self"]
     ended = all(rows > len(sentence.tokens) for rows in num_rows)  # else cut off without </s>
-    return Viewed.from_maps(
+    return SentenceView.from_maps(
         [layer_map for layer_map in sentence.attention if layer_map.over == "keys"],
         0,
         source_tokens=(*sentence.source_tokens, END),
@@ -37,7 +37,7 @@ def sentence_view(
         source_words=sentence.source_words,
         target_words=sentence.words,
         links=sentence.alignment,
-        aligned_by=_alignment_head(model),
+        alignment_head=_alignment_head(model),
         confidence=sentence.confidence,
         reference=reference,
         title=title,
@@ -51,7 +51,7 @@ def sentence_view(
 
 def long_sentence_view(
     translator: Translator, sentence: Sentence, batch: Batch, *, title: str = "", name: str = ""
-) -> Viewed:
+) -> SentenceView:
     """The view of a long sentence translated without maps: they are recorded when they are shown.
 
     The links are taken from the one layer that was selected for them.
@@ -80,14 +80,14 @@ def long_sentence_view(
         with torch.no_grad(), record(network, kinds="cross", layers=layer) as recording:
             network.features(batch)
         links = translator.links(recording, 0, source, target)
-    return Viewed(
+    return SentenceView(
         source_tokens,
         tokens,
         tuple(word.text for word in source.words),
         tuple(word.text for word in target.words),
         links=links,
         maps=maps,
-        aligned_by=_alignment_head(run),
+        alignment_head=_alignment_head(run),
         confidence=tuple(word_confidence(sentence.hypothesis, groups)),
         title=title,
         model=name,

@@ -105,9 +105,9 @@ function listenToEdits() {
     isMenu: alternatives.isOpen, enterMenu: alternatives.focusFirst, closeMenu: alternatives.close,
   });
   views.listen({
-    onWord: ({ strip, place }) => {
-      const back = views.wordButton("first", { strip, place });
-      if (strip === "target") editing.openAlternatives({ number: page.state.number, place, at: () => back.getBoundingClientRect(), focus: true, back });
+    onWord: ({ side, word }) => {
+      const back = views.wordButton("first", { side, word });
+      if (side === "target") editing.openAlternatives({ number: page.state.number, place: word, at: () => back.getBoundingClientRect(), focus: true, back });
     },
     onRow: editing.openRow,
     onChosen: (chosen) => { page.state.chosen = chosen; rows.close(); showMarks(); showPanel(); },

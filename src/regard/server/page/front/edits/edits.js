@@ -57,7 +57,7 @@ export function dropAbsent() {
 /** Opens the menu of alternatives for a word. */
 export function openAlternatives({ number, place, at, focus, back }) {
   const { plain, sentences } = page.result ?? {}, entry = sentences?.[number];
-  const { translation: text, strips } = entry?.shown ?? {}, words = strips?.target.words ?? [];
+  const { translation: text, sides } = entry?.shown ?? {}, words = sides?.target.words ?? [];
   if (place >= words.length) return; // the view still shows what was there before
   const parts = (other) => alternatives.splitAlternative(text, words, place, other);
   const asked = { q: entry.source, source: plain.source, target: plain.target, model: plain.model, translation: text, word: place, count: 2 * OTHERS };
@@ -107,13 +107,13 @@ const AXES = { cross: ["target", "source"], encoder: ["source", "source"], decod
 
 /** The word of a row. */
 export function rowWord({ kind, row }, number = page.state.number) {
-  const axes = number === page.state.number ? views.first()?.shown.axes : page.result?.sentences[number]?.shown.axes;
+  const axes = number === page.state.number ? views.first()?.data.axes : page.result?.sentences[number]?.shown.axes;
   return (axes?.[AXES[kind][0]]?.tokens[row] ?? `${row}`).replace(/^▁(?=.)/u, "");
 }
 
 /** The tokens that a row can attend to; in the decoder's self-attention those before it. */
 function visibleTokens({ kind, row }) {
-  const { tokens } = views.first().shown.axes[AXES[kind][1]];
+  const { tokens } = views.first().data.axes[AXES[kind][1]];
   return kind === "decoder" ? tokens.slice(0, row + 1) : tokens;
 }
 
@@ -144,7 +144,7 @@ export async function openRow({ kind, layer, head, row }) {
 export async function updateRow() {
   const place = rows.openRow(), view = views.first();
   if (!place) return;
-  if (place.row >= view.shown.axes[AXES[place.kind][0]].tokens.length && !editedRow(place)) return rows.close();
+  if (place.row >= view.data.axes[AXES[place.kind][0]].tokens.length && !editedRow(place)) return rows.close();
   rows.rename(rowWord(place), visibleTokens(place));
   if (editedRow(place)) return;
   rows.move(await modelWeights({ ...place, layer: place.layer ?? view.state.layer, head: place.head ?? view.state.head }));

@@ -102,7 +102,7 @@ function mergeSentences(plain, base, edits, parts) {
     const place = edits.findIndex((each) => each.number === number);
     const own = parts[place]?.sentences[0] ?? entry, prefix = edits[place]?.prefix ?? "";
     const text = withPrefix(prefix, own.translation, own.begun);
-    const words = own.strips.target?.words ?? [], previousWords = plain.sentences[number]?.strips.target?.words ?? [];
+    const words = own.sides.target?.words ?? [], previousWords = plain.sentences[number]?.sides.target?.words ?? [];
     const { removed, added } = diffWords(previousWords, words);
     const spots = wordSpans(own.translation, words);
     const changed = added.map((is, word) => is && spots[word][0] >= own.begun); // typed words are not the model's changes
@@ -129,7 +129,7 @@ export function markOther(other, sentences, mark) {
   const between = gapSpans(other);
   return other.sentences.flatMap((entry, number) => {
     const before = other.text.slice(...between[number]);
-    const words = entry.strips.target?.words ?? [];
+    const words = entry.sides.target?.words ?? [];
     return [before, ...markWords(entry.translation, words, diffWords(sentences[number].words, words).added, mark)];
   });
 }

@@ -1,6 +1,6 @@
 // The page's messages, in English and Chinese; {…} is filled in.
 
-window.regard.addWords({
+window.regard.addMessages({
   "page.title": ["regard: translation that shows what it looked at", "regard：看得见关注点的翻译"],
   "page.skip": ["Skip to the text", "跳到文本"],
   "page.tagline": ["Translation that shows what it looked at.", "看得见关注点的翻译。"],
@@ -130,7 +130,7 @@ window.regard.addWords({
   "page.maps.none": ["The text is too long for its maps to be shown.", "文本过长，无法显示注意力图。"],
 });
 
-export const say = (name, values) => window.regard.say(name, values);
+export const say = (name, values) => window.regard.message(name, values);
 
 /** An example sentence of each language. */
 export const EXAMPLES = {

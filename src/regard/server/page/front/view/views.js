@@ -47,8 +47,8 @@ function syncChoice(side, { kind, layer, head }) {
 }
 
 function choose(view, { kind, layer, head }) {
-  const map = view.shown.maps.find((entry) => entry.kind === kind && entry.layer === layer)
-    ?? view.shown.maps.find((entry) => entry.kind === kind);
+  const map = view.data.maps.find((entry) => entry.kind === kind && entry.layer === layer)
+    ?? view.data.maps.find((entry) => entry.kind === kind);
   if (!map) return;
   view.choose({ kind, layer: map.layer, head: map.heads.includes(head) ? head : "mean" });
 }
@@ -56,30 +56,30 @@ function choose(view, { kind, layer, head }) {
 /** Whether the maps of the first view are open. */
 export function mapsOpen() {
   const details = $("view-first").querySelector("details");
-  return views.first !== null && views.first.shown.maps.length > 0 && (!details || details.open);
+  return views.first !== null && views.first.data.maps.length > 0 && (!details || details.open);
 }
 
 /** The weights of a row of the first view's map. */
 export async function weights({ kind, layer, head, row }) {
-  const { shown } = views.first;
-  const map = shown.maps.find((entry) => entry.kind === kind && entry.layer === layer);
-  const found = shown.axes[map.columns].tokens.map(() => 0);
-  const plane = await new window.regard.Layer(shown, map).plane(head);
-  plane.eachInRow(row, (column, weight) => { found[column] = weight; });
+  const { data } = views.first;
+  const map = data.maps.find((entry) => entry.kind === kind && entry.layer === layer);
+  const found = data.axes[map.columns].tokens.map(() => 0);
+  const matrix = await new window.regard.Layer(data, map).matrix(head);
+  matrix.eachInRow(row, (column, weight) => { found[column] = weight; });
   return found;
 }
 
 /** The button of a word. */
-export function wordButton(side, { strip, place }) {
-  return $(`view-${side}`).querySelector(`.words.${strip} .word[data-place="${place}"]`);
+export function wordButton(view, { side, word }) {
+  return $(`view-${view}`).querySelector(`.words.${side} .word[data-word="${word}"]`);
 }
 
 /** Replaces the sentence of a view; a focused word keeps the focus if it still exists. */
 function replace(side, shown) {
   const chip = $(`view-${side}`).querySelector(".word:focus");
-  const at = chip && { strip: chip.closest(".words").dataset.strip, place: chip.dataset.place };
+  const at = chip && { side: chip.closest(".words").dataset.side, word: chip.dataset.word };
   views[side].replace(shown);
-  if (at) (wordButton(side, at) ?? wordButton(side, { ...at, place: 0 }))?.focus({ preventScroll: true });
+  if (at) (wordButton(side, at) ?? wordButton(side, { ...at, word: 0 }))?.focus({ preventScroll: true });
 }
 
 /** Shows a sentence on a side, or nothing. */
@@ -115,7 +115,7 @@ export function syncMaps() {
 export function mark({ changed, offHeads }) {
   const box = $("view-first"), state = views.first?.state;
   for (const chip of box.querySelectorAll(".words.target .word")) {
-    const is = changed.includes(Number(chip.dataset.place));
+    const is = changed.includes(Number(chip.dataset.word));
     chip.classList.toggle("changed", is);
     chip.setAttribute("aria-haspopup", "menu");
     if (is) chip.setAttribute("aria-description", say("page.changed"));
@@ -132,10 +132,10 @@ export function mark({ changed, offHeads }) {
 
 /** The text over the large map if its head is, or all heads are, off. */
 function offText(offHeads) {
-  const { shown, state } = views.first;
+  const { data, state } = views.first;
   const off = offHeads.filter(({ kind, layer }) => kind === state.kind && layer === state.layer).map(({ head }) => head);
   if (off.includes(state.head)) return say("page.map.off", { head: state.head });
-  const map = shown.maps.find((entry) => entry.kind === state.kind && entry.layer === state.layer);
+  const map = data.maps.find((entry) => entry.kind === state.kind && entry.layer === state.layer);
   const all = state.head === "mean" && map?.heads.every((head) => off.includes(head));
   return all ? say("page.map.all.off") : null;
 }

@@ -41,7 +41,8 @@ def translate_alone(model: Path, clients: int, per_client: int = PER_CLIENT) -> 
     import torch
 
     from regard.corpus.grammar import sample
-    from regard.translator import Translator, load
+    from regard.tasks import load
+    from regard.translator import Translator
 
     translator = load(model)
     if not isinstance(translator, Translator) or translator.run.source_language != "en":

@@ -178,7 +178,7 @@ def test_clients_notice_what_is_lost_at_the_end():
     threading.Thread(target=hang_up, daemon=True).start()
     own = [[one] for one in SENTENCES.all[:1] * 5]
     port = door.getsockname()[1]
-    came = run_clients(Load("127.0.0.1", port, "en", "fr", own, 0.3, patience=10.0))
+    came = run_clients(Load("127.0.0.1", port, "en", "fr", own, 0.3, timeout=10.0))
     assert (came.num_requests, came.statuses, came.lost) == (5, {}, 5)
 
 

@@ -9,7 +9,7 @@ from regard.cli import main
 from regard.demo.data import draw_data
 from regard.demo.head_ablation import AblationSentences, ablate_heads, all_heads
 from regard.demo.settings import BUDGETS
-from regard.translator import load
+from regard.tasks import load
 
 FIGURES = (
     "exact_match", "pronoun_accuracy", "sense_accuracy", "coreference_accuracy",

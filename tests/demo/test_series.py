@@ -19,4 +19,4 @@ def test_it_learns_and_finds_the_channels():
     assert one["causes"]["gradient"] >= 0.95 and one["causes"]["occlusion"] >= 0.95
     assert found["found"] == one["causes"]["gradient"]
     said = console.file.getvalue()
-    assert "planted was" in said and "In how many of 40 series" in said
+    assert "planted was" in said and "Share of 40 series" in said

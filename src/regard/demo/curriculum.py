@@ -13,7 +13,7 @@ import numpy as np
 
 from regard.corpus.batches import batches
 from regard.corpus.grammar import GrammarPair
-from regard.training.examples import Examples
+from regard.tasks.text.encoded_corpus import EncodedCorpus
 
 MAX_EASY_WORDS = 13
 """Longest source sentence that counts as easy."""
@@ -32,7 +32,7 @@ def easy_rows(pairs: Sequence[GrammarPair], seed: int = 0) -> list[int]:
     ]
 
 
-class CurriculumExamples(Examples):
+class CurriculumCorpus(EncodedCorpus):
     """Encoded sentences whose first epoch has `easy_updates` batches of easy ones."""
 
     def __init__(

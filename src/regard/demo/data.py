@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from regard.config import Run
 from regard.corpus.grammar import GrammarPair, Language, sample, seed_sentences
 from regard.corpus.pairs import Pair
-from regard.demo.curriculum import CurriculumExamples, easy_rows
+from regard.demo.curriculum import CurriculumCorpus, easy_rows
 from regard.demo.settings import Budget
 from regard.folder import Tokenizers
+from regard.tasks import find_task
+from regard.tasks.text.task import TextTask, train_tokenizer
 from regard.text import Tokenizer
-from regard.training.prepare import Prepared, dev_set, one_tokenizer
+from regard.training.task import TrainData
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,14 @@ def draw_data(language: Language, budget: Budget, seed: int = 0) -> DemoData:
         )
 
 
-def prepare_data(data: DemoData, run: Run, easy_updates: int = 0) -> Prepared:
+def prepare_data(data: DemoData, run: Run, easy_updates: int = 0) -> TrainData:
     """Train the tokenizers and encode the pairs; the first updates use easy sentences only."""
     tokenizers = Tokenizers(
         _tokenizer([pair.source for pair in data.train], run, run.source_language),
         _tokenizer([pair.target for pair in data.train], run, run.target_language),
     )
     source, target = ChunkEncoder(tokenizers.source), ChunkEncoder(tokenizers.target)
-    examples = CurriculumExamples(
+    examples = CurriculumCorpus(
         [source.encode(pair.source) for pair in data.train],
         [target.encode(pair.target) for pair in data.train],
         run.training.batch_tokens,
@@ -54,7 +56,9 @@ def prepare_data(data: DemoData, run: Run, easy_updates: int = 0) -> Prepared:
         easy_updates,
     )
     dev = [Pair(pair.source, pair.target) for pair in data.dev]
-    return Prepared(run, tokenizers, examples, dev_set(dev, tokenizers, run))
+    task = find_task(run.model.kind)
+    assert isinstance(task, TextTask)
+    return task.data(examples, dev, tokenizers, run)
 
 
 class ChunkEncoder:
@@ -77,7 +81,7 @@ class ChunkEncoder:
 def _tokenizer(lines: Sequence[str], run: Run, language: str) -> Tokenizer:
     """A tokenizer trained on each chunk once: the grammar has few."""
     chunks = sorted({chunk for line in lines for chunk in line.split(" ")})
-    return one_tokenizer(chunks, run.text, language, run.training.seed)
+    return train_tokenizer(chunks, run.text, language, run.training.seed)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.demo.head_ablation import MAX_PRONOUNS, MIN_OTHERS, HeadAblation
 from regard.demo.scores import DemoScores
-from regard.tasks.translation.sentence_view import drawn, viewed
+from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
 from regard.training.report import clock
 from regard.translator import Sentence, Translator
 from regard.translator.inspected import told_kind
@@ -51,7 +51,7 @@ def print_showcase(
     for index in DRAWN:
         if index < len(sentences):
             console.print()
-            console.print(drawn(sentences[index], translator.run))
+            console.print(alignment_matrix(sentences[index], translator.run))
 
 
 def print_scores(console: Console, scores: DemoScores, seconds: float, language: str) -> None:
@@ -137,7 +137,7 @@ def write_page(
 ) -> None:
     """Write the showcase sentences with all their maps to one file."""
     shown = [
-        viewed(sentence, translator.run, reference=pair.target)
+        sentence_view(sentence, translator.run, reference=pair.target)
         for pair, sentence in zip(pairs, sentences, strict=True)
     ]
     languages = translator.run.languages.replace("-", " → ")

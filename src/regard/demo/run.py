@@ -25,10 +25,11 @@ from regard.demo.report import (
 from regard.demo.scores import score
 from regard.demo.settings import BUDGETS, TARGET, kind_of, run_settings
 from regard.errors import InputError
+from regard.tasks import find_task, load
+from regard.training.loop import TrainOutcome
 from regard.training.report import Spoken, clock
 from regard.training.run import train
-from regard.training.run_state import Outcome
-from regard.translator import Translator, load
+from regard.translator import Translator
 
 PAGE, MODEL = "demo.html", "model"
 
@@ -63,7 +64,7 @@ def demo(
         highlight=False,
     )
     folder = clear_folder(out) / MODEL
-    outcome = train(folder, run, prepared, Spoken(console))
+    outcome = train(find_task(kind), folder, prepared, Spoken(console))
     if not outcome.finished:
         raise KeyboardInterrupt
     console.print(_stopped(outcome), highlight=False)
@@ -82,7 +83,7 @@ def demo(
         "kind": kind,
         "attention": attention,
         **scores.as_dict(),
-        "dev_exact_match": outcome.look["exact"],
+        "dev_exact_match": outcome.validation["exact"],
         "steps": outcome.step,
         "epochs": outcome.epochs,
         "tokens_per_second": outcome.tokens_per_second,
@@ -105,9 +106,9 @@ def demo(
     return result
 
 
-def _stopped(outcome: Outcome) -> str:
+def _stopped(outcome: TrainOutcome) -> str:
     """Why training stopped."""
-    share = float(outcome.look["exact"])
+    share = float(outcome.validation["exact"])
     reason = "Target reached" if share >= TARGET else "Time limit reached"
     return f"{reason}: {share:.1%} exact after {outcome.step:,} updates, {clock(outcome.seconds)}."
 

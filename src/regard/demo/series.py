@@ -77,7 +77,8 @@ def planted_demo(
     train_set, dev, unseen = (planted(n, 10 * seed + k) for k, n in enumerate((train, 200, test)))
     console.print(
         f"Generated {train:,} series of {len(train_set.channels)} channels × "
-        f"{train_set.x.shape[2]} moments: noise, slow waves and spikes; one planted event decides the label.",
+        f"{train_set.x.shape[2]} moments: noise, slow waves and spikes; "
+        "one planted event decides the label.",
         highlight=False,
     )
     scores, shown = [], None
@@ -200,7 +201,8 @@ def _print(console: Console, scores: Sequence[SeriesScores], test: int) -> None:
     for scored in scores:
         table.add_row(
             _name(scored.encoder), scored.tokens, f"{scored.accuracy:.1%}",
-            *(f"{scored.causes[why]:.1%}" for why in WHYS), f"{scored.both:.1%}", clock(scored.seconds),
+            *(f"{scored.causes[why]:.1%}" for why in WHYS), f"{scored.both:.1%}",
+            clock(scored.seconds),
         )  # fmt: skip
     console.print(f"\n[bold]Share of {test} series in which the map locates the planted cause[/]")
     console.print(table)

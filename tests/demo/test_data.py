@@ -16,7 +16,7 @@ def test_sentences_are_encoded_as_the_tokenizers_do(language):
     prepared = prepare_data(data, run_settings("full", language, SMALL))
     source, target = prepared.tokenizers.source, prepared.tokenizers.target
     for pair, read, written in zip(
-        data.train, prepared.examples.sources, prepared.examples.targets, strict=True
+        data.train, prepared.train.sources, prepared.train.targets, strict=True
     ):
         assert read.tolist() == source.encode(pair.source)
         assert written.tolist() == target.encode(pair.target)
@@ -33,17 +33,17 @@ def test_easy_sentences_come_first():
     data = draw_data("fr", SMALL)
     run = run_settings("full", "fr", SMALL)
     prepared, plain = prepare_data(data, run, easy_updates=5), prepare_data(data, run)
-    first = prepared.examples.epoch(0)
+    first = prepared.train.epoch(0)
     assert len(first) == 5
     easy = [data.train[place] for rows in first for place in rows]
     assert all(len(pair.source_words) <= 13 for pair in easy)
     assert sum(bool(pair.coreference) for pair in easy) > len(easy) / 3
-    assert prepared.examples.epoch(1) == plain.examples.epoch(1)  # then all, as ever
-    assert sorted(place for rows in prepared.examples.epoch(1) for place in rows) == [*range(300)]
+    assert prepared.train.epoch(1) == plain.train.epoch(1)  # then all, as ever
+    assert sorted(place for rows in prepared.train.epoch(1) for place in rows) == [*range(300)]
 
 
 def test_the_easy_sentences_last_as_long_as_they_are_asked_for():
     data = draw_data("fr", SMALL)
     run = run_settings("full", "fr", SMALL)
-    every = len(prepare_data(data, run).examples.epoch(0))
-    assert len(prepare_data(data, run, easy_updates=10_000).examples.epoch(0)) == every
+    every = len(prepare_data(data, run).train.epoch(0))
+    assert len(prepare_data(data, run, easy_updates=10_000).train.epoch(0)) == every

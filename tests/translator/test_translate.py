@@ -154,7 +154,7 @@ def test_the_best_come_first(en_fr):
     scores = [found.score, *(score for _, score in found.alternatives)]
     assert len(scores) == 4 and scores == sorted(scores, reverse=True)
     assert len({found.text, *(text for text, _ in found.alternatives)}) == 4
-    with pytest.raises(InputError, match="n_best is 4"):
+    with pytest.raises(InputError, match="n_best=4"):
         en_fr.translate(FRENCH[0][0], settings=SearchOptions(beam=2, n_best=4))
 
 

@@ -128,7 +128,7 @@ def _references(files: list[str], encoding: str) -> list[str]:
 
 def languages_of(folder: str) -> tuple[str, str] | None:
     """Both languages of a model; None if they are not known."""
-    from regard.config.stored import load_run
+    from regard.tasks import load_run
 
     languages = load_run(folder)
     named = "-" in languages.languages

@@ -134,11 +134,11 @@ CASES = {
     "hidden type": (lambda: Additive(4, 4, 2.5), "hidden_dim must be a whole number, but 2.5 came"),
     "heads": (
         lambda: MultiHead(10, 3),
-        "heads must divide dim, but dim 10 and heads 3 came; give head_dim",
+        "dim must be divisible by num_heads, got dim=10, num_heads=3; give head_dim",
     ),
-    "kv_heads": (
-        lambda: MultiHead(8, 4, kv_heads=3),
-        "kv_heads must divide heads, but 3 and 4 came",
+    "num_kv_heads": (
+        lambda: MultiHead(8, 4, num_kv_heads=3),
+        "num_heads must be divisible by num_kv_heads, got num_heads=4, num_kv_heads=3",
     ),
     "projections": (lambda: MultiHead(8, 4, projections="x"), 'projections must be "joint"'),
     "slice of another value": (

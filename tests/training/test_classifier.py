@@ -11,7 +11,7 @@ from regard.errors import InputError
 from regard.training.class_examples import ClassExamples
 from regard.training.classifier import Content, prepare_classes, prepare_content
 
-RUN = Run(model=Classifier(dim=8, heads=2, ff=8, layers=1), training=Training(steps=1))
+RUN = Run(model=Classifier(dim=8, num_heads=2, ff=8, num_layers=1), training=Training(steps=1))
 LABELS = ["no", "yes"] * 6
 
 

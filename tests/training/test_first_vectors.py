@@ -67,13 +67,13 @@ def test_characters():
 def models():
     words = Tokenizers(train_words(ENGLISH, None, "en"), train_words(FRENCH, None, "fr"))
     shared = Tokenizers(words.source, words.source)
-    small = {"dim": DIM, "heads": 2, "ff": 8, "dropout": 0.0}
+    small = {"dim": DIM, "num_heads": 2, "ff": 8, "dropout": 0.0}
     return {
-        "transformer": (Transformer(**small, encoder_layers=1, decoder_layers=1, tied="output"),
+        "transformer": (Transformer(**small, num_encoder_layers=1, num_decoder_layers=1, tied="output"),
                         words),
-        "tied": (Transformer(**small, encoder_layers=1, decoder_layers=1, tied="all"), shared),
+        "tied": (Transformer(**small, num_encoder_layers=1, num_decoder_layers=1, tied="all"), shared),
         "rnn": (Rnn(embedding=DIM, dim=6, attention_dim=6, tied="output"), words),
-        "lm": (Lm(**small, layers=1), shared),
+        "lm": (Lm(**small, num_layers=1), shared),
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from regard.config.text import Text
 from regard.config.training import Training
 from regard.errors import InputError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)

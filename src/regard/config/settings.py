@@ -18,6 +18,7 @@ import yaml
 from regard.config.alignment import Alignment
 from regard.config.cleaning import Cleaning
 from regard.config.decoding import Decoding
+from regard.config.migration import migrated
 from regard.config.model import MODELS
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.text import Text
@@ -58,7 +59,7 @@ def preset(name: str, kind: str) -> Settings:
 
 
 def read_settings(path: str | PathLike[str]) -> Settings:
-    """The settings in a YAML file: sections, each a mapping."""
+    """The settings in a YAML file: sections, each a mapping; of an older format: migrated."""
     try:
         read = yaml.safe_load(Path(path).read_text("utf-8"))
     except OSError as error:
@@ -79,7 +80,8 @@ def read_settings(path: str | PathLike[str]) -> Settings:
                 f"{path}: {name} is a section with values, but {_shown(read[name])} came; "
                 f"write them below `{name}:`, indented."
             )
-    return {name: value for name, value in read.items() if value is not None}
+    settings = {name: value for name, value in read.items() if value is not None}
+    return migrated(settings, path) if "format_version" in settings else settings
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
@@ -111,8 +113,8 @@ def resolved(given: Settings, name: str, adjusted: Settings | None = None) -> Ru
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
     """`base` with what `over` says in its place, section by section.
 
-    >>> merged({"model": {"dim": 8, "heads": 2}}, {"model": {"dim": 16}})
-    {'model': {'dim': 16, 'heads': 2}}
+    >>> merged({"model": {"dim": 8, "num_heads": 2}}, {"model": {"dim": 16}})
+    {'model': {'dim': 16, 'num_heads': 2}}
     """
     result = dict(base)
     for name, value in over.items():

@@ -180,11 +180,11 @@ def added_place(settings: Settings) -> Position:
 def attended_place(settings: Settings, *, causal: bool) -> Position:
     """The position that acts within self-attention, if it is of that sort."""
     if settings.positions == "rotary":
-        return Rotary(settings.dim // settings.heads)
+        return Rotary(settings.dim // settings.num_heads)
     if settings.positions == "alibi":
-        return Alibi(settings.heads)
+        return Alibi(settings.num_heads)
     if settings.positions == "relative":
-        return RelativeBias(settings.heads, bidirectional=not causal)
+        return RelativeBias(settings.num_heads, bidirectional=not causal)
     return Position()
 
 
@@ -199,7 +199,7 @@ def _attention(
     plain = settings.normalizer == "softmax"
     return MultiHead(
         settings.dim,
-        settings.heads,
+        settings.num_heads,
         positions=positions,
         dropout=settings.attention_dropout,
         mechanism=mechanism,

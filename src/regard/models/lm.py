@@ -39,7 +39,7 @@ class Stack(nn.Module):
         self.words = Embedding(vectors, added_place(settings), settings.dropout)
         place = attended_place(settings, causal=causal)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
-            Layer(settings, place, cross=False, causal=causal) for _ in range(settings.layers)
+            Layer(settings, place, cross=False, causal=causal) for _ in range(settings.num_layers)
         )
         self.norm = final_norm(settings)
         self.output = output_layer(settings.dim, vocab, vectors if settings.tied == "all" else None)

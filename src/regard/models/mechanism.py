@@ -23,7 +23,7 @@ def self_attention(settings: Transformer | Lm, *, causal: bool) -> Mechanism | N
     name: str = settings.attention
     if causal and isinstance(settings, Transformer) and settings.decoder_attention != "same":
         name = settings.decoder_attention
-    width = settings.dim // settings.heads
+    width = settings.dim // settings.num_heads
     match name:
         case "local":
             return Local(settings.window, settings.global_tokens, settings.dilation)
@@ -40,7 +40,7 @@ def self_attention(settings: Transformer | Lm, *, causal: bool) -> Mechanism | N
         case "performer":
             return Performer(width, settings.features or None)
         case "adaptive-span":
-            return AdaptiveSpan(settings.heads, settings.span, settings.ramp)
+            return AdaptiveSpan(settings.num_heads, settings.span, settings.ramp)
         case "ring":
             return Ring()
     return None

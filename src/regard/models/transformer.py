@@ -42,7 +42,7 @@ class Encoder(nn.Module):
         super().__init__()
         place = attended_place(settings, causal=False)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
-            Layer(settings, place, cross=False) for _ in range(settings.encoder_layers)
+            Layer(settings, place, cross=False) for _ in range(settings.num_encoder_layers)
         )
         self.norm = final_norm(settings)
 
@@ -59,7 +59,8 @@ class Decoder(nn.Module):
         super().__init__()
         place = attended_place(settings, causal=True)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
-            Layer(settings, place, cross=True, causal=True) for _ in range(settings.decoder_layers)
+            Layer(settings, place, cross=True, causal=True)
+            for _ in range(settings.num_decoder_layers)
         )
         self.norm = final_norm(settings)
 

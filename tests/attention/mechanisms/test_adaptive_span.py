@@ -46,7 +46,7 @@ def test_the_formula_and_the_gradient_of_spans(causal, length):
 
 def test_a_price_makes_spans_short():
     torch.manual_seed(0)
-    settings = Lm(dim=16, heads=2, layers=1, ff=16, attention="adaptive-span", span=32,
+    settings = Lm(dim=16, num_heads=2, num_layers=1, ff=16, attention="adaptive-span", span=32,
                   span_penalty=0.5, dropout=0.0, max_length=64)  # fmt: skip
     network = build(settings, 16, 16)
     (part,) = (m for m in network.modules() if isinstance(m, AdaptiveSpan))

@@ -164,9 +164,9 @@ def _leading_fit(query: Tensor, key: Tensor) -> bool:
     pairs = list(zip(reversed(ours), reversed(theirs), strict=False))
     if not pairs:
         return True
-    heads, kv_heads = pairs[0]
-    grouped = len(ours) > 1 and kv_heads > 0 and heads % kv_heads == 0
-    if kv_heads not in (1, heads) and not grouped:
+    num_heads, num_kv_heads = pairs[0]
+    grouped = len(ours) > 1 and num_kv_heads > 0 and num_heads % num_kv_heads == 0
+    if num_kv_heads not in (1, num_heads) and not grouped:
         return False
     return all(theirs in (1, ours) for ours, theirs in pairs[1:])
 

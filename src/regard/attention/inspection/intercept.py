@@ -149,7 +149,7 @@ def _mha_call(
     mask, bias = from_torch_mha(
         None if key_padding_mask is None else torch.atleast_2d(key_padding_mask),
         attn_mask,
-        heads=num_heads,
+        num_heads=num_heads,
         extra_keys=extra,
     )
     heads_BHQD, heads_BHKD = split(q, num_heads), split(k, num_heads)

@@ -40,26 +40,26 @@ class MultiHead(nn.Module):
     """[head_1; …; head_h] W_o, each head attending by itself (Vaswani 2017, §3.2.2).
 
     dim             width of queries, and of the output unless out_dim is given
-    heads           number of heads; must divide dim unless head_dim is given
+    num_heads       number of heads; must divide dim unless head_dim is given
     score           how keys answer queries within a head; ScaledDot() by default
-    kv_heads        key/value heads; fewer than `heads` is grouped, 1 is multi-query attention
+    num_kv_heads    key/value heads; fewer than `num_heads` is grouped, 1 is multi-query attention
     key_dim         width of keys, `dim` by default
     value_dim       width of values, `key_dim` by default
-    head_dim        width of a head's queries and keys, dim / heads by default
+    head_dim        width of a head's queries and keys, dim / num_heads by default
     value_head_dim  width of a head's values, head_dim by default
     out_dim         width of the output, `dim` by default
     out_proj        False joins the heads and nothing else: no W_o, and the output's width is
-                    heads · value_head_dim
+                    num_heads · value_head_dim
     projections     "joint", "separate" (same layer, a matrix per head) or "slice" (none; see there)
     positions       a Position that turns or biases the heads, or is added to queries and keys
     dropout         of the weights, while training
     mechanism       how heads attend instead, within one sequence: `Local(64)`, `Linear()`, …
 
     >>> import torch
-    >>> layer = MultiHead(32, heads=4, value_head_dim=16, out_dim=10)
+    >>> layer = MultiHead(32, num_heads=4, value_head_dim=16, out_dim=10)
     >>> layer(torch.randn(2, 5, 32)).context.shape
     torch.Size([2, 5, 10])
-    >>> joined = MultiHead(32, heads=4, value_head_dim=16, out_proj=False)
+    >>> joined = MultiHead(32, num_heads=4, value_head_dim=16, out_proj=False)
     >>> joined(torch.randn(2, 5, 32)).context.shape
     torch.Size([2, 5, 64])
     """
@@ -67,10 +67,10 @@ class MultiHead(nn.Module):
     def __init__(
         self,
         dim: int,
-        heads: int,
+        num_heads: int,
         *,
         score: Score | None = None,
-        kv_heads: int | None = None,
+        num_kv_heads: int | None = None,
         key_dim: int | None = None,
         value_dim: int | None = None,
         head_dim: int | None = None,
@@ -87,20 +87,25 @@ class MultiHead(nn.Module):
     ) -> None:
         super().__init__()
         self.dim = arguments.positive("dim", dim)
-        self.heads = arguments.positive("heads", heads)
-        self.kv_heads = heads if kv_heads is None else arguments.positive("kv_heads", kv_heads)
+        self.num_heads = arguments.positive("num_heads", num_heads)
+        self.num_kv_heads = (
+            num_heads if num_kv_heads is None else arguments.positive("num_kv_heads", num_kv_heads)
+        )
         self.key_dim = dim if key_dim is None else arguments.positive("key_dim", key_dim)
         self.value_dim = (
             self.key_dim if value_dim is None else arguments.positive("value_dim", value_dim)
         )
-        self.head_dim = head_dim_of(dim, heads, head_dim)
+        self.head_dim = head_dim_of(dim, num_heads, head_dim)
         self.value_head_dim = self.head_dim
         if value_head_dim is not None:
             self.value_head_dim = arguments.positive("value_head_dim", value_head_dim)
         elif projections == "slice":
-            self.value_head_dim = self.value_dim // self.kv_heads
-        if heads % self.kv_heads:
-            raise ValueError(f"kv_heads must divide heads, but {self.kv_heads} and {heads} came.")
+            self.value_head_dim = self.value_dim // self.num_kv_heads
+        if num_heads % self.num_kv_heads:
+            raise ValueError(
+                "num_heads must be divisible by num_kv_heads, "
+                f"got num_heads={num_heads}, num_kv_heads={self.num_kv_heads}."
+            )
         check_parts(score, positions, normalizer, engine)
         self.projections = projections
         self.dropout = arguments.probability("dropout", dropout)
@@ -115,7 +120,7 @@ class MultiHead(nn.Module):
             check_mechanism(self, score, normalizer, engine)
             if mechanism.shares_query:
                 self.key_proj = self.query_proj
-        joined = heads * self.value_head_dim
+        joined = num_heads * self.value_head_dim
         self.out_dim = out_dim_of(dim, joined, out_dim, out_proj)
         self.out_proj = _out_projection(joined, self.out_dim, bias) if out_proj else nn.Identity()
         # torch gives this hook no types
@@ -222,8 +227,8 @@ class MultiHead(nn.Module):
         """A cache of no positions, to start with."""
         weight = self._weight()
         like = torch.empty(0) if weight is None else weight
-        key = like.new_zeros(batch, self.kv_heads, 0, self.head_dim)
-        value = like.new_zeros(batch, self.kv_heads, 0, self.value_head_dim)
+        key = like.new_zeros(batch, self.num_kv_heads, 0, self.head_dim)
+        value = like.new_zeros(batch, self.num_kv_heads, 0, self.value_head_dim)
         return KeyValue(key, value) if self.mechanism is None else self.mechanism.empty(key, value)
 
     def with_projections(self, projections: Literal["joint", "separate"]) -> MultiHead:
@@ -233,7 +238,7 @@ class MultiHead(nn.Module):
         if "slice" in (projections, self.projections):
             raise ValueError("only joint and separate projections convert into each other.")
         other = MultiHead(
-            self.dim, self.heads, score=self.score, kv_heads=self.kv_heads, key_dim=self.key_dim,
+            self.dim, self.num_heads, score=self.score, num_kv_heads=self.num_kv_heads, key_dim=self.key_dim,
             value_dim=self.value_dim, head_dim=self.head_dim, value_head_dim=self.value_head_dim,
             out_dim=self.out_dim, out_proj=isinstance(self.out_proj, nn.Linear),
             projections=projections, positions=self.positions, dropout=self.dropout,
@@ -303,17 +308,17 @@ class MultiHead(nn.Module):
 
     def _projections(self, bias: bool) -> tuple[Projection, Projection, Projection]:
         shapes = (
-            (self.dim, self.heads), (self.key_dim, self.kv_heads), (self.value_dim, self.kv_heads),
+            (self.dim, self.num_heads), (self.key_dim, self.num_kv_heads), (self.value_dim, self.num_kv_heads),
         )  # fmt: skip
         if self.projections == "slice":
             names = (("dim", "head_dim"), ("key_dim", "head_dim"), ("value_dim", "value_head_dim"))
-            for (name, piece), (width, heads) in zip(names, shapes, strict=True):
-                if width != heads * getattr(self, piece):
+            for (name, piece), (width, num_heads) in zip(names, shapes, strict=True):
+                if width != num_heads * getattr(self, piece):
                     raise ValueError(
-                        f"projections='slice' cuts {name} into {heads} pieces of {piece} "
+                        f"projections='slice' cuts {name} into {num_heads} pieces of {piece} "
                         f"{getattr(self, piece)}, but {name} {width} came."
                     )
-            q, k, v = (Slice(heads) for _, heads in shapes)
+            q, k, v = (Slice(num_heads) for _, num_heads in shapes)
             return q, k, v
         makers: dict[str, type[Joint] | type[Separate]] = {"joint": Joint, "separate": Separate}
         if self.projections not in makers:
@@ -324,13 +329,13 @@ class MultiHead(nn.Module):
         make = makers[self.projections]
         widths = (self.head_dim, self.head_dim, self.value_head_dim)
         query, key, value = (
-            make(dim, heads, width, bias)
-            for (dim, heads), width in zip(shapes, widths, strict=True)
+            make(dim, num_heads, width, bias)
+            for (dim, num_heads), width in zip(shapes, widths, strict=True)
         )
         return query, key, value
 
     def extra_repr(self) -> str:
-        shown = f"dim={self.dim}, heads={self.heads}, projections={self.projections!r}"
+        shown = f"dim={self.dim}, num_heads={self.num_heads}, projections={self.projections!r}"
         return shown if self.out_dim == self.dim else f"{shown}, out_dim={self.out_dim}"
 
 

@@ -49,22 +49,22 @@ def check_mechanism(
         raise TypeError(f"mechanism must be one such as Local(64), but {layer.mechanism!r} came.")
     if score is not None or normalizer is not None or engine != "auto":
         raise ValueError(f"{name} has its own score, normaliser and engine; give none.")
-    if layer.kv_heads != layer.heads:
-        raise ValueError(f"{name} needs as many key/value heads as heads; leave kv_heads out.")
+    if layer.num_kv_heads != layer.num_heads:
+        raise ValueError(f"{name} needs as many key/value heads as heads; leave num_kv_heads out.")
     if layer.key_dim != layer.dim or layer.value_dim != layer.dim:
         raise ValueError(f"{name} attends within one sequence; leave key_dim and value_dim out.")
 
 
-def head_dim_of(dim: int, heads: int, head_dim: int | None) -> int:
+def head_dim_of(dim: int, num_heads: int, head_dim: int | None) -> int:
     """The width of a head: as asked, else dim / heads."""
     if head_dim is not None:
         return arguments.positive("head_dim", head_dim)
-    if dim % heads:
+    if dim % num_heads:
         raise ValueError(
-            f"heads must divide dim, but dim {dim} and heads {heads} came; "
+            f"dim must be divisible by num_heads, got dim={dim}, num_heads={num_heads}; "
             "give head_dim to choose the width of a head freely."
         )
-    return dim // heads
+    return dim // num_heads
 
 
 def out_dim_of(dim: int, joined: int, out_dim: int | None, out_proj: bool) -> int:
@@ -73,7 +73,7 @@ def out_dim_of(dim: int, joined: int, out_dim: int | None, out_proj: bool) -> in
         arguments.positive("out_dim", out_dim)
     if not out_proj and out_dim not in (None, joined):
         raise ValueError(
-            f"out_proj=False joins the heads and nothing else, so out_dim must be heads · "
+            f"out_proj=False joins the heads and nothing else, so out_dim must be num_heads · "
             f"value_head_dim = {joined}, got {out_dim}; leave out_dim out."
         )
     return joined if not out_proj else dim if out_dim is None else out_dim

@@ -159,14 +159,14 @@ class Alibi(DistanceBias, Position):
 
     finite = True
 
-    def __init__(self, heads: int) -> None:
+    def __init__(self, num_heads: int) -> None:
         super().__init__()
-        self.heads = arguments.positive("heads", heads)
+        self.num_heads = arguments.positive("num_heads", num_heads)
 
     @property
     def slopes(self) -> Tensor:
         """The slope of each head, (H,)."""
-        return torch.tensor(_slopes(self.heads), dtype=torch.float64)
+        return torch.tensor(_slopes(self.num_heads), dtype=torch.float64)
 
     def forward(self, distance: Tensor) -> Tensor:
         slopes = self.slopes.to(wide_dtype(distance.device)).to(distance.device)
@@ -176,7 +176,7 @@ class Alibi(DistanceBias, Position):
         return self.at(offset)
 
     def extra_repr(self) -> str:
-        return f"heads={self.heads}"
+        return f"num_heads={self.num_heads}"
 
 
 class RelativeBias(DistanceBias, Position):
@@ -191,14 +191,14 @@ class RelativeBias(DistanceBias, Position):
 
     def __init__(
         self,
-        heads: int,
+        num_heads: int,
         *,
         buckets: int = 32,
         max_distance: int = 128,
         bidirectional: bool = True,
     ) -> None:
         super().__init__()
-        self.heads = arguments.positive("heads", heads)
+        self.num_heads = arguments.positive("num_heads", num_heads)
         self.buckets = arguments.positive("buckets", buckets)
         self.max_distance = arguments.positive("max_distance", max_distance)
         self.bidirectional = bidirectional
@@ -208,7 +208,7 @@ class RelativeBias(DistanceBias, Position):
                 f"max_distance must be above {exact}, and buckets at least "
                 f"{4 if bidirectional else 2}, but {max_distance} and {buckets} came."
             )
-        self.weight = nn.Parameter(torch.zeros(buckets, heads))
+        self.weight = nn.Parameter(torch.zeros(buckets, num_heads))
         nn.init.normal_(self.weight, std=0.02)
 
     def forward(self, distance: Tensor) -> Tensor:
@@ -234,7 +234,9 @@ class RelativeBias(DistanceBias, Position):
         return self.at(offset)
 
     def extra_repr(self) -> str:
-        return f"heads={self.heads}, buckets={self.buckets}, max_distance={self.max_distance}"
+        return (
+            f"num_heads={self.num_heads}, buckets={self.buckets}, max_distance={self.max_distance}"
+        )
 
 
 def _angles(
@@ -247,8 +249,8 @@ def _angles(
     return place[:, None] * torch.exp(pair * (-math.log(base) / dim))
 
 
-def _slopes(heads: int) -> list[float]:
+def _slopes(num_heads: int) -> list[float]:
     """2^(−8/n), 2^(−16/n), … for n a power of two; more heads take every other one of 2n."""
-    power = 2 ** math.floor(math.log2(heads))
+    power = 2 ** math.floor(math.log2(num_heads))
     slopes = [2 ** (-8 * (h + 1) / power) for h in range(power)]
-    return slopes + _slopes(2 * power)[0::2][: heads - power] if heads > power else slopes
+    return slopes + _slopes(2 * power)[0::2][: num_heads - power] if num_heads > power else slopes

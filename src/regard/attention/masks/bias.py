@@ -73,7 +73,7 @@ class TensorBias(Bias):
 class DistanceBias(nn.Module):
     """Base of biases that depend only on how far the key stands from the query, and on the head."""
 
-    heads: int
+    num_heads: int
     finite = False  # whether it never gives −inf
 
     def forward(self, distance: Tensor) -> Tensor:
@@ -105,9 +105,9 @@ class PlacedBias(Bias):
         return replace(self, parameters=inputs)
 
     def tile(self, tile: Tile) -> Tensor:
-        if not tile.batch or tile.batch[-1] != self.rule.heads:
+        if not tile.batch or tile.batch[-1] != self.rule.num_heads:
             raise ValueError(
-                f"bias {type(self.rule).__name__} is for {self.rule.heads} heads, "
+                f"bias {type(self.rule).__name__} is for {self.rule.num_heads} heads, "
                 f"but scores of shape {(*tile.batch, tile.num_queries, tile.num_keys)} came."
             )
         return self._called(tile, self.parameters)

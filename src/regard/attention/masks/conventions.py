@@ -43,17 +43,19 @@ def from_torch_mha(
     key_padding_mask: Tensor | None = None,
     attn_mask: Tensor | None = None,
     *,
-    heads: int | None = None,
+    num_heads: int | None = None,
     extra_keys: int = 0,
 ) -> MaskAndBias:
-    """The arguments of `nn.MultiheadAttention`: (B, K) and (Q, K) or (B · heads, Q, K).
+    """The arguments of `nn.MultiheadAttention`: (B, K) and (Q, K) or (B · num_heads, Q, K).
 
     `extra_keys` visible keys are appended (its add_bias_kv and add_zero_attn).
     """
     if attn_mask is not None and attn_mask.ndim == 3:
-        if heads is None:
-            raise ValueError("heads must be given to read an attn_mask of shape (B · heads, Q, K).")
-        attn_mask = attn_mask.unflatten(0, (-1, heads))
+        if num_heads is None:
+            raise ValueError(
+                "num_heads must be given to read an attn_mask of shape (B · num_heads, Q, K)."
+            )
+        attn_mask = attn_mask.unflatten(0, (-1, num_heads))
     if key_padding_mask is not None:
         key_padding_mask = key_padding_mask[:, None, None, :]
     mask = bias = None
@@ -70,14 +72,14 @@ def from_torch_mha(
 
 
 def to_torch_mha(
-    mask: Mask, num_queries: int, num_keys: int, *, batch: tuple[int, ...] = (), heads: int = 1
+    mask: Mask, num_queries: int, num_keys: int, *, batch: tuple[int, ...] = (), num_heads: int = 1
 ) -> Tensor:
-    """`attn_mask` for `nn.MultiheadAttention`, True = ignore: (Q, K), or (B · heads, Q, K)."""
+    """`attn_mask` for `nn.MultiheadAttention`, True = ignore: (Q, K), or (B · num_heads, Q, K)."""
     if not batch:
         hidden = ~mask.tensor(num_queries, num_keys)
         return hidden.expand(num_queries, num_keys)
-    hidden = ~mask.tensor(num_queries, num_keys, batch=(*batch, heads))
-    return hidden.expand(*batch, heads, num_queries, num_keys).flatten(0, -3)
+    hidden = ~mask.tensor(num_queries, num_keys, batch=(*batch, num_heads))
+    return hidden.expand(*batch, num_heads, num_queries, num_keys).flatten(0, -3)
 
 
 def from_keras(

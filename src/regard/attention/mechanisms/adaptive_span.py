@@ -22,11 +22,11 @@ from regard.attention.mechanisms.window_cache import Recent, look_back
 class SpanBias(DistanceBias):
     """log m(x), m(x) = min(1, max(0, (ramp + z − x) / ramp)): the soft edge of a head's span z."""
 
-    def __init__(self, heads: int, max_span: int, ramp: int, first: float) -> None:
+    def __init__(self, num_heads: int, max_span: int, ramp: int, first: float) -> None:
         super().__init__()
-        self.heads, self.max_span, self.ramp = heads, max_span, ramp
+        self.num_heads, self.max_span, self.ramp = num_heads, max_span, ramp
         first = min(max(first / max_span, 0.01), 0.99)
-        self.share = nn.Parameter(torch.full((heads,), math.log(first / (1 - first))))
+        self.share = nn.Parameter(torch.full((num_heads,), math.log(first / (1 - first))))
 
     @property
     def span(self) -> Tensor:
@@ -55,12 +55,12 @@ class AdaptiveSpan(Mechanism):
     cache_type = Recent
 
     def __init__(
-        self, heads: int, max_span: int = 256, ramp: int = 16, first: float | None = None
+        self, num_heads: int, max_span: int = 256, ramp: int = 16, first: float | None = None
     ) -> None:
         super().__init__()
         arguments.positive("max_span", max_span)
         self.reaching = SpanBias(
-            arguments.positive("heads", heads), max_span, arguments.positive("ramp", ramp),
+            arguments.positive("num_heads", num_heads), max_span, arguments.positive("ramp", ramp),
             max_span / 2 if first is None else first,
         )  # fmt: skip
 

@@ -212,8 +212,8 @@ def _each(
     asked: Asked, query: Tensor, key: Tensor, value: Tensor, counts: Tensor, mask: Mask | None
 ) -> Attended:
     """Many short sequences of `counts` keys each, some at a time, each whole in one tile."""
-    heads, length = query.shape[1:3]
-    some = max(1, TILE_SCORES // max(1, heads * length * length))
+    num_heads, length = query.shape[1:3]
+    some = max(1, TILE_SCORES // max(1, num_heads * length * length))
     found = []
     for start in range(0, len(query), some):
         few = slice(start, start + some)

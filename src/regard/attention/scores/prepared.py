@@ -65,9 +65,9 @@ class Form(ABC):
         """All scores (…, Q, K)."""
         return self.tile(slice(0, self.query.shape[-2]), slice(0, self.key.shape[-2]))
 
-    def spread(self, heads: int) -> Self:
-        """The same form with grouped keys repeated to `heads` heads."""
-        return self.with_inputs((self.query, spread(self.key, heads), *self.inputs[2:]))
+    def spread(self, num_heads: int) -> Self:
+        """The same form with grouped keys repeated to `num_heads` heads."""
+        return self.with_inputs((self.query, spread(self.key, num_heads), *self.inputs[2:]))
 
 
 @dataclass(frozen=True)
@@ -187,8 +187,8 @@ def take_rows(x: Tensor, rows: Index) -> Tensor:
     return x.narrow(-2, rows.start, rows.stop - rows.start)
 
 
-def spread(x: Tensor, heads: int) -> Tensor:
+def spread(x: Tensor, num_heads: int) -> Tensor:
     """Grouped heads (…, G, T, D) repeated to (…, heads, T, D), each as often as it is read."""
-    if x.ndim < 3 or x.shape[-3] == heads:
+    if x.ndim < 3 or x.shape[-3] == num_heads:
         return x
-    return x.repeat_interleave(heads // x.shape[-3], dim=-3)
+    return x.repeat_interleave(num_heads // x.shape[-3], dim=-3)

@@ -44,7 +44,7 @@ class Encoder(nn.Module):
         cell, width = CELLS[settings.cell], settings.dim // self.directions
         self.layers: Iterable[Recurrence] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Recurrence(cell, settings.dim if layer else settings.embedding, width, self.directions)
-            for layer in range(settings.encoder_layers)
+            for layer in range(settings.num_encoder_layers)
         )
         self.dropout = Dropout(settings.dropout)
 

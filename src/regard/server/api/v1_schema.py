@@ -178,7 +178,12 @@ def expected_weights(translator: Translator, text: str) -> int:
     at_once = min(length, translator.network.max_length)
     if not isinstance(model, Transformer):
         return length * at_once
-    return model.heads * (model.encoder_layers + 2 * model.decoder_layers) * length * at_once
+    return (
+        model.num_heads
+        * (model.num_encoder_layers + 2 * model.num_decoder_layers)
+        * length
+        * at_once
+    )
 
 
 def sentences_seen(answer: Answer, chosen: Sequence[Chosen]) -> list[SentenceSeen]:

@@ -53,8 +53,8 @@ VERSION_1 = {
         dim=16, num_heads=2, num_layers=1, attention="adaptive-span", span=32
     ),
     "  kind: mlm\n  heads: 4\n  layers: 3\n  window: 64\n": Mlm(num_heads=4, num_layers=3),
-    "  kind: classifier\n  heads: 2\n  layers: 1\n  pooling_heads: 4\n  labels: [a, b]\n": Classifier(
-        num_heads=2, num_layers=1, num_pooling_heads=4, labels=("a", "b")
+    "  kind: classifier\n  heads: 2\n  layers: 1\n  pooling_heads: 4\n": Classifier(
+        num_heads=2, num_layers=1, num_pooling_heads=4
     ),
     "  kind: handwriting\n  layers: 3\n  stride: 0.1\n": Handwriting(num_layers=3, stride=0.1),
 }  # fmt: skip

@@ -97,7 +97,8 @@ def gru(seed=0):
 def transformer(seed=0):
     torch.manual_seed(seed)
     model = TransformerModel(
-        Transformer(dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=2, ff=32, max_length=40),
+        Transformer(dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=2, ff=32,
+                    max_length=40),
         40, 40,
     )  # fmt: skip
     with torch.no_grad():

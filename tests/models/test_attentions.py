@@ -127,7 +127,8 @@ def test_linformer_in_encoders():
     torch.manual_seed(0)
     settings_ = {**SMALL, "attention": "linformer", "projected": 4}
     model = build(
-        Transformer(num_encoder_layers=2, num_decoder_layers=2, decoder_attention="full", **settings_),
+        Transformer(num_encoder_layers=2, num_decoder_layers=2, decoder_attention="full",
+                    **settings_),
         16, 16,
     ).eval()  # fmt: skip
     batch = batch_of(SOURCES, TARGETS)

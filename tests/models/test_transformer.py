@@ -205,8 +205,8 @@ def test_first_weights_come_from_the_seed():
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 def test_it_learns_to_copy(positions):
-    settings = Transformer(dim=32, num_heads=2, ff=64, num_encoder_layers=1, num_decoder_layers=1, dropout=0,
-                           positions=positions)  # fmt: skip
+    settings = Transformer(dim=32, num_heads=2, ff=64, num_encoder_layers=1, num_decoder_layers=1,
+                           dropout=0, positions=positions)  # fmt: skip
     network = TransformerModel(settings, 10, 10)
     optimizer = torch.optim.Adam(network.parameters(), 5e-3)
     generator = torch.Generator().manual_seed(0)

@@ -68,10 +68,10 @@ def models():
     words = Tokenizers(train_words(ENGLISH, None, "en"), train_words(FRENCH, None, "fr"))
     shared = Tokenizers(words.source, words.source)
     small = {"dim": DIM, "num_heads": 2, "ff": 8, "dropout": 0.0}
+    layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
     return {
-        "transformer": (Transformer(**small, num_encoder_layers=1, num_decoder_layers=1, tied="output"),
-                        words),
-        "tied": (Transformer(**small, num_encoder_layers=1, num_decoder_layers=1, tied="all"), shared),
+        "transformer": (Transformer(**small, **layers, tied="output"), words),
+        "tied": (Transformer(**small, **layers, tied="all"), shared),
         "rnn": (Rnn(embedding=DIM, dim=6, attention_dim=6, tied="output"), words),
         "lm": (Lm(**small, num_layers=1), shared),
     }  # fmt: skip

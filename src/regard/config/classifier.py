@@ -71,7 +71,8 @@ class Classifier(Attending):
 
     def __post_init__(self) -> None:
         at_least(
-            self, 1, "patch", "dim", "num_layers", "num_heads", "ff", "num_pooling_heads", "max_length"
+            self, 1, "patch", "dim", "num_layers", "num_heads", "ff", "num_pooling_heads",
+            "max_length",
         )  # fmt: skip
         at_least(self, 0, "kernel")
         fraction(self, "dropout", "attention_dropout", "activation_dropout")

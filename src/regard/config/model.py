@@ -99,8 +99,8 @@ class Rnn:
 
     def __post_init__(self) -> None:
         at_least(
-            self, 1, "embedding", "dim", "num_encoder_layers", "num_decoder_layers", "attention_dim",
-            "components",
+            self, 1, "embedding", "dim", "num_encoder_layers", "num_decoder_layers",
+            "attention_dim", "components",
         )  # fmt: skip
         at_least(self, 0, "max_length")
         fraction(self, "dropout")

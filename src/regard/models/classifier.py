@@ -200,7 +200,8 @@ def stack_settings(settings: Classifier) -> Mlm:
     """The same layers as those of a masked model: every token sees all others."""
     return Mlm(
         dim=settings.dim, num_heads=settings.num_heads if settings.encoder == "transformer" else 1,
-        num_layers=settings.num_layers, ff=settings.ff, activation=settings.activation, norm=settings.norm,
+        num_layers=settings.num_layers, ff=settings.ff, activation=settings.activation,
+        norm=settings.norm,
         positions=settings.positions if settings.encoder == "transformer" else "none",
         dropout=settings.dropout,
         attention_dropout=settings.attention_dropout,

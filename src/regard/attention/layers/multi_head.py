@@ -238,8 +238,9 @@ class MultiHead(nn.Module):
         if "slice" in (projections, self.projections):
             raise ValueError("only joint and separate projections convert into each other.")
         other = MultiHead(
-            self.dim, self.num_heads, score=self.score, num_kv_heads=self.num_kv_heads, key_dim=self.key_dim,
-            value_dim=self.value_dim, head_dim=self.head_dim, value_head_dim=self.value_head_dim,
+            self.dim, self.num_heads, score=self.score, num_kv_heads=self.num_kv_heads,
+            key_dim=self.key_dim, value_dim=self.value_dim, head_dim=self.head_dim,
+            value_head_dim=self.value_head_dim,
             out_dim=self.out_dim, out_proj=isinstance(self.out_proj, nn.Linear),
             projections=projections, positions=self.positions, dropout=self.dropout,
             bias=self.has_bias, normalizer=self.normalizer, engine=self.engine,
@@ -308,8 +309,10 @@ class MultiHead(nn.Module):
 
     def _projections(self, bias: bool) -> tuple[Projection, Projection, Projection]:
         shapes = (
-            (self.dim, self.num_heads), (self.key_dim, self.num_kv_heads), (self.value_dim, self.num_kv_heads),
-        )  # fmt: skip
+            (self.dim, self.num_heads),
+            (self.key_dim, self.num_kv_heads),
+            (self.value_dim, self.num_kv_heads),
+        )
         if self.projections == "slice":
             names = (("dim", "head_dim"), ("key_dim", "head_dim"), ("value_dim", "value_head_dim"))
             for (name, piece), (width, num_heads) in zip(names, shapes, strict=True):

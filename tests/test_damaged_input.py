@@ -52,7 +52,8 @@ COMMANDS = {
 }
 PAIRS = "A cat sleeps.\tUn chat dort.\nThe cat eats.\tLe chat mange.\n" * 3
 RUN = """languages: en-fr
-model: {kind: transformer, dim: 16, num_heads: 2, ff: 16, num_encoder_layers: 1}
+model: {kind: transformer, dim: 16, num_heads: 2, ff: 16, num_encoder_layers: 1,
+        num_decoder_layers: 1}
 text: {unit: bpe, vocab_size: 300, shared: true}
 cleaning: {max_length: 100, drop_duplicates: false}
 training: {steps: 1, batch_tokens: 200, precision: fp32, threads: 1, tensorboard: false}

@@ -67,8 +67,8 @@ def test_multihead_arguments():
     names = list(inspect.signature(regard.attention.MultiHead).parameters)
     assert names == [
         "dim", "num_heads", "score", "num_kv_heads", "key_dim", "value_dim", "head_dim",
-        "value_head_dim", "out_dim", "out_proj", "projections", "positions", "dropout", "bias", "normalizer",
-        "engine", "mechanism",
+        "value_head_dim", "out_dim", "out_proj", "projections", "positions", "dropout", "bias",
+        "normalizer", "engine", "mechanism",
     ]  # fmt: skip
 
 

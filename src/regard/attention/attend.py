@@ -16,16 +16,16 @@ from torch import Tensor
 
 from regard.attention.engines import arguments
 from regard.attention.engines.blockwise import blockwise
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.engines.choice import chosen_engine
 from regard.attention.engines.dense import dense
 from regard.attention.engines.fused import fused
 from regard.attention.inspection import observe
 from regard.attention.masks.bias import Bias, DistanceBias, as_bias
 from regard.attention.masks.mask import Mask, as_mask
-from regard.attention.masks.nonfinite import quarantine
+from regard.attention.masks.nonfinite import remove_nonfinite
 from regard.attention.normalizers.normalizer import Normalizer, Softmax
-from regard.attention.scores.prepared import Form, PlainForm
+from regard.attention.scores.prepared import PreparedScore, PreparedPlain
 from regard.attention.scores.score import ScaledDot, Score
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Attended:
     context: Tensor
     weights: Tensor | None = None
     cache: Cache | None = None
-    _call: Call | None = field(default=None, repr=False)
+    _call: AttentionCall | None = field(default=None, repr=False)
     _logsumexp: Tensor | None = field(default=None, repr=False)
     _versions: tuple[int, ...] = field(default=(), repr=False)
 
@@ -117,24 +117,24 @@ def attend(
         key, value = _fitted(key, query.shape[:-2]), _fitted(value, query.shape[:-2])
     score = _SCALED_DOT if score is None else score
     if not isinstance(score, Score):
-        raise TypeError(f"score must be a Score such as ScaledDot(), but {score!r} came.")
+        raise TypeError(f"score must be a Score such as ScaledDot(), got {score!r}.")
     if dropout != 0.0:
         arguments.probability("dropout", dropout)
     normalizer = _SOFTMAX if normalizer is None else _checked(normalizer)
     mask = None if mask is None else as_mask(mask)
     bias = None if bias is None else as_bias(bias)
-    tainted = None
+    nonfinite_rows = None
     if mask is not None or bias is not None:
-        query, key, value, tainted = quarantine(query, key, value, mask, bias)
+        query, key, value, nonfinite_rows = remove_nonfinite(query, key, value, mask, bias)
     batch, size = tuple(query.shape[:-2]), (query.shape[-2], key.shape[-2])
     able = score.engines & normalizer.engines
     if engine == "auto" and "fused" in able and score.rounds_as_dot(query, key):
         able = able - {"fused"}
     name = chosen_engine(engine, able, score, normalizer, mask, bias, dropout, batch, size)
-    one = size[0] == 1  # a decoder's step: a score may have a shorter way than its form
+    one = size[0] == 1  # a decoder's step: a score may have a shorter way than its prepared
     plain = name == "dense" and (engine == "dense" or one or torch.compiler.is_compiling())
-    form = PlainForm.of(score, query, key) if plain else _form(name, score, query, key, mask, batch)
-    call = Call(form, value, bias, mask, normalizer, dropout, tainted)
+    prepared = PreparedPlain.of(score, query, key) if plain else _form(name, score, query, key, mask, batch)
+    call = AttentionCall(prepared, value, bias, mask, normalizer, dropout, nonfinite_rows)
     looking = observe.observers()
     if not looking:
         attended = _run(name, call, weights)
@@ -149,21 +149,21 @@ def attend(
 
 def _form(
     name: str, score: Score, query: Tensor, key: Tensor, mask: Mask | None, batch: tuple[int, ...]
-) -> Form:
+) -> PreparedScore:
     """The score as the engine wants it: as a dot product, or ready for tiles."""
     if name != "fused":
-        return score.form(query, key)
+        return score.prepare(query, key)
     visible = None
     if mask is not None and score.centres_keys:
         keep = mask.tensor(query.shape[-2], key.shape[-2], batch=batch, device=query.device)
         keep = keep.any(dim=-2)[..., None].expand(*keep.shape[:-2], key.shape[-2], 1)
         visible = keep.any(dim=-3, keepdim=True) if len(batch) > 1 and keep.ndim > 2 else keep
-    form = score.as_dot(query, key, visible)
-    assert form is not None
-    return form
+    prepared = score.as_dot(query, key, visible)
+    assert prepared is not None
+    return prepared
 
 
-def _run(name: str, call: Call, wanted: bool) -> Attended:
+def _run(name: str, call: AttentionCall, wanted: bool) -> Attended:
     """The call on one engine; weights only where they are wanted and the engine has them anyway."""
     weights = total = None
     if name == "fused":
@@ -173,24 +173,24 @@ def _run(name: str, call: Call, wanted: bool) -> Attended:
         total = call.finished(total)
     else:
         context, weights = dense(call.spread())
-    if call.tainted is not None:
-        context = context.masked_fill(call.tainted, math.nan)
+    if call.nonfinite_rows is not None:
+        context = context.masked_fill(call.nonfinite_rows, math.nan)
     return Attended(context, weights if wanted else None, None, call, total, _versions(call))
 
 
-def _versions(call: Call) -> tuple[int, ...]:
+def _versions(call: AttentionCall) -> tuple[int, ...]:
     """How often the tensors that the scores are made of have been written to."""
     if torch.compiler.is_compiling():
         return ()
     try:
-        return tuple([x._version for x in call.form.inputs])
+        return tuple([x._version for x in call.score.inputs])
     except RuntimeError:  # tensors of inference mode do not count
         return ()
 
 
 def _looked_at(
     attended: Attended,
-    call: Call,
+    call: AttentionCall,
     place: observe.Place,
     looking: tuple[observe.Observer, ...],
     wanted: bool,
@@ -213,7 +213,7 @@ def _checked(normalizer: Normalizer) -> Normalizer:
         name = normalizer.__name__
         raise TypeError(f"normalizer must be an object, as in {name}(), not the class.")
     if not isinstance(getattr(normalizer, "engines", None), frozenset):
-        raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
+        raise TypeError(f"normalizer must be one such as Softmax(), got {normalizer!r}.")
     return normalizer
 
 

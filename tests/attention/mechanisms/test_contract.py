@@ -22,7 +22,7 @@ from regard.attention import (
 )
 from regard.attention.masks.bias import TensorBias
 from regard.attention.mechanisms import MECHANISMS
-from regard.attention.mechanisms.mechanism import Asked
+from regard.attention.mechanisms.mechanism import AttentionInput
 from regard.config.attention import NOT_CAUSAL, UNBIASED, WITHOUT_DROPOUT
 
 
@@ -49,19 +49,19 @@ def test_the_answer_is_what_is_declared(name, kind, length):
         expected = attend(query, key, value, score=ScaledDot(), mask=mask, engine="dense").context
         torch.testing.assert_close(context, expected)
     elif answer == "pattern":
-        asked = mechanism._asked(query, key, value, mask, None, 0.0)
-        expected = patterned(mechanism, asked)
+        call = mechanism._asked(query, key, value, mask, None, 0.0)
+        expected = patterned(mechanism, call)
         torch.testing.assert_close(context, expected)
 
 
-def patterned(mechanism, asked):
+def patterned(mechanism, call):
     """Full attention under the mechanism's own pattern."""
-    key = asked.key
+    key = call.key
     if mechanism.shares_query:
-        key = torch.nn.functional.normalize(asked.key, dim=-1) * WIDTH**0.5
-    mask = mechanism.pattern(asked)
+        key = torch.nn.functional.normalize(call.key, dim=-1) * WIDTH**0.5
+    mask = mechanism.pattern(call)
     return attend(
-        asked.query, key, asked.value, score=ScaledDot(), mask=mask, engine="dense"
+        call.query, key, call.value, score=ScaledDot(), mask=mask, engine="dense"
     ).context
 
 
@@ -82,8 +82,8 @@ def test_the_map_is_what_made_the_context(name, kind, length):
     attended = mechanism(query, key, value, mask=mask, weights=True)
     assert torch.equal(attended.context, mechanism(query, key, value, mask=mask).context)
     weights = attended.weights
-    asked = mechanism._asked(query, key, value, mask, None, 0.0)
-    seen = mechanism.seen(asked)
+    call = mechanism._asked(query, key, value, mask, None, 0.0)
+    seen = mechanism.seen(call)
     torch.testing.assert_close(weights @ seen.value, attended.context)
     rows, heads = torch.tensor([3, 0]), torch.tensor([1])
     torch.testing.assert_close(seen.weights(rows, heads), weights[:, 1:, [3, 0]])
@@ -283,7 +283,7 @@ def test_no_matrix_of_all_scores(name, kind):
 
 def test_asked_says_where_queries_stand():
     query, key, value = (torch.zeros(1, 1, n, 4) for n in (2, 5, 5))
-    assert Asked(query, key, value, None, None, True).offset == 3
+    assert AttentionInput(query, key, value, None, None, True).offset == 3
 
 
 def test_weights_under_an_intervention_are_the_changed_ones():

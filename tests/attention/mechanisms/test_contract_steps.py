@@ -20,7 +20,7 @@ def test_looking_changes_nothing_word_by_word(name):
         cache, contexts = mechanism.empty(key[..., :0, :], value[..., :0, :]), []
         for place in range(9):
             word = (x[..., place : place + 1, :] for x in (query, key, value))
-            attended = mechanism.go_on(*word, cache)
+            attended = mechanism.decode_step(*word, cache)
             cache = attended.cache
             contexts.append(attended.context)
         return torch.cat(contexts, -2)
@@ -46,7 +46,7 @@ def test_it_goes_on_word_by_word(name):
     parts, place = [], 0
     for size in (4, 3, *[1] * 60):
         new = (x[..., place : place + size, :] for x in (query, key, value))
-        attended = mechanism.go_on(*new, cache)
+        attended = mechanism.decode_step(*new, cache)
         cache, place = attended.cache, place + size
         assert cache.length == place
         parts.append(attended.context)
@@ -69,7 +69,7 @@ def test_heads_can_be_switched_off_word_by_word(name):
         cache, contexts = mechanism.empty(key[..., :0, :], value[..., :0, :]), []
         for place in range(6):
             word = (x[..., place : place + 1, :] for x in (query, key, value))
-            attended = layer.mechanism.go_on(*word, cache)
+            attended = layer.mechanism.decode_step(*word, cache)
             cache = attended.cache
             contexts.append(attended.context)
         return torch.cat(contexts, -2)

@@ -67,7 +67,7 @@ def test_gradients_through_chunks_and_the_sums_before_them(monkeypatch):
     )
 
     def run(query, key, value, sums, mass):
-        state = kernel_scan.State(sums, mass, None)
+        state = kernel_scan.KernelState(sums, mass, None)
         context, after = kernel_scan.scan(Linear(), query, key, value, state, causal=True)
         return context, after.sums, after.mass
 
@@ -88,7 +88,7 @@ def test_word_by_word(pieces, monkeypatch):
     linear, (query, key, value) = Linear(), heads(13, 13, 13)
     cache, found = linear.empty(key[..., :0, :], value[..., :0, :]), []
     for q, k, v in zip(*(x.split(pieces, -2) for x in (query, key, value)), strict=True):
-        attended = linear.go_on(q, k, v, cache)
+        attended = linear.decode_step(q, k, v, cache)
         cache = attended.cache
         found.append(attended.context)
     whole = linear(query, key, value, mask=Mask.causal()).context
@@ -107,11 +107,11 @@ def test_a_step_costs_the_same_after_ten_thousand_words():
 
     def steps(after):
         empty = linear.empty(key[..., :0, :], value[..., :0, :])
-        cache = linear.go_on(
+        cache = linear.decode_step(
             query[..., :after, :], key[..., :after, :], value[..., :after, :], empty
         ).cache
         for _ in range(3):
-            cache = linear.go_on(query[..., :1, :], key[..., :1, :], value[..., :1, :], cache).cache
+            cache = linear.decode_step(query[..., :1, :], key[..., :1, :], value[..., :1, :], cache).cache
         return cache
 
     early, late = steps(100), steps(10_000)
@@ -123,10 +123,10 @@ def test_word_by_word_there_is_no_map_to_look_at():
     linear, (query, key, value) = Linear(), heads(1, 1, 1)
     cache = linear.empty(key[..., :0, :], value[..., :0, :])
     with pytest.raises(ValueError, match="keeps no keys"):
-        linear.go_on(query, key, value, cache, weights=True)
+        linear.decode_step(query, key, value, cache, weights=True)
     calls = []
     with observe.observing(lambda sight: calls.append(sight) or sight):
-        linear.go_on(query, key, value, cache)
+        linear.decode_step(query, key, value, cache)
         linear(query, key, value)
     assert [getattr(seen.call, "over", "keys") for seen in calls] == ["none", "keys"]
     with pytest.raises(ValueError, match="cannot be shown"):

@@ -91,7 +91,7 @@ def test_word_by_word(pieces, monkeypatch):
     performer, inputs = Performer(6).double(), heads()
     cache, found = performer.empty(*(x[..., :0, :] for x in inputs[1:])), []
     for q, k, v in zip(*(x.split(pieces, -2) for x in inputs), strict=True):
-        attended = performer.go_on(q, k, v, cache)
+        attended = performer.decode_step(q, k, v, cache)
         cache = attended.cache.select(torch.tensor([0, 1]))
         found.append(attended.context)
     whole = performer(*inputs, mask=Mask.causal()).context

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from regard.attention import Mask, ScaledDot, attend
 from regard.attention.mechanisms import reformer as module
-from regard.attention.mechanisms.mechanism import Asked
+from regard.attention.mechanisms.mechanism import AttentionInput
 from regard.attention.mechanisms.reformer import Reformer
 
 F64 = torch.float64
@@ -89,7 +89,7 @@ def test_word_by_word_even_where_buckets_outgrow_their_chunks(pieces, chunk):
     key, value = shared(30)
     cache, found = reformer.empty(key[..., :0, :], value[..., :0, :]), []
     for k, v in zip(key.split(pieces, -2), value.split(pieces, -2), strict=True):
-        attended = reformer.go_on(k, k, v, cache)
+        attended = reformer.decode_step(k, k, v, cache)
         cache = attended.cache.select(torch.tensor([0, 1]))
         found.append(attended.context)
     whole = reformer(key, key, value, mask=Mask.causal()).context
@@ -131,9 +131,9 @@ def test_words_beyond_a_sentence_change_nothing():
 
 def test_the_pattern_is_the_same_in_parts():
     reformer, (key, value) = Reformer(6, chunk=4).double(), shared(15)
-    asked = Asked(key, key, value, None, None, causal=False)
-    whole = reformer.pattern(asked).tensor(15, 15, batch=(2, 2))
-    shown = reformer.seen(asked).weights(torch.tensor([3, 14]), torch.tensor([1]))
+    call = AttentionInput(key, key, value, None, None, causal=False)
+    whole = reformer.pattern(call).tensor(15, 15, batch=(2, 2))
+    shown = reformer.seen(call).weights(torch.tensor([3, 14]), torch.tensor([1]))
     assert torch.equal(shown > 0, whole[:, 1:, [3, 14]])
 
 

@@ -31,7 +31,7 @@ def chosen_engine(
     if engine != "auto":
         if engine not in ENGINES:
             raise ValueError(
-                f'engine must be "auto", "dense", "fused" or "blockwise", but {engine!r} came.'
+                f'engine must be "auto", "dense", "fused" or "blockwise", got {engine!r}.'
             )
         if engine not in able:
             raise ValueError(

@@ -21,13 +21,13 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.inspection import observe
 from regard.attention.layers.projection import split
 from regard.attention.masks.bias import as_bias
 from regard.attention.masks.conventions import from_torch_mha, from_torch_sdpa
 from regard.attention.normalizers.normalizer import Softmax
-from regard.attention.scores.prepared import DotForm
+from regard.attention.scores.prepared import PreparedDot
 
 _MHA_SIGNATURE = inspect.signature(F.multi_head_attention_forward)
 
@@ -64,7 +64,7 @@ def intercepted() -> Iterator[None]:
         yield
 
 
-def _shown(called: tuple[Call, str], context: Tensor, fixed: bool = False) -> Tensor:
+def _shown(called: tuple[AttentionCall, str], context: Tensor, fixed: bool = False) -> Tensor:
     call, kind = called
     sight = observe.Sight(call, context, observe.Place(kind, guessed=not fixed), fixed=fixed)
     with observe.inside_ours():
@@ -82,19 +82,19 @@ def _sdpa_call(
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> tuple[Call, str]:
+) -> tuple[AttentionCall, str]:
     attn_mask = None if attn_mask is None else torch.atleast_2d(attn_mask)
     mask, bias = from_torch_sdpa(attn_mask, is_causal=is_causal)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     placed = None if bias is None else as_bias(bias)
-    form = DotForm(query, key, scale)
-    call = Call(form, value, placed, mask, Softmax(), dropout_p)
+    prepared = PreparedDot(query, key, scale)
+    call = AttentionCall(prepared, value, placed, mask, Softmax(), dropout_p)
     causal = is_causal or (attn_mask is not None and _hides_the_future(call))
     same = query.shape[-2] == key.shape[-2]
     return call, "causal" if causal else "self" if same else "cross"
 
 
-def _hides_the_future(call: Call) -> bool:
+def _hides_the_future(call: AttentionCall) -> bool:
     """Whether a mask given as a tensor bars every query from the keys after it."""
     if call.num_queries != call.num_keys or call.num_keys < 2:
         return False
@@ -126,7 +126,7 @@ def _mha_call(
     k_proj_weight: Tensor | None,
     v_proj_weight: Tensor | None,
     **_: Any,
-) -> tuple[Call, str]:
+) -> tuple[AttentionCall, str]:
     """The call inside `multi_head_attention_forward`; its inputs are (T, B, dim) or (T, dim)."""
     packed: tuple[Tensor | None, ...] = (q_proj_weight, k_proj_weight, v_proj_weight)
     if not use_separate_proj_weight:
@@ -153,9 +153,9 @@ def _mha_call(
         extra_keys=extra,
     )
     heads_BHQD, heads_BHKD = split(q, num_heads), split(k, num_heads)
-    form = DotForm(heads_BHQD, heads_BHKD, 1 / math.sqrt(q.shape[-1] // num_heads))
+    prepared = PreparedDot(heads_BHQD, heads_BHKD, 1 / math.sqrt(q.shape[-1] // num_heads))
     placed = None if bias is None else as_bias(bias)
-    call = Call(form, split(v, num_heads), placed, mask, Softmax(), dropout_p if training else 0.0)
+    call = AttentionCall(prepared, split(v, num_heads), placed, mask, Softmax(), dropout_p if training else 0.0)
     if key is not query:
         return call, "cross"
     return call, "causal" if attn_mask is not None and _hides_the_future(call) else "self"

@@ -214,7 +214,7 @@ class MultiHead(nn.Module):
                 )  # fmt: skip
             else:
                 placed = self._bias(bias, mechanism.held(cache))
-                attended = mechanism.go_on(
+                attended = mechanism.decode_step(
                     heads_BHQD, key, value, cache, bias=placed, weights=weights
                 )
         return replace(attended, context=self.out_proj(merged(attended.context)))
@@ -287,7 +287,7 @@ class MultiHead(nn.Module):
         arguments.same_dtype(name, x, x if weight is None else weight)
         if x.ndim < 3:
             raise ValueError(
-                f"{name} must have shape (B, T, {width}), but {arguments.shape(x)} came; "
+                f"{name} must have shape (B, T, {width}), got {arguments.shape(x)}; "
                 f"a single sentence is `{name}[None]`."
             )
         arguments.width(name, x, width)
@@ -297,7 +297,7 @@ class MultiHead(nn.Module):
             if old.shape[:-2] != add.shape[:-2] or old.shape[-1] != add.shape[-1]:
                 raise ValueError(
                     f"cache must hold {name}s like the new ones of shape {arguments.shape(add)}, "
-                    f"but {arguments.shape(old)} came."
+                    f"got {arguments.shape(old)}."
                 )
         length = cache.length
         if length and is_triangle(mask, new.length, new.length + length):
@@ -319,7 +319,7 @@ class MultiHead(nn.Module):
                 if width != num_heads * getattr(self, piece):
                     raise ValueError(
                         f"projections='slice' cuts {name} into {num_heads} pieces of {piece} "
-                        f"{getattr(self, piece)}, but {name} {width} came."
+                        f"{getattr(self, piece)}, got {name} {width}."
                     )
             q, k, v = (Slice(num_heads) for _, num_heads in shapes)
             return q, k, v
@@ -327,7 +327,7 @@ class MultiHead(nn.Module):
         if self.projections not in makers:
             raise ValueError(
                 'projections must be "joint", "separate" or "slice", '
-                f"but {self.projections!r} came."
+                f"got {self.projections!r}."
             )
         make = makers[self.projections]
         widths = (self.head_dim, self.head_dim, self.value_head_dim)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from regard.attention.engines import arguments
 from regard.attention.engines.choice import ENGINES
 from regard.attention.layers.position import Position
-from regard.attention.masks.mask import Mask, told_apart
+from regard.attention.masks.mask import Mask, decompose_mask
 from regard.attention.mechanisms.mechanism import Mechanism
 from regard.attention.normalizers.normalizer import Normalizer
 from regard.attention.scores.score import Score
@@ -21,18 +21,18 @@ def check_parts(
 ) -> None:
     """Check what the layer is put together from, before anything runs."""
     if score is not None and not isinstance(score, Score):
-        raise TypeError(f"score must be a Score such as ScaledDot(), but {score!r} came.")
+        raise TypeError(f"score must be a Score such as ScaledDot(), got {score!r}.")
     if positions is not None and not isinstance(positions, Position):
-        raise TypeError(f"positions must be a Position such as Rotary(8), but {positions!r} came.")
+        raise TypeError(f"positions must be a Position such as Rotary(8), got {positions!r}.")
     if normalizer is not None and not callable(normalizer):
-        raise TypeError(f"normalizer must be one such as Softmax(), but {normalizer!r} came.")
+        raise TypeError(f"normalizer must be one such as Softmax(), got {normalizer!r}.")
     if engine != "auto" and engine not in ENGINES:
-        raise ValueError(f'engine must be "auto", {", ".join(ENGINES)}, but {engine!r} came.')
+        raise ValueError(f'engine must be "auto", {", ".join(ENGINES)}, got {engine!r}.')
 
 
 def check_mask_of_cache(mask: Mask | None, new: int, before: int) -> None:
     """Word by word, a mechanism's words see those before them, and nothing else can be asked."""
-    lengths, _, rest = told_apart(mask, new, new + before)
+    lengths, _, rest = decompose_mask(mask, new, new + before)
     if lengths is not None or rest is not None:
         raise ValueError(
             "with a cache, words see those before them; leave the mask out, or give "
@@ -46,7 +46,7 @@ def check_mechanism(
     """A mechanism scores and normalises by itself, head by head."""
     name = type(layer.mechanism).__name__
     if not isinstance(layer.mechanism, Mechanism):
-        raise TypeError(f"mechanism must be one such as Local(64), but {layer.mechanism!r} came.")
+        raise TypeError(f"mechanism must be one such as Local(64), got {layer.mechanism!r}.")
     if score is not None or normalizer is not None or engine != "auto":
         raise ValueError(f"{name} has its own score, normaliser and engine; give none.")
     if layer.num_kv_heads != layer.num_heads:

@@ -49,7 +49,7 @@ class Sinusoidal(Position):
         super().__init__()
         self.dim = arguments.positive("dim", dim)
         if arguments.real("base", base) <= 0:
-            raise ValueError(f"base must be above zero, but {base} came.")
+            raise ValueError(f"base must be above zero, got {base}.")
         self.base = base
 
     def table(
@@ -63,7 +63,7 @@ class Sinusoidal(Position):
         """The encodings (length, dim) of positions offset, offset + 1, …"""
         if length < 0 or offset < 0:
             raise ValueError(
-                f"length and offset must not be negative, but {length} and {offset} came."
+                f"length and offset must not be negative, got {length} and {offset}."
             )
         angle = _angles(length, offset, self.dim, self.base, device)
         both = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
@@ -94,7 +94,7 @@ class Learned(Position):
         end = offset + x.shape[-2]
         if end > self.max_length:
             raise ValueError(
-                f"Learned holds {self.max_length} positions (max_length), but {end} are needed."
+                f"Learned has {self.max_length} positions (max_length), got a length of {end}."
             )
         return x + self.weight[offset:end].to(x.dtype)
 
@@ -116,7 +116,7 @@ class Rotary(Position):
         super().__init__()
         self.dim = arguments.positive("dim", dim)
         if dim % 2:
-            raise ValueError(f"dim must be even, since features turn in pairs, but {dim} came.")
+            raise ValueError(f"dim must be even, since features turn in pairs, got {dim}.")
         self.base = base
         self.interleaved = interleaved
 
@@ -206,7 +206,7 @@ class RelativeBias(DistanceBias, Position):
         if exact < 1 or max_distance <= exact:
             raise ValueError(
                 f"max_distance must be above {exact}, and buckets at least "
-                f"{4 if bidirectional else 2}, but {max_distance} and {buckets} came."
+                f"{4 if bidirectional else 2}, got {max_distance} and {buckets}."
             )
         self.weight = nn.Parameter(torch.zeros(buckets, num_heads))
         nn.init.normal_(self.weight, std=0.02)

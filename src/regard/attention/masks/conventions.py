@@ -103,7 +103,7 @@ def from_keras(
     ):
         if given is not None:
             if given.dtype != torch.bool:
-                raise TypeError(f"{name} must be boolean, but {given.dtype} came.")
+                raise TypeError(f"{name} must be boolean, got {given.dtype}.")
             for dim in extra if given.ndim < 4 else ():
                 given = given.unsqueeze(dim)
             mask = _and(mask, Mask.keep(given))
@@ -153,7 +153,7 @@ def _hidden_or_added(given: Tensor | None, name: str, *, true_hides: bool = Fals
     if given.dtype == torch.bool:
         return MaskAndBias(Mask.keep(~given if true_hides else given), None)
     if not given.is_floating_point():
-        raise TypeError(f"{name} must be boolean or floating, but {given.dtype} came.")
+        raise TypeError(f"{name} must be boolean or floating, got {given.dtype}.")
     return MaskAndBias(None, given)
 
 

@@ -9,14 +9,14 @@ from torch import Tensor, nn
 
 from regard.attention.attend import Attended, attend
 from regard.attention.engines import arguments
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias, DistanceBias, SumBias
 from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.full import SCORE, SOFTMAX
 from regard.attention.mechanisms.local import SHORT
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
-from regard.attention.mechanisms.window_cache import Recent, look_back
+from regard.attention.mechanisms.mechanism import AttentionInput, Declared, Mechanism, NewTokens
+from regard.attention.mechanisms.window_cache import WindowCache, look_back
 
 
 class SpanBias(DistanceBias):
@@ -52,7 +52,7 @@ class AdaptiveSpan(Mechanism):
         cost="n·span", growth=1.0, bias=True, dropout=True,
     )  # fmt: skip
 
-    cache_type = Recent
+    cache_type = WindowCache
 
     def __init__(
         self, num_heads: int, max_span: int = 256, ramp: int = 16, first: float | None = None
@@ -74,34 +74,34 @@ class AdaptiveSpan(Mechanism):
         """The farthest any head looks, its ramp included."""
         return math.ceil(float(self.span.detach().max())) + self.reaching.ramp
 
-    def context(self, asked: Asked) -> Tensor:
-        short = asked.key.shape[-2] <= SHORT
+    def context(self, call: AttentionInput) -> Tensor:
+        short = call.key.shape[-2] <= SHORT
         return attend(
-            asked.query, asked.key, asked.value, score=SCORE, bias=self._bias(asked),
-            mask=self._mask(asked), dropout=asked.dropout, engine="auto" if short else "blockwise",
+            call.query, call.key, call.value, score=SCORE, bias=self._bias(call),
+            mask=self._mask(call), dropout=call.dropout, engine="auto" if short else "blockwise",
         ).context  # fmt: skip
 
-    def seen(self, asked: Asked) -> Call:
-        form = SCORE.form(asked.query, asked.key)
-        return Call(form, asked.value, self._bias(asked), self._mask(asked), SOFTMAX, 0.0)
+    def seen(self, call: AttentionInput) -> AttentionCall:
+        prepared = SCORE.prepare(call.query, call.key)
+        return AttentionCall(prepared, call.value, self._bias(call), self._mask(call), SOFTMAX, 0.0)
 
-    def _mask(self, asked: Asked) -> Mask:
-        near: Mask = Mask.window(self.reach, self.reach, asked.offset)
-        return near if asked.mask is None else near & asked.mask
+    def _mask(self, call: AttentionInput) -> Mask:
+        near: Mask = Mask.window(self.reach, self.reach, call.offset)
+        return near if call.mask is None else near & call.mask
 
-    def _bias(self, asked: Asked) -> Bias:
-        own = self.reaching.at(asked.offset)
-        return own if asked.bias is None else SumBias(own, asked.bias)
+    def _bias(self, call: AttentionInput) -> Bias:
+        own = self.reaching.at(call.offset)
+        return own if call.bias is None else SumBias(own, call.bias)
 
     def empty(self, key: Tensor, value: Tensor) -> Cache:
-        return Recent(KeyValue(key, value), KeyValue(key, value), 0)
+        return WindowCache(KeyValue(key, value), KeyValue(key, value), 0)
 
     def held(self, cache: Cache) -> int:
-        assert isinstance(cache, Recent)
+        assert isinstance(cache, WindowCache)
         return cache.last.length
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
-        assert isinstance(cache, Recent)
+    def step(self, words: NewTokens, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
+        assert isinstance(cache, WindowCache)
         own: Bias = self.reaching.at(cache.last.length)
         grown = cache.extended(words.key, words.value, 0)
         both = own if bias is None else SumBias(own, bias)

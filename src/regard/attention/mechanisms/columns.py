@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.attention.attend import Attended
-from regard.attention.mechanisms.mechanism import Asked
+from regard.attention.mechanisms.mechanism import AttentionInput
 
 
 def cut(x: Tensor, stride: int) -> Tensor:
@@ -48,12 +48,12 @@ def column_counts(places: Tensor, stride: int) -> Tensor:
     return ((left + stride - 1) // stride).flatten()
 
 
-def sentence_lengths(asked: Asked) -> Tensor:
+def sentence_lengths(call: AttentionInput) -> Tensor:
     """(B,): the keys of each sentence, all of them where no lengths were given."""
-    key = asked.key
-    if asked.lengths is None:
+    key = call.key
+    if call.lengths is None:
         return torch.full((key.shape[0],), key.shape[-2], device=key.device)
-    return asked.lengths.to(key.device).clamp(max=key.shape[-2]).expand(key.shape[0])
+    return call.lengths.to(key.device).clamp(max=key.shape[-2]).expand(key.shape[0])
 
 
 def moved(part: Attended, back: Callable[[Tensor], Tensor]) -> Attended:

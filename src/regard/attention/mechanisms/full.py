@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import Tensor
 
 from regard.attention.attend import Engine, attend
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism
+from regard.attention.mechanisms.mechanism import AttentionInput, Declared, Mechanism
 from regard.attention.normalizers.normalizer import Softmax
 from regard.attention.scores.score import ScaledDot
 
@@ -23,14 +23,14 @@ class Full(Mechanism):
     )  # fmt: skip
     engine: Engine = "auto"
 
-    def context(self, asked: Asked) -> Tensor:
+    def context(self, call: AttentionInput) -> Tensor:
         return attend(
-            asked.query, asked.key, asked.value, score=SCORE, bias=asked.bias, mask=asked.mask,
-            dropout=asked.dropout, engine=self.engine,
+            call.query, call.key, call.value, score=SCORE, bias=call.bias, mask=call.mask,
+            dropout=call.dropout, engine=self.engine,
         ).context  # fmt: skip
 
-    def seen(self, asked: Asked) -> Call:
-        return softmax_call(asked, asked.mask)
+    def seen(self, call: AttentionInput) -> AttentionCall:
+        return softmax_call(call, call.mask)
 
 
 class Blockwise(Full):
@@ -39,7 +39,7 @@ class Blockwise(Full):
     engine = "blockwise"
 
 
-def softmax_call(asked: Asked, mask: Mask | None, over: str = "keys") -> Call:
+def softmax_call(call: AttentionInput, mask: Mask | None, over: str = "keys") -> AttentionCall:
     """Scaled dot-product attention under a mask, for those who look."""
-    form = SCORE.form(asked.query, asked.key)
-    return Call(form, asked.value, asked.bias, mask, SOFTMAX, 0.0, over=over)
+    prepared = SCORE.prepare(call.query, call.key)
+    return AttentionCall(prepared, call.value, call.bias, mask, SOFTMAX, 0.0, over=over)

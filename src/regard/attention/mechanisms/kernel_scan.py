@@ -46,7 +46,7 @@ class Kernel(Protocol):
         ...
 
 
-class State(NamedTuple):
+class KernelState(NamedTuple):
     """The sums of all words read: S (B, H, M, Dv), z (B, H, M) and their level (B, H, 1, 1)."""
 
     sums: Tensor
@@ -54,7 +54,7 @@ class State(NamedTuple):
     level: Tensor | None
 
 
-class Step(NamedTuple):
+class ScanStep(NamedTuple):
     """Queries that read, keys that are summed, or a chunk of words that does both."""
 
     rows: slice | None
@@ -62,18 +62,18 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class ScanPlan:
     """A kernel and the steps it walks."""
 
     kernel: Kernel
-    steps: tuple[Step, ...]
+    steps: tuple[ScanStep, ...]
 
 
-def empty_state(key: Tensor, value: Tensor, features: int, levelled: bool) -> State:
+def empty_state(key: Tensor, value: Tensor, features: int, levelled: bool) -> KernelState:
     """The sums of no words, for heads like these."""
     like = accumulated(key.new_empty(0))
     batch = key.shape[:2]
-    return State(
+    return KernelState(
         like.new_zeros(*batch, features, value.shape[-1]),
         like.new_zeros(*batch, features),
         like.new_full((*batch, 1, 1), -math.inf) if levelled else None,
@@ -81,14 +81,14 @@ def empty_state(key: Tensor, value: Tensor, features: int, levelled: bool) -> St
 
 
 def scan(
-    kernel: Kernel, query: Tensor, key: Tensor, value: Tensor, state: State, *,
+    kernel: Kernel, query: Tensor, key: Tensor, value: Tensor, state: KernelState, *,
     causal: bool, hidden: Tensor | None = None,
-) -> tuple[Tensor, State]:  # fmt: skip
+) -> tuple[Tensor, KernelState]:  # fmt: skip
     """The context (B, H, Q, Dv) and the sums after all keys, beginning with those of `state`.
 
     Causally, the queries are the last of the keys: at most as many as these.
     """
-    work = Work(kernel, _steps(query.shape[-2], key.shape[-2], causal))
+    work = ScanPlan(kernel, _steps(query.shape[-2], key.shape[-2], causal))
     inputs = (query, key, value, hidden, *state)
     with as_given(value.device):
         graph = torch.is_grad_enabled() and any(
@@ -96,20 +96,20 @@ def scan(
         )  # one step, or a compiler's graph, is as well differentiated by autograd
         if graph and len(work.steps) > 1 and not torch.compiler.is_compiling():
             # torch gives `Function.apply` no types
-            context, *after = _Scan.apply(work, *inputs)  # type: ignore[no-untyped-call]  # torch's
-            return context, State(*after)
+            context, *after = _KernelScan.apply(work, *inputs)  # type: ignore[no-untyped-call]  # torch's
+            return context, KernelState(*after)
         parts, states = _walk(work, query, key, value, hidden, state, keep=False)
         return _joined(parts, value), states[-1]
 
 
-def _steps(num_queries: int, num_keys: int, causal: bool) -> tuple[Step, ...]:
+def _steps(num_queries: int, num_keys: int, causal: bool) -> tuple[ScanStep, ...]:
     if not causal:
-        summed = (Step(None, cols) for cols in _slices(0, num_keys, BLOCK))
-        return (*summed, *(Step(rows, None) for rows in _slices(0, num_queries, BLOCK)))
+        summed = (ScanStep(None, cols) for cols in _slices(0, num_keys, BLOCK))
+        return (*summed, *(ScanStep(rows, None) for rows in _slices(0, num_queries, BLOCK)))
     offset = num_keys - num_queries
-    before = (Step(None, cols) for cols in _slices(0, offset, BLOCK))
+    before = (ScanStep(None, cols) for cols in _slices(0, offset, BLOCK))
     pairs = (
-        Step(rows, slice(rows.start + offset, rows.stop + offset))
+        ScanStep(rows, slice(rows.start + offset, rows.stop + offset))
         for rows in _slices(0, num_queries, CHUNK)
     )
     return (*before, *pairs)
@@ -120,9 +120,9 @@ def _slices(start: int, stop: int, size: int) -> list[slice]:
 
 
 def _walk(
-    work: Work, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
-    state: State, *, keep: bool,
-) -> tuple[list[Tensor], list[State]]:  # fmt: skip
+    work: ScanPlan, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
+    state: KernelState, *, keep: bool,
+) -> tuple[list[Tensor], list[KernelState]]:  # fmt: skip
     """The contexts of all steps, and the sums before each (`keep`) or only the last."""
     parts, states = [], [state]
     for step in work.steps:
@@ -140,7 +140,7 @@ def _joined(parts: list[Tensor], value: Tensor) -> Tensor:
 
 
 def _taken(
-    step: Step, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None
+    step: ScanStep, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]:
     """Query, key, value and hidden of one step."""
     rows, cols = step
@@ -153,9 +153,9 @@ def _taken(
 
 
 def _step(
-    kernel: Kernel, state: State, query: Tensor | None, key: Tensor | None,
+    kernel: Kernel, state: KernelState, query: Tensor | None, key: Tensor | None,
     value: Tensor | None, hidden: Tensor | None,
-) -> tuple[Tensor | None, State]:  # fmt: skip
+) -> tuple[Tensor | None, KernelState]:  # fmt: skip
     """The context of the step's queries, if it has any, and the sums after its keys."""
     asking = None if query is None else kernel.query_features(accumulated(query))
     if key is None or value is None:
@@ -177,7 +177,7 @@ def _step(
     return divided(total, mass), after
 
 
-def _read(asking: Tensor, state: State) -> Tensor:
+def _read(asking: Tensor, state: KernelState) -> Tensor:
     """φ(q) S / φ(q) z; a level would cancel."""
     return divided(asking @ state.sums, asking @ state.mass[..., None])
 
@@ -206,7 +206,7 @@ def _summands(
     return features, level, value
 
 
-def _absorbed(state: State, features: Tensor, level: Tensor | None, value: Tensor) -> State:
+def _absorbed(state: KernelState, features: Tensor, level: Tensor | None, value: Tensor) -> KernelState:
     """The sums with these words added."""
     sums, mass, before = state
     higher = None
@@ -215,20 +215,20 @@ def _absorbed(state: State, features: Tensor, level: Tensor | None, value: Tenso
         base = based(higher)
         features, fade = features * (level - base).exp(), (before - base).exp()
         sums, mass = sums * fade, mass * fade[..., 0]
-    return State(sums + features.transpose(-2, -1) @ value, mass + features.sum(dim=-2), higher)
+    return KernelState(sums + features.transpose(-2, -1) @ value, mass + features.sum(dim=-2), higher)
 
 
-class _Scan(torch.autograd.Function):
+class _KernelScan(torch.autograd.Function):
     """`_walk` that remembers only the sums at each step's border."""
 
     @staticmethod
     def forward(
-        ctx: Any, work: Work, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
+        ctx: Any, work: ScanPlan, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
         *start: Tensor | None,
     ) -> tuple[Tensor | None, ...]:  # fmt: skip
         sums, mass, level = start
         assert sums is not None and mass is not None
-        state = State(sums, mass, level)
+        state = KernelState(sums, mass, level)
         parts, states = _walk(work, query, key, value, hidden, state, keep=True)
         ctx.work = work
         ctx.save_for_backward(query, key, value, hidden, *(x for state in states for x in state))
@@ -245,7 +245,7 @@ class _Scan(torch.autograd.Function):
         grads = tuple(torch.empty_like(x) for x in (query, key, value))
         with as_given(value.device):
             for number, step in reversed(tuple(enumerate(ctx.work.steps))):
-                state = State(*borders[3 * number : 3 * number + 3])
+                state = KernelState(*borders[3 * number : 3 * number + 3])
                 grad_sums, grad_mass = _step_backward(
                     ctx.work.kernel, step, state, (query, key, value, hidden),
                     (grad_context, grad_sums, grad_mass), grads,
@@ -254,7 +254,7 @@ class _Scan(torch.autograd.Function):
 
 
 def _step_backward(
-    kernel: Kernel, step: Step, state: State, inputs: tuple[Tensor, Tensor, Tensor, Tensor | None],
+    kernel: Kernel, step: ScanStep, state: KernelState, inputs: tuple[Tensor, Tensor, Tensor, Tensor | None],
     gradients: tuple[Tensor, Tensor, Tensor], into: tuple[Tensor, ...],
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Compute one step again, write its inputs' gradients, and give those of the sums before it."""
@@ -263,7 +263,7 @@ def _step_backward(
         leaves = [None if x is None else x.detach().requires_grad_() for x in parts]
         query, key, value = leaves
         sums, mass = (x.detach().requires_grad_() for x in state[:2])
-        context, after = _step(kernel, State(sums, mass, state.level), query, key, value, hidden)
+        context, after = _step(kernel, KernelState(sums, mass, state.level), query, key, value, hidden)
     found = {}  # what the step made: the gradient that came for it
     grad_context, grad_sums, grad_mass = gradients
     if context is not None:

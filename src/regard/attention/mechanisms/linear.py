@@ -21,17 +21,17 @@ from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.kernel_scan import (
     Kernel,
-    State,
+    KernelState,
     based,
     divided,
     empty_state,
     scan,
 )
 from regard.attention.mechanisms.mechanism import (
-    Asked,
+    AttentionInput,
     Declared,
     Mechanism,
-    Words,
+    NewTokens,
     hidden_keys,
     unseen_call,
 )
@@ -41,7 +41,7 @@ ROWS_AT_ONCE = 1 << 22  # weights held at a time when rows are computed for look
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class KernelCache:
     """All that is kept of the words read, however many they are.
 
     sums    (B, H, M, Dv)  S = Σ φ(k) vᵀ
@@ -55,7 +55,7 @@ class Sums:
     level: Tensor | None
     length: int
 
-    def select(self, rows: Tensor) -> Sums:
+    def select(self, rows: Tensor) -> KernelCache:
         """The sums of chosen sentences of the batch, in that order."""
         sums, mass = self.sums.index_select(0, rows), self.mass.index_select(0, rows)
         level = None if self.level is None else self.level.index_select(0, rows)
@@ -63,7 +63,7 @@ class Sums:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelMap:
+class KernelWeights:
     """The map that a kernel implies, φ(q)·φ(k) / Σ, row by row for those who look."""
 
     kernel: Kernel
@@ -87,7 +87,7 @@ class KernelMap:
         """K."""
         return self.key.shape[-2]
 
-    def spread(self) -> KernelMap:
+    def spread(self) -> KernelWeights:
         """Itself: it has no grouped heads."""
         return self
 
@@ -136,7 +136,7 @@ class Linear(Mechanism):
         answer="approximate", masks=frozenset({"lengths", "causal"}), map="keys",
         sums_to_one=True, cost="n", growth=1.0,
     )  # fmt: skip
-    cache_type = Sums
+    cache_type = KernelCache
     levelled = False
 
     def query_features(self, query: Tensor) -> Tensor:
@@ -152,60 +152,60 @@ class Linear(Mechanism):
         """M, for heads of this width."""
         return width
 
-    def context(self, asked: Asked) -> Tensor:
-        query, key, value = asked.query, asked.key, asked.value
+    def context(self, call: AttentionInput) -> Tensor:
+        query, key, value = call.query, call.key, call.value
         if max(query.shape[-2], key.shape[-2]) <= SHORT:
-            return self._by_pairs(asked)
-        blind = max(0, -asked.offset) if asked.causal else 0  # queries before the first key
+            return self._by_pairs(call)
+        blind = max(0, -call.offset) if call.causal else 0  # queries before the first key
         context, _ = scan(
             self, query[..., blind:, :], key, value, self._start(key, value),
-            causal=asked.causal, hidden=hidden_keys(asked),
+            causal=call.causal, hidden=hidden_keys(call),
         )  # fmt: skip
         if blind:
             nothing = context.new_zeros(*context.shape[:2], blind, context.shape[-1])
             context = torch.cat([nothing, context], dim=-2)
         return context
 
-    def _by_pairs(self, asked: Asked) -> Tensor:
+    def _by_pairs(self, call: AttentionInput) -> Tensor:
         """The same of few words: their pairs are fewer numbers than the sums would be."""
-        query, key, value = (accumulated(x) for x in (asked.query, asked.key, asked.value))
-        hidden = hidden_keys(asked)
+        query, key, value = (accumulated(x) for x in (call.query, call.key, call.value))
+        hidden = hidden_keys(call)
         if hidden is not None:
             key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
             hidden = hidden.transpose(-2, -1)
-        if asked.causal:
+        if call.causal:
             size = query.shape[-2], key.shape[-2]
-            later = torch.ones(size, dtype=torch.bool, device=key.device).triu(1 + asked.offset)
+            later = torch.ones(size, dtype=torch.bool, device=key.device).triu(1 + call.offset)
             hidden = later if hidden is None else hidden | later
         with as_given(value.device):
             features, level = self.key_features(key)
             pairs = kernel_pairs(self.query_features(query), features, level, hidden)
             context = divided(pairs @ value, pairs.sum(dim=-1, keepdim=True))
-        return context.to(asked.value.dtype)
+        return context.to(call.value.dtype)
 
-    def seen(self, asked: Asked) -> KernelMap:
-        return KernelMap(self, asked.query, asked.key, asked.value, asked.mask)
+    def seen(self, call: AttentionInput) -> KernelWeights:
+        return KernelWeights(self, call.query, call.key, call.value, call.mask)
 
-    def empty(self, key: Tensor, value: Tensor) -> Sums:
-        return Sums(*self._start(key, value), length=0)
+    def empty(self, key: Tensor, value: Tensor) -> KernelCache:
+        return KernelCache(*self._start(key, value), length=0)
 
     def held(self, cache: Cache) -> int:
         return 0
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
-        assert isinstance(cache, Sums)
+    def step(self, words: NewTokens, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
+        assert isinstance(cache, KernelCache)
         if weights:
             raise ValueError(
                 f"{type(self).__name__} keeps no keys word by word, so that weights cannot be "
                 "shown; ask for them on the whole sentence."
             )
         query, key, value = words
-        before = State(cache.sums, cache.mass, cache.level)
+        before = KernelState(cache.sums, cache.mass, cache.level)
         context, after = scan(self, query, key, value, before, causal=True)
-        held = Sums(*after, length=cache.length + key.shape[-2])
+        held = KernelCache(*after, length=cache.length + key.shape[-2])
         if observe.observers():  # heads can be switched off all the same
             context = observe.shown(context, unseen_call(query, "keys are not kept"), "causal")
         return Attended(context, cache=held)
 
-    def _start(self, key: Tensor, value: Tensor) -> State:
+    def _start(self, key: Tensor, value: Tensor) -> KernelState:
         return empty_state(key, value, self.num_features(key.shape[-1]), self.levelled)

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from regard.attention.attend import attend
 from regard.attention.engines import arguments
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.full import SCORE, softmax_call
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, hidden_keys
+from regard.attention.mechanisms.mechanism import AttentionInput, Declared, Mechanism, hidden_keys
 
 Share = Literal["heads", "keys and values"]
 
@@ -47,7 +47,7 @@ class Linformer(Mechanism):
         self.max_length = arguments.positive("max_length", max_length)
         self.projected = arguments.positive("projected", projected)
         if share not in ("heads", "keys and values"):
-            raise ValueError(f'share must be "heads" or "keys and values", but {share!r} came.')
+            raise ValueError(f'share must be "heads" or "keys and values", got {share!r}.')
         self.share = share
         self.key_slots = nn.Parameter(torch.empty(projected, max_length))
         self.value_slots = (
@@ -72,42 +72,42 @@ class Linformer(Mechanism):
             return key_slots, key_slots
         return key_slots, self.value_slots[:, :num] * scale
 
-    def context(self, asked: Asked) -> Tensor:
-        slots = self._projected(asked)
+    def context(self, call: AttentionInput) -> Tensor:
+        slots = self._projected(call)
         return attend(
             slots.query, slots.key, slots.value, score=SCORE, mask=slots.mask,
-            dropout=asked.dropout,
+            dropout=call.dropout,
         ).context  # fmt: skip
 
-    def seen(self, asked: Asked) -> Call:
-        slots = self._projected(asked)
+    def seen(self, call: AttentionInput) -> AttentionCall:
+        slots = self._projected(call)
         return softmax_call(slots, slots.mask, over="projected")
 
-    def _projected(self, asked: Asked) -> Asked:
+    def _projected(self, call: AttentionInput) -> AttentionInput:
         """The same call with P projected keys and values in place of K."""
-        num = asked.key.shape[-2]
+        num = call.key.shape[-2]
         if num > self.max_length:
             raise ValueError(
-                f"Linformer was made for at most {self.max_length} words, but {num} came; "
+                f"Linformer was made for at most {self.max_length} words, got {num}; "
                 "raise max_length or cut the text."
             )
-        hidden = hidden_keys(asked)
-        key, value = asked.key, asked.value
+        hidden = hidden_keys(call)
+        key, value = call.key, call.value
         if hidden is not None:
             key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
         of_keys, of_values = self.matrices(num)
         return replace(
-            asked,
+            call,
             key=of_keys.to(key.dtype) @ key,
             value=of_values.to(value.dtype) @ value,
-            mask=self._used(asked),
+            mask=self._used(call),
         )
 
-    def _used(self, asked: Asked) -> Mask | None:
+    def _used(self, call: AttentionInput) -> Mask | None:
         """The first slots, as many as a sentence has words."""
-        num = asked.key.shape[-2]
-        if asked.lengths is not None:
-            return Mask.lengths(asked.lengths.clamp(max=num))
+        num = call.key.shape[-2]
+        if call.lengths is not None:
+            return Mask.lengths(call.lengths.clamp(max=num))
         return Mask.lengths(num) if num < self.projected else None
 
     def extra_repr(self) -> str:

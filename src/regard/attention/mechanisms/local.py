@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.attention.attend import Attended, Engine, attend
 from regard.attention.engines import arguments
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.engines.tile import Tile
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
@@ -22,9 +22,9 @@ from regard.attention.mechanisms.columns import (
     sentence_lengths,
 )
 from regard.attention.mechanisms.full import SCORE, softmax_call
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
+from regard.attention.mechanisms.mechanism import AttentionInput, Declared, Mechanism, NewTokens
 from regard.attention.mechanisms.merge import merged
-from regard.attention.mechanisms.window_cache import Recent, look_back
+from regard.attention.mechanisms.window_cache import WindowCache, look_back
 
 SHORT = 128  # keys up to which one tile holds all that there is
 
@@ -53,7 +53,7 @@ class Local(Mechanism):
         cost="n·window", growth=1.0, bias=True, dropout=True,
     )  # fmt: skip
 
-    cache_type = Recent
+    cache_type = WindowCache
 
     def __init__(
         self, window: int = 64, global_tokens: int = 0, dilation: int | Sequence[int] = 1
@@ -61,44 +61,44 @@ class Local(Mechanism):
         super().__init__()
         self.window = arguments.positive("window", window)
         if global_tokens < 0:
-            raise ValueError(f"global_tokens must be at least 0, but {global_tokens} came.")
+            raise ValueError(f"global_tokens must be at least 0, got {global_tokens}.")
         self.global_tokens = global_tokens
         gaps = arguments.whole_numbers("dilation", dilation)
         if not gaps:
             raise ValueError("dilation must be a whole number, or one for each head, got none.")
         self.dilation = tuple(arguments.positive("dilation", gap) for gap in gaps)
 
-    def context(self, asked: Asked) -> Tensor:
-        if asked.key.shape[-2] <= SHORT:
-            return _attended(asked, self.pattern(asked), "auto").context
+    def context(self, call: AttentionInput) -> Tensor:
+        if call.key.shape[-2] <= SHORT:
+            return _attended(call, self.pattern(call), "auto").context
         if self.global_tokens:
-            return self._with_globals(asked)
-        if asked.bias is not None:
-            return _attended(asked, self.pattern(asked), "blockwise").context
-        return self._near(asked, 0).context
+            return self._with_globals(call)
+        if call.bias is not None:
+            return _attended(call, self.pattern(call), "blockwise").context
+        return self._near(call, 0).context
 
-    def seen(self, asked: Asked) -> Call:
-        return softmax_call(asked, self.pattern(asked))
+    def seen(self, call: AttentionInput) -> AttentionCall:
+        return softmax_call(call, self.pattern(call))
 
-    def pattern(self, asked: Asked) -> Mask:
-        near: Mask = _Near(self.window, self._gaps(asked.query), asked.offset)
+    def pattern(self, call: AttentionInput) -> Mask:
+        near: Mask = _Near(self.window, self._gaps(call.query), call.offset)
         if self.global_tokens:
-            near = near | _Globals(self.global_tokens, asked.offset)
-        return near if asked.mask is None else near & asked.mask
+            near = near | _Globals(self.global_tokens, call.offset)
+        return near if call.mask is None else near & call.mask
 
-    def _near(self, asked: Asked, first: int) -> Attended:
+    def _near(self, call: AttentionInput, first: int) -> Attended:
         """Over the near keys, those from place `first` on: context and logsumexp."""
-        gaps = self._gaps(asked.query)
+        gaps = self._gaps(call.query)
         if len(set(gaps)) == 1:
-            return _near_keys(asked, self.window, gaps[0], first)
-        device = asked.query.device
+            return _near_keys(call, self.window, gaps[0], first)
+        device = call.query.device
         parts: list[Attended] = []
         order: list[int] = []
         for gap in sorted(set(gaps)):
             heads = [h for h, own in enumerate(gaps) if own == gap]
             some = torch.tensor(heads, device=device)
-            query, key, value = (x.index_select(1, some) for x in asked.tensors)
-            of_heads = replace(asked, query=query, key=key, value=value)
+            query, key, value = (x.index_select(1, some) for x in call.tensors)
+            of_heads = replace(call, query=query, key=key, value=value)
             parts.append(_near_keys(of_heads, self.window, gap, first))
             order += heads
         back = torch.tensor(order, device=device).argsort()
@@ -106,24 +106,24 @@ class Local(Mechanism):
         total = torch.cat([part.logsumexp for part in parts], 1).index_select(1, back)
         return Attended(context, _logsumexp=total)
 
-    def _with_globals(self, asked: Asked) -> Tensor:
+    def _with_globals(self, call: AttentionInput) -> Tensor:
         """Near keys and global keys apart, merged; then the rows of the global words."""
-        if asked.bias is not None:
+        if call.bias is not None:
             raise ValueError("Local with global tokens cannot bias its scores; set them to 0.")
-        first, offset = min(self.global_tokens, asked.key.shape[-2]), asked.offset
-        far: Mask | None = Mask.causal(offset) if asked.causal else None
-        if asked.lengths is not None:
-            shown = Mask.lengths(asked.lengths)
+        first, offset = min(self.global_tokens, call.key.shape[-2]), call.offset
+        far: Mask | None = Mask.causal(offset) if call.causal else None
+        if call.lengths is not None:
+            shown = Mask.lengths(call.lengths)
             far = shown if far is None else far & shown
-        keys, values = asked.key[..., :first, :], asked.value[..., :first, :]
-        of_globals = _by_tiles(asked, asked.query, keys, values, far)
-        context = merged([self._near(asked, first), of_globals])
+        keys, values = call.key[..., :first, :], call.value[..., :first, :]
+        of_globals = _by_tiles(call, call.query, keys, values, far)
+        context = merged([self._near(call, first), of_globals])
         rows = max(0, first - offset)
         if not rows:
             return context
         everything = attend(
-            asked.query[..., :rows, :], asked.key, asked.value, score=SCORE, dropout=asked.dropout,
-            mask=_rows_of(asked, rows),
+            call.query[..., :rows, :], call.key, call.value, score=SCORE, dropout=call.dropout,
+            mask=_rows_of(call, rows),
         )  # fmt: skip
         return torch.cat([everything.context, context[..., rows:, :]], -2)
 
@@ -137,14 +137,14 @@ class Local(Mechanism):
         return self.dilation
 
     def empty(self, key: Tensor, value: Tensor) -> Cache:
-        return Recent(KeyValue(key, value), KeyValue(key, value), 0)
+        return WindowCache(KeyValue(key, value), KeyValue(key, value), 0)
 
     def held(self, cache: Cache) -> int:
-        assert isinstance(cache, Recent)
+        assert isinstance(cache, WindowCache)
         return cache.first.length + cache.last.length
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
-        assert isinstance(cache, Recent)
+    def step(self, words: NewTokens, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
+        assert isinstance(cache, WindowCache)
         if bias is not None and self.global_tokens:
             raise ValueError("Local with global tokens cannot bias its scores; set them to 0.")
         near = _Near(self.window, self._gaps(words.query), 0)
@@ -158,50 +158,50 @@ class Local(Mechanism):
         return shown if gaps == 1 else f"{shown}, dilation={gaps}"
 
 
-def _near_keys(asked: Asked, window: int, gap: int, first: int) -> Attended:
+def _near_keys(call: AttentionInput, window: int, gap: int, first: int) -> Attended:
     """Over the keys i + m·gap, |m| ≤ window, from place `first` on: context and logsumexp."""
-    if gap > 1 and not asked.offset:  # words that follow a cache cannot be cut into whole columns
-        return _in_columns(asked, window, gap, first)
-    offset = asked.offset - first
+    if gap > 1 and not call.offset:  # words that follow a cache cannot be cut into whole columns
+        return _in_columns(call, window, gap, first)
+    offset = call.offset - first
     mask: Mask = _Near(window, (gap,), offset)
-    mask = mask & Mask.causal(offset) if asked.causal else mask
-    if asked.lengths is not None:
-        mask = mask & Mask.lengths((asked.lengths - first).clamp(min=0))
-    key, value = asked.key[..., first:, :], asked.value[..., first:, :]
-    return _by_tiles(asked, asked.query, key, value, mask)
+    mask = mask & Mask.causal(offset) if call.causal else mask
+    if call.lengths is not None:
+        mask = mask & Mask.lengths((call.lengths - first).clamp(min=0))
+    key, value = call.key[..., first:, :], call.value[..., first:, :]
+    return _by_tiles(call, call.query, key, value, mask)
 
 
-def _in_columns(asked: Asked, window: int, gap: int, first: int) -> Attended:
+def _in_columns(call: AttentionInput, window: int, gap: int, first: int) -> Attended:
     """The same with every gap-th word in a column of its own, where the window is dense."""
-    before = torch.full((asked.key.shape[0],), first, device=asked.key.device)
-    mask = Mask.window(window, 0 if asked.causal else window)
-    mask = mask & Mask.lengths(column_counts(sentence_lengths(asked), gap))
+    before = torch.full((call.key.shape[0],), first, device=call.key.device)
+    mask = Mask.window(window, 0 if call.causal else window)
+    mask = mask & Mask.lengths(column_counts(sentence_lengths(call), gap))
     mask = mask & _From(column_counts(before, gap)) if first else mask
-    query, key, value = (in_columns(x, gap) for x in asked.tensors)
-    return from_columns(_by_tiles(asked, query, key, value, mask), gap, asked.key.shape[-2])
+    query, key, value = (in_columns(x, gap) for x in call.tensors)
+    return from_columns(_by_tiles(call, query, key, value, mask), gap, call.key.shape[-2])
 
 
 def _by_tiles(
-    asked: Asked, query: Tensor, key: Tensor, value: Tensor, mask: Mask | None
+    call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask: Mask | None
 ) -> Attended:
     return attend(
-        query, key, value, score=SCORE, mask=mask, dropout=asked.dropout, engine="blockwise"
+        query, key, value, score=SCORE, mask=mask, dropout=call.dropout, engine="blockwise"
     )
 
 
-def _attended(asked: Asked, mask: Mask, engine: Engine) -> Attended:
+def _attended(call: AttentionInput, mask: Mask, engine: Engine) -> Attended:
     return attend(
-        asked.query, asked.key, asked.value, score=SCORE, bias=asked.bias, mask=mask,
-        dropout=asked.dropout, engine=engine,
+        call.query, call.key, call.value, score=SCORE, bias=call.bias, mask=mask,
+        dropout=call.dropout, engine=engine,
     )  # fmt: skip
 
 
-def _rows_of(asked: Asked, rows: int) -> Mask | None:
+def _rows_of(call: AttentionInput, rows: int) -> Mask | None:
     """The call's mask for its first rows alone."""
-    mask: Mask | None = None if asked.lengths is None else Mask.lengths(asked.lengths)
-    if not asked.causal:
+    mask: Mask | None = None if call.lengths is None else Mask.lengths(call.lengths)
+    if not call.causal:
         return mask
-    causal = Mask.causal(asked.offset)
+    causal = Mask.causal(call.offset)
     return causal if mask is None else causal & mask
 
 

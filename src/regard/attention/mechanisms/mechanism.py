@@ -23,8 +23,8 @@ from regard.attention.inspection import observe
 from regard.attention.inspection.observe import Seen
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
-from regard.attention.masks.mask import Mask, as_mask, told_apart
-from regard.attention.masks.nonfinite import quarantine, sum_up
+from regard.attention.masks.mask import Mask, as_mask, decompose_mask
+from regard.attention.masks.nonfinite import remove_nonfinite, known_finite
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Declared:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AttentionInput:
     """One call, its mask told apart.
 
     lengths  (B,) keys of each sentence, or None: all
@@ -84,7 +84,7 @@ class Asked:
         return self.key.shape[-2] - self.query.shape[-2]
 
 
-class Words(NamedTuple):
+class NewTokens(NamedTuple):
     """New words as projected heads: query (B, H, t, D), key (B, H, t, D), value (B, H, t, Dv)."""
 
     query: Tensor
@@ -117,31 +117,31 @@ class Mechanism(nn.Module):
         With fewer queries than keys, queries are the last of the keys. `weights` asks for the
         map. A mask, bias or dropout that is not declared is an error.
         """
-        asked, tainted = self._clean(self._asked(query, key, value, mask, bias, dropout))
+        call, nonfinite_rows = self._clean(self._asked(query, key, value, mask, bias, dropout))
         shown = self.declared.map != "none"
         if weights and not shown:
             _refuse(self, "has no map, so its weights cannot be had", "leave weights out")
         with observe.unseen():
-            context = self.context(asked)
-        if tainted is not None:
-            context = context.masked_fill(tainted, math.nan)
+            context = self.context(call)
+        if nonfinite_rows is not None:
+            context = context.masked_fill(nonfinite_rows, math.nan)
         if not weights and not observe.observers():
             return Attended(context)
         with observe.inside_ours():
             sight = observe.looked_at(
-                context, self.seen(asked), "causal" if asked.causal else "self"
+                context, self.seen(call), "causal" if call.causal else "self"
             )
             return Attended(sight.context, sight.weights() if weights else None)
 
     @abstractmethod
-    def context(self, asked: Asked) -> Tensor:
+    def context(self, call: AttentionInput) -> Tensor:
         """The context (B, H, Q, Dv), at the promised cost."""
 
     @abstractmethod
-    def seen(self, asked: Asked) -> Seen:
+    def seen(self, call: AttentionInput) -> Seen:
         """The same call for those who look: weights on demand, row by row."""
 
-    def pattern(self, asked: Asked) -> Mask:
+    def pattern(self, call: AttentionInput) -> Mask:
         """For a "pattern": the mask that full attention would need to give the same answer."""
         raise NotImplementedError(f"{type(self).__name__} is no pattern of full attention.")
 
@@ -153,7 +153,7 @@ class Mechanism(nn.Module):
         """How many words before the new ones a cache still has keys of."""
         return cache.length
 
-    def go_on(
+    def decode_step(
         self,
         query: Tensor,
         key: Tensor,
@@ -168,9 +168,9 @@ class Mechanism(nn.Module):
             _refuse(self, "cannot go on word by word: it mixes all words", "use attention full")
         self._check_bias(bias)
         check_cache(cache, self.cache_type)
-        return self.step(Words(query, key, value), cache, bias, weights)
+        return self.step(NewTokens(query, key, value), cache, bias, weights)
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
+    def step(self, words: NewTokens, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
         """The same, after what was asked for has been checked."""
         assert isinstance(cache, KeyValue)
         held = cache.extended(words.key, words.value)
@@ -182,14 +182,14 @@ class Mechanism(nn.Module):
         if bias is not None and not self.declared.bias:
             _refuse(self, "cannot bias its scores", "use rotary, sinusoidal or learned positions")
 
-    def _clean(self, asked: Asked) -> tuple[Asked, Tensor | None]:
+    def _clean(self, call: AttentionInput) -> tuple[AttentionInput, Tensor | None]:
         """The call without non-finite numbers, and the rows (B, H, Q, 1) that may see one."""
-        query, key, value = asked.query, asked.key, asked.value
-        if asked.mask is None or (not torch.compiler.is_compiling() and sum_up(query, key, value)):
-            return asked, None  # nothing is hidden, or nothing needs to be kept hidden
-        cover = self.pattern(asked) if self.declared.answer == "pattern" else asked.mask
-        query, key, value, tainted = quarantine(query, key, value, cover, asked.bias)
-        return replace(asked, query=query, key=key, value=value), tainted
+        query, key, value = call.query, call.key, call.value
+        if call.mask is None or (not torch.compiler.is_compiling() and known_finite(query, key, value)):
+            return call, None  # nothing is hidden, or nothing needs to be kept hidden
+        cover = self.pattern(call) if self.declared.answer == "pattern" else call.mask
+        query, key, value, nonfinite_rows = remove_nonfinite(query, key, value, cover, call.bias)
+        return replace(call, query=query, key=key, value=value), nonfinite_rows
 
     def _asked(
         self,
@@ -199,19 +199,19 @@ class Mechanism(nn.Module):
         mask: Mask | Tensor | None,
         bias: Bias | None,
         dropout: float,
-    ) -> Asked:
+    ) -> AttentionInput:
         declared = self.declared
         arguments.attention_shapes(query, key, value)
         if query.ndim != 4 or key.ndim != 4 or query.shape[:2] != key.shape[:2]:
             raise ValueError(
-                f"{type(self).__name__} takes heads of shape (B, H, T, D), but query "
-                f"{arguments.shape(query)} and key {arguments.shape(key)} came."
+                f"{type(self).__name__} takes heads of shape (B, H, T, D), got query "
+                f"{arguments.shape(query)} and key {arguments.shape(key)}."
             )
         self._check_bias(bias)
         if dropout and not declared.dropout:
             _refuse(self, "has no weights to drop", "set attention dropout to 0")
         given = None if mask is None else as_mask(mask)
-        lengths, causal, rest = told_apart(given, query.shape[-2], key.shape[-2])
+        lengths, causal, rest = decompose_mask(given, query.shape[-2], key.shape[-2])
         for there, kind in (
             (lengths is not None, "lengths"), (causal, "causal"), (rest is not None, "any"),
         ):  # fmt: skip
@@ -219,7 +219,7 @@ class Mechanism(nn.Module):
                 kinds = " and ".join(sorted(declared.masks)) or "no"
                 named = "this" if kind == "any" else f"a {kind}"
                 _refuse(self, f"takes {kinds} masks, not {named} one", "use attention full")
-        return Asked(query, key, value, given, lengths, causal, bias, dropout)
+        return AttentionInput(query, key, value, given, lengths, causal, bias, dropout)
 
 
 def check_cache(cache: Cache, expected: type) -> None:
@@ -240,9 +240,9 @@ def _refuse(mechanism: Mechanism, what: str, instead: str) -> None:
     raise ValueError(f"{type(mechanism).__name__} {what}; {instead}.")
 
 
-def hidden_keys(asked: Asked) -> Tensor | None:
+def hidden_keys(call: AttentionInput) -> Tensor | None:
     """(B, 1, K, 1): True where a key is beyond its sentence; None if none is."""
-    if asked.lengths is None:
+    if call.lengths is None:
         return None
-    place = torch.arange(asked.key.shape[-2], device=asked.key.device)
-    return (place >= asked.lengths.to(place.device)[:, None])[:, None, :, None]
+    place = torch.arange(call.key.shape[-2], device=call.key.device)
+    return (place >= call.lengths.to(place.device)[:, None])[:, None, :, None]

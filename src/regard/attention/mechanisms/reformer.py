@@ -17,14 +17,14 @@ from torch.utils.checkpoint import checkpoint
 
 from regard.attention.attend import Attended, attend
 from regard.attention.engines import arguments
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.engines.precision import accumulated, as_given
 from regard.attention.engines.tile import Tile, take
 from regard.attention.layers.cache import Cache
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.full import SCORE, softmax_call
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words, hidden_keys
+from regard.attention.mechanisms.mechanism import AttentionInput, Declared, Mechanism, NewTokens, hidden_keys
 
 SHORT = 64  # words up to which pairs are looked up in one tile
 NUMBERS_AT_ONCE = 1 << 20  # sorted numbers held at a time, over rows, rounds, places and width
@@ -69,7 +69,7 @@ class SameChunk(Mask):
 
 
 @dataclass(frozen=True, eq=False)
-class Hashed:
+class HashCache:
     """Keys as they are scored (B, H, T, D), values (B, H, T, Dv), and where they were sorted to.
 
     tag     (B, H, R, T)  their chunks
@@ -86,10 +86,10 @@ class Hashed:
         """T."""
         return self.key.shape[-2]
 
-    def select(self, rows: Tensor) -> Hashed:
+    def select(self, rows: Tensor) -> HashCache:
         """The cache of chosen sentences of the batch, in that order."""
         parts = (self.key, self.value, self.tag, self.counts)
-        return Hashed(*(x.index_select(0, rows) for x in parts))
+        return HashCache(*(x.index_select(0, rows) for x in parts))
 
 
 class Reformer(Mechanism):
@@ -117,7 +117,7 @@ class Reformer(Mechanism):
     shares_query = True
     rotations: Tensor
 
-    cache_type = Hashed
+    cache_type = HashCache
 
     def __init__(self, head_dim: int, chunk: int = 16, buckets: int = 8, rounds: int = 4) -> None:
         super().__init__()
@@ -126,55 +126,55 @@ class Reformer(Mechanism):
         self.buckets = arguments.positive("buckets", buckets)
         self.rounds = arguments.positive("rounds", rounds)
         if buckets % 2:
-            raise ValueError(f"buckets must be an even number, but {buckets} came.")
+            raise ValueError(f"buckets must be an even number, got {buckets}.")
         self.factors = factors(buckets)
         directions = sum(self.factors) // 2
         self.register_buffer("rotations", torch.randn(rounds, head_dim, directions))
 
-    def context(self, asked: Asked) -> Tensor:
-        hidden = hidden_keys(asked)
-        key, value = asked.key, asked.value
+    def context(self, call: AttentionInput) -> Tensor:
+        hidden = hidden_keys(call)
+        key, value = call.key, call.value
         if hidden is not None:
             key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
         key = self.scored_keys(key)
         if key.shape[-2] <= max(self.chunk, SHORT):  # one tile holds all: sorting would cost more
-            return attend(asked.query, key, value, score=SCORE, mask=self.pattern(asked)).context
-        self._check(asked)
-        query = F.pad(asked.query, (0, 0, asked.offset, 0))
-        context = self._chunked(query, key, value, self._buckets(asked), asked.causal)
-        return context[..., asked.offset :, :]
+            return attend(call.query, key, value, score=SCORE, mask=self.pattern(call)).context
+        self._check(call)
+        query = F.pad(call.query, (0, 0, call.offset, 0))
+        context = self._chunked(query, key, value, self._buckets(call), call.causal)
+        return context[..., call.offset :, :]
 
-    def seen(self, asked: Asked) -> Call:
-        return softmax_call(replace(asked, key=self.scored_keys(asked.key)), self.pattern(asked))
+    def seen(self, call: AttentionInput) -> AttentionCall:
+        return softmax_call(replace(call, key=self.scored_keys(call.key)), self.pattern(call))
 
-    def pattern(self, asked: Asked) -> Mask:
+    def pattern(self, call: AttentionInput) -> Mask:
         """Who sees whom; full attention over `scored_keys` under this mask is the same."""
-        self._check(asked)
-        bucket = self._buckets(asked)
+        self._check(call)
+        bucket = self._buckets(call)
         if bucket.shape[-1] <= self.chunk:
             tag = bucket * NEXT_BUCKET
         else:
             tag = tags(bucket, within(bucket, self.buckets + 1)[0], self.chunk)
         tag = tag.masked_fill(bucket == self.buckets, HIDDEN)
-        return SameChunk(tag, asked.causal, asked.offset)
+        return SameChunk(tag, call.causal, call.offset)
 
     def scored_keys(self, key: Tensor) -> Tensor:
         """√D · k / |k|: with these, scaled dot products are q·k / |k|."""
         length: float = self.head_dim**0.5
         return F.normalize(key, dim=-1) * length
 
-    def empty(self, key: Tensor, value: Tensor) -> Hashed:
+    def empty(self, key: Tensor, value: Tensor) -> HashCache:
         rounds = (*key.shape[:2], self.rounds)
         integers = torch.zeros(*rounds, self.buckets, dtype=torch.long, device=key.device)
-        return Hashed(key, value, integers[..., :0], integers)
+        return HashCache(key, value, integers[..., :0], integers)
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
-        assert isinstance(cache, Hashed)
+    def step(self, words: NewTokens, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
+        assert isinstance(cache, HashCache)
         query, key, value = words
         bucket = self._hashes(key)
         place, counts = within(bucket, self.buckets)
         tag = tags(bucket, place + cache.counts.gather(-1, bucket), self.chunk)
-        held = Hashed(
+        held = HashCache(
             torch.cat([cache.key, self.scored_keys(key)], -2),
             torch.cat([cache.value, value], -2),
             torch.cat([cache.tag, tag], -1),
@@ -191,12 +191,12 @@ class Reformer(Mechanism):
         )  # fmt: skip
         return replace(attended, cache=held)
 
-    def _check(self, asked: Asked) -> None:
-        arguments.width("heads", asked.key, self.head_dim)
-        if asked.offset < 0:
+    def _check(self, call: AttentionInput) -> None:
+        arguments.width("heads", call.key, self.head_dim)
+        if call.offset < 0:
             raise ValueError(
-                f"Reformer's queries are among its keys, but {asked.query.shape[-2]} queries and "
-                f"{asked.key.shape[-2]} keys came; use attention full."
+                f"Reformer's queries are among its keys, got {call.query.shape[-2]} queries and "
+                f"{call.key.shape[-2]} keys; use attention full."
             )
 
     @torch.no_grad()
@@ -211,9 +211,9 @@ class Reformer(Mechanism):
             bucket = bucket * factor + torch.cat([part, -part], dim=-1).argmax(dim=-1)
         return bucket
 
-    def _buckets(self, asked: Asked) -> Tensor:
+    def _buckets(self, call: AttentionInput) -> Tensor:
         """(B, H, R, K): the buckets, and one more for hidden keys."""
-        bucket, hidden = self._hashes(asked.key), hidden_keys(asked)
+        bucket, hidden = self._hashes(call.key), hidden_keys(call)
         if hidden is None:
             return bucket
         return bucket.masked_fill(hidden.transpose(-2, -1), self.buckets)

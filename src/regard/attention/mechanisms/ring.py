@@ -23,12 +23,12 @@ from torch.autograd.function import once_differentiable
 from regard.attention.attend import attend
 from regard.attention.engines import arguments
 from regard.attention.engines.blockwise import blockwise
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.engines.precision import accumulated, as_given
 from regard.attention.inspection import observe
 from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.full import SCORE, SOFTMAX
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, unseen_call
+from regard.attention.mechanisms.mechanism import AttentionInput, Declared, Mechanism, unseen_call
 
 
 class Ring(Mechanism):
@@ -50,17 +50,17 @@ class Ring(Mechanism):
         super().__init__()
         self.group = group
 
-    def context(self, asked: Asked) -> Tensor:
-        query, key, value = asked.query, asked.key, asked.value
+    def context(self, call: AttentionInput) -> Tensor:
+        query, key, value = call.query, call.key, call.value
         if self.training and own_rank(self.group)[1] > 1:
             return ring_attention(
-                query, key, value, causal=asked.causal, lengths=asked.lengths, group=self.group
+                query, key, value, causal=call.causal, lengths=call.lengths, group=self.group
             )
-        return attend(query, key, value, score=SCORE, mask=asked.mask).context
+        return attend(query, key, value, score=SCORE, mask=call.mask).context
 
-    def seen(self, asked: Asked) -> observe.NoWeights:
+    def seen(self, call: AttentionInput) -> observe.NoWeights:
         """No map is declared: while the sequence is split, keys are elsewhere."""
-        return unseen_call(asked.query, "its keys are elsewhere")
+        return unseen_call(call.query, "its keys are elsewhere")
 
 
 def own_rank(group: dist.ProcessGroup | None = None) -> tuple[int, int]:
@@ -85,8 +85,8 @@ def ring_attention(
     """
     if query.shape[:-1] != key.shape[:-1] or key.shape[:-1] != value.shape[:-1]:
         raise ValueError(
-            "a ring needs equal shards of query, key and value, but "
-            f"{arguments.shape(query)}, {arguments.shape(key)} and {arguments.shape(value)} came."
+            "query, key and value must be equal shards, got "
+            f"{arguments.shape(query)}, {arguments.shape(key)} and {arguments.shape(value)}."
         )
     rank, number = own_rank(group)
     turn = _Turn(rank, number, query.shape[-2], causal, lengths, group)
@@ -207,7 +207,7 @@ class _Ring(torch.autograd.Function):
 def _attended(query: Tensor, held: Tensor, mask: Mask | None) -> tuple[Tensor, Tensor]:
     """Context and logsumexp over one shard of keys and values, tile by tile."""
     key, value = held.split([query.shape[-1], held.shape[-1] - query.shape[-1]], dim=-1)
-    return blockwise(Call(SCORE.form(query, key), value, None, mask, SOFTMAX, 0.0))
+    return blockwise(AttentionCall(SCORE.prepare(query, key), value, None, mask, SOFTMAX, 0.0))
 
 
 def _turn_backward(

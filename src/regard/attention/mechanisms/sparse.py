@@ -20,7 +20,7 @@ from torch import Tensor
 from regard.attention.attend import Attended, attend
 from regard.attention.engines import arguments
 from regard.attention.engines.blockwise import TILE_SCORES
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.engines.tile import Tile
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
@@ -35,7 +35,7 @@ from regard.attention.mechanisms.columns import (
 )
 from regard.attention.mechanisms.full import SCORE, softmax_call
 from regard.attention.mechanisms.local import SHORT
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
+from regard.attention.mechanisms.mechanism import AttentionInput, Declared, Mechanism, NewTokens
 from regard.attention.mechanisms.merge import merged
 from regard.attention.mechanisms.window_cache import over_some
 
@@ -61,33 +61,33 @@ class Sparse(Mechanism):
     ) -> None:
         super().__init__()
         if pattern not in ("strided", "fixed"):
-            raise ValueError(f'pattern must be "strided" or "fixed", but {pattern!r} came.')
+            raise ValueError(f'pattern must be "strided" or "fixed", got {pattern!r}.')
         self.kind: Pattern = pattern
         self.stride = None if stride is None else arguments.positive("stride", stride)
         self.summary = arguments.positive("summary", summary)
         if stride is not None and pattern == "fixed" and summary > stride:
-            raise ValueError(f"summary must be at most stride {stride}, but {summary} came.")
+            raise ValueError(f"summary must be at most stride {stride}, got {summary}.")
 
-    def context(self, asked: Asked) -> Tensor:
-        stride = self._stride(asked.key.shape[-2])
-        short = asked.key.shape[-2] <= max(SHORT, stride)
-        if short or asked.offset:  # words that follow a cache cannot be cut into whole blocks
+    def context(self, call: AttentionInput) -> Tensor:
+        stride = self._stride(call.key.shape[-2])
+        short = call.key.shape[-2] <= max(SHORT, stride)
+        if short or call.offset:  # words that follow a cache cannot be cut into whole blocks
             return attend(
-                asked.query, asked.key, asked.value, score=SCORE, mask=self.pattern(asked),
-                dropout=asked.dropout, engine="auto" if short else "blockwise",
+                call.query, call.key, call.value, score=SCORE, mask=self.pattern(call),
+                dropout=call.dropout, engine="auto" if short else "blockwise",
             ).context  # fmt: skip
         if self.kind == "strided":
-            return merged([_window(asked, stride), _columns(asked, stride)])
-        return merged([_blocks(asked, stride), _summaries(asked, stride, self.summary)])
+            return merged([_window(call, stride), _columns(call, stride)])
+        return merged([_blocks(call, stride), _summaries(call, stride, self.summary)])
 
-    def seen(self, asked: Asked) -> Call:
-        return softmax_call(asked, self.pattern(asked))
+    def seen(self, call: AttentionInput) -> AttentionCall:
+        return softmax_call(call, self.pattern(call))
 
-    def pattern(self, asked: Asked) -> Mask:
-        shown: Mask = self._pattern(asked.key.shape[-2], asked.offset)
-        return shown if asked.mask is None else shown & asked.mask
+    def pattern(self, call: AttentionInput) -> Mask:
+        shown: Mask = self._pattern(call.key.shape[-2], call.offset)
+        return shown if call.mask is None else shown & call.mask
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
+    def step(self, words: NewTokens, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
         assert isinstance(cache, KeyValue)
         if self.stride is None:
             raise ValueError("Sparse goes on word by word only with a stride; give it one.")
@@ -134,35 +134,35 @@ class _Pattern(Mask):
         return block | (key % self.stride >= self.stride - self.summary)
 
 
-def _window(asked: Asked, stride: int) -> Attended:
+def _window(call: AttentionInput, stride: int) -> Attended:
     """The near part of "strided": words less than a stride away."""
-    near: Mask = Mask.window(stride - 1, 0 if asked.causal else stride - 1)
-    near = near if asked.lengths is None else near & Mask.lengths(asked.lengths)
-    return _part(asked, asked.query, asked.key, asked.value, near)
+    near: Mask = Mask.window(stride - 1, 0 if call.causal else stride - 1)
+    near = near if call.lengths is None else near & Mask.lengths(call.lengths)
+    return _part(call, call.query, call.key, call.value, near)
 
 
-def _columns(asked: Asked, stride: int) -> Attended:
+def _columns(call: AttentionInput, stride: int) -> Attended:
     """The far part of "strided": words a whole number of strides away, but not oneself.
 
     Words of equal remainder modulo l become a sentence of their own, (B · l, H, N, D).
     """
-    counts = column_counts(sentence_lengths(asked), stride)
+    counts = column_counts(sentence_lengths(call), stride)
     others: Mask = Mask.causal(-1)
-    others = others if asked.causal else others | Mask.window(0, None, 1)
-    query, key, value = (in_columns(x, stride) for x in asked.tensors)
-    part = _each(asked, query, key, value, counts, others)
-    return from_columns(part, stride, asked.key.shape[-2])
+    others = others if call.causal else others | Mask.window(0, None, 1)
+    query, key, value = (in_columns(x, stride) for x in call.tensors)
+    part = _each(call, query, key, value, counts, others)
+    return from_columns(part, stride, call.key.shape[-2])
 
 
-def _blocks(asked: Asked, stride: int) -> Attended:
+def _blocks(call: AttentionInput, stride: int) -> Attended:
     """The near part of "fixed": the words of one's own block, (B · N, H, l, D)."""
-    length = asked.key.shape[-2]
+    length = call.key.shape[-2]
     blocks = -(-length // stride)
-    starts = torch.arange(blocks, device=asked.key.device) * stride
-    counts = (sentence_lengths(asked)[:, None] - starts).clamp(0, stride)
-    query, key, value = (cut(x, stride).transpose(1, 2).flatten(0, 1) for x in asked.tensors)
+    starts = torch.arange(blocks, device=call.key.device) * stride
+    counts = (sentence_lengths(call)[:, None] - starts).clamp(0, stride)
+    query, key, value = (cut(x, stride).transpose(1, 2).flatten(0, 1) for x in call.tensors)
     part = _each(
-        asked, query, key, value, counts.flatten(), Mask.causal() if asked.causal else None
+        call, query, key, value, counts.flatten(), Mask.causal() if call.causal else None
     )
 
     def back(x: Tensor) -> Tensor:
@@ -172,16 +172,16 @@ def _blocks(asked: Asked, stride: int) -> Attended:
     return moved(part, back)
 
 
-def _summaries(asked: Asked, stride: int, summary: int) -> Attended:
+def _summaries(call: AttentionInput, stride: int, summary: int) -> Attended:
     """The far part of "fixed": the last words of the other blocks (of those before, if causal)."""
-    length = asked.key.shape[-2]
-    place = torch.arange(length, device=asked.key.device)
+    length = call.key.shape[-2]
+    place = torch.arange(length, device=call.key.device)
     chosen = place[place % stride >= stride - summary]
-    lengths = sentence_lengths(asked)
+    lengths = sentence_lengths(call)
     counts = lengths // stride * summary + (lengths % stride - (stride - summary)).clamp(min=0)
-    mask = _OtherBlocks(stride, summary, asked.causal) & Mask.lengths(counts)
-    key, value = (x.index_select(-2, chosen) for x in (asked.key, asked.value))
-    return _part(asked, asked.query, key, value, mask)
+    mask = _OtherBlocks(stride, summary, call.causal) & Mask.lengths(counts)
+    key, value = (x.index_select(-2, chosen) for x in (call.key, call.value))
+    return _part(call, call.query, key, value, mask)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,14 +202,14 @@ class _OtherBlocks(Mask):
         return range(min(num_keys, (rows.stop - 1) // self.stride * self.summary))
 
 
-def _part(asked: Asked, query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Attended:
+def _part(call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Attended:
     return attend(
-        query, key, value, score=SCORE, mask=mask, dropout=asked.dropout, engine="blockwise"
+        query, key, value, score=SCORE, mask=mask, dropout=call.dropout, engine="blockwise"
     )
 
 
 def _each(
-    asked: Asked, query: Tensor, key: Tensor, value: Tensor, counts: Tensor, mask: Mask | None
+    call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, counts: Tensor, mask: Mask | None
 ) -> Attended:
     """Many short sequences of `counts` keys each, some at a time, each whole in one tile."""
     num_heads, length = query.shape[1:3]
@@ -219,6 +219,6 @@ def _each(
         few = slice(start, start + some)
         shown: Mask = Mask.lengths(counts[few])
         shown = shown if mask is None else shown & mask
-        found.append(_part(asked, query[few], key[few], value[few], shown))
+        found.append(_part(call, query[few], key[few], value[few], shown))
     context = torch.cat([part.context for part in found])
     return Attended(context, _logsumexp=torch.cat([part.logsumexp for part in found]))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.attend import Attended, attend
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.inspection import observe
 from regard.attention.layers.cache import KeyValue
 from regard.attention.masks.bias import Bias
@@ -20,18 +20,18 @@ Near = Callable[[Tensor], Tensor]  # distances ▶ whether they are near enough 
 
 
 @dataclass(frozen=True, eq=False)
-class Recent:
+class WindowCache:
     """The first words (those that all may look at) and the last ones, of `length` words read."""
 
     first: KeyValue
     last: KeyValue
     length: int
 
-    def select(self, rows: Tensor) -> Recent:
+    def select(self, rows: Tensor) -> WindowCache:
         """The cache of chosen sentences of the batch, in that order."""
         return replace(self, first=self.first.select(rows), last=self.last.select(rows))
 
-    def extended(self, key: Tensor, value: Tensor, kept_first: int) -> Recent:
+    def extended(self, key: Tensor, value: Tensor, kept_first: int) -> WindowCache:
         """With new words at the end; the first `kept_first` of all words stay for good."""
         room = max(0, kept_first - self.first.length)
         first = self.first
@@ -40,9 +40,9 @@ class Recent:
             key, value = key[..., room:, :], value[..., room:, :]
         last = self.last.extended(key, value)
         grown = self.length + first.length - self.first.length + last.length - self.last.length
-        return Recent(first, last, grown)
+        return WindowCache(first, last, grown)
 
-    def trimmed(self, reach: int) -> Recent:
+    def trimmed(self, reach: int) -> WindowCache:
         """Without the words that are too far back for the next one."""
         key, value = (x[..., max(0, x.shape[-2] - reach) :, :] for x in self.last)
         return replace(self, last=KeyValue(key, value))
@@ -62,7 +62,7 @@ class Recent:
 
 
 def look_back(
-    query: Tensor, cache: Recent, near: Near, bias: Bias | None, weights: bool
+    query: Tensor, cache: WindowCache, near: Near, bias: Bias | None, weights: bool
 ) -> Attended:
     """Attend causally from the last words (B, H, t, D) to those `near` them, and to the first.
 
@@ -92,7 +92,7 @@ def over_some(
     if not weights and not observe.observers():
         return Attended(context)
     with observe.inside_ours():
-        call = Call(SCORE.form(query, some.key), some.value, bias, mask, SOFTMAX, 0.0)
+        call = AttentionCall(SCORE.prepare(query, some.key), some.value, bias, mask, SOFTMAX, 0.0)
         found = call.weights()
         everywhere = found.new_zeros(*found.shape[:-1], length).index_copy(-1, place, found)
         value = some.value.new_zeros(*some.value.shape[:-2], length, some.value.shape[-1])

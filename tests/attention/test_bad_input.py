@@ -147,7 +147,7 @@ CASES = {
     ),
     "joined heads of another width": (
         lambda: MultiHead(8, 4, value_head_dim=3, out_dim=8, out_proj=False),
-        "out_dim must be heads · value_head_dim = 12, got 8; leave out_dim out",
+        "out_dim must be num_heads · value_head_dim = 12, got 8; leave out_dim out",
     ),
     "no output": (lambda: MultiHead(8, 4, out_dim=0), "out_dim must be above zero"),
     "no values": (lambda: MultiHead(8, 4, value_head_dim=0), "value_head_dim must be above zero"),
@@ -172,7 +172,7 @@ CASES = {
         lambda: Sinusoidal(4)(x(1, 3, 5)),
         "words for Sinusoidal must have width 4",
     ),
-    "learned length": (lambda: Learned(2, 4)(x(1, 3, 4)), "holds 2 positions"),
+    "learned length": (lambda: Learned(2, 4)(x(1, 3, 4)), "has 2 positions"),
     "rotary width": (lambda: Rotary(3), "dim must be even"),
     "rotate": (lambda: rotate(x(3, 2), x(3, 2), x(3, 2)), "fewer features than the 4"),
     "buckets": (lambda: RelativeBias(2, buckets=2), "buckets at least 4"),

@@ -243,7 +243,7 @@ BAD = {
     "kernel of eca": (lambda: EfficientChannel(4, kernel_size=2), "kernel_size must be odd"),
     "dims given": (lambda: SpatialGate(dims=4), "dims must be 1, 2 or 3, but 4 came"),
     "pairwise": (lambda: NonLocal(4, pairwise="softmax"), "pairwise must be one of"),
-    "not a tensor": (lambda: SqueezeExcitation(4)([1]), "got a list"),
+    "not a tensor": (lambda: SqueezeExcitation(4)([1]), "but a list came"),
 }  # fmt: skip
 
 

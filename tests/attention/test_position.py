@@ -33,7 +33,7 @@ def test_sinusoidal_is_added_and_has_no_parameters():
 def test_learned_is_added_and_ends_at_its_length():
     position, x = Learned(5, 6), torch.randn(2, 3, 6)
     torch.testing.assert_close(position(x, 2), x + position.weight[2:])
-    with pytest.raises(ValueError, match=r"holds 5 positions \(max_length\), but 6 are needed"):
+    with pytest.raises(ValueError, match=r"has 5 positions \(max_length\), got a length of 6"):
         position(x, 3)
 
 

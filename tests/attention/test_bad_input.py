@@ -65,7 +65,10 @@ CASES = {
         lambda: run(q=(2, 4, 3, 4), k=(2, 3, 5, 4), v=(2, 3, 5, 4)),
         "fewer heads that divide the query's",
     ),
-    "one dimension": (lambda: run(q=(4,)), r"query must have at least 2 dimensions .*, got shape \(4,\)"),
+    "one dimension": (
+        lambda: run(q=(4,)),
+        r"query must have at least 2 dimensions .*, got shape \(4,\)",
+    ),
     "dtypes": (
         lambda: run(q=x(2, 3, 4, dtype=torch.float64)),
         "must be of one dtype, got query of torch.float64, key of torch.float32",

@@ -3,7 +3,16 @@
 import pytest
 import yaml
 
-from regard.config import Classifier, Handwriting, Lm, Mlm, Rnn, Run, Training, Transformer
+from regard.config import (
+    ClassifierSettings,
+    HandwritingSettings,
+    LanguageModelSettings,
+    MaskedLanguageModelSettings,
+    RnnSettings,
+    Run,
+    TrainingSettings,
+    TransformerSettings,
+)
 from regard.config.settings import read_settings, run_from
 from regard.config.stored import load_run
 
@@ -41,22 +50,27 @@ TRANSFORMER = """\
   ramp: 16
   span_penalty: 0.0
 """
+LM = "  kind: lm\n  dim: 16\n  heads: 2\n  layers: 1\n  attention: adaptive-span\n  span: 32\n"
 VERSION_1 = {
-    TRANSFORMER: Transformer(
+    TRANSFORMER: TransformerSettings(
         dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=2, ff=32,
         attention="linformer", projected=8, decoder_attention="local", window=5,
     ),
-    "  kind: rnn\n  encoder_layers: 2\n  decoder_layers: 3\n  attention: luong\n": Rnn(
+    "  kind: rnn\n  encoder_layers: 2\n  decoder_layers: 3\n  attention: luong\n": RnnSettings(
         num_encoder_layers=2, num_decoder_layers=3, attention="luong"
     ),
-    "  kind: lm\n  dim: 16\n  heads: 2\n  layers: 1\n  attention: adaptive-span\n  span: 32\n": Lm(
+    LM: LanguageModelSettings(
         dim=16, num_heads=2, num_layers=1, attention="adaptive-span", span=32
     ),
-    "  kind: mlm\n  heads: 4\n  layers: 3\n  window: 64\n": Mlm(num_heads=4, num_layers=3),
-    "  kind: classifier\n  heads: 2\n  layers: 1\n  pooling_heads: 4\n": Classifier(
+    "  kind: mlm\n  heads: 4\n  layers: 3\n  window: 64\n": MaskedLanguageModelSettings(
+        num_heads=4, num_layers=3
+    ),
+    "  kind: classifier\n  heads: 2\n  layers: 1\n  pooling_heads: 4\n": ClassifierSettings(
         num_heads=2, num_layers=1, num_pooling_heads=4
     ),
-    "  kind: handwriting\n  layers: 3\n  stride: 0.1\n": Handwriting(num_layers=3, stride=0.1),
+    "  kind: handwriting\n  layers: 3\n  stride: 0.1\n": HandwritingSettings(
+        num_layers=3, stride=0.1
+    ),
 }  # fmt: skip
 TOP = "format_version: 1\nlanguages: en-fr\nmodel:\n"
 BOTTOM = "training:\n  epochs: 3\n"
@@ -66,7 +80,7 @@ BOTTOM = "training:\n  epochs: 3\n"
 def test_folders_of_version_1(section, tmp_path):
     (tmp_path / "config.yaml").write_text(TOP + section + BOTTOM, "utf-8")
     run = load_run(tmp_path)
-    assert run == Run("en-fr", VERSION_1[section], training=Training(epochs=3))
+    assert run == Run("en-fr", VERSION_1[section], training=TrainingSettings(epochs=3))
 
 
 def test_a_settings_file_of_version_1(tmp_path):

@@ -5,10 +5,10 @@ from itertools import chain
 
 import pytest
 
-from regard.config import Decoding
-from regard.text import normalise, sentence_spans
-from regard.translator.segments import ENDLESS_SENTENCE, ENDLESS_WORD, pieces_of
-from regard.translator.windows import FIRST_CHARACTERS, MOST_CHARACTERS, windows
+from regard.config import SearchOptions
+from regard.tasks.translation.line_windows import FIRST_CHARACTERS, MOST_CHARACTERS, windows
+from regard.tasks.translation.segments import ENDLESS_SENTENCE, ENDLESS_WORD, pieces_of
+from regard.text import normalize, sentence_spans
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -18,7 +18,7 @@ MANY = 300_000
 
 def test_windows_change_nothing(en_fr):
     lines = [*SOURCES[:4], "", f"{SOURCES[0]} {SOURCES[1]}", SOURCES[2]]
-    bold = Decoding(sample=True, temperature=4.0, seed=5)
+    bold = SearchOptions(sample=True, temperature=4.0, seed=5)
     for settings in (None, bold):
         whole = [one.text for one in en_fr.translate(lines, settings=settings, alignment=False)]
         cut = en_fr.translate_lines(lines[2:], settings=settings, first=2, together=3)
@@ -100,7 +100,7 @@ def test_stops_that_end_nothing_are_read_once():
 
 def test_marks_on_one_letter_are_sorted_once():
     """NFC by itself takes minutes for these."""
-    found = normalise("e" + "\u0301\u0323" * MANY)
+    found = normalize("e" + "\u0301\u0323" * MANY)
     assert found == "\u1eb9" + "\u0323" * (MANY - 1) + "\u0301" * MANY
     few = "e" + "\u0301\u0323\u0344\u0f73\u0903" * 40 + "x" + "\u0345\u0301" * 50
-    assert normalise(few) == unicodedata.normalize("NFC", few)
+    assert normalize(few) == unicodedata.normalize("NFC", few)

@@ -25,7 +25,7 @@ from regard.attention.masks.bias import Bias, DistanceBias, as_bias
 from regard.attention.masks.mask import Mask, as_mask
 from regard.attention.masks.nonfinite import remove_nonfinite
 from regard.attention.normalizers.normalizer import Normalizer, Softmax
-from regard.attention.scores.prepared import PreparedScore, PreparedPlain
+from regard.attention.scores.prepared import PreparedPlain, PreparedScore
 from regard.attention.scores.score import ScaledDot, Score
 
 if TYPE_CHECKING:
@@ -133,7 +133,11 @@ def attend(
     name = chosen_engine(engine, able, score, normalizer, mask, bias, dropout, batch, size)
     one = size[0] == 1  # a decoder's step: a score may have a shorter way than its prepared
     plain = name == "dense" and (engine == "dense" or one or torch.compiler.is_compiling())
-    prepared = PreparedPlain.of(score, query, key) if plain else _form(name, score, query, key, mask, batch)
+    prepared = (
+        PreparedPlain.of(score, query, key)
+        if plain
+        else _form(name, score, query, key, mask, batch)
+    )
     call = AttentionCall(prepared, value, bias, mask, normalizer, dropout, nonfinite_rows)
     looking = observe.observers()
     if not looking:

@@ -20,7 +20,7 @@ from regard.errors import InputError, InputWarning
 from regard.version import __version__
 
 COMMANDS = {
-    "bench": "measure regard against its peers, in ratios taken in one run",
+    "bench": "measure error, time and memory of the attention mechanisms",
     "classify": "label texts or series with a classifier, and see what decided",
     "compare": "tell which of two models or outputs is better, and where",
     "corpus": "write sentences of the built-in grammar, or series with a planted cause",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.model import add_model, open_classifier
-from regard.config import Classifier as Settings
+from regard.config import ClassifierSettings
 from regard.config.stored import load_run
 from regard.errors import InputError
 
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     empty: list[str] = []
     examples = (
         _series(arguments.given, settings.channels)
-        if isinstance(settings, Settings) and settings.input == "series"
+        if isinstance(settings, ClassifierSettings) and settings.input == "series"
         else _texts(arguments.given, empty)
     )
     model = open_classifier(arguments.model, arguments.threads)
@@ -81,10 +81,10 @@ Example = tuple[Any, str | None]
 
 def _texts(given: list[str], empty: list[str]) -> Iterator[Example]:
     """Texts with their labels, if known; where a file has an empty one is put into `empty`."""
-    from regard.text import normalise
+    from regard.text import normalize
 
     for text, label, place in _read(given):
-        if place is None or normalise(text):
+        if place is None or normalize(text):
             yield text, label
         else:
             empty.append(place)

@@ -17,7 +17,7 @@ from regard.config.stored import load_run
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.config import Decoding
+    from regard.config import SearchOptions
     from regard.translator.inspected import Asked, Inspected, Loaded
     from regard.views import Viewed
     from regard.views.html.page import Board
@@ -142,17 +142,14 @@ def _texts(arguments: argparse.Namespace) -> list[str]:
 
 
 def _lines(arguments: argparse.Namespace) -> list[str]:
-    from regard.formats.lines import decoded, read_lines
+    from regard.formats.lines import decode_chunks, read_lines, split_lines
 
     if arguments.input:
         return list(read_lines(arguments.input))
     if sys.stdin.isatty():
         print("Type text to look at, a line at a time; Ctrl-D ends.", file=sys.stderr)
-    lines = []
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        text = decoded(line, "standard input", number).removeprefix("\ufeff" * (number == 1))
-        lines.append(text.removesuffix("\n").removesuffix("\r"))
-    return lines
+    chunks = decode_chunks([sys.stdin.buffer.read()], "standard input")
+    return [line for line in split_lines(chunks) if line is not None]
 
 
 def _opened(folder: str, threads: int) -> Loaded:
@@ -190,7 +187,7 @@ def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[Looked]:
     return found
 
 
-def _search(arguments: argparse.Namespace, model: Loaded) -> Decoding:
+def _search(arguments: argparse.Namespace, model: Loaded) -> SearchOptions:
     """How the model searches: its own way, with what the flags say; a text goes on greedily."""
     from regard.translator import Translator
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from regard.cli.model import use_of
 from regard.cli.train_help import full_help, short_help
 from regard.command import command
-from regard.config import MODELS, Run, Training
+from regard.config import MODELS, Run, TrainingSettings
 from regard.config.settings import (
     ENDS,
     SECTIONS,
@@ -33,7 +33,7 @@ from regard.config.settings import (
 )
 from regard.config.stored import load_run
 from regard.errors import InputError
-from regard.text.language_names import direction
+from regard.text.language_names import parse_direction
 
 SETTINGS = ("model", *SECTIONS)
 
@@ -52,7 +52,7 @@ def parse(words: Sequence[str]) -> Namespace:
     given = merged(_config(first), {n: arguments[n] for n in SETTINGS if arguments.get(n)})
     given["model"] = {"kind": base["model"]["kind"], **(given.get("model") or {})}
     if arguments.get("languages"):
-        given["languages"] = direction(arguments["languages"])
+        given["languages"] = parse_direction(arguments["languages"])
     if arguments.get("minutes") is not None:
         given["training"] = {**(given.get("training") or {}), "minutes": arguments["minutes"]}
     return Namespace(
@@ -157,7 +157,7 @@ def _parsed(parser: Any, words: Sequence[str], model: type) -> Settings:
     if unknown:
         raise InputError(_of_another_kind(unknown[1], None, model, f"--model.{unknown[1]}"))
     if named and given:  # our own words for it, which name what may come
-        kinds = get_type_hints({"model": model, **SECTIONS}.get(named[1], Training))
+        kinds = get_type_hints({"model": model, **SECTIONS}.get(named[1], TrainingSettings))
         place = f"{named[1]}.{named[2]}" if named[1] else f"--{named[2]}"
         if named[1] == "model" and get_origin(kinds.get(named[2])) is Literal:
             raise InputError(_of_another_kind(named[2], given[1], model, place))

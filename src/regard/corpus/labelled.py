@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from regard.errors import InputError
 from regard.formats.labelled import LabelledText
-from regard.text.normal import normalise
+from regard.text.normalization import normalize
 
 
 class Example(NamedTuple):
@@ -36,7 +36,7 @@ def clean_labelled(raw: Iterable[LabelledText]) -> tuple[list[Example], Counter[
     kept: dict[Example, None] = {}
     dropped: Counter[str] = Counter()
     for one in raw:
-        example = Example(normalise(one.text), normalise(one.label))
+        example = Example(normalize(one.text), normalize(one.label))
         reason = "empty" if not example.text else "duplicate" if example in kept else None
         if reason:
             dropped[reason] += 1

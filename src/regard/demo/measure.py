@@ -8,8 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from regard.alignment import Links, MappedBatch, Reading, pieces, read, word_links
-from regard.config import Alignment, Decoding
+from regard.alignment import (
+    AlignmentHead,
+    Links,
+    MappedBatch,
+    alignment_weights,
+    tokenized_words,
+    word_links,
+)
+from regard.config import AlignmentSettings, SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.demo.lesson import Language
 from regard.evaluation.aer import grammar_alignment_error_rate
@@ -31,7 +38,7 @@ class Measured:
 
     scores: GrammarScores
     alignment_error_rate: float
-    alignment: Alignment | None
+    alignment: AlignmentSettings | None
     heads: list[tuple[Head, Tally]]
     translations: list[str]
 
@@ -61,7 +68,7 @@ class Measured:
 def measure(translator: Translator, test: Sequence[GrammarPair], language: Language) -> Measured:
     """Translate the test sentences, and look at the heads while the right answers are written."""
     found = translator.translate(
-        [pair.source for pair in test], settings=Decoding(beam=1), alignment=False, split=False
+        [pair.source for pair in test], settings=SearchOptions(beam=1), alignment=False, split=False
     )
     texts = [one.text for one in found]
     links: list[Links] = []
@@ -90,18 +97,20 @@ def mapped(
             [tokenizers.source.encode(pair.source) for pair in part],
             [tokenizers.target.encode(pair.target) for pair in part],
         )
-        sources = [pieces(p.source, tokenizers.source, given=p.source_words) for p in part]
-        targets = [pieces(p.target, tokenizers.target, given=p.target_words) for p in part]
+        sources = [tokenized_words(p.source, tokenizers.source, given=p.source_words) for p in part]
+        targets = [tokenized_words(p.target, tokenizers.target, given=p.target_words) for p in part]
         yield part, MappedBatch(translator.network.maps(batch), sources, targets)
 
 
-def _links(batch: MappedBatch, alignment: Alignment | None, tokenizers: Tokenizers) -> list[Links]:
+def _links(
+    batch: MappedBatch, alignment: AlignmentSettings | None, tokenizers: Tokenizers
+) -> list[Links]:
     if alignment is None:
         return []
-    reading = Reading(alignment.layer, alignment.head, alignment.shift)
+    reading = AlignmentHead(alignment.layer, alignment.head, alignment.shift)
     found = []
     for row, (source, target) in enumerate(zip(batch.sources, batch.targets, strict=True)):
-        weights = read(
+        weights = alignment_weights(
             batch.maps,
             reading,
             row,

@@ -11,14 +11,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.demo.explain import OTHERS, PRONOUN, Explanation
 from regard.demo.measure import Measured
+from regard.tasks.translation.sentence_view import drawn, viewed
 from regard.training.report import clock
 from regard.translator import Sentence, Translator
 from regard.translator.inspected import told_kind
-from regard.translator.seen import drawn, viewed
 from regard.views import Page
 
 DRAWN = (1, 6)  # the showcase sentences whose alignment is drawn
@@ -27,7 +27,7 @@ DRAWN = (1, 6)  # the showcase sentences whose alignment is drawn
 def showcase(translator: Translator, seeds: Sequence[GrammarPair]) -> list[Sentence]:
     """The showcase sentences translated, with every head's attention."""
     found = translator.translate(
-        [pair.source for pair in seeds], settings=Decoding(beam=1), attention=True, split=False
+        [pair.source for pair in seeds], settings=SearchOptions(beam=1), attention=True, split=False
     )
     return [one.sentences[0] for one in found]
 

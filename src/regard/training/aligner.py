@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from regard.alignment import Choice, MappedBatch, align_both_ways, choose, pieces
-from regard.config import Alignment, Run
+from regard.alignment import (
+    AlignmentSelection,
+    MappedBatch,
+    align_bidirectional,
+    select_alignment_head,
+    tokenized_words,
+)
+from regard.config import AlignmentSettings, Run
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
@@ -22,7 +28,7 @@ def choose_alignment(
     tokenizers: Tokenizers,
     dev: Sequence[Pair],
     train: Examples | None = None,
-) -> tuple[Alignment, Choice] | None:
+) -> tuple[AlignmentSettings, AlignmentSelection] | None:
     """The reading that agrees best with a statistical aligner; None without cross-attention."""
     room = run.model.max_length - 1
     shown = [
@@ -34,9 +40,9 @@ def choose_alignment(
     if not shown or (run.model.kind == "rnn" and run.model.attention == "none"):
         return None
     every = [*shown, *_some(train, tokenizers)]
-    sources = [pieces(p.source, tokenizers.source, run.source_language) for p in every]
-    targets = [pieces(p.target, tokenizers.target, run.target_language) for p in every]
-    aligned = align_both_ways(
+    sources = [tokenized_words(p.source, tokenizers.source, run.source_language) for p in every]
+    targets = [tokenized_words(p.target, tokenizers.target, run.target_language) for p in every]
+    aligned = align_bidirectional(
         [[word.text for word in s.words] for s in sources],
         [[word.text for word in t.words] for t in targets],
     )
@@ -52,9 +58,11 @@ def choose_alignment(
             yield MappedBatch(network.maps(batch.to(device)), sources[part], targets[part])
 
     batches = list(mapped())
-    found = {mutual: choose(batches, aligned, mutual=mutual) for mutual in (False, True)}
+    found = {
+        mutual: select_alignment_head(batches, aligned, mutual=mutual) for mutual in (False, True)
+    }
     mutual = found[True].agreement > found[False].agreement
-    return Alignment(*found[mutual].reading, mutual=mutual), found[mutual]
+    return AlignmentSettings(*found[mutual].best, mutual=mutual), found[mutual]
 
 
 def _some(train: Examples | None, tokenizers: Tokenizers) -> list[Pair]:

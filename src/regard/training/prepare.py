@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from os import PathLike
 
-from regard.config import Run, Text
+from regard.config import Run, TextSettings
 from regard.corpus.pairs import CleaningReport, Pair, clean
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
 from regard.folder import Tokenizers
 from regard.formats import ReadReport, read_lines, read_pairs, require_content
-from regard.text import Tokenizer, normalise
+from regard.text import Tokenizer, normalize
 from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
 from regard.text.word_tokenizer import train_words
@@ -111,7 +111,7 @@ def _shared_language(run: Run) -> str:
     return run.target_language
 
 
-def one_tokenizer(lines: Iterable[str], text: Text, language: str, seed: int) -> Tokenizer:
+def one_tokenizer(lines: Iterable[str], text: TextSettings, language: str, seed: int) -> Tokenizer:
     """The tokeniser of some text that the settings describe."""
     match text.unit:
         case "word":
@@ -161,7 +161,7 @@ def _read(files: Files, run: Run, encoding: str) -> tuple[list[Pair], CleaningRe
         require_content(path)
         for line in _paragraphs(read_lines(path, encoding)):
             report.read += 1
-            text = normalise(line)
+            text = normalize(line)
             longest = run.cleaning.max_word_length
             if longest and has_long_word(text, longest):
                 report.dropped["word"] += 1

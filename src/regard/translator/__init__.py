@@ -12,11 +12,11 @@ from regard.folder import load_folder
 from regard.models.classifier import ClassifierModel
 from regard.models.handwriting import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
+from regard.tasks.translation.translation import Sentence, Translation
+from regard.tasks.translation.translator import Translator
 from regard.translator.classify import Classified, Classifier
 from regard.translator.fill import Filler, Guess
 from regard.translator.generate import Generated, Generator
-from regard.translator.translate import Translator
-from regard.translator.translation import Sentence, Translation
 from regard.translator.write import Line, Penman
 
 __all__ = [

@@ -14,17 +14,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.alignment import Pieces, pieces
+from regard.alignment import TokenizedWords, tokenized_words
 from regard.attention import AttentionMap
-from regard.config import Classifier as Settings
-from regard.config import Run
+from regard.config import ClassifierSettings, Run
 from regard.errors import InputError
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models import classifier_why
 from regard.models.classifier import ClassifierModel, Decision
 from regard.models.classifier_batch import Labelled, Series, series_batch, texts_batch
 from regard.models.classifier_why import WHYS, Why
-from regard.text import normalise
+from regard.text import normalize
 
 Numbers = NDArray[np.float64]
 BATCH = 64
@@ -84,9 +83,9 @@ class Classified:
 class Classifier:
     """Labels texts or series, with the model of a folder."""
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: SavedModel) -> None:
         assert isinstance(saved.network, ClassifierModel)
-        assert isinstance(saved.run.model, Settings)
+        assert isinstance(saved.run.model, ClassifierSettings)
         self.run: Run = saved.run
         self.path = saved.path
         self.network = saved.network
@@ -147,7 +146,7 @@ class Classifier:
             batch = texts_batch([self._ids(text) for text in part]).to(self.device)
             decision, shares, map_BN = self._decided(batch, why)
             for row, text in enumerate(part):
-                split = pieces(normalise(text), self.tokenizer, self.run.source_language)
+                split = tokenized_words(normalize(text), self.tokenizer, self.run.source_language)
                 words = _words(split, map_BN[row, : int(decision.maps.lengths[row])])
                 found.append(Classified(*_labelled(self.labels, shares[row]), why, words))
         return found
@@ -271,7 +270,7 @@ def _labelled(names: Sequence[str], shares: Numbers) -> tuple[str, dict[str, flo
     return names[order[0]], probabilities
 
 
-def _words(split: Pieces, seen: Numbers) -> tuple[Weighed, ...]:
+def _words(split: TokenizedWords, seen: Numbers) -> tuple[Weighed, ...]:
     """The text's words, with their tokens' shares."""
     shares = split.shares[: len(seen)]
     weights = _normal(np.asarray(seen @ shares))

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import torch
 
 from regard.attention import AttentionMap
-from regard.config import Decoding, Run
+from regard.config import Run, SearchOptions
 from regard.decoding import Hypothesis, search, stream
 from regard.errors import InputError
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models.batch import Batch, batch_of
 from regard.models.lm import LanguageModel
+from regard.text.tokenizer import BOS, SPECIALS
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +34,19 @@ class Generated:
     hypothesis: Hypothesis | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
-        from regard.translator.notebook import generated_html
+        from regard.tasks.notebook import notebook_html
+        from regard.views import Viewed
 
-        return generated_html(self)
+        maps = [layer_map for layer_map in self.attention if layer_map.over == "keys"]
+        tokens = (SPECIALS[BOS], *self.tokens)
+        shown = [Viewed.alone(maps, tokens=tokens, language=self.language, text=self.text)]
+        return notebook_html(shown if maps else (), self.text)
 
 
 class Generator:
     """Goes on with texts, with the model of a folder."""
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: SavedModel) -> None:
         assert isinstance(saved.network, LanguageModel)
         self.run: Run = saved.run
         self.path = saved.path
@@ -50,10 +55,10 @@ class Generator:
         self.device = next(saved.network.parameters()).device
 
     def generate(
-        self, prompt: str = "", *, settings: Decoding | None = None, attention: bool = False
+        self, prompt: str = "", *, settings: SearchOptions | None = None, attention: bool = False
     ) -> list[Generated]:
         """`n_best` continuations of a prompt, the best first, or as many samples."""
-        settings = settings or Decoding(sample=True, max_length=100)
+        settings = settings or SearchOptions(sample=True, max_length=100)
         ids = self._ids(prompt, settings)
         found = search(self.network, None, settings, prefix=[ids])[0]
         return [
@@ -69,9 +74,9 @@ class Generator:
             for one in found
         ]
 
-    def stream(self, prompt: str = "", *, settings: Decoding | None = None) -> Iterator[str]:
+    def stream(self, prompt: str = "", *, settings: SearchOptions | None = None) -> Iterator[str]:
         """The prompt and its continuation, in pieces as they are written."""
-        settings = settings or Decoding(sample=True, max_length=100)
+        settings = settings or SearchOptions(sample=True, max_length=100)
         shown, ids = "", []
         for step in stream(self.network, None, settings, self._ids(prompt, settings)):
             if step.finished:
@@ -82,7 +87,7 @@ class Generator:
                 yield text[len(shown) :]
                 shown = text
 
-    def _ids(self, prompt: str, settings: Decoding) -> list[int]:
+    def _ids(self, prompt: str, settings: SearchOptions) -> list[int]:
         ids = self.tokenizer.encode(prompt) if prompt else []
         if len(ids) >= self.network.max_length - 1:
             raise InputError(

@@ -11,21 +11,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.alignment import pieces
-from regard.config import Decoding, Rnn, Run
+from regard.alignment import tokenized_words
+from regard.config import RnnSettings, Run, SearchOptions
 from regard.decoding import score, word_confidence
 from regard.errors import InputError
 from regard.models.batch import PAD, Batch, batch_of
 from regard.models.classifier_batch import texts_batch
 from regard.models.transformer import TransformerModel
+from regard.tasks.lazy_weights import LONG, Pass, waiting_maps
+from regard.tasks.translation.segments import ENDLESS_WORD, pieces_of, segments, whole
+from regard.tasks.translation.sentence_view import long_sentence, seen_sentence
+from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import MASK, SPECIALS
 from regard.translator.classify import Classifier
 from regard.translator.fill import Filler
 from regard.translator.generate import Generator
-from regard.translator.passes import LONG, Pass, waiting_maps
-from regard.translator.seen import long_sentence, seen_sentence
-from regard.translator.segments import ENDLESS_WORD, pieces_of, segments, whole
-from regard.translator.translate import Translator
 from regard.translator.write import Penman
 from regard.views import Viewed, label_score
 from regard.views.maps.pieces import readable, words_of
@@ -46,7 +46,7 @@ class Asked:
     name      the model's, as the page is to call it
     """
 
-    settings: Decoding | None = None
+    settings: SearchOptions | None = None
     prefix: str = ""
     split: bool = True
     generate: int = 0
@@ -178,7 +178,7 @@ def without_maps(model: Loaded, shown: Sequence[Viewed]) -> str:
     """Why there is nothing to see of a model's attention; empty if there is something."""
     if any(one.maps for one in shown):
         return ""
-    if isinstance(model.run.model, Rnn) and model.run.model.attention == "none":
+    if isinstance(model.run.model, RnnSettings) and model.run.model.attention == "none":
         return "this recurrent network was trained without attention"
     return "this model's attention has no weights over words"
 
@@ -251,7 +251,7 @@ def _read(generator: Generator, text: str, asked: Asked) -> Inspected:
     title = ""
     if asked.generate:
         begun = len(ids)
-        settings = asked.settings or Decoding(beam=1)
+        settings = asked.settings or SearchOptions(beam=1)
         settings = replace(settings, n_best=1, max_length=begun + asked.generate)
         found = generator.generate(text, settings=settings)[0].hypothesis
         assert found is not None
@@ -298,7 +298,7 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
         )
     found = classifier.classify(text, why="attention")
     ids = classifier.tokenizer.encode(text)[: classifier.network.max_length]
-    split = pieces(text, classifier.tokenizer, classifier.run.source_language)
+    split = tokenized_words(text, classifier.tokenizer, classifier.run.source_language)
     groups = [tuple(np.flatnonzero(one).tolist()) for one in split.overlap[: len(ids)].T]
     number = classifier.labels.index(found.label)
     shown = Viewed.from_maps(

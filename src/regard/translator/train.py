@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.config.settings import Settings
-from regard.text.language_names import direction
+from regard.text.language_names import parse_direction
 from regard.training.from_files import TrainRequest, train_from_files
 from regard.training.notebook_report import NotebookProgress, in_notebook
 from regard.training.report import Reporter, Silent, Spoken
@@ -46,7 +46,7 @@ def train(
     given: Settings = {name: dict(values) for name, values in settings.items()}
     given["model"] = {"kind": "transformer", **given.get("model", {})}
     if languages:
-        given["languages"] = direction(languages)
+        given["languages"] = parse_direction(languages)
     if minutes is not None:
         given["training"] = {**given.get("training", {}), "minutes": float(minutes)}
     request = TrainRequest(_listed(files), Path(out), _listed(dev), given, preset, encoding)

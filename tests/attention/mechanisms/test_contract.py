@@ -60,9 +60,7 @@ def patterned(mechanism, call):
     if mechanism.shares_query:
         key = torch.nn.functional.normalize(call.key, dim=-1) * WIDTH**0.5
     mask = mechanism.pattern(call)
-    return attend(
-        call.query, key, call.value, score=ScaledDot(), mask=mask, engine="dense"
-    ).context
+    return attend(call.query, key, call.value, score=ScaledDot(), mask=mask, engine="dense").context
 
 
 @pytest.mark.parametrize("length", LENGTHS)

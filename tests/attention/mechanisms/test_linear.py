@@ -111,7 +111,9 @@ def test_a_step_costs_the_same_after_ten_thousand_words():
             query[..., :after, :], key[..., :after, :], value[..., :after, :], empty
         ).cache
         for _ in range(3):
-            cache = linear.decode_step(query[..., :1, :], key[..., :1, :], value[..., :1, :], cache).cache
+            cache = linear.decode_step(
+                query[..., :1, :], key[..., :1, :], value[..., :1, :], cache
+            ).cache
         return cache
 
     early, late = steps(100), steps(10_000)

@@ -65,9 +65,7 @@ def same_dtype(name: str, x: Tensor, weight: Tensor) -> None:
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} must be a tensor, got a {type(x).__name__}.")
     if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
-        raise TypeError(
-            f"{name} must be of the parameters' dtype {weight.dtype}, got {x.dtype}."
-        )
+        raise TypeError(f"{name} must be of the parameters' dtype {weight.dtype}, got {x.dtype}.")
 
 
 def probability(name: str, value: float) -> float:
@@ -82,8 +80,7 @@ def width(name: str, x: Tensor, expected: int) -> None:
     """Check the last dimension of `x`."""
     if x.shape[-1] != expected:
         raise ValueError(
-            f"{name} must have width {expected}, got shape {shape(x)} "
-            f"(width {x.shape[-1]})."
+            f"{name} must have width {expected}, got shape {shape(x)} (width {x.shape[-1]})."
         )
 
 
@@ -137,8 +134,7 @@ def attention_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x.ndim < 2:
             raise ValueError(
-                f"{name} must have at least 2 dimensions (…, length, width), "
-                f"got shape {shape(x)}."
+                f"{name} must have at least 2 dimensions (…, length, width), got shape {shape(x)}."
             )
     if key.shape[-2] != value.shape[-2]:
         raise ValueError(

@@ -22,7 +22,7 @@ ROWS_AT_ONCE = 1 << 22  # scores held at a time when rows are computed for looki
 
 @dataclass(frozen=True, eq=False)
 class AttentionCall:
-    """Scores (as a prepared), what is added, what is hidden, how it is normalised, and the values."""
+    """A prepared score, bias, mask, normalizer and the values."""
 
     score: PreparedScore
     value: Tensor
@@ -102,7 +102,11 @@ class AttentionCall:
         """A logsumexp over the prepared's scores with the row constant it leaves out put back."""
         shift = getattr(self.score, "shift", None)
         total = total if shift is None else total + shift
-        return total if self.nonfinite_rows is None else total.masked_fill(self.nonfinite_rows[..., 0], math.nan)
+        return (
+            total
+            if self.nonfinite_rows is None
+            else total.masked_fill(self.nonfinite_rows[..., 0], math.nan)
+        )
 
     def _weights_of(self, rows: Tensor) -> Tensor:
         weights = self.normalizer(self.scores(rows, slice(0, self.num_keys)))
@@ -111,7 +115,9 @@ class AttentionCall:
     def marked(self, weights: Tensor, rows: Tensor | None = None) -> Tensor:
         """Weights in the values' dtype; those of a row that saw a non-finite number are NaN."""
         if self.nonfinite_rows is not None:
-            nonfinite_rows = self.nonfinite_rows if rows is None else take_rows(self.nonfinite_rows, rows)
+            nonfinite_rows = (
+                self.nonfinite_rows if rows is None else take_rows(self.nonfinite_rows, rows)
+            )
             weights = weights.masked_fill(nonfinite_rows, math.nan)
         return weights if weights.dtype == self.value.dtype else weights.to(self.value.dtype)
 
@@ -128,7 +134,9 @@ class AttentionCall:
             value=call.value.index_select(-3, heads),
             mask=None if call.mask is None else _HeadsMask(call.mask, call.batch, heads),
             bias=None if call.bias is None else _HeadsBias(call.bias, call.batch, heads),
-            nonfinite_rows=None if call.nonfinite_rows is None else _some_heads(call.nonfinite_rows, heads),
+            nonfinite_rows=None
+            if call.nonfinite_rows is None
+            else _some_heads(call.nonfinite_rows, heads),
         )
 
 

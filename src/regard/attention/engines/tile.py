@@ -72,8 +72,7 @@ class Tile:
         )
         if not fits:
             raise ValueError(
-                f"{name} must broadcast to the scores' shape {target}, "
-                f"got shape {tuple(x.shape)}."
+                f"{name} must broadcast to the scores' shape {target}, got shape {tuple(x.shape)}."
             )
 
     def _along(self, x: Tensor, name: str) -> Tensor:

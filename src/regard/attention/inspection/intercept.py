@@ -155,7 +155,9 @@ def _mha_call(
     heads_BHQD, heads_BHKD = split(q, num_heads), split(k, num_heads)
     prepared = PreparedDot(heads_BHQD, heads_BHKD, 1 / math.sqrt(q.shape[-1] // num_heads))
     placed = None if bias is None else as_bias(bias)
-    call = AttentionCall(prepared, split(v, num_heads), placed, mask, Softmax(), dropout_p if training else 0.0)
+    call = AttentionCall(
+        prepared, split(v, num_heads), placed, mask, Softmax(), dropout_p if training else 0.0
+    )
     if key is not query:
         return call, "cross"
     return call, "causal" if attn_mask is not None and _hides_the_future(call) else "self"

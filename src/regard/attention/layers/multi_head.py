@@ -326,8 +326,7 @@ class MultiHead(nn.Module):
         makers: dict[str, type[Joint] | type[Separate]] = {"joint": Joint, "separate": Separate}
         if self.projections not in makers:
             raise ValueError(
-                'projections must be "joint", "separate" or "slice", '
-                f"got {self.projections!r}."
+                f'projections must be "joint", "separate" or "slice", got {self.projections!r}.'
             )
         make = makers[self.projections]
         widths = (self.head_dim, self.head_dim, self.value_head_dim)

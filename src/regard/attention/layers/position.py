@@ -62,9 +62,7 @@ class Sinusoidal(Position):
     ) -> Tensor:
         """The encodings (length, dim) of positions offset, offset + 1, …"""
         if length < 0 or offset < 0:
-            raise ValueError(
-                f"length and offset must not be negative, got {length} and {offset}."
-            )
+            raise ValueError(f"length and offset must not be negative, got {length} and {offset}.")
         angle = _angles(length, offset, self.dim, self.base, device)
         both = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
         return both[:, : self.dim].to(dtype or torch.get_default_dtype()).to(device)

@@ -43,9 +43,7 @@ class Mask(ABC):
         if n.is_floating_point() or n.dtype == torch.bool:
             raise TypeError(f"lengths must be whole numbers, got {n.dtype}.")
         if n.ndim > 2:
-            raise ValueError(
-                f"lengths must have shape (B,) or (B, Q), got {arguments.shape(n)}."
-            )
+            raise ValueError(f"lengths must have shape (B,) or (B, Q), got {arguments.shape(n)}.")
         if not torch.compiler.is_compiling() and n.numel() and int(n.min()) < 0:
             raise ValueError(f"lengths must not be negative, got {int(n.min())}.")
         return _Lengths(n)

@@ -24,7 +24,7 @@ from regard.attention.inspection.observe import Seen
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask, as_mask, decompose_mask
-from regard.attention.masks.nonfinite import remove_nonfinite, known_finite
+from regard.attention.masks.nonfinite import known_finite, remove_nonfinite
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,7 @@ class Mechanism(nn.Module):
         if not weights and not observe.observers():
             return Attended(context)
         with observe.inside_ours():
-            sight = observe.looked_at(
-                context, self.seen(call), "causal" if call.causal else "self"
-            )
+            sight = observe.looked_at(context, self.seen(call), "causal" if call.causal else "self")
             return Attended(sight.context, sight.weights() if weights else None)
 
     @abstractmethod
@@ -185,7 +183,9 @@ class Mechanism(nn.Module):
     def _clean(self, call: AttentionInput) -> tuple[AttentionInput, Tensor | None]:
         """The call without non-finite numbers, and the rows (B, H, Q, 1) that may see one."""
         query, key, value = call.query, call.key, call.value
-        if call.mask is None or (not torch.compiler.is_compiling() and known_finite(query, key, value)):
+        if call.mask is None or (
+            not torch.compiler.is_compiling() and known_finite(query, key, value)
+        ):
             return call, None  # nothing is hidden, or nothing needs to be kept hidden
         cover = self.pattern(call) if self.declared.answer == "pattern" else call.mask
         query, key, value, nonfinite_rows = remove_nonfinite(query, key, value, cover, call.bias)

@@ -24,7 +24,13 @@ from regard.attention.layers.cache import Cache
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.full import SCORE, softmax_call
-from regard.attention.mechanisms.mechanism import AttentionInput, Declared, Mechanism, NewTokens, hidden_keys
+from regard.attention.mechanisms.mechanism import (
+    AttentionInput,
+    Declared,
+    Mechanism,
+    NewTokens,
+    hidden_keys,
+)
 
 SHORT = 64  # words up to which pairs are looked up in one tile
 NUMBERS_AT_ONCE = 1 << 20  # sorted numbers held at a time, over rows, rounds, places and width

@@ -161,9 +161,7 @@ def _blocks(call: AttentionInput, stride: int) -> Attended:
     starts = torch.arange(blocks, device=call.key.device) * stride
     counts = (sentence_lengths(call)[:, None] - starts).clamp(0, stride)
     query, key, value = (cut(x, stride).transpose(1, 2).flatten(0, 1) for x in call.tensors)
-    part = _each(
-        call, query, key, value, counts.flatten(), Mask.causal() if call.causal else None
-    )
+    part = _each(call, query, key, value, counts.flatten(), Mask.causal() if call.causal else None)
 
     def back(x: Tensor) -> Tensor:
         words = x.view(-1, blocks, *x.shape[1:]).transpose(1, 2).flatten(2, 3)
@@ -209,7 +207,12 @@ def _part(call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask:
 
 
 def _each(
-    call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, counts: Tensor, mask: Mask | None
+    call: AttentionInput,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    counts: Tensor,
+    mask: Mask | None,
 ) -> Attended:
     """Many short sequences of `counts` keys each, some at a time, each whole in one tile."""
     num_heads, length = query.shape[1:3]

@@ -25,7 +25,7 @@ from torch.autograd.function import once_differentiable
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import HALF, accumulated, as_given
 from regard.attention.engines.tile import Index
-from regard.attention.scores.prepared import Cell, PreparedScore, GradOf, take_rows
+from regard.attention.scores.prepared import Cell, GradOf, PreparedScore, take_rows
 from regard.attention.scores.score import Score
 
 CACHE_ELEMENTS = 1 << 20  # numbers of a tile of tanh that stay in the processor's cache

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import accumulated
 from regard.attention.engines.tile import Index
-from regard.attention.scores.prepared import PreparedDot, PreparedScore, GradOf, take_rows
+from regard.attention.scores.prepared import GradOf, PreparedDot, PreparedScore, take_rows
 from regard.attention.scores.score import Score, same_width
 
 # the rounding of q·k − |k|²/2 up to which `auto` runs the score as a dot product

@@ -1,8 +1,8 @@
 """What an engine computes with: a score with its projections done, ready to be cut into tiles.
 
-Shapes: query (…, Q, D), key (…, K, D), tile of scores (…, r, c). A prepared holds only the tensors that
-the scores are differentiable in (`inputs`); `tile_backward` adds a tile's gradient to theirs, so
-that an engine can keep one tile at a time.
+Shapes: query (…, Q, D), key (…, K, D), tile of scores (…, r, c). A prepared score holds only the
+tensors that the scores are differentiable in (`inputs`); `tile_backward` adds a tile's gradient to
+theirs, so that an engine can keep one tile at a time.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import accumulated
-from regard.attention.scores.prepared import PreparedDot, PreparedScore, PreparedPlain
+from regard.attention.scores.prepared import PreparedDot, PreparedPlain, PreparedScore
 
 _WITHOUT_FUSED = frozenset({"dense", "blockwise"})
 _ALL_ENGINES = _WITHOUT_FUSED | {"fused"}
@@ -34,7 +34,9 @@ class Score(nn.Module):
         """Scores (…, Q, K)."""
         raise NotImplementedError(f"{type(self).__name__} must define forward(query, key).")
 
-    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot | None:
+    def as_dot(
+        self, query: Tensor, key: Tensor, visible: Tensor | None = None
+    ) -> PreparedDot | None:
         """The score as a dot product of mapped queries and keys, or None if it is not one.
 
         `visible` (…, K, 1) says which keys somebody may look at.
@@ -75,7 +77,9 @@ class Uniform(_DotScore):
     """s = 0: every key counts the same, so that attention is average pooling."""
 
     def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
-        return PreparedDot(query.new_zeros((*query.shape[:-1], 1)), key.new_zeros((*key.shape[:-1], 1)))
+        return PreparedDot(
+            query.new_zeros((*query.shape[:-1], 1)), key.new_zeros((*key.shape[:-1], 1))
+        )
 
 
 class ScaledDot(_DotScore):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from regard.attention import Edit, Overwrite, SwitchOff, intervene
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.errors import InputError
 from regard.server.api.v1_schema import InterveneAsked, Overwritten, SwitchedOff, ViewAsked
 from regard.server.http.errors import RefusalError
 from regard.server.queue.cutting import pieces
+from regard.tasks.translation.segments import put_together
+from regard.tasks.translation.translator import Wish
 from regard.translator import Translation, Translator
-from regard.translator.segments import put_together
-from regard.translator.translate import Wish
 
 MOST_SENTENCES = 20
 NO_NUMBERS = "scores are not numbers"  # what a search says of a broken model
@@ -29,7 +29,7 @@ class Touched(NamedTuple):
 def touched(
     translator: Translator,
     asked: InterveneAsked | ViewAsked,
-    search: Decoding,
+    search: SearchOptions,
     wish: Wish,
     *,
     most: int = MOST_SENTENCES,

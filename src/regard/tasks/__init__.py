@@ -1,0 +1,1 @@
+"""One folder per kind of model: its data, batch, objective, validation and façade."""

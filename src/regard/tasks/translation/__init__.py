@@ -1,0 +1,1 @@
+"""Translation models: segmenting, translating and assembling texts."""

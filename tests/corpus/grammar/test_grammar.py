@@ -7,20 +7,17 @@ import pytest
 
 from regard.corpus.grammar import (
     GrammarPair,
-    detokenised,
+    detokenize,
     lexicon_size,
     sample,
     seed_sentences,
+    split_words,
     statistics,
     stream,
-    words,
 )
-from regard.corpus.grammar.adjectives import ADJECTIVES
-from regard.corpus.grammar.nouns import NOUNS
-from regard.corpus.grammar.reasons import REASON_FRAMES
-from regard.corpus.grammar.senses import MEANINGS
-from regard.corpus.grammar.verbs import EVENT_VERBS
-from regard.corpus.grammar.written import PUNCTUATION
+from regard.corpus.grammar.contexts import COREFERENCE_FRAMES, SENSES
+from regard.corpus.grammar.tokenization import PUNCTUATION
+from regard.corpus.grammar.vocabulary import ADJECTIVES, EVENT_VERBS, NOUNS
 
 SPLITS = ("train", "dev", "test")
 LANGUAGES = ("fr", "zh")
@@ -199,7 +196,7 @@ def test_coreference_says_what_it_means(every):
 
 
 def test_reasons_fit_exactly_one_noun():
-    for frame in REASON_FRAMES:
+    for frame in COREFERENCE_FRAMES:
         for pairs in frame.pairs.values():
             assert pairs
             for doer, done in pairs:
@@ -214,7 +211,7 @@ def test_adjective_alone_decides(train):
     readings: dict[str, set[bool]] = {}
     for pair in train:
         for note in pair.coreference[:1]:
-            main = detokenised(pair.source_words[: note.pronoun], "en")
+            main = detokenize(pair.source_words[: note.pronoun], "en")
             readings.setdefault(main, set()).add(note.antecedent < note.other)
     assert sum(len(both) == 2 for both in readings.values()) > 100
 
@@ -223,7 +220,7 @@ def test_senses(every):
     for language, pair in every:
         for note in pair.senses:
             assert pair.source_words[note.word].startswith(note.lemma)
-            noun = next(m.noun for m in MEANINGS[note.lemma] if m.noun.sense == note.sense)
+            noun = next(m.noun for m in SENSES[note.lemma] if m.noun.sense == note.sense)
             target = pair.target_words[note.target]
             if language == "fr":
                 assert target in (noun.french[0], noun.french_plural[0])
@@ -233,9 +230,9 @@ def test_senses(every):
 
 
 def test_ambiguous_words_differ_in_both_languages():
-    assert len(MEANINGS) >= 10 and {"mole", "bank", "spring", "bat"} <= set(MEANINGS)
-    assert len(MEANINGS["mole"]) == 3
-    for lemma, meanings in MEANINGS.items():
+    assert len(SENSES) >= 10 and {"mole", "bank", "spring", "bat"} <= set(SENSES)
+    assert len(SENSES["mole"]) == 3
+    for lemma, meanings in SENSES.items():
         assert lemma not in NOUNS
         assert len({m.noun.french for m in meanings}) == len(meanings) >= 2
         assert len({m.noun.chinese for m in meanings}) == len(meanings)
@@ -243,13 +240,13 @@ def test_ambiguous_words_differ_in_both_languages():
 
 def cues(context):
     """The words that can stand in a context's cue column."""
-    things = context.qualities or context.objects
+    things = context.adjectives or context.objects
     column = (context.subjects, context.verbs, things, context.places)[context.cue]
     return {getattr(entry, "english", None) or entry.past for entry in column}
 
 
 def test_no_cue_shows_two_senses():
-    for meanings in MEANINGS.values():
+    for meanings in SENSES.values():
         shown = Counter()
         for meaning in meanings:
             shown.update(set().union(*(cues(context) for context in meaning.contexts)))
@@ -258,7 +255,7 @@ def test_no_cue_shows_two_senses():
 
 def test_senses_are_equally_frequent_and_all_in_train(train):
     count = Counter((note.lemma, note.sense) for pair in train for note in pair.senses)
-    for lemma, meanings in MEANINGS.items():
+    for lemma, meanings in SENSES.items():
         numbers = [count[lemma, meaning.noun.sense] for meaning in meanings]
         assert min(numbers) > 60 and max(numbers) < 1.6 * min(numbers), (lemma, numbers)
 
@@ -311,17 +308,17 @@ def test_adjectives_agree(every):
 
 def test_words_and_writing_are_inverse(every):
     for language, pair in every:
-        assert words(pair.source, "en") == pair.source_words
-        assert words(pair.target, language) == pair.target_words
-        assert detokenised(pair.source_words, "en") == pair.source
-        assert detokenised(pair.target_words, language) == pair.target
+        assert split_words(pair.source, "en") == pair.source_words
+        assert split_words(pair.target, language) == pair.target_words
+        assert detokenize(pair.source_words, "en") == pair.source
+        assert detokenize(pair.target_words, language) == pair.target
 
 
 def test_words_of_unknown_text():
-    assert words("我 爱 ABC 和银行！", "zh") == ("我", "爱", "ABC", "和", "银行", "！")
-    assert words("Don't stop, please!", "en") == ("Don't", "stop", ",", "please", "!")
-    assert words("", "fr") == ()
-    assert detokenised((), "fr") == ""
+    assert split_words("我 爱 ABC 和银行！", "zh") == ("我", "爱", "ABC", "和", "银行", "！")
+    assert split_words("Don't stop, please!", "en") == ("Don't", "stop", ",", "please", "!")
+    assert split_words("", "fr") == ()
+    assert detokenize((), "fr") == ""
 
 
 UNFRENCH = re.compile(
@@ -394,7 +391,7 @@ def test_sizes(train):
 def test_bad_arguments(asked):
     with pytest.raises(ValueError, match=r"\.$"):
         sample(**{"split": "train", "count": 1, **asked})
-    with pytest.raises(ValueError, match="language is 'de'"):
-        words("Guten Tag", "de")
-    with pytest.raises(ValueError, match="pairs is empty"):
+    with pytest.raises(ValueError, match="got 'de'"):
+        split_words("Guten Tag", "de")
+    with pytest.raises(ValueError, match="got none"):
         statistics([])

@@ -7,8 +7,14 @@ import torch
 from regard.alignment import MappedBatch, tokenized_words
 from regard.attention import AttentionMap
 from regard.corpus.grammar import sample
+from regard.corpus.grammar.measures import (
+    AntecedentCount,
+    HeadRow,
+    count_antecedents,
+    merge_counts,
+    rank_heads,
+)
 from regard.errors import InputError
-from regard.evaluation.coreference import Head, Tally, merged, ranked, tally
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
 
 LAYERS, HEADS = 2, 3
@@ -82,12 +88,12 @@ def test_the_head_that_looks_is_found(language, kind, row_name, step):
     maps = blank_maps(sources, targets)
     for number, (pair, source, target) in enumerate(zip(pairs, sources, targets, strict=True)):
         hide(maps[kind][1, number, 2], pair, source, target, kind, row_name, step)
-    table = tally(pairs, as_batch(maps, sources, targets))
+    table = count_antecedents(pairs, as_batch(maps, sources, targets))
     assert len(table) == LAYERS * HEADS * len(ROWS)
     pronouns = sum(len(pair.coreference) for pair in pairs)
     assert all(one.total == pronouns for one in table.values())
-    best, count = ranked(table)[0]
-    assert best == Head(kind, 1, 2, row_name, step)
+    best, count = rank_heads(table)[0]
+    assert best == HeadRow(kind, 1, 2, row_name, step)
     # A Chinese piece may be of two words, and its weight then goes to both.
     assert count.share == 1 or (language == "zh" and count.share > 0.9)
     for head, one in table.items():
@@ -108,31 +114,33 @@ def test_looking_at_the_other_noun_is_no_hit():
         for row in rows:
             maps["self"][0, number, 0, row] = 0
             maps["self"][0, number, 0, row, columns] = 1 / len(columns)
-    table = tally(pairs, as_batch(maps, sources, targets))
-    assert table[Head("self", 0, 0, "encoder it", "")].hits == 0
+    table = count_antecedents(pairs, as_batch(maps, sources, targets))
+    assert table[HeadRow("self", 0, 0, "encoder it", "")].hits == 0
 
 
 def test_batches_add_up():
     pairs, sources, targets = CORPORA["fr"]
     torch.manual_seed(3)
     maps = {kind: torch.rand_like(one) for kind, one in blank_maps(sources, targets).items()}
-    whole = tally(pairs, as_batch(maps, sources, targets))
+    whole = count_antecedents(pairs, as_batch(maps, sources, targets))
     parts = [
-        tally(
+        count_antecedents(
             pairs[part],
             as_batch({k: v[:, part] for k, v in maps.items()}, sources[part], targets[part]),
         )
         for part in (slice(0, 7), slice(7, None))
     ]
-    assert merged(parts) == whole
-    assert merged([]) == {}
-    assert ranked(whole)[0][1].share >= ranked(whole)[-1][1].share
-    assert Tally(0, 0).share == 0
+    assert merge_counts(parts) == whole
+    assert merge_counts([]) == {}
+    assert rank_heads(whole)[0][1].share >= rank_heads(whole)[-1][1].share
+    assert AntecedentCount(0, 0).share == 0
 
 
 def test_kinds_that_were_not_recorded_and_words_that_are_not_the_pair_s():
     pairs, sources, targets = CORPORA["zh"]
     cross = {"cross": blank_maps(sources, targets)["cross"]}
-    assert {head.kind for head in tally(pairs, as_batch(cross, sources, targets))} == {"cross"}
+    assert {head.kind for head in count_antecedents(pairs, as_batch(cross, sources, targets))} == {
+        "cross"
+    }
     with pytest.raises(InputError, match=r"given=pair\.source_words"):
-        tally(pairs, as_batch(cross, sources[::-1], targets))
+        count_antecedents(pairs, as_batch(cross, sources[::-1], targets))

@@ -2,11 +2,11 @@
 
 import pytest
 
-from regard.corpus.grammar import detokenised, sample, seed_sentences
-from regard.corpus.grammar.senses import MEANINGS
+from regard.corpus.grammar import detokenize, sample, seed_sentences
+from regard.corpus.grammar.contexts import SENSES
+from regard.corpus.grammar.measures import grammar_scores, judge
+from regard.corpus.grammar.measures.edits import align_by_edits
 from regard.errors import InputError
-from regard.evaluation import grammar_scores, judge
-from regard.evaluation.edits import align_by_edits
 
 PAIRS = {language: sample("test", 250, language=language) for language in ("fr", "zh")}
 LANGUAGES = pytest.mark.parametrize("language", ["fr", "zh"])
@@ -14,7 +14,7 @@ LANGUAGES = pytest.mark.parametrize("language", ["fr", "zh"])
 
 def with_words(pair, language, changes):
     words = [changes.get(place, word) for place, word in enumerate(pair.target_words)]
-    return detokenised([part for word in words for part in word.split() if part], language)
+    return detokenize([part for word in words for part in word.split() if part], language)
 
 
 @LANGUAGES
@@ -68,7 +68,7 @@ def test_another_sense_is_wrong(language):
     for pair in pairs:
         changes = {}
         for sense in pair.senses:
-            noun = next(m.noun for m in MEANINGS[sense.lemma] if m.noun.sense != sense.sense)
+            noun = next(m.noun for m in SENSES[sense.lemma] if m.noun.sense != sense.sense)
             changes[sense.target] = " ".join(noun.french) if language == "fr" else noun.chinese
         wrong.append(with_words(pair, language, changes))
     scores = grammar_scores(pairs, wrong, language)
@@ -110,16 +110,16 @@ def test_a_plural_still_shows_the_sense():
 
 
 def test_counts_must_fit():
-    with pytest.raises(InputError, match="2 pairs but 1"):
+    with pytest.raises(InputError, match="got 2 pairs and 1"):
         grammar_scores(seed_sentences()[:2], ["a"])
-    with pytest.raises(InputError, match="no pairs"):
+    with pytest.raises(InputError, match="got none"):
         grammar_scores([], [])
     none = next(pair for pair in PAIRS["fr"] if not pair.coreference and not pair.senses)
     scores = grammar_scores([none], [none.target])
     assert (scores.pronoun_accuracy, scores.sense_accuracy) == (None, None)
 
 
-def test_places():
+def test_align_by_edits():
     def cost(one, other):
         return 2 * (one != other)
 

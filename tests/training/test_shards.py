@@ -54,7 +54,8 @@ def test_shards_of_hidden_words_keep_every_word():
         TransformerSettings(dim=8, num_heads=2, ff=16, num_encoder_layers=1,
                             num_decoder_layers=1, dropout=0),
         TransformerSettings(dim=8, num_heads=2, ff=16, num_encoder_layers=1,
-                            num_decoder_layers=1, dropout=0, tied="none", positions="relative", norm="post"),
+                            num_decoder_layers=1, dropout=0, tied="none", positions="relative",
+                            norm="post"),
         RnnSettings(dim=8, embedding=8, attention_dim=8, dropout=0),
     ],
 )  # fmt: skip

@@ -233,7 +233,7 @@ CASES = {
         lambda: MultiHead(8, 2)(
             x(1, 1, 8), cache=MultiHead(8, 2)(x(1, 3, 8)).cache, mask=Mask.causal()
         ),
-        r'3 cached positions stand before the queries; write Mask.causal\(corner="bottom-right"\)',
+        r'where 3 are cached, got Mask.causal\(\); write Mask.causal\(corner="bottom-right"\)',
     ),
     "masked_softmax": (lambda: masked_softmax(x(3)), "add the dimension of queries"),
     "masked_softmax of other sentences": (

@@ -1,4 +1,4 @@
-"""Attention: score every key against a query, normalise, take the weighted sum of the values.
+"""Attention: score every key against a query, normalize, take the weighted sum of the values.
 
 Shapes: query (…, Q, Dq), key (…, K, Dk), value (…, K, Dv), context (…, Q, Dv), weights (…, Q, K);
 the leading dimensions are usually (B, H). Key and value may have fewer heads that divide the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.attention.engines import arguments
 from regard.attention.engines.blockwise import blockwise
 from regard.attention.engines.call import AttentionCall
-from regard.attention.engines.choice import chosen_engine
+from regard.attention.engines.choice import Engine, choose_engine, prepare_score
 from regard.attention.engines.dense import dense
 from regard.attention.engines.fused import fused
 from regard.attention.inspection import observe
@@ -25,7 +25,6 @@ from regard.attention.masks.bias import Bias, DistanceBias, as_bias
 from regard.attention.masks.mask import Mask, as_mask
 from regard.attention.masks.nonfinite import remove_nonfinite
 from regard.attention.normalizers.normalizer import Normalizer, Softmax
-from regard.attention.scores.prepared import PreparedPlain, PreparedScore
 from regard.attention.scores.score import ScaledDot, Score
 
 if TYPE_CHECKING:
@@ -33,19 +32,18 @@ if TYPE_CHECKING:
 
     from regard.attention.layers.cache import Cache
 
-Engine = Literal["auto", "dense", "fused", "blockwise"]
 _SOFTMAX, _SCALED_DOT = Softmax(), ScaledDot()
 
 
 @dataclass(frozen=True, eq=False)
 class Attended:
-    """What attention gives back; it unpacks to two, `context, weights = attend(…)`.
+    """The result of attention; unpacks to two: `context, weights = attend(…)`.
 
-    context    (…, Q, Dv)  the weighted sum of the values; exactly zero where a query sees nothing
-    weights    (…, Q, K)   before dropout, one map per head; None unless asked for
-    logsumexp  (…, Q)      log Σ exp(scores), −inf where a query sees nothing; worked out when read;
+    context    (…, Q, Dv)  the weighted sum of the values; exactly zero where all keys are masked
+    weights    (…, Q, K)   before dropout, one map per head; None unless requested
+    logsumexp  (…, Q)      log Σ exp(scores), −inf where all keys are masked; computed when read;
                            a mechanism such as `Local` has none (AttributeError)
-    cache                  what `MultiHead` hands back to go on with, where one was passed in
+    cache                  the keys and values for the next call (`MultiHead`, mechanisms)
     """
 
     context: Tensor
@@ -62,19 +60,18 @@ class Attended:
             return self._logsumexp
         if self._call is None:  # AttributeError, so that hasattr and getattr work
             raise AttributeError(
-                "there is no logsumexp here: only attend, and MultiHead without a mechanism, "
-                "compute one."
+                "there is no logsumexp here: only attend and full attention compute one."
             )
         if self._versions != _versions(self._call):
-            raise RuntimeError("logsumexp was read after the query or key had been written to.")
+            raise RuntimeError("logsumexp must be read before the query or key is written to.")
         total = self._call.log_total()
         if total.requires_grad or not self.context.requires_grad:
             object.__setattr__(self, "_logsumexp", total)
         return total
 
     def __repr__(self) -> str:
-        seen = None if self.weights is None else tuple(self.weights.shape)
-        return f"Attended(context={tuple(self.context.shape)}, weights={seen})"
+        shape = None if self.weights is None else tuple(self.weights.shape)
+        return f"Attended(context={tuple(self.context.shape)}, weights={shape})"
 
     def __iter__(self) -> Iterator[Any]:  # not Tensor | None: the context is never None
         return iter((self.context, self.weights))
@@ -93,15 +90,15 @@ def attend(
     engine: Engine = "auto",
     weights: bool = False,
 ) -> Attended:
-    """context_i = Σ_j softmax_j(score(q_i, k_j) + bias_ij) v_j, over the keys j that i may see.
+    """context_i = Σ_j softmax_j(score(q_i, k_j) + bias_ij) v_j, over the unmasked keys j.
 
-    Order: score (with its softcap), bias, mask, normalise, dropout, weighted sum. All engines give
-    the same answer within the dtype's tolerance, and the context is the same to the bit whether
-    `weights` are asked for or not. A query that sees nothing gets exactly zero. Dropout is applied
-    whenever it is above zero: a module passes 0 when it is not training.
+    Order: score (with its softcap), bias, mask, normalize, dropout, weighted sum. All engines give
+    the same result within the dtype's tolerance, and the context is the same to the bit whether
+    `weights` are requested or not. A query whose keys are all masked gets exactly zero. Dropout is
+    applied whenever it is above zero: a module passes 0 when it is not training.
 
-    score       how a key answers a query; ScaledDot(), s = q·k / √D, if not given
-    normalizer  from scores to weights; Softmax() if not given
+    score       similarity of a query and a key; ScaledDot(), s = q·k / √D, by default
+    normalizer  from scores to weights; Softmax() by default
 
     >>> import torch
     >>> from regard.attention import Mask, attend
@@ -110,11 +107,11 @@ def attend(
     >>> context[0, 0], weights.shape
     (tensor([1., 0., 0.]), torch.Size([1, 3, 3]))
     """
-    itself = query is key
+    self_attention = query is key
     if not arguments.plainly_fit(query, key, value):
         query, key, value = arguments.common_dtype(query=query, key=key, value=value)
         arguments.attention_shapes(query, key, value)
-        key, value = _fitted(key, query.shape[:-2]), _fitted(value, query.shape[:-2])
+        key, value = _expanded(key, query.shape[:-2]), _expanded(value, query.shape[:-2])
     score = _SCALED_DOT if score is None else score
     if not isinstance(score, Score):
         raise TypeError(f"score must be a Score such as ScaledDot(), got {score!r}.")
@@ -126,49 +123,46 @@ def attend(
     nonfinite_rows = None
     if mask is not None or bias is not None:
         query, key, value, nonfinite_rows = remove_nonfinite(query, key, value, mask, bias)
-    batch, size = tuple(query.shape[:-2]), (query.shape[-2], key.shape[-2])
-    able = score.engines & normalizer.engines
-    if engine == "auto" and "fused" in able and score.rounds_as_dot(query, key):
-        able = able - {"fused"}
-    name = chosen_engine(engine, able, score, normalizer, mask, bias, dropout, batch, size)
-    one = size[0] == 1  # a decoder's step: a score may have a shorter way than its prepared
-    plain = name == "dense" and (engine == "dense" or one or torch.compiler.is_compiling())
-    prepared = (
-        PreparedPlain.of(score, query, key)
-        if plain
-        else _form(name, score, query, key, mask, batch)
-    )
+    name = choose_engine(engine, score, normalizer, query, key, mask, bias, dropout)
+    prepared = prepare_score(name, engine, score, query, key, mask)
     call = AttentionCall(prepared, value, bias, mask, normalizer, dropout, nonfinite_rows)
-    looking = observe.observers()
-    if not looking:
+    observers = observe.observers()
+    if not observers:
         attended = _run(name, call, weights)
     else:
         with observe.inside_ours():
-            place = observe.here() or observe.Place(_kind(itself, mask))
-            attended = _looked_at(_run(name, call, weights), call, place, looking, weights)
+            place = observe.here() or observe.Place(_kind(self_attention, mask))
+            attended = _observed(_run(name, call, weights), call, place, observers, weights)
     if weights and attended.weights is None:
         attended = replace(attended, weights=call.weights())
     return attended
 
 
-def _form(
-    name: str, score: Score, query: Tensor, key: Tensor, mask: Mask | None, batch: tuple[int, ...]
-) -> PreparedScore:
-    """The score as the engine wants it: as a dot product, or ready for tiles."""
-    if name != "fused":
-        return score.prepare(query, key)
-    visible = None
-    if mask is not None and score.centres_keys:
-        keep = mask.tensor(query.shape[-2], key.shape[-2], batch=batch, device=query.device)
-        keep = keep.any(dim=-2)[..., None].expand(*keep.shape[:-2], key.shape[-2], 1)
-        visible = keep.any(dim=-3, keepdim=True) if len(batch) > 1 and keep.ndim > 2 else keep
-    prepared = score.as_dot(query, key, visible)
-    assert prepared is not None
-    return prepared
+def attend_part(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    bias: Bias | None = None,
+    mask: Mask | None = None,
+    dropout: float = 0.0,
+    engine: Engine = "auto",
+) -> Attended:
+    """Scaled dot-product attention as a part of a mechanism: no checks, not observed.
+
+    The mechanism has checked the tensors (B, H, T, D), removed what is not finite, and shows its
+    observers the whole.
+    """
+    if not arguments.plainly_fit(query, key, value):  # under autocast: parts of several dtypes
+        query, key, value = arguments.common_dtype(query=query, key=key, value=value)
+    score, normalizer = _SCALED_DOT, _SOFTMAX
+    name = choose_engine(engine, score, normalizer, query, key, mask, bias, dropout)
+    prepared = prepare_score(name, engine, score, query, key, mask)
+    return _run(name, AttentionCall(prepared, value, bias, mask, normalizer, dropout), False)
 
 
 def _run(name: str, call: AttentionCall, wanted: bool) -> Attended:
-    """The call on one engine; weights only where they are wanted and the engine has them anyway."""
+    """Run a call on one engine, with weights only if they are wanted and computed anyway."""
     weights = total = None
     if name == "fused":
         context = fused(call)
@@ -188,28 +182,28 @@ def _versions(call: AttentionCall) -> tuple[int, ...]:
         return ()
     try:
         return tuple([x._version for x in call.score.inputs])
-    except RuntimeError:  # tensors of inference mode do not count
+    except RuntimeError:  # tensors of inference mode have no version
         return ()
 
 
-def _looked_at(
+def _observed(
     attended: Attended,
     call: AttentionCall,
     place: observe.Place,
-    looking: tuple[observe.Observer, ...],
+    observers: tuple[observe.Observer, ...],
     wanted: bool,
 ) -> Attended:
-    """What is left after every observer has seen, and perhaps changed, the call."""
-    sight = observe.seen_by(looking, observe.Sight(call, attended.context, place))
+    """The result after every observer has seen, and perhaps changed, the call."""
+    sight = observe.seen_by(observers, observe.Sight(call, attended.context, place))
     if sight.overlay and wanted:
         attended = replace(attended, weights=sight.weights())
     return replace(attended, context=sight.context)
 
 
-def _kind(itself: bool, mask: Mask | None) -> str:
+def _kind(self_attention: bool, mask: Mask | None) -> str:
     if mask is not None and mask.is_causal:
         return "causal"
-    return "self" if itself else "cross"
+    return "self" if self_attention else "cross"
 
 
 def _checked(normalizer: Normalizer) -> Normalizer:
@@ -221,8 +215,8 @@ def _checked(normalizer: Normalizer) -> Normalizer:
     return normalizer
 
 
-def _fitted(x: Tensor, batch: Sequence[int]) -> Tensor:
-    """Key or value with the query's leading dimensions, but for grouped heads."""
+def _expanded(x: Tensor, batch: Sequence[int]) -> Tensor:
+    """Key or value with the query's leading dimensions, except that heads stay grouped."""
     if tuple(x.shape[:-2]) == tuple(batch):
         return x
     if x.ndim == 2 or len(batch) < 2:

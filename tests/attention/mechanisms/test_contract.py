@@ -44,12 +44,12 @@ def test_the_answer_is_what_is_declared(name, kind, length):
         mechanism(query, key, wide, mask=mask).context,
         torch.cat([context, context[..., :3]], -1),
     )
-    answer = mechanism.declared.answer
+    answer = mechanism.facts.answer
     if answer == "exact":
         expected = attend(query, key, value, score=ScaledDot(), mask=mask, engine="dense").context
         torch.testing.assert_close(context, expected)
     elif answer == "pattern":
-        call = mechanism._asked(query, key, value, mask, None, 0.0)
+        call = mechanism._input(query, key, value, mask, None, 0.0)
         expected = patterned(mechanism, call)
         torch.testing.assert_close(context, expected)
 
@@ -72,7 +72,7 @@ def test_the_map_is_what_made_the_context(name, kind, length):
     mask = MASKS[kind](length)
     if not takes(mechanism, kind):
         return
-    shown = mechanism.declared.map
+    shown = mechanism.facts.map
     if shown == "none":
         with pytest.raises(ValueError, match="map"):
             mechanism(query, key, value, mask=mask, weights=True)
@@ -80,13 +80,13 @@ def test_the_map_is_what_made_the_context(name, kind, length):
     attended = mechanism(query, key, value, mask=mask, weights=True)
     assert torch.equal(attended.context, mechanism(query, key, value, mask=mask).context)
     weights = attended.weights
-    call = mechanism._asked(query, key, value, mask, None, 0.0)
-    seen = mechanism.seen(call)
+    call = mechanism._input(query, key, value, mask, None, 0.0)
+    seen = mechanism.weight_source(call)
     torch.testing.assert_close(weights @ seen.value, attended.context)
     rows, heads = torch.tensor([3, 0]), torch.tensor([1])
     torch.testing.assert_close(seen.weights(rows, heads), weights[:, 1:, [3, 0]])
     assert bool((weights >= 0).all())
-    if mechanism.declared.sums_to_one:
+    if mechanism.facts.sums_to_one:
         total = weights.sum(-1)
         torch.testing.assert_close(total, (total > 0).to(total.dtype))  # one, or nothing at all
         words = torch.arange(length) < torch.tensor([length, length // 2, 0])[:, None]
@@ -179,7 +179,7 @@ def test_looking_changes_nothing_and_sees_the_map(name):
         changed = mechanism(query, key, value).context
     assert torch.equal(changed[:, 0], plain[:, 0])
     assert bool((changed[:, 1] == 0).all())
-    if mechanism.declared.map == "none":
+    if mechanism.facts.map == "none":
         return
     with record(mechanism) as recording:
         looked = mechanism(query, key, value).context
@@ -187,7 +187,7 @@ def test_looking_changes_nothing_and_sees_the_map(name):
     assert len(recording) == 1
     weights = mechanism(query, key, value, weights=True).weights
     torch.testing.assert_close(recording[0].weights, weights)
-    assert recording[0].over == mechanism.declared.map
+    assert recording[0].over == mechanism.facts.map
 
 
 @every
@@ -195,10 +195,10 @@ def test_bias_and_dropout_only_where_declared(name):
     mechanism = made(name, 20)
     query, key, value = drawn(20)
     bias = TensorBias(torch.zeros(20, 20, dtype=torch.float64))
-    if not mechanism.declared.bias:
+    if not mechanism.facts.bias:
         with pytest.raises(ValueError, match="bias"):
             mechanism(query, key, value, bias=bias)
-    if not mechanism.declared.dropout:
+    if not mechanism.facts.dropout:
         with pytest.raises(ValueError, match="drop"):
             mechanism(query, key, value, dropout=0.1)
     else:
@@ -210,11 +210,11 @@ def test_bias_and_dropout_only_where_declared(name):
 @every
 def test_settings_refuse_what_is_not_declared(name):
     """The torch-free lists of `regard.config` say the same as the mechanisms."""
-    declared = made(name, 20).declared
+    facts = made(name, 20).facts
     setting = name.partition("+")[0]
-    assert (setting in NOT_CAUSAL) == (not declared.masks & {"causal", "any"})
-    assert (setting in UNBIASED) == (not declared.bias)
-    assert (setting in WITHOUT_DROPOUT) == (not declared.dropout)
+    assert (setting in NOT_CAUSAL) == (not facts.masks & {"causal", "any"})
+    assert (setting in UNBIASED) == (not facts.bias)
+    assert (setting in WITHOUT_DROPOUT) == (not facts.dropout)
 
 
 @every
@@ -235,7 +235,7 @@ def test_in_a_layer(name):
     assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
     with pytest.raises(ValueError, match="one sequence"):
         layer(x, torch.randn(2, 5, HEADS * WIDTH))
-    if mechanism.declared.steps:
+    if mechanism.facts.cache:
         cache = layer.empty_cache(2)
         whole = layer(x, mask=Mask.causal()).context
         parts = []

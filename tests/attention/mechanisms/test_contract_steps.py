@@ -13,7 +13,7 @@ from regard.attention import Mask, MultiHead, SwitchOff, intervene, record
 def test_looking_changes_nothing_word_by_word(name):
     mechanism = made(name, 30)
     query, key, value = (x.detach()[..., :9, :] for x in drawn(30))
-    if not mechanism.declared.steps:
+    if not mechanism.facts.cache:
         return
 
     def written():
@@ -39,7 +39,7 @@ def test_looking_changes_nothing_word_by_word(name):
 def test_it_goes_on_word_by_word(name):
     mechanism = made(name, 170)
     query, key, value = (x.detach() for x in drawn(170))
-    if not mechanism.declared.steps:
+    if not mechanism.facts.cache:
         return
     whole = mechanism(query, key, value, mask=Mask.causal()).context
     cache = mechanism.empty(key[..., :0, :], value[..., :0, :])
@@ -61,7 +61,7 @@ def test_it_goes_on_word_by_word(name):
 def test_heads_can_be_switched_off_word_by_word(name):
     mechanism = made(name, 20)
     query, key, value = (x.detach()[..., :6, :] for x in drawn(20))
-    if not mechanism.declared.steps:
+    if not mechanism.facts.cache:
         return
     layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=mechanism).double()
 
@@ -84,7 +84,7 @@ def test_heads_can_be_switched_off_word_by_word(name):
 @every
 def test_a_cache_of_another_layer_is_refused(name):
     mechanism = made(name, 20, torch.float32)
-    if not mechanism.declared.steps:
+    if not mechanism.facts.cache:
         return
     layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=mechanism)
     other = made("local" if name in ("linear", "performer") else "linear", 20, torch.float32)

@@ -60,7 +60,7 @@ def test_the_softmax_over_the_pattern(n, chunk, rounds, buckets, mask, split):
     lengths = {"lengths": [7, 0], "both": [3, 11]}.get(mask, [n, n])
     seen = met(reformer, key, lengths, mask in ("causal", "both"))
     exact = attend(
-        key, reformer.scored_keys(key), value, score=ScaledDot(), mask=Mask.keep(seen)
+        key, reformer.scaled_keys(key), value, score=ScaledDot(), mask=Mask.keep(seen)
     ).context
     with pytest.MonkeyPatch.context() as patch:
         if split:
@@ -133,7 +133,7 @@ def test_the_pattern_is_the_same_in_parts():
     reformer, (key, value) = Reformer(6, chunk=4).double(), shared(15)
     call = AttentionInput(key, key, value, None, None, causal=False)
     whole = reformer.pattern(call).tensor(15, 15, batch=(2, 2))
-    shown = reformer.seen(call).weights(torch.tensor([3, 14]), torch.tensor([1]))
+    shown = reformer.weight_source(call).weights(torch.tensor([3, 14]), torch.tensor([1]))
     assert torch.equal(shown > 0, whole[:, 1:, [3, 14]])
 
 

@@ -26,7 +26,7 @@ class Position(nn.Module):
         """Words x (…, T, D) with their places added; the first stands at `offset`."""
         return x
 
-    def turn(self, x: Tensor, offset: int = 0) -> Tensor:
+    def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
         """Projected heads (…, H, T, D) turned by their places."""
         return x
 
@@ -118,12 +118,12 @@ class Rotary(Position):
         self.base = base
         self.interleaved = interleaved
 
-    def turn(self, x: Tensor, offset: int = 0) -> Tensor:
+    def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
         angle = _angles(x.shape[-2], offset, self.dim, self.base, x.device)
         cos, sin = (part.to(x.dtype).to(x.device) for part in (angle.cos(), angle.sin()))
         return rotate(x, cos, sin, interleaved=self.interleaved)
 
-    forward = turn
+    forward = rotate
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, interleaved={self.interleaved}"

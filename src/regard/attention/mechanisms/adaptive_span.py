@@ -1,4 +1,4 @@
-"""Adaptive span: each head learns how far it looks, and nothing beyond the farthest is computed."""
+"""Adaptive span: each head learns its reach, and nothing beyond the widest is computed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.attention.attend import Attended, attend
+from regard.attention.attend import Attended, attend_part
 from regard.attention.engines import arguments
 from regard.attention.engines.call import AttentionCall
+from regard.attention.engines.choice import pattern_engine
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias, DistanceBias, SumBias
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.full import SCORE, SOFTMAX
-from regard.attention.mechanisms.local import SHORT
-from regard.attention.mechanisms.mechanism import AttentionInput, Declared, Mechanism, NewTokens
-from regard.attention.mechanisms.window_cache import WindowCache, look_back
+from regard.attention.mechanisms.mechanism import (
+    SCALED_DOT,
+    SOFTMAX,
+    AttentionInput,
+    Mechanism,
+    NewTokens,
+)
+from regard.attention.mechanisms.window_cache import WindowCache, attend_back
+from regard.config.mechanisms import AdaptiveSpanSettings
 
 
 class SpanBias(DistanceBias):
@@ -30,28 +36,25 @@ class SpanBias(DistanceBias):
 
     @property
     def span(self) -> Tensor:
-        """z of each head, (H,), in words: a sigmoid's share of max_span, which never sticks."""
+        """z of each head, (H,), in tokens: max_span times a sigmoid, whose gradient never is 0."""
         return self.max_span * torch.sigmoid(self.share)
 
     def forward(self, distance: Tensor) -> Tensor:
         span = self.span[:, None, None]
-        shown = ((self.ramp + span - distance.abs()) / self.ramp).clamp(max=1.0)
-        there = shown > 0
-        return torch.where(there, shown.masked_fill(~there, 1.0).log(), -math.inf)
+        factor = ((self.ramp + span - distance.abs()) / self.ramp).clamp(max=1.0)
+        inside = factor > 0
+        return torch.where(inside, factor.masked_fill(~inside, 1.0).log(), -math.inf)
 
 
 class AdaptiveSpan(Mechanism):
     """weight_j ∝ m(|i − j|) exp(s_j), with a learned span of each head (Sukhbaatar 2019).
 
-    Words beyond the widest head's span and ramp cost nothing. `span` (H,) is to be kept small by
+    Tokens beyond the widest head's span and ramp cost nothing. `span` (H,) is to be kept small by
     a penalty in the loss.
     """
 
-    declared = Declared(
-        answer="approximate", masks=frozenset({"lengths", "causal"}), map="keys", sums_to_one=True,
-        cost="n·span", growth=1.0, bias=True, dropout=True,
-    )  # fmt: skip
-
+    facts = AdaptiveSpanSettings.facts
+    limits_keys = True
     cache_type = WindowCache
 
     def __init__(
@@ -66,48 +69,51 @@ class AdaptiveSpan(Mechanism):
 
     @property
     def span(self) -> Tensor:
-        """How far each head looks, (H,), in words."""
+        """The span of each head, (H,), in tokens."""
         return self.reaching.span
 
     @property
     def reach(self) -> int:
-        """The farthest any head looks, its ramp included."""
+        """The largest distance with a weight, in any head."""
         return math.ceil(float(self.span.detach().max())) + self.reaching.ramp
 
     def context(self, call: AttentionInput) -> Tensor:
-        short = call.key.shape[-2] <= SHORT
-        return attend(
-            call.query, call.key, call.value, score=SCORE, bias=self._bias(call),
-            mask=self._mask(call), dropout=call.dropout, engine="auto" if short else "blockwise",
+        return attend_part(
+            *call.tensors, bias=self.added_bias(call), mask=self.pattern(call),
+            dropout=call.dropout, engine=pattern_engine(call.num_keys),
         ).context  # fmt: skip
 
-    def seen(self, call: AttentionInput) -> AttentionCall:
-        prepared = SCORE.prepare(call.query, call.key)
-        return AttentionCall(prepared, call.value, self._bias(call), self._mask(call), SOFTMAX, 0.0)
+    def weight_source(self, call: AttentionInput) -> AttentionCall:
+        prepared = SCALED_DOT.prepare(call.query, call.key)
+        return AttentionCall(
+            prepared, call.value, self.added_bias(call), self.pattern(call), SOFTMAX, 0.0
+        )
 
-    def _mask(self, call: AttentionInput) -> Mask:
+    def pattern(self, call: AttentionInput) -> Mask:
         near: Mask = Mask.window(self.reach, self.reach, call.offset)
         return near if call.mask is None else near & call.mask
 
-    def _bias(self, call: AttentionInput) -> Bias:
+    def added_bias(self, call: AttentionInput) -> Bias:
         own = self.reaching.at(call.offset)
         return own if call.bias is None else SumBias(own, call.bias)
 
     def empty(self, key: Tensor, value: Tensor) -> Cache:
         return WindowCache(KeyValue(key, value), KeyValue(key, value), 0)
 
-    def held(self, cache: Cache) -> int:
+    def cached_length(self, cache: Cache) -> int:
         assert isinstance(cache, WindowCache)
         return cache.last.length
 
-    def step(self, words: NewTokens, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
+    def _decode(
+        self, tokens: NewTokens, cache: Cache, bias: Bias | None, weights: bool
+    ) -> Attended:
         assert isinstance(cache, WindowCache)
         own: Bias = self.reaching.at(cache.last.length)
-        grown = cache.extended(words.key, words.value, 0)
-        both = own if bias is None else SumBias(own, bias)
+        extended = cache.extended(tokens.key, tokens.value, 0)
+        total = own if bias is None else SumBias(own, bias)
         reach = self.reach
-        attended = look_back(words.query, grown, lambda x: x <= reach, both, weights)
-        return Attended(attended.context, attended.weights, grown.trimmed(reach))
+        attended = attend_back(tokens.query, extended, lambda x: x <= reach, total, weights)
+        return Attended(attended.context, attended.weights, extended.trimmed(reach))
 
     def extra_repr(self) -> str:
         return f"max_span={self.reaching.max_span}, ramp={self.reaching.ramp}"

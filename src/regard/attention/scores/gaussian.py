@@ -33,7 +33,7 @@ class Gaussian(Score):
     """
 
     finite = True
-    centres_keys = True
+    centers_keys = True
 
     def __init__(
         self, width: float | Sequence[float] | Tensor = 1.0, *, learn: bool = False

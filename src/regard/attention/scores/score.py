@@ -28,7 +28,7 @@ class Score(nn.Module):
     """
 
     finite = False  # whether finite queries and keys always get finite scores
-    centres_keys = False  # whether `as_dot` wants to know which keys are visible
+    centers_keys = False  # whether `as_dot` wants to know which keys are visible
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
         """Scores (…, Q, K)."""

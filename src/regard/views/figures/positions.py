@@ -61,7 +61,7 @@ def angles(position: Rotary, length: int) -> Floats:
     others = slice(1, dim, 2) if position.interleaved else slice(dim // 2, dim)
     x = torch.zeros(length, dim, dtype=torch.float64)
     x[:, pairs] = 1.0  # (1, 0) is turned into (cos, sin)
-    turned = position.turn(x)
+    turned = position.rotate(x)
     return numbers(torch.atan2(turned[:, others], turned[:, pairs]) % (2 * np.pi))
 
 

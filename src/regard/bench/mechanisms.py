@@ -81,7 +81,7 @@ def measure(
     growth = {}
     if len(lengths) > 1:
         growth = {"time": slope(lengths, times), "memory": slope(lengths, memory)}
-    steps = stepped(name) if declared.steps else None
+    steps = stepped(name) if declared.cache else None
     return Measured(
         name, plain, error, tuple(lengths), tuple(times), tuple(memory), growth, steps, over_given
     )  # fmt: skip

@@ -79,7 +79,7 @@ def _print(found: Sequence[Measured], lengths: Sequence[int], *, own: bool) -> N
     for column in ("mechanism", "answer", "takes masks", "its map is over", "cost (paper)"):
         declared.add_column(column)
     for one in found:
-        said = one.facts
+        said = one.declared
         declared.add_row(
             one.name, said["answer"], ", ".join(said["masks"]), said["map"], said["cost"]
         )

@@ -285,9 +285,7 @@ def check_attention(
             "choose rotary, sinusoidal or learned ones."
         )
     if not facts.dropout and model.attention_dropout:
-        raise InputError(
-            f"{flag} {name} has no weights to drop; set model.attention_dropout to 0."
-        )
+        raise InputError(f"{flag} {name} has no weights to drop; set model.attention_dropout to 0.")
     if not facts.normalizers and model.normalizer != "softmax":
         raise InputError(
             f"{flag} {name} needs softmax; set model.normalizer to softmax, or {flag} to full."

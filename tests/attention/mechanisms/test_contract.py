@@ -23,7 +23,7 @@ from regard.attention import (
 from regard.attention.masks.bias import TensorBias
 from regard.attention.mechanisms import MECHANISMS
 from regard.attention.mechanisms.mechanism import AttentionInput
-from regard.config.attention import NOT_CAUSAL, UNBIASED, WITHOUT_DROPOUT
+from regard.config.mechanisms import MECHANISM_SETTINGS
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -208,13 +208,9 @@ def test_bias_and_dropout_only_where_declared(name):
 
 
 @every
-def test_settings_refuse_what_is_not_declared(name):
-    """The torch-free lists of `regard.config` say the same as the mechanisms."""
-    facts = made(name, 20).facts
-    setting = name.partition("+")[0]
-    assert (setting in NOT_CAUSAL) == (not facts.masks & {"causal", "any"})
-    assert (setting in UNBIASED) == (not facts.bias)
-    assert (setting in WITHOUT_DROPOUT) == (not facts.dropout)
+def test_a_mechanism_has_the_facts_of_its_settings(name):
+    settings = MECHANISM_SETTINGS[name.partition("+")[0]]
+    assert made(name, 20).facts is settings.facts
 
 
 @every
@@ -228,13 +224,18 @@ def test_in_a_layer(name):
     attended = layer(x)
     unpacked, weights = attended
     assert unpacked is attended.context and weights is None
-    assert not hasattr(attended, "logsumexp")
-    with pytest.raises(AttributeError, match="no logsumexp here"):
-        attended.logsumexp  # noqa: B018
+    assert hasattr(attended, "logsumexp") == mechanism.facts.cross
+    if not mechanism.facts.cross:
+        with pytest.raises(AttributeError, match="no logsumexp here"):
+            attended.logsumexp  # noqa: B018
     context.sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
-    with pytest.raises(ValueError, match="one sequence"):
-        layer(x, torch.randn(2, 5, HEADS * WIDTH))
+    other = torch.randn(2, 5, HEADS * WIDTH)
+    if mechanism.facts.cross:
+        assert torch.equal(layer(x, other).context, layer(x, memory=layer.memory(other)).context)
+    else:
+        with pytest.raises(ValueError, match="one sequence"):
+            layer(x, other)
     if mechanism.facts.cache:
         cache = layer.empty_cache(2)
         whole = layer(x, mask=Mask.causal()).context
@@ -279,7 +280,7 @@ def test_no_matrix_of_all_scores(name, kind):
     assert largest.numbers <= length**2 / 4
 
 
-def test_asked_says_where_queries_stand():
+def test_queries_are_the_last_of_the_keys():
     query, key, value = (torch.zeros(1, 1, n, 4) for n in (2, 5, 5))
     assert AttentionInput(query, key, value, None, None, True).offset == 3
 

@@ -124,7 +124,7 @@ def test_a_step_costs_the_same_after_ten_thousand_words():
 def test_word_by_word_there_is_no_map_to_look_at():
     linear, (query, key, value) = Linear(), heads(1, 1, 1)
     cache = linear.empty(key[..., :0, :], value[..., :0, :])
-    with pytest.raises(ValueError, match="keeps no keys"):
+    with pytest.raises(ValueError, match="caches no keys"):
         linear.decode_step(query, key, value, cache, weights=True)
     calls = []
     with observe.observing(lambda sight: calls.append(sight) or sight):

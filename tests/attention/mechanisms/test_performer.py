@@ -120,4 +120,4 @@ def test_other_heads_are_refused():
     with pytest.raises(ValueError, match="width 8"):
         Performer(8)(*heads(dtype=torch.float32))
     with pytest.raises(ValueError, match="features"):
-        Performer(8, features=0)
+        Performer(8, num_features=0)

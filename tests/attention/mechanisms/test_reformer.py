@@ -55,7 +55,7 @@ def met(reformer, key, lengths, causal):
     buckets=st.sampled_from([2, 4, 8]), mask=st.sampled_from(sorted(MASKS)), split=st.booleans(),
 )  # fmt: skip
 def test_the_softmax_over_the_pattern(n, chunk, rounds, buckets, mask, split):
-    reformer = Reformer(6, chunk=chunk, buckets=buckets, rounds=rounds).double()
+    reformer = Reformer(6, chunk=chunk, num_buckets=buckets, num_rounds=rounds).double()
     key, value = shared(n)
     lengths = {"lengths": [7, 0], "both": [3, 11]}.get(mask, [n, n])
     seen = met(reformer, key, lengths, mask in ("causal", "both"))
@@ -75,7 +75,7 @@ def test_the_softmax_over_the_pattern(n, chunk, rounds, buckets, mask, split):
 
 def test_scores_are_of_unit_keys():
     key, value = shared(5)
-    reformer = Reformer(6, buckets=2, rounds=8).double()
+    reformer = Reformer(6, num_buckets=2, num_rounds=8).double()
     got = reformer(key, key, value, weights=True).weights
     scores = key @ (key / key.norm(dim=-1, keepdim=True)).mT
     scores = scores.masked_fill(got == 0, -torch.inf)
@@ -85,7 +85,7 @@ def test_scores_are_of_unit_keys():
 @pytest.mark.parametrize("chunk", [2, 8, 40])
 @pytest.mark.parametrize("pieces", [[1] * 30, [6, 1, 23]])
 def test_word_by_word_even_where_buckets_outgrow_their_chunks(pieces, chunk):
-    reformer = Reformer(6, chunk=chunk, buckets=4, rounds=3).double()
+    reformer = Reformer(6, chunk=chunk, num_buckets=4, num_rounds=3).double()
     key, value = shared(30)
     cache, found = reformer.empty(key[..., :0, :], value[..., :0, :]), []
     for k, v in zip(key.split(pieces, -2), value.split(pieces, -2), strict=True):
@@ -99,7 +99,7 @@ def test_word_by_word_even_where_buckets_outgrow_their_chunks(pieces, chunk):
 
 def test_words_to_come_do_not_change_who_sees_whom():
     """Were buckets to share chunks, a word to come could push others over a chunk's border."""
-    reformer, (key, value) = Reformer(6, chunk=2, buckets=4).double(), shared(30)
+    reformer, (key, value) = Reformer(6, chunk=2, num_buckets=4).double(), shared(30)
     whole = reformer(key, key, value, mask=Mask.causal()).context
     for cut in (3, 11, 20):
         k, v = key[..., :cut, :], value[..., :cut, :]
@@ -142,7 +142,7 @@ def test_rotations_are_saved_and_settings_checked():
     other.load_state_dict(one.state_dict())
     assert torch.equal(one.rotations, other.rotations)
     with pytest.raises(ValueError, match="even"):
-        Reformer(6, buckets=7)
+        Reformer(6, num_buckets=7)
 
 
 LONG = """
@@ -165,7 +165,7 @@ def test_sixteen_thousand_words_and_back():
 
 
 def test_many_buckets_are_two_hashes_taken_together():
-    reformer = Reformer(6, buckets=512)
+    reformer = Reformer(6, num_buckets=512)
     assert reformer.rotations.shape == (4, 6, 24)
     buckets = reformer._hashes(torch.randn(1, 1, 20_000, 6))
     assert int(buckets.min()) >= 0

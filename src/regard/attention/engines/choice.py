@@ -81,9 +81,7 @@ def pattern_engine(num_keys: int, short: int = SHORT) -> Engine:
 def check_engine(engine: str) -> None:
     """Check the name of an engine."""
     if engine != "auto" and engine not in ENGINES:
-        raise ValueError(
-            f'engine must be "auto", "dense", "fused" or "blockwise", got {engine!r}.'
-        )
+        raise ValueError(f'engine must be "auto", "dense", "fused" or "blockwise", got {engine!r}.')
 
 
 def _visible_keys(query: Tensor, key: Tensor, mask: Mask | None, score: Score) -> Tensor | None:

@@ -177,7 +177,9 @@ class MultiHead(nn.Module):
                 dropout=self.dropout if self.training else 0.0, cache=cache, weights=weights,
             )  # fmt: skip
         context = self.out_proj(merged(attended.context))
-        return replace(attended, context=context, cache=None if memory is not None else attended.cache)
+        return replace(
+            attended, context=context, cache=None if memory is not None else attended.cache
+        )
 
     def memory(self, key: Tensor, value: Tensor | None = None) -> KeyValue:
         """Keys and values projected once, to be attended to many times."""

@@ -206,7 +206,9 @@ def _summands(
     return features, level, value
 
 
-def _absorbed(state: KernelState, features: Tensor, level: Tensor | None, value: Tensor) -> KernelState:
+def _absorbed(
+    state: KernelState, features: Tensor, level: Tensor | None, value: Tensor
+) -> KernelState:
     """The sums with these tokens added."""
     sums, mass, before = state
     higher = None
@@ -215,7 +217,9 @@ def _absorbed(state: KernelState, features: Tensor, level: Tensor | None, value:
         base = based(higher)
         features, fade = features * (level - base).exp(), (before - base).exp()
         sums, mass = sums * fade, mass * fade[..., 0]
-    return KernelState(sums + features.transpose(-2, -1) @ value, mass + features.sum(dim=-2), higher)
+    return KernelState(
+        sums + features.transpose(-2, -1) @ value, mass + features.sum(dim=-2), higher
+    )
 
 
 class _KernelScan(torch.autograd.Function):
@@ -254,7 +258,8 @@ class _KernelScan(torch.autograd.Function):
 
 
 def _step_backward(
-    kernel: Kernel, step: ScanStep, state: KernelState, inputs: tuple[Tensor, Tensor, Tensor, Tensor | None],
+    kernel: Kernel, step: ScanStep, state: KernelState,
+    inputs: tuple[Tensor, Tensor, Tensor, Tensor | None],
     gradients: tuple[Tensor, Tensor, Tensor], into: tuple[Tensor, ...],
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Recompute one step, write its inputs' gradients, and return those of the sums before it."""
@@ -263,7 +268,9 @@ def _step_backward(
         leaves = [None if x is None else x.detach().requires_grad_() for x in parts]
         query, key, value = leaves
         sums, mass = (x.detach().requires_grad_() for x in state[:2])
-        context, after = _step(kernel, KernelState(sums, mass, state.level), query, key, value, hidden)
+        context, after = _step(
+            kernel, KernelState(sums, mass, state.level), query, key, value, hidden
+        )
     outputs = {}  # output of the step ▶ its gradient
     grad_context, grad_sums, grad_mass = gradients
     if context is not None:

@@ -187,7 +187,7 @@ def _tiled(
 
 @dataclass(frozen=True, eq=False)
 class _Globals(Mask):
-    """The first `count` tokens attend to, and are attended to by, all; queries start at `offset`."""
+    """The first `count` tokens attend to all, and all to them; queries start at `offset`."""
 
     count: int
     offset: int

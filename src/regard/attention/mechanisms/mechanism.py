@@ -222,7 +222,7 @@ class Mechanism(nn.Module):
         if dropout and not self.facts.dropout:
             self._refuse("has no weights to drop", "set attention dropout to 0")
         lengths, causal, rest = decompose_mask(mask, query.shape[-2], key.shape[-2])
-        if rest is not None and not self.facts.any_mask:
+        if rest is not None and "any" not in self.facts.masks:
             kinds = "lengths and causal" if self.facts.causal else "lengths"
             self._refuse(f"takes {kinds} masks only", "use attention full")
         if causal and not self.facts.causal:

@@ -65,7 +65,9 @@ class SameChunk(Mask):
     def _paired(self, query: Tensor) -> Tensor:
         """(B, H, r, K): whether query and key share a chunk in some round."""
         rounds = self.tag.unbind(2)
-        near = [is_near(tag.index_select(-1, query)[..., None], tag[..., None, :]) for tag in rounds]
+        near = [
+            is_near(tag.index_select(-1, query)[..., None], tag[..., None, :]) for tag in rounds
+        ]
         return torch.stack(near).any(dim=0)
 
 

@@ -34,7 +34,6 @@ from regard.attention.mechanisms.mechanism import (
     Mechanism,
     no_weights,
 )
-from regard.config.mechanisms import RingSettings
 
 
 class Ring(Mechanism):
@@ -46,10 +45,7 @@ class Ring(Mechanism):
     group  the process group; None: all processes
     """
 
-    declared = Declared(
-        answer="exact", masks=frozenset({"lengths", "causal"}), map="none",
-        sums_to_one=True, cost="n² / ranks", growth=2.0,
-    )  # fmt: skip
+    facts = RingSettings.facts
 
     def __init__(self, group: dist.ProcessGroup | None = None) -> None:
         super().__init__()

@@ -199,9 +199,7 @@ class _OtherBlocks(Mask):
         return range(min(num_keys, (rows.stop - 1) // self.stride * self.summary))
 
 
-def _tiled(
-    call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask: Mask
-) -> Attended:
+def _tiled(call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Attended:
     return attend_part(query, key, value, mask=mask, dropout=call.dropout, engine="blockwise")
 
 

@@ -34,6 +34,7 @@ from regard.attention.mechanisms.mechanism import (
     Mechanism,
     no_weights,
 )
+from regard.config.mechanisms import RingSettings
 
 
 class Ring(Mechanism):

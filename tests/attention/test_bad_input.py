@@ -161,7 +161,7 @@ CASES = {
     "multihead query": (lambda: MultiHead(8, 2)(x(1, 3, 7)), "query must have width 8"),
     "memory and key": (
         lambda: MultiHead(8, 2)(x(1, 3, 8), x(1, 3, 8), memory=MultiHead(8, 2).memory(x(1, 3, 8))),
-        "memory stands for key, value and cache",
+        "memory replaces key, value and cache",
     ),
     "conversion": (
         lambda: MultiHead(8, 2, projections="slice").with_projections("joint"),

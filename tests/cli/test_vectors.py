@@ -12,7 +12,7 @@ from regard.vectors import read_vectors
 TRAIN = """
 --preset tiny --languages en-fr --training.steps 2 --training.precision fp32 --training.threads 1
 --training.validate_sentences 0 --training.tensorboard false --training.learning_rate 0
---training.average none --model.dim 16 --model.heads 2 --model.ff 16 --text.unit word
+--training.average none --model.dim 16 --model.num_heads 2 --model.ff 16 --text.unit word
 """
 
 

@@ -55,7 +55,7 @@ def decode_step_cost(name: str, at: tuple[int, ...] = AT) -> DecodeStepCost:
 
 def _step(mechanism: Mechanism, tokens: list[Tensor], cache: Any) -> Any:
     """The cache after these tokens."""
-    following = mechanism.go_on(tokens[0], tokens[1], tokens[2], cache).cache
+    following = mechanism.decode_step(tokens[0], tokens[1], tokens[2], cache).cache
     assert following is not None
     return following
 

@@ -69,7 +69,7 @@ def measure(
 ) -> MechanismFigures | None:
     """All figures of one mechanism; None if `causal` and it cannot be."""
     mechanism = MECHANISMS[name](tensors[0].shape[-2], tensors[0].shape[-3], tensors[0].shape[-1])
-    declared = mechanism.declared
+    declared = mechanism.facts
     if causal and not declared.masks & {"causal", "any"}:
         return None
     plain = {**asdict(declared), "masks": sorted(declared.masks)}
@@ -78,7 +78,7 @@ def measure(
     times = [_time(_drawn_runner(name, length, causal), repeats) for length in lengths]
     base = peak_megabytes(_baseline)
     memory = [max(1.0, peak_megabytes(once, name, n, causal) - base) for n in lengths]
-    steps = decode_step_cost(name) if declared.steps else None
+    steps = decode_step_cost(name) if declared.cache else None
     return MechanismFigures(
         name, plain, error, tuple(lengths), tuple(times), tuple(memory),
         growth(lengths, times, memory), steps, over_given,
@@ -87,7 +87,7 @@ def measure(
 
 def ring_mechanism_figures(figures: ring.RingFigures, lengths: Sequence[int]) -> MechanismFigures:
     """The figures of ring attention, from those of its processes."""
-    declared = {**asdict(Ring.declared), "masks": sorted(Ring.declared.masks)}
+    declared = {**asdict(Ring.facts), "masks": sorted(Ring.facts.masks)}
     return MechanismFigures(
         RING, declared, figures.differences["forward"], tuple(lengths), tuple(figures.seconds),
         tuple(figures.megabytes), growth(lengths, figures.seconds, figures.megabytes),

@@ -20,6 +20,8 @@ OPTIONS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
+    from regard.demo.settings import SELF_ATTENTIONS, SOURCE_ATTENTIONS
+
     parser.add_argument(
         "--task", choices=tuple(OPTIONS), default="grammar",
         help="grammar: translate; spelling: spell words out, with monotonic attention; series: "
@@ -30,9 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="Transformer, or recurrent with Bahdanau attention (transformer)",
     )  # fmt: skip
     parser.add_argument(
-        "--attention", metavar="NAME", help="attention of the Transformer: full, local, "
-        "sparse, blockwise, linformer, reformer, linear, performer, adaptive-span; of the "
-        "recurrent network: bahdanau, luong, location, coverage, graves, monotonic, none",
+        "--attention", metavar="NAME",
+        help=f"attention of the Transformer: {', '.join(SELF_ATTENTIONS)}; of the recurrent "
+        f"network: {', '.join(SOURCE_ATTENTIONS)}",
     )  # fmt: skip
     parser.add_argument(
         "--minutes", metavar="N", type=float,

@@ -60,7 +60,7 @@ def demo(
     prepared = prepare_data(data, run, budget.easy_updates)
     console.print(
         f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.test} "
-        f"other sentences exactly, at most {clock(60 * budget.minutes)} minutes …",
+        f"other sentences exactly, with a time limit of {clock(60 * budget.minutes)} …",
         highlight=False,
     )
     folder = clear_folder(out) / MODEL

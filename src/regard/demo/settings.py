@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from regard.config import (
     ModelSettings,
@@ -14,7 +14,11 @@ from regard.config import (
     TrainingSettings,
     TransformerSettings,
 )
-from regard.corpus.grammar import Language
+from regard.config.mechanisms import MECHANISM_SETTINGS
+from regard.config.model import SourceAttention
+
+if TYPE_CHECKING:
+    from regard.corpus.grammar import Language
 
 Kind = Literal["transformer", "rnn"]
 
@@ -48,20 +52,19 @@ BUDGETS: dict[tuple[Kind, bool], Budget] = {
 }
 """By kind of model, and whether it is the quick version."""
 
-SELF_ATTENTIONS: dict[str, dict[str, Any]] = {
-    "full": {},
+SELF_ATTENTIONS = tuple(name for name in MECHANISM_SETTINGS if name != "ring")
+"""Self-attention of the Transformer; ring needs several processes."""
+SOURCE_ATTENTIONS: tuple[str, ...] = get_args(SourceAttention)
+"""Cross-attention of the recurrent network."""
+SHORT_SENTENCES: dict[str, dict[str, Any]] = {
     "local": {"window": 4},
     "sparse": {"stride": 4},
-    "blockwise": {},
-    "linformer": {"projected": 8, "decoder_attention": "full"},
+    "linformer": {"projected": 8},
     "reformer": {"chunk": 8, "buckets": 4, "rounds": 4},
-    "linear": {},
     "performer": {"features": 128},
     "adaptive-span": {"span": 32, "ramp": 8, "span_penalty": 1e-3},
 }
 """Settings small enough to matter in sentences of a dozen words."""
-SOURCE_ATTENTIONS = ("bahdanau", "none", "luong", "location", "coverage", "graves", "monotonic")
-"""Cross-attention of the recurrent network."""
 
 
 def kind_of(attention: str) -> Kind:
@@ -72,10 +75,12 @@ def kind_of(attention: str) -> Kind:
 def model_settings(attention: str) -> ModelSettings:
     """A small model with this attention."""
     if kind_of(attention) == "transformer":
+        causal = MECHANISM_SETTINGS[attention].facts.causal
         return TransformerSettings(
-            dim=128, heads=4, encoder_layers=2, decoder_layers=2, ff=512, dropout=0.0,
+            dim=128, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, ff=512, dropout=0.0,
             positions="rotary", tied="output", max_length=128,
-            **{"attention": attention, **SELF_ATTENTIONS[attention]},
+            attention=cast(Any, attention), decoder_attention="same" if causal else "full",
+            **SHORT_SENTENCES.get(attention, {}),
         )  # fmt: skip
     return RnnSettings(
         embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128,

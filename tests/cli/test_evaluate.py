@@ -129,7 +129,7 @@ def test_what_is_refused(refused, en_fr, en_zh, lm, files):
     short, empty = files / "short", files / "empty"
     short.write_text("one\n")
     empty.touch()
-    directions = f"{en_fr} from en to fr and {en_zh} from en to zh do not"
+    directions = f"must have the same languages, got {en_fr} (en to fr) and {en_zh} (en to zh)"
     listed = sorted(files.iterdir())
     cases = [
         (["evaluate", source, reference], "give either --model DIR or --hypotheses FILE"),
@@ -138,7 +138,10 @@ def test_what_is_refused(refused, en_fr, en_zh, lm, files):
         (["evaluate", source, "--model", en_fr], "sentence pairs are read from files ending in"),
         (["evaluate", files / "none", reference, "--model", en_fr], "there is no such file"),
         (["evaluate", "--hypotheses", short, reference], "there are 1 translations but"),
-        (["evaluate", "--hypotheses", short, source, reference], "give the reference alone"),
+        (
+            ["evaluate", "--hypotheses", short, source, reference],
+            "give one file, the reference, got 2",
+        ),
         (["evaluate", source, reference, "--model", lm], "regard generate"),
         (["evaluate", source, reference, "--model", en_fr, "--output", files / "no/x"], "no such"),
         (["evaluate", empty, empty, "--model", en_fr], "the file is empty"),
@@ -147,7 +150,7 @@ def test_what_is_refused(refused, en_fr, en_zh, lm, files):
         (["compare", en_fr, en_zh, source, reference], directions),
         (["compare", short, short], "give the test set once"),
         (["compare", short, short, source, "--reference", reference], "give the test set once"),
-        (["compare", short, short, "--source", source, "--reference", reference], "1 translations"),
+        (["compare", short, short, "--source", source, "--reference", reference], "sources, got 1"),
         (["compare", lm, short, "--source", source, "--reference", reference], "kind lm"),
         (["compare", files / "no", short, "--source", source, "--reference", reference], "no such"),
     ]

@@ -94,7 +94,7 @@ def test_a_format_that_cannot_be_translated_is_refused_unless_plain(
     assert plain.out == f"{TARGETS[0]}\n"
     made = tmp_path / "made.docx"
     said = refused("translate", "--model", en_fr, "x", "--output", made)
-    assert "what is written is text, not .docx" in said
+    assert "the output is text, not .docx" in said
     assert "not .html" in refused("translate", "--model", en_fr, "x", "--output", "x.html")
     assert regard("translate", "--model", en_fr, "x", "--output", made, "--plain").code == 0
     rows = tmp_path / "rows.jsonl"

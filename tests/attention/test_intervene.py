@@ -136,7 +136,7 @@ def test_a_row_of_a_growing_text_is_overwritten(length):
     row[:2] = torch.tensor([0.25, 0.75])
     edit = Overwrite(kind="causal", rows=2, weights=row, renormalize=True)
     before = layer(x, mask=Mask.causal()).context
-    with intervene(layer, edit), record(layer) as seen:
+    with intervene(layer, edit), record(layer) as observed:
         whole = layer(x, mask=Mask.causal()).context
     cache, parts = layer.empty_cache(1), []
     with intervene(layer, edit):
@@ -145,7 +145,7 @@ def test_a_row_of_a_growing_text_is_overwritten(length):
             cache = attended.cache
             parts.append(attended.context)
     torch.testing.assert_close(torch.cat(parts, 1), whole)
-    assert seen.maps[0].weights[0, 0, 2].tolist() == [0.25, 0.75, 0, 0]
+    assert observed.maps[0].weights[0, 0, 2].tolist() == [0.25, 0.75, 0, 0]
     assert not torch.equal(whole[:, 2], before[:, 2])
     late = Overwrite(kind="causal", rows=2, weights=[0.5, 0, 0, 0, 0.5], renormalize=True)
     with pytest.raises(ValueError, match="each of the 4 keys"), intervene(layer, late):
@@ -163,9 +163,12 @@ def test_gradients_flow_through_an_intervention(tensors):
 
 def test_links_of_any_kind_hold_for_every_layer():
     model, x = Two(), torch.randn(1, 3, D)
-    with intervene(model, ForceAlignment(links=zip([2], [0], strict=True))), record(model) as seen:
+    with (
+        intervene(model, ForceAlignment(links=zip([2], [0], strict=True))),
+        record(model) as observed,
+    ):
         model(x)
-    assert all(m.weights[0, :, 2].tolist() == [[1, 0, 0]] * 2 for m in seen)
+    assert all(m.weights[0, :, 2].tolist() == [[1, 0, 0]] * 2 for m in observed)
 
 
 def test_a_part_is_touched_and_the_rest_is_not():
@@ -185,17 +188,17 @@ def test_a_part_is_touched_and_the_rest_is_not():
 
 def test_an_edit_that_met_nothing_is_warned_of():
     model = Two()
-    warned = pytest.warns(UserWarning, match="SwitchOff met no call")
+    warned = pytest.warns(UserWarning, match="SwitchOff matched no attention call")
     with warned, intervene(model, SwitchOff(layer=5, heads=0)):
         model(torch.randn(1, 3, D))
 
 
 def test_an_edit_that_met_nothing_is_handed_over(recwarn):
-    layer, found = MultiHead(D, 2), []
+    layer, result = MultiHead(D, 2), []
     met, missed = SwitchOff(heads=0), SwitchOff(kind="cross")
-    with intervene(layer, [met, missed], unused=found.append):
+    with intervene(layer, [met, missed], unused=result.append):
         layer(torch.randn(1, 3, D))
-    assert found == [missed]
+    assert result == [missed]
     assert not recwarn.list
 
 
@@ -211,11 +214,11 @@ def test_undone_after_an_error():
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda: SwitchOff(heads=9), "heads must be from 0 to 3 in this call, but 9 came"),
-        (lambda: SwitchOff(batch=3), "batch must be from 0 to 2 in this call, but 3 came"),
+        (lambda: SwitchOff(heads=9), "heads must be from 0 to 3 in this call, got 9"),
+        (lambda: SwitchOff(batch=3), "batch must be from 0 to 2 in this call, got 3"),
         (
             lambda: Overwrite(rows=0, weights=[1.0, 0.0], renormalize=True),
-            "one number for each of the 6 keys, but 2 came",
+            "one number for each of the 6 keys, got 2",
         ),
         (
             lambda: Overwrite(rows=[0, 1], weights=torch.ones(3, 6), renormalize=True),
@@ -225,7 +228,7 @@ def test_undone_after_an_error():
             lambda: Overwrite(rows=0, weights=[0.0] * 6, renormalize=True),
             "a sum above zero",
         ),
-        (lambda: ForceAlignment(links={0: 6}), "keys below 6, but 6 came"),
+        (lambda: ForceAlignment(links={0: 6}), "keys below 6, got 6"),
         (lambda: SwitchOff(kind="Cross"), 'kind must be "self", "causal" or "cross"'),
         (lambda: SwitchOff(scale=float("nan")), "scale must be a finite number"),
     ],
@@ -241,7 +244,7 @@ def test_bad_edits(tensors, edit, message):
         (lambda: SwitchOff(heads="0"), "heads must be whole numbers, but '0' came"),
         (lambda: SwitchOff(heads=1.0), "heads must be whole numbers, but 1.0 came"),
         (lambda: Overwrite(rows=0, weights=None, renormalize=True), "weights must be numbers"),
-        (lambda: ForceAlignment(links=3), "links must map whole positions of queries to keys"),
+        (lambda: ForceAlignment(links=3), "links must map positions of queries to keys"),
     ],
 )
 def test_edits_of_the_wrong_type(edit, message):

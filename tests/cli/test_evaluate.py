@@ -140,7 +140,7 @@ def test_what_is_refused(refused, en_fr, en_zh, lm, files):
         (["evaluate", "--hypotheses", short, reference], "there are 1 translations but"),
         (
             ["evaluate", "--hypotheses", short, source, reference],
-            "give one file, the reference, got 2",
+            "give one file, the reference",
         ),
         (["evaluate", source, reference, "--model", lm], "regard generate"),
         (["evaluate", source, reference, "--model", en_fr, "--output", files / "no/x"], "no such"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from regard.cli.line_input import add_encoding, check_parent
 from regard.cli.line_progress import LineProgress
 from regard.cli.model import add_model, open_translator
-from regard.cli.searching import add_search, asked_search
+from regard.cli.searching import add_search, search_options
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def translate_all(
     translator: Translator, sources: list[str], arguments: argparse.Namespace
 ) -> tuple[list[str], float]:
     """One translation for each source, not split into sentences, and the seconds it took."""
-    settings = asked_search(arguments, translator.run.decoding, sample=False)
+    settings = search_options(arguments, translator.run.decoding, sample=False)
     begun = time.perf_counter()
     texts: list[str] = []
     with LineProgress(len(sources)) as progress:

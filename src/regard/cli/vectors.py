@@ -16,7 +16,7 @@ from regard.cli.model import positive
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.vectors import Near, Vectors
+    from regard.vectors import Neighbor, Vectors
 
 METHODS = ("skip-gram", "cbow")
 DEFAULTS = {"dim": 100, "window": 5, "negatives": 5, "epochs": 5, "min-count": 5}
@@ -81,9 +81,9 @@ def _learn(arguments: argparse.Namespace) -> None:
     out: Path = arguments.out
     check_parent(out)
     from regard.formats import read_lines
-    from regard.training.cbow import Cbow
-    from regard.training.skipgram import SkipGram, learn, read_text
     from regard.vectors import write_vectors
+    from regard.vectors.cbow import Cbow
+    from regard.vectors.skipgram import SkipGram, learn, read_text
 
     names = ("dim", "window", "negatives", "epochs", "min_count", "subsample", "seed")
     method = Cbow if arguments.method == "cbow" else SkipGram
@@ -175,11 +175,11 @@ def _check(vectors: Vectors, arguments: argparse.Namespace) -> None:
         ) from error
 
 
-def _as_rows(nearest: list[Near]) -> list[dict[str, Any]]:
+def _as_rows(nearest: list[Neighbor]) -> list[dict[str, Any]]:
     return [near._asdict() for near in nearest]
 
 
-def _print(query: str, nearest: list[Near]) -> None:
+def _print(query: str, nearest: list[Neighbor]) -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape

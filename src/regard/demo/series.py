@@ -26,7 +26,7 @@ from regard.models.classifier_why import WHYS, Why
 from regard.training.classifier import Content, class_trainer, prepare_content
 from regard.training.report import Spoken, clock
 from regard.translator.classify import Classified, Classifier
-from regard.views.terminal.decision import Strip
+from regard.views.terminal.decision import WeightStrip
 
 Encoder = Literal["transformer", "rnn"]
 Tokens = Literal["time", "channels"]
@@ -192,7 +192,7 @@ def _show(console: Console, model: Classifier, data: Planted) -> None:
         f"{moment.name}.",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
-    console.print(Strip(one.grid, model.settings.channels, model.settings.patch))
+    console.print(WeightStrip(one.grid, model.settings.channels, model.settings.patch))
 
 
 def _print(console: Console, found: Sequence[Found], test: int) -> None:

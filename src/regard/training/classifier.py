@@ -35,12 +35,12 @@ from regard.training.class_examples import (
     store_examples,
     stored_examples,
 )
-from regard.training.first_vectors import begin_with_vectors
 from regard.training.loop import Trainer
 from regard.training.prepare import one_tokenizer
 from regard.training.report import Reporter
 from regard.training.run_files import check_new_folder, figures, resume_from, write_files
 from regard.training.run_state import Outcome
+from regard.vectors.initialize import initialize_embeddings
 
 Files = Sequence[str | PathLike[str]]
 Rows = list[list[int]] | list[Series]
@@ -172,7 +172,7 @@ def class_trainer(
     if isinstance(prepared.examples.rows[0], np.ndarray):
         network.measure(*series_scale(cast("list[Series]", prepared.examples.rows)))
     if folder is None or not (folder / LATEST).exists():  # else its weights are in a checkpoint
-        begin_with_vectors(network, run.training, prepared.tokenizers, reporter)
+        initialize_embeddings(network, run.training, prepared.tokenizers, reporter)
     return Trainer(
         network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter,
         tensorboard=run.training.tensorboard and folder is not None, spent=spent,

@@ -24,7 +24,6 @@ from regard.training.checkpoint import LATEST
 from regard.training.classifier import resume_classifier
 from regard.training.dev import Dev, Looking
 from regard.training.examples import Examples, is_paired
-from regard.training.first_vectors import begin_with_vectors
 from regard.training.handwriting import (
     Lines,
     PreparedLines,
@@ -38,6 +37,7 @@ from regard.training.report import Reporter
 from regard.training.run_files import check_new_folder, figures, resume_from, write_files
 from regard.training.run_state import Outcome
 from regard.training.stored import store, stored
+from regard.vectors.initialize import initialize_embeddings
 
 
 def new_network(run: Run, tokenizers: Tokenizers) -> Network:
@@ -61,7 +61,7 @@ def train(
     check_ranks(run.model)
     check_new_folder(folder)
     network = new_network(run, prepared.tokenizers)  # settings that do not fit say so here
-    begin_with_vectors(network, run.training, prepared.tokenizers, reporter)
+    initialize_embeddings(network, run.training, prepared.tokenizers, reporter)
     folder.mkdir(parents=True, exist_ok=True)
     save_tokenizers(folder, prepared.tokenizers, run.text.unit)
     if isinstance(prepared, PreparedLines):
@@ -90,7 +90,7 @@ def follow(folder: Path, ranks: Ranks, run: Run | None = None) -> Outcome:
     network = new_network(run, tokenizers)
     trainer = Trainer(network, run, tokenizers, examples, ranks=ranks)
     if not (resumed and trainer.resume(folder)):
-        begin_with_vectors(network, run.training, tokenizers)
+        initialize_embeddings(network, run.training, tokenizers)
     return trainer.train()
 
 
@@ -106,7 +106,7 @@ def resume(
     examples, dev = stored_lines(folder, run) if written else stored(folder, run)
     network = new_network(run, tokenizers)
     if not (folder / LATEST).is_file():  # else its words have come further already
-        begin_with_vectors(network, run.training, tokenizers, reporter)
+        initialize_embeddings(network, run.training, tokenizers, reporter)
     trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter, ranks)
     ranks.wait()
     if not resume_from(trainer, folder, reporter) and ranks.number == 1:

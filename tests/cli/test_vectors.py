@@ -81,7 +81,7 @@ REFUSED = {
     "case": ("near CAT --vectors {f}/v.safetensors", "similar words: 'cat'"),
     "analogy": ("analogy cat dog zyxw --vectors {f}/v.safetensors", "v.safetensors has "),
     "NaN": ("learn {f}/en.txt --out {f}/x.vec --subsample nan", "subsample must be 0 or more"),
-    "no file": ("near cat --vectors {f}/none.vec", "none.vec: there is no such file"),
+    "no file": ("near cat --vectors {f}/none.vec", "none.vec: no such file"),
     "no text": ("learn {f}/none.txt --out {f}/x.vec", "none.txt: there is no such file"),
     "no folder": ("learn {f}/en.txt --out {f}/no/x.vec", "there is no such folder"),
     "too little": ("learn {f}/en.txt --out {f}/x.vec --min-count 99999", "smaller --min-count"),
@@ -127,5 +127,5 @@ def test_another_width_is_refused_before_anything_is_written(regard, refused, fo
     flags = [*TRAIN.split(), "--training.vectors", folder / "v.safetensors", "--model.dim", 8]
     said = regard("train", folder / "pairs.tsv", "--out", tmp_path / "m", *flags)
     assert said.code == 2
-    assert "the vectors have 16 numbers, but this model's words have 8" in said.err
+    assert "embeddings, got 16; learn vectors with --dim 8" in said.err
     assert not (tmp_path / "m").exists()

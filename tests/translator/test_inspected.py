@@ -19,10 +19,9 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.folder import SavedModel
-from regard.models.build import build
-from regard.tasks import lazy_weights
+from regard.tasks import build, lazy_weights, load
 from regard.text import MASK
-from regard.translator import Filler, Generator, Translator, inspected, load
+from regard.translator import Filler, Generator, Translator, inspected
 from regard.translator.inspected import Asked, check_pair, facts_of, side_by_side
 from regard.views import SentenceView, page
 from trained import taught

@@ -16,11 +16,11 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.folder import SavedModel, Tokenizers
-from regard.models.build import build
+from regard.tasks import build, load
 from regard.tasks.translation.segments import Segment, join_translations, split_sentences
 from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
 from regard.text.word_tokenizer import train_words
-from regard.translator import Translator, load
+from regard.translator import Translator
 from trained import taught
 
 FRENCH, CHINESE = taught("en-fr"), taught("en-zh")
@@ -154,7 +154,7 @@ def test_the_best_come_first(en_fr):
     scores = [found.score, *(score for _, score in found.alternatives)]
     assert len(scores) == 4 and scores == sorted(scores, reverse=True)
     assert len({found.text, *(text for text, _ in found.alternatives)}) == 4
-    with pytest.raises(InputError, match="n_best is 4"):
+    with pytest.raises(InputError, match="got n_best=4, beam=2"):
         en_fr.translate(FRENCH[0][0], settings=SearchOptions(beam=2, n_best=4))
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cli.model import add_model, open_classifier
 from regard.config import ClassifierSettings
-from regard.config.stored import load_run
 from regard.errors import InputError
+from regard.tasks import load_run
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -135,7 +135,7 @@ def _references(files: list[str], encoding: str) -> list[str]:
 
 def languages_of(folder: str) -> tuple[str, str] | None:
     """Source and target language of a model; None if they are unknown."""
-    from regard.config.stored import load_run
+    from regard.tasks import load_run
 
     languages = load_run(folder)
     named = "-" in languages.languages

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from regard.cli.line_input import check_parent
 from regard.cli.model import add_model, positive
 from regard.cli.searching import add_search, search_options
-from regard.config.stored import load_run
 from regard.errors import InputError
+from regard.tasks import load_run
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
@@ -154,15 +154,17 @@ def _lines(arguments: argparse.Namespace) -> list[str]:
 
 def _opened(folder: str, threads: int) -> Loaded:
     """The model in a folder, of whatever kind that can be looked at."""
-    if load_run(folder).model.kind == "handwriting":
+    run = load_run(folder)
+    if run.model.kind == "handwriting":
         raise InputError(f"{folder}: a model that writes by hand is looked at with `regard write`.")
-    from regard.translator import load
+    from regard.tasks import load
 
     if threads:
         import torch
 
         torch.set_num_threads(threads)
-    return load(folder, threads=threads)
+    loaded: Loaded = load(folder, threads=threads, run=run)
+    return loaded
 
 
 def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[Looked]:

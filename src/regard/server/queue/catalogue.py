@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from regard.errors import InputError
 from regard.folder import model_names
+from regard.tasks import load
 from regard.tasks.translation.translator import Translator
-from regard.translator import load
 
 
 @dataclass(frozen=True, eq=False)

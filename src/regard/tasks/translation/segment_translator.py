@@ -23,11 +23,12 @@ from regard.decoding import Hypothesis, search, word_confidence
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.models.batch import Batch, batch_of, source_of
-from regard.models.build import Translating
+from regard.models.rnn.model import RnnModel
+from regard.models.transformer import TransformerModel
 from regard.tasks.translation.options import TranslateOptions
 from regard.tasks.translation.segments import Segment
 from regard.tasks.translation.translation import ModelInfo, Sentence, copied_sentence
-from regard.training.shards import Crew, cores
+from regard.worker_pool import WorkerPool, cores
 
 MANY_SENTENCES = 64  # per core, from which on each core takes whole groups of sentences
 
@@ -38,7 +39,7 @@ class SegmentTranslator:
     def __init__(self, saved: SavedModel, threads: int = 0) -> None:
         self.run: Run = saved.run
         self.path: Path = saved.path
-        assert isinstance(saved.network, Translating)
+        assert isinstance(saved.network, TransformerModel | RnnModel)
         self.network = saved.network
         self.tokenizers = saved.tokenizers
         self.device = next(saved.network.parameters()).device
@@ -82,8 +83,8 @@ class SegmentTranslator:
         elif len(groups) < 2 or self.threads == 1:
             done = list(map(translate_group, groups))
         else:
-            with Crew(self.threads) as crew:
-                done = crew.map(translate_group, groups)
+            with WorkerPool(self.threads) as pool:
+                done = pool.map(translate_group, groups)
         for group, translated in zip(groups, done, strict=True):
             for row, sentence in zip(group, translated, strict=True):
                 sentences[row] = sentence

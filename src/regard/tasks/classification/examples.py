@@ -11,15 +11,13 @@ from torch import Tensor
 
 from regard.config import ClassifierSettings, Run
 from regard.corpus.batches import batches
-from regard.errors import InputError
-from regard.folder import load_weights, save_weights
 from regard.models.classifier_batch import Labelled, Series, series_batch, texts_batch
-from regard.training.checkpoint import fitting, verify_checksums, write_checksums
-from regard.training.epochs import Epochs
-from regard.training.stored import IDS
+from regard.training.checkpoint import matching
+from regard.training.data_cursor import EpochBatches
+from regard.training.run_files import CORPUS, read_corpus, write_corpus
 
 
-class ClassExamples(Epochs[Labelled]):
+class ClassExamples(EpochBatches[Labelled]):
     """Texts as ids or series as numbers, with the numbers of their labels.
 
     A batch holds at most `max_tokens` padded tokens.
@@ -81,8 +79,6 @@ def series_scale(rows: Sequence[Series]) -> tuple[Tensor, Tensor]:
 
 def store_examples(folder: Path, train: ClassExamples, dev: ClassExamples) -> None:
     """Write `checkpoints/corpus.safetensors`."""
-    home = folder / "checkpoints"
-    home.mkdir(exist_ok=True)
     tensors: dict[str, Tensor] = {}
     for name, part in (("train", train), ("dev", dev)):
         series = isinstance(part.rows[0], np.ndarray)
@@ -91,20 +87,12 @@ def store_examples(folder: Path, train: ClassExamples, dev: ClassExamples) -> No
         tensors[f"{name}.values"] = torch.from_numpy(np.concatenate(flat))
         tensors[f"{name}.sizes"] = torch.tensor([len(row) for row in flat])
         tensors[f"{name}.labels"] = torch.tensor(part.labels)
-    save_weights(home / IDS, tensors)
-    write_checksums(home, IDS)
+    write_corpus(folder, tensors)
 
 
 def stored_examples(folder: Path, run: Run) -> tuple[ClassExamples, ClassExamples]:
     """What `store_examples` wrote: to learn from, and to look at."""
-    path = folder / "checkpoints" / IDS
-    if not path.is_file():
-        raise InputError(
-            f"{folder}: what the run was learning from is not in it ({path}), so it cannot go on; "
-            "`regard train` begins a new one."
-        )
-    verify_checksums(path.parent, IDS)
-    tensors = load_weights(path)
+    tensors, _ = read_corpus(folder)
     assert isinstance(run.model, ClassifierSettings)
     channels = len(run.model.channels)
 
@@ -115,5 +103,5 @@ def stored_examples(folder: Path, run: Run) -> tuple[ClassExamples, ClassExample
             return examples_of([row.view(channels, -1).numpy() for row in flat], labels, run)
         return examples_of([row.tolist() for row in flat], labels, run)
 
-    with fitting(path):
+    with matching(folder / "checkpoints" / CORPUS):
         return part("train"), part("dev")

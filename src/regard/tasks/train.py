@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from regard.config.settings import Settings
+from regard.config.settings import Settings, find_kind
+from regard.tasks import KINDS, find_task, load
+from regard.tasks.notebook_progress import NotebookProgress, in_notebook
 from regard.text.language_names import parse_direction
-from regard.training.from_files import TrainRequest, train_from_files
-from regard.training.notebook_report import NotebookProgress, in_notebook
 from regard.training.report import Reporter, Silent, Spoken
-
-if TYPE_CHECKING:
-    from regard.translator import Classifier, Filler, Generator, Penman, Translator
+from regard.training.run import train_from_files
+from regard.training.task import TrainRequest
 
 File = str | PathLike[str]
 
@@ -30,7 +29,7 @@ def train(
     encoding: str = "utf-8",
     progress: bool = True,
     **settings: Mapping[str, Any],
-) -> Translator | Generator | Filler | Penman | Classifier:
+) -> Any:
     """Train a model on files, write it to the folder `out`, and load it.
 
     What `regard train` does: `files` is one file of pairs or two aligned text files (for
@@ -41,8 +40,6 @@ def train(
     >>> translator = regard.train("pairs.tsv", languages="en-fr", out="model", minutes=3,
     ...                           model={"kind": "rnn"})  # doctest: +SKIP
     """
-    from regard.translator import load
-
     given: Settings = {name: dict(values) for name, values in settings.items()}
     given["model"] = {"kind": "transformer", **given.get("model", {})}
     if languages:
@@ -50,7 +47,8 @@ def train(
     if minutes is not None:
         given["training"] = {**given.get("training", {}), "minutes": float(minutes)}
     request = TrainRequest(_listed(files), Path(out), _listed(dev), given, preset, encoding)
-    outcome = train_from_files(request, _reporter(progress))
+    kind = find_kind(given, KINDS, "")
+    outcome = train_from_files(find_task(kind.name), request, _reporter(progress))
     if not outcome.finished:
         raise KeyboardInterrupt
     return load(out)

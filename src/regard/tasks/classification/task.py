@@ -1,60 +1,42 @@
-"""A classifier's run: from labelled files to a model folder, or from a folder on."""
+"""Training of classifiers: from labelled texts or series."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from regard.config import ClassifierSettings, Run
 from regard.corpus.labelled import check_labels, clean_labelled, split_labelled
 from regard.errors import InputError
-from regard.folder import (
-    Tokenizers,
-    load_tokenizers,
-    no_tokenizers,
-    save_run,
-    save_tokenizers,
-)
+from regard.folder import Tokenizers, no_tokenizers
 from regard.formats.labelled import read_labelled
 from regard.formats.series import SeriesFile, in_order, is_series, numbered, read_series
-from regard.models.build import build
 from regard.models.classifier import ClassifierModel
 from regard.models.classifier_batch import Series
-from regard.training.checkpoint import LATEST
-from regard.training.class_dev import ClassDev
-from regard.training.class_examples import (
+from regard.tasks.classification.examples import (
     ClassExamples,
     examples_of,
     series_scale,
     store_examples,
     stored_examples,
 )
-from regard.training.loop import Trainer
-from regard.training.prepare import one_tokenizer
+from regard.tasks.classification.validation import ClassDev
+from regard.tasks.text.objective import span_loss
+from regard.tasks.text.task import train_tokenizer
 from regard.training.report import Reporter
-from regard.training.run_files import check_new_folder, figures, resume_from, write_files
-from regard.training.run_state import Outcome
+from regard.training.task import Task, TrainData, TrainRequest
 from regard.vectors.initialize import initialize_embeddings
 
 Files = Sequence[str | PathLike[str]]
 Rows = list[list[int]] | list[Series]
 DEV = "the development set"
-
-
-@dataclass(frozen=True)
-class PreparedClasses:
-    """All that a run is made of; `run` has the labels, channels and input that the files showed."""
-
-    run: Run
-    tokenizers: Tokenizers
-    examples: ClassExamples
-    dev: ClassDev
 
 
 @dataclass(frozen=True)
@@ -71,9 +53,88 @@ class Content:
         return Content(rows, [self.labels[n] for n in places], self.channels)
 
 
-def prepare_classes(
-    files: Files, dev_files: Files, run: Run, encoding: str = "utf-8"
-) -> PreparedClasses:
+class ClassificationTask(Task):
+    """Trains a classifier of texts or series."""
+
+    def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
+        """Return a network with random weights."""
+        return ClassifierModel(settings, source_vocab)
+
+    def prepare(
+        self, request: TrainRequest, run: Run, reporter: Reporter, started: float
+    ) -> TrainData:
+        """Read labelled texts or series."""
+        data = prepare_classes(request.files, request.dev, run, request.encoding)
+        model, dev = settings_of(data.run), cast("ClassDev", data.dev)
+        sort = f"series of {len(model.channels)} channels" if model.channels else "texts"
+        reporter.say(
+            f"{sort} to learn from: {len(data.train):,}; development: "
+            f"{len(dev.examples):,}; labels: {', '.join(model.labels)}"
+        )
+        return data
+
+    def store(self, folder: Path, data: TrainData) -> None:
+        """Write the examples."""
+        dev = cast("ClassDev", data.dev)
+        store_examples(folder, cast("ClassExamples", data.train), dev.examples)
+
+    def restore(self, folder: Path, run: Run, tokenizers: Tokenizers) -> TrainData:
+        """Read what `store` wrote."""
+        train, dev = stored_examples(folder, run)
+        return TrainData(run, train, ClassDev(dev, settings_of(run).labels), tokenizers)
+
+    def objective(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
+        """Return the cross-entropy of every example's label."""
+        scores, smoothing = network(batch).float(), run.training.label_smoothing
+        loss = F.cross_entropy(scores, batch.labels, reduction="sum", label_smoothing=smoothing)
+        return loss * scale + span_loss(run, network, batch, scale)
+
+    def reads_text(self, run: Run) -> bool:
+        """Whether the model folder has tokenizers."""
+        return settings_of(run).input != "series"
+
+    def initialize(self, network: Any, data: TrainData, reporter: Reporter) -> None:
+        """Scale series as those of the corpus; begin with the word vectors that settings name."""
+        rows = cast("ClassExamples", data.train).rows
+        if isinstance(rows[0], np.ndarray):
+            network.measure(*series_scale(cast("list[Series]", rows)))
+        initialize_embeddings(network, data.run.training, data.tokenizers, reporter)
+
+    def num_parameters(self, run: Run) -> int:
+        """Not known before the files are read; classifiers are small."""
+        return 0
+
+    def example(self, run: Run) -> list[str]:
+        """Return arguments to try `regard classify` with."""
+        return ["series.npz"] if settings_of(run).channels else ["…"]
+
+    def describe_input(self, run: Run) -> str:
+        """Describe in one sentence what the model reads, for the model card."""
+        channels = settings_of(run).channels
+        if channels:
+            return f"Series of {len(channels)} channels: {', '.join(channels)}."
+        return super().describe_input(run)
+
+    def describe_validation(self, dev: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return labels and values of the validation's figures, for the model card."""
+        if not dev:
+            return []
+        rows = [("accuracy (development set)", f"{dev['accuracy']:.1%}")]
+        for label, scores in dev["labels"].items():
+            figures = ", ".join(f"{scores[name]:.3f}" for name in ("precision", "recall", "f1"))
+            rows.append(
+                (f"{label}: precision, recall, F1", f"{figures} ({scores['count']} examples)")
+            )
+        return rows
+
+
+def settings_of(run: Run) -> ClassifierSettings:
+    """Return the settings of a classifier's run."""
+    assert isinstance(run.model, ClassifierSettings)
+    return run.model
+
+
+def prepare_classes(files: Files, dev_files: Files, run: Run, encoding: str = "utf-8") -> TrainData:
     """Read files, find out their labels and channels, and encode them."""
     found = read_content([*files], run, encoding)
     if dev_files:
@@ -88,7 +149,7 @@ def prepare_classes(
 
 def prepare_content(
     train: Content, dev: Content, run: Run, place: str, dev_place: str = DEV
-) -> PreparedClasses:
+) -> TrainData:
     """The same from what files hold."""
     model = _resolved(run, train, place)
     names = model.labels
@@ -103,19 +164,19 @@ def prepare_content(
     tokenizers = no_tokenizers()
     if not train.channels:
         texts = cast("list[str]", train.rows)
-        one = one_tokenizer(texts, run.text, run.source_language, run.training.seed)
+        one = train_tokenizer(texts, run.text, run.source_language, run.training.seed)
         tokenizers = Tokenizers(one, one)
 
     def made(part: Content) -> ClassExamples:
         labels = [names.index(label) for label in part.labels]
         return examples_of(_encoded(part, tokenizers, run), labels, run)
 
-    return PreparedClasses(run, tokenizers, made(train), ClassDev(made(dev)))
+    return TrainData(run, made(train), ClassDev(made(dev), names), tokenizers)
 
 
 def read_content(files: Files, run: Run, encoding: str = "utf-8") -> Content:
     """The labelled texts or series of files, all of one sort."""
-    asked = run.model.input  # type: ignore[union-attr]  # a classifier's
+    asked = settings_of(run).input
     sorts = {is_series(path) for path in files} if asked == "auto" else {asked == "series"}
     if len(sorts) > 1:
         raise InputError(f"{_named(files)}: some hold series and some text; give one sort.")
@@ -125,66 +186,6 @@ def read_content(files: Files, run: Run, encoding: str = "utf-8") -> Content:
     if not examples:
         raise InputError(f"{_named(files)}: no labelled text is in it.")
     return Content([one.text for one in examples], [one.label for one in examples])
-
-
-def train_classifier(
-    folder: Path,
-    prepared: PreparedClasses,
-    reporter: Reporter | None = None,
-    spent: float = 0.0,
-) -> Outcome:
-    """Train a new classifier into `folder`, which must not hold a model."""
-    run = prepared.run
-    check_new_folder(folder)
-    trainer = class_trainer(run, prepared, folder, reporter, spent)
-    folder.mkdir(parents=True, exist_ok=True)
-    if run.model.input == "text":  # type: ignore[union-attr]  # a classifier's
-        save_tokenizers(folder, prepared.tokenizers, run.text.unit)
-    store_examples(folder, prepared.examples, prepared.dev.examples)
-    save_run(folder, run)
-    return _trained(trainer, folder, run)
-
-
-def resume_classifier(folder: Path, run: Run, reporter: Reporter | None = None) -> Outcome:
-    """Go on with the run in `folder`, with the settings given."""
-    assert isinstance(run.model, ClassifierSettings)
-    tokenizers = no_tokenizers() if run.model.input == "series" else load_tokenizers(folder)
-    train, dev = stored_examples(folder, run)
-    prepared = PreparedClasses(run, tokenizers, train, ClassDev(dev))
-    trainer = class_trainer(run, prepared, folder, reporter)
-    if not resume_from(trainer, folder, reporter):
-        return trainer.outcome(finished=True)
-    save_run(folder, run)
-    return _trained(trainer, folder, run)
-
-
-def class_trainer(
-    run: Run,
-    prepared: PreparedClasses,
-    folder: Path | None,
-    reporter: Reporter | None = None,
-    spent: float = 0.0,
-) -> Trainer:
-    """The loop over a new network, whose series are scaled as those that it learns from."""
-    torch.manual_seed(run.training.seed)
-    network = build(run.model, len(prepared.tokenizers.source), len(prepared.tokenizers.target))
-    assert isinstance(network, ClassifierModel)
-    if isinstance(prepared.examples.rows[0], np.ndarray):
-        network.measure(*series_scale(cast("list[Series]", prepared.examples.rows)))
-    if folder is None or not (folder / LATEST).exists():  # else its weights are in a checkpoint
-        initialize_embeddings(network, run.training, prepared.tokenizers, reporter)
-    return Trainer(
-        network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter,
-        tensorboard=run.training.tensorboard and folder is not None, spent=spent,
-    )  # fmt: skip
-
-
-def _trained(trainer: Trainer, folder: Path, run: Run) -> Outcome:
-    """Train, then write what is known of the model."""
-    outcome = trainer.train()
-    if outcome.finished:
-        write_files(folder, run, figures(trainer, outcome))
-    return outcome
 
 
 def _resolved(run: Run, train: Content, place: str) -> ClassifierSettings:

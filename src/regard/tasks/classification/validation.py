@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,16 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from regard.config import Run
-from regard.folder import Tokenizers
 from regard.models.classifier_batch import Labelled
-from regard.training.class_examples import ClassExamples
-from regard.training.dev import Look
-from regard.training.shards import Crew
+from regard.tasks.classification.examples import ClassExamples
+from regard.training.validation import ValidationResult, perplexity
+from regard.worker_pool import WorkerPool
 
 
 @dataclass(frozen=True)
-class ClassLook(Look):
+class ClassificationResult(ValidationResult):
     """What a look found; accuracy is the share of examples labelled right.
 
     macro_f1   the mean of the labels' F1
@@ -43,7 +40,7 @@ class ClassLook(Look):
         """What `goodness` goes by, in words."""
         return "accuracy, and of equals by the loss"
 
-    def said(self) -> list[str]:
+    def summary(self) -> list[str]:
         """The figures that are told while training."""
         return [
             f"dev loss {self.loss:.3f}",
@@ -57,11 +54,12 @@ class ClassDev:
     """The development set of a classifier."""
 
     examples: ClassExamples
+    names: tuple[str, ...]
 
-    def look(
-        self, network: Any, run: Run, tokenizers: Tokenizers, device: torch.device, crew: Crew
-    ) -> ClassLook:
-        """Measure the network as it is."""
+    def validate(
+        self, network: Any, device: torch.device, pool: WorkerPool
+    ) -> ClassificationResult:
+        """Measure the network, which is in evaluation mode."""
 
         @torch.inference_mode()
         def measure(batch: Labelled) -> tuple[float, list[int], list[int]]:
@@ -70,19 +68,13 @@ class ClassDev:
             loss = float(F.cross_entropy(scores, batch.labels, reduction="sum"))
             return loss, batch.labels.tolist(), scores.argmax(-1).tolist()
 
-        was = network.training
-        network.eval()
-        try:
-            parts = crew.map(measure, self.examples.every())
-        finally:
-            network.train(was)
+        parts = pool.map(measure, self.examples.every())
         loss = sum(part[0] for part in parts) / max(1, len(self.examples))
         pairs = [pair for _, true, given in parts for pair in zip(true, given, strict=True)]
-        names = run.model.labels  # type: ignore[union-attr]  # a classifier's
-        table = confusion(pairs, len(names))
-        figures = label_figures(table, names)
-        return ClassLook(
-            loss, math.exp(min(loss, 50.0)), float(np.trace(table) / max(1, table.sum())),
+        table = confusion(pairs, len(self.names))
+        figures = label_figures(table, self.names)
+        return ClassificationResult(
+            loss, perplexity(loss), float(np.trace(table) / max(1, table.sum())),
             macro_f1=sum(one["f1"] for one in figures.values()) / len(figures),
             labels=figures, confusion=table.tolist(),
         )  # fmt: skip

@@ -6,17 +6,16 @@ alphabet is the built-in one.
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.config import HandwritingSettings, Run
 from regard.corpus.batches import batches
@@ -26,37 +25,38 @@ from regard.corpus.strokes import Written, sample
 from regard.corpus.strokes.files import read_written
 from regard.errors import InputError
 from regard.evaluation.strokes import character_error, recognise
-from regard.folder import Tokenizers, load_weights, save_weights
+from regard.folder import Tokenizers
 from regard.models.batch import source_of
 from regard.models.handwriting import HandwritingModel, Strokes
 from regard.models.handwriting_drawing import draw
-from regard.storage import replace_file
 from regard.text.char_tokenizer import train_chars
-from regard.training.checkpoint import fitting, verify_checksums, write_checksums
-from regard.training.dev import Look
-from regard.training.epochs import Epochs
-from regard.training.shards import Crew
+from regard.training.checkpoint import matching
+from regard.training.data_cursor import EpochBatches
+from regard.training.report import Reporter
+from regard.training.run_files import CORPUS, read_corpus, write_corpus
+from regard.training.task import Task, TrainData, TrainRequest
+from regard.training.validation import ValidationResult, perplexity
+from regard.worker_pool import WorkerPool
 
 DEV_LINES, SHOWN = 100, 24
 """Lines of the built-in development set, and how many of them are written at a look."""
 BIAS = 0.8
 """How carefully the lines of a look are written."""
-CORPUS, NOTES = "corpus.safetensors", "dev.json"
 
 
 @dataclass(frozen=True)
-class LineLook(Look):
-    """A look; recognised is the share of characters that are read back, None where none can be."""
+class HandwritingResult(ValidationResult):
+    """Figures of the development set; recognised: share of characters that are read back."""
 
     recognised: float | None = None
 
-    def said(self) -> list[str]:
-        """The figures that are told while training."""
+    def summary(self) -> list[str]:
+        """Return the figures that are printed during training."""
         parts = [f"dev loss {self.loss:.3f} a point"]
         return parts if self.recognised is None else [*parts, f"recognised {self.recognised:.1%}"]
 
 
-class Lines(Epochs[Strokes]):
+class Lines(EpochBatches[Strokes]):
     """Written lines as batches."""
 
     def __init__(
@@ -89,59 +89,105 @@ class LinesDev:
     """The development set: lines for the loss, and of `shown` the text, to be written and read."""
 
     examples: Lines
-    shown: tuple[str, ...] = ()
+    shown: tuple[str, ...]
+    tokenizers: Tokenizers
+    unit: float
 
-    def look(
-        self,
-        network: HandwritingModel,
-        run: Run,
-        tokenizers: Tokenizers,
-        device: torch.device,
-        crew: Crew,
-    ) -> LineLook:
-        """Measure the network as it is."""
-        was = network.training
-        network.eval()
+    def validate(
+        self, network: HandwritingModel, device: torch.device, pool: WorkerPool
+    ) -> HandwritingResult:
+        """Measure the network, which is in evaluation mode."""
 
         @torch.inference_mode()
         def measure(batch: Strokes) -> tuple[float, int]:
             return float(network.loss(batch.to(device))), batch.answers
 
-        try:
-            parts = crew.map(measure, self.examples.every())
-            loss, count = (sum(column) for column in zip(*parts, strict=True))
-            recognised = self._recognised(network, run, tokenizers, device) if self.shown else None
-        finally:
-            network.train(was)
-        each = loss / max(1, count)
-        return LineLook(each, math.exp(min(each, 50.0)), recognised or 0.0, recognised=recognised)
+        parts = pool.map(measure, self.examples.every())
+        total, count = (sum(column) for column in zip(*parts, strict=True))
+        loss = total / max(1, count)
+        recognised = self._recognised(network, device) if self.shown else None
+        return HandwritingResult(loss, perplexity(loss), recognised or 0.0, recognised)
 
-    def _recognised(
-        self, network: HandwritingModel, run: Run, tokenizers: Tokenizers, device: torch.device
-    ) -> float:
-        assert isinstance(run.model, HandwritingSettings)
-        source = source_of([tokenizers.source.encode(text) for text in self.shown])
+    def _recognised(self, network: HandwritingModel, device: torch.device) -> float:
+        source = source_of([self.tokenizers.source.encode(text) for text in self.shown])
         drawn = draw(network, source.to(device), bias=BIAS)
-        unit = np.array([run.model.unit, run.model.unit, 1.0])
+        unit = np.array([self.unit, self.unit, 1.0])
         read = [  # a line without an end is scribbling: nothing of it counts
             recognise(one.points.cpu().numpy() * unit) if one.finished else "" for one in drawn
         ]
         return max(0.0, 1 - character_error(self.shown, read))
 
 
-@dataclass(frozen=True)
-class PreparedLines:
-    """All that a run is made of; `run` has the strokes' unit."""
+class HandwritingTask(Task):
+    """Trains a network that writes by hand."""
 
-    run: Run
-    tokenizers: Tokenizers
-    examples: Lines
-    dev: LinesDev
+    def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
+        """Return a network with random weights."""
+        return HandwritingModel(settings, source_vocab)
+
+    def prepare(
+        self, request: TrainRequest, run: Run, reporter: Reporter, started: float
+    ) -> TrainData:
+        """Read strokes, or take the built-in ones."""
+        data = prepare_lines([*map(Path, request.files)], [*map(Path, request.dev)], run)
+        train, dev = cast("Lines", data.train), cast("LinesDev", data.dev)
+        reporter.say(
+            f"lines to learn from: {len(train):,} ({sum(train.lengths):,} points); "
+            f"development: {len(dev.examples):,}"
+        )
+        return data
+
+    def store(self, folder: Path, data: TrainData) -> None:
+        """Write the lines, and the texts that are written at each validation."""
+        dev = cast("LinesDev", data.dev)
+        tensors: dict[str, Tensor] = {}
+        for name, part in (("train", cast("Lines", data.train)), ("dev", dev.examples)):
+            tensors[f"{name}.points"] = torch.from_numpy(np.concatenate(part.points))
+            tensors[f"{name}.lengths"] = torch.tensor(part.lengths)
+            tensors[f"{name}.texts"] = torch.tensor([n for text in part.texts for n in text])
+            tensors[f"{name}.letters"] = torch.tensor(part.letters) - 1
+        write_corpus(folder, tensors, list(dev.shown))
+
+    def restore(self, folder: Path, run: Run, tokenizers: Tokenizers) -> TrainData:
+        """Read what `store` wrote."""
+        assert isinstance(run.model, HandwritingSettings)
+        tensors, shown = read_corpus(folder)
+
+        def part(name: str) -> Lines:
+            points = tensors[f"{name}.points"].split(tensors[f"{name}.lengths"].tolist())
+            texts = tensors[f"{name}.texts"].split(tensors[f"{name}.letters"].tolist())
+            return Lines([t.tolist() for t in texts], [p.numpy() for p in points], run)
+
+        with matching(folder / "checkpoints" / CORPUS):
+            dev = LinesDev(part("dev"), tuple(shown or ()), tokenizers, run.model.unit)
+            return TrainData(run, part("train"), dev, tokenizers)
+
+    def objective(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
+        """Return −log density of every point, given those before it."""
+        loss: Tensor = network.loss(batch)
+        return loss * scale
+
+    def num_parameters(self, run: Run) -> int:
+        """Not known before the files are read; these models are small."""
+        return 0
+
+    def example(self, run: Run) -> list[str]:
+        """Return arguments to try `regard write` with."""
+        return ["attention", "--out", "line.svg"]
+
+    def describe_validation(self, dev: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return labels and values of the validation's figures, for the model card."""
+        if not dev:
+            return []
+        rows = [("nats per point (development set)", f"{dev['loss']:.3f}")]
+        if dev["recognised"] is not None:
+            rows.append(("characters recognised (development set)", f"{dev['recognised']:.1%}"))
+        return rows
 
 
 def prepare_lines(
     files: Sequence[str | Path], dev_files: Sequence[str | Path], run: Run
-) -> PreparedLines:
+) -> TrainData:
     """The built-in strokes, or those of files but for lines of too many points."""
     assert isinstance(run.model, HandwritingSettings)
     built_in = not files
@@ -159,48 +205,9 @@ def prepare_lines(
     if not dev:
         raise InputError("no line of the development set has only characters that are learned.")
     shown = tuple(line.text for line in dev[: min(SHOWN, run.training.validate_sentences)])
-    return PreparedLines(
-        run,
-        tokenizers,
-        _encoded(train, tokenizers, run),
-        LinesDev(_encoded(dev, tokenizers, run), shown if built_in else ()),
-    )
-
-
-def store_lines(folder: Path, examples: Lines, dev: LinesDev) -> None:
-    """Write what the run learns from beside its checkpoints, so that it can go on."""
-    home = folder / "checkpoints"
-    home.mkdir(exist_ok=True)
-    tensors: dict[str, Tensor] = {}
-    for name, part in (("train", examples), ("dev", dev.examples)):
-        tensors[f"{name}.points"] = torch.from_numpy(np.concatenate(part.points))
-        tensors[f"{name}.lengths"] = torch.tensor(part.lengths)
-        tensors[f"{name}.texts"] = torch.tensor([n for text in part.texts for n in text])
-        tensors[f"{name}.letters"] = torch.tensor(part.letters) - 1
-    save_weights(home / CORPUS, tensors)
-    replace_file(home / NOTES, json.dumps(list(dev.shown), ensure_ascii=False) + "\n")
-    write_checksums(home, CORPUS, NOTES)
-
-
-def stored_lines(folder: Path, run: Run) -> tuple[Lines, LinesDev]:
-    """What `store_lines` wrote."""
-    home = folder / "checkpoints"
-    if not (home / CORPUS).is_file():
-        raise InputError(
-            f"{folder}: what the run was learning from is not in it ({home / CORPUS}), so it "
-            "cannot go on; `regard train` begins a new one."
-        )
-    verify_checksums(home, CORPUS, NOTES)
-    tensors = load_weights(home / CORPUS)
-
-    def part(name: str) -> Lines:
-        points = tensors[f"{name}.points"].split(tensors[f"{name}.lengths"].tolist())
-        texts = tensors[f"{name}.texts"].split(tensors[f"{name}.letters"].tolist())
-        return Lines([t.tolist() for t in texts], [p.numpy() for p in points], run)
-
-    with fitting(home / CORPUS):
-        shown = json.loads((home / NOTES).read_text("utf-8"))
-        return part("train"), LinesDev(part("dev"), tuple(shown))
+    examples = _encoded(dev, tokenizers, run)
+    dev_set = LinesDev(examples, shown if built_in else (), tokenizers, unit)
+    return TrainData(run, _encoded(train, tokenizers, run), dev_set, tokenizers)
 
 
 def _lines(

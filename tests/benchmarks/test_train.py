@@ -68,9 +68,9 @@ def test_the_peer_sees_neither_padding_nor_the_future(tiny):
 
 
 def test_regard_learns_from_the_given_batches_in_their_order(tiny):
-    examples, place = GivenBatches(tiny), DataCursor()
+    examples, cursor = GivenBatches(tiny), DataCursor()
     for pairs in tiny.order():
-        batch, place = examples.take(place)
+        batch, cursor = examples.take(cursor)
         own = [[n for n in row if n != PAD][:-1] for row in batch.labels.tolist()]
         assert own == pairs.targets
         assert batch.source.tokens[0, : len(pairs.sources[0])].tolist() == pairs.sources[0]
@@ -116,11 +116,11 @@ def test_ones_own_text_is_tokenised_by_one_bpe(tmp_path):
 def test_a_race_of_real_processes_against_torch(tiny, capfd):
     (race,) = [r for r in train.measurements(2, task=tiny) if "torch" in r.name]
     row = race()
-    said = capfd.readouterr().err
+    printed = capfd.readouterr().err
     assert row.ours > 0 and row.peer > 0 and row.ratio > 0
     assert row.sense == ">=" and row.bar == 1.5
-    assert "round 2  regard:" in said and "round 2  torch.nn.Transformer, fp32:" in said
-    parameters = {line.split("; ")[-1] for line in said.splitlines() if " is warm " in line}
+    assert "round 2  regard:" in printed and "round 2  torch.nn.Transformer, fp32:" in printed
+    parameters = {line.split("; ")[-1] for line in printed.splitlines() if " is warm " in line}
     assert len(parameters) == 1, "all have the same number of parameters"
 
 

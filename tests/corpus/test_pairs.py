@@ -84,7 +84,7 @@ def test_from_a_file(tmp_path):
     st.integers(0, 5),
 )
 def test_split_by_source(numbers, size, seed):
-    pairs = [Pair(f"source {one}", f"target {other}") for one, other in numbers]
+    pairs = [Pair(f"source {source}", f"target {target}") for source, target in numbers]
     try:
         train, dev = split_dev(pairs, size, seed)
     except InputError:

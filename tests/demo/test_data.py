@@ -35,11 +35,11 @@ def test_easy_sentences_come_first():
     prepared, plain = prepare_data(data, run, easy_updates=5), prepare_data(data, run)
     first = prepared.train.epoch(0)
     assert len(first) == 5
-    easy = [data.train[place] for rows in first for place in rows]
+    easy = [data.train[row] for rows in first for row in rows]
     assert all(len(pair.source_words) <= 13 for pair in easy)
     assert sum(bool(pair.coreference) for pair in easy) > len(easy) / 3
     assert prepared.train.epoch(1) == plain.train.epoch(1)  # then all, as ever
-    assert sorted(place for rows in prepared.train.epoch(1) for place in rows) == [*range(300)]
+    assert sorted(row for rows in prepared.train.epoch(1) for row in rows) == [*range(300)]
 
 
 def test_the_easy_sentences_last_as_long_as_they_are_asked_for():

@@ -23,16 +23,16 @@ def run(capsys, out, *words):
     return json.loads(captured.out), captured.err
 
 
-def check(found, kind, languages):
-    assert found["kind"] == kind
-    assert found["languages"] == languages
-    assert all(0 <= found[name] <= 1 for name in FIGURES)
-    assert found["seconds"] > 0
-    assert len(found["sentences"]) == 16
-    for sentence in found["sentences"]:
+def check(result, kind, languages):
+    assert result["kind"] == kind
+    assert result["languages"] == languages
+    assert all(0 <= result[name] <= 1 for name in FIGURES)
+    assert result["seconds"] > 0
+    assert len(result["sentences"]) == 16
+    for sentence in result["sentences"]:
         assert sentence["exact"] == (sentence["translation"] == sentence["reference"])
-    table = found["coreference_heads"]
-    assert max(row["accuracy"] for row in table) == found["coreference_accuracy"]
+    table = result["coreference_heads"]
+    assert max(row["accuracy"] for row in table) == result["coreference_accuracy"]
     assert {row["row"] for row in table} >= {"decoder pronoun cross"}
 
 
@@ -42,17 +42,17 @@ def check(found, kind, languages):
 )
 def test_transformer(capsys, tmp_path, minutes):
     transformer = tmp_path / "out"
-    found, told = run(capsys, transformer, *(["--minutes", str(minutes)] if minutes else []))
-    check(found, "transformer", "en-fr")
-    rows = {row["row"] for row in found["coreference_heads"]}
+    result, printed = run(capsys, transformer, *(["--minutes", str(minutes)] if minutes else []))
+    check(result, "transformer", "en-fr")
+    rows = {row["row"] for row in result["coreference_heads"]}
     assert rows == {
         "encoder it", "encoder adjective", "decoder pronoun cross", "decoder pronoun self",
     }  # fmt: skip
-    assert found["alignment"]["layer"] in (0, 1)
-    assert "The owl chased the bat." in told
-    assert " train yours.tsv" in told  # what to do next
-    assert re.search(r"exact \d+\.\d %", told)  # of the development set, while it learns
-    assert re.search(r"(Target|Time limit) reached: \d+\.\d% exact after [\d,]+ updates", told)
+    assert result["alignment"]["layer"] in (0, 1)
+    assert "The owl chased the bat." in printed
+    assert " train yours.tsv" in printed  # what to do next
+    assert re.search(r"exact \d+\.\d %", printed)  # of the development set, while it learns
+    assert re.search(r"(Target|Time limit) reached: \d+\.\d% exact after [\d,]+ updates", printed)
     page = (transformer / "demo.html").read_text("utf-8")
     assert "The owl chased the bat." in page
     assert not re.search(r"""(src|href)=["']?https?:""", page)
@@ -109,5 +109,5 @@ def test_flags_that_a_task_does_not_take(capsys, tmp_path, monkeypatch, words, m
     ("kind", "languages"), [("rnn", "en-fr"), ("transformer", "en-zh"), ("rnn", "en-zh")]
 )
 def test_the_others(capsys, tmp_path, kind, languages):
-    found, _ = run(capsys, tmp_path / "out", "--kind", kind, "--languages", languages)
-    check(found, kind, languages)
+    result, _ = run(capsys, tmp_path / "out", "--kind", kind, "--languages", languages)
+    check(result, kind, languages)

@@ -138,7 +138,7 @@ def _print_next_steps(console: Console, out: Path, folder: Path, quick: bool) ->
     for label, text in (
         ("See every head's attention, in a browser:", str(out / PAGE)),
         (
-            "Try a sentence of yours:",
+            "Translate a sentence:",
             command("translate", "--model", folder, "--align", "The owl chased the bat."),
         ),
         ("Train on your own text:", command("train", *own)),

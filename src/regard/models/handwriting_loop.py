@@ -1,13 +1,12 @@
-"""The layer that holds Graves' window, over a whole line at once: the loop, and the loop back.
+"""Forward and backward pass of the recurrent layer with Graves' window, over a whole line.
 
 At every step t, with h and w the state and the context before it,
 
-    h' = cell(x_t + C w, U h)        (α, β, κ) from W h', κ moved on        w' = Σ_u φ(u) value_u
+    h' = cell(x_t + C w, U h)        (α, β, κ) from W h', κ increased       w' = Σ_u φ(u) value_u
 
-The window of this step waits for its state and the next step for the window, so there must be a
-loop; all that can be done for every step at once is done outside of it: the points' share x before,
-and on the way back the gradients of all matrices after. What is computed is what `Graves` computes
-(a test holds it to that).
+Each step needs the window of the step before, so the steps are sequential. The input projection
+x is computed for all steps before the loop, and the gradients of all matrices after the backward
+loop. The result equals that of the `Graves` aligner stepped one by one (tested).
 
 Shapes: T steps, B lines, S characters, D features of the state, V of a character, K components,
 E = gates · D.
@@ -26,16 +25,16 @@ from regard.attention.engines.precision import as_given
 from regard.models.rnn.cell import Cell, State
 
 
-class Parts(NamedTuple):
-    """All that the loop is made of.
+class WindowInputs(NamedTuple):
+    """Tensors that the loop reads.
 
-    x        (T, B, E)  the points' share of the gates
-    context  (V, E)     matrix of the context's share, C
-    weight   (D, E)     matrix of the state's share, U
-    bias     (E,)       its bias
-    window   (3 K, D)   matrix of the window, W
-    offset   (3 K,)     its bias
-    values   (B, S, V)  the characters, zero where there is none
+    x            (T, B, E)  projection of the points to the gates
+    context      (V, E)     weight from the context to the gates, C
+    weight       (D, E)     weight from the state to the gates, U
+    bias         (E,)       its bias
+    window       (3 K, D)   weight of the window parameters, W
+    window_bias  (3 K,)     their bias
+    values       (B, S, V)  character embeddings, zero at padding
     """
 
     x: Tensor
@@ -43,110 +42,116 @@ class Parts(NamedTuple):
     weight: Tensor
     bias: Tensor
     window: Tensor
-    offset: Tensor
+    window_bias: Tensor
     values: Tensor
 
 
-class Kept(NamedTuple):
-    """What one step leaves for the way back."""
+class WindowStep(NamedTuple):
+    """Values of one step saved for the backward pass."""
 
     cell: State
-    low: Tensor  # (B, 3 K): 1 where a logarithm is not held back
+    unclamped: Tensor  # (B, 3 K): True where a logarithm is below its maximum
     beta: Tensor
     step: Tensor
     kappa: Tensor
     phi: Tensor  # (B, K, S)
 
 
-def windowed_steps(cell: Cell, parts: Parts, stride: float, state: State) -> tuple[Tensor, Tensor]:
-    """States (T, B, D) and contexts (T, B, V) of all steps, from `state` and no context."""
+def run_window_loop(
+    cell: Cell, inputs: WindowInputs, stride: float, state: State
+) -> tuple[Tensor, Tensor]:
+    """States (T, B, D) and contexts (T, B, V) of all steps, from `state` and a zero context."""
     if torch.is_grad_enabled():
         # torch gives `Function.apply` no types
-        answer: tuple[Tensor, Tensor] = _Loop.apply(cell, stride, *parts, *state)  # type: ignore[no-untyped-call]  # torch's
-        return answer
-    states, contexts, _ = _forward(cell, parts, stride, state)
+        outputs: tuple[Tensor, Tensor] = _WindowLoop.apply(cell, stride, *inputs, *state)  # type: ignore[no-untyped-call]  # torch's
+        return outputs
+    states, contexts, _ = _forward(cell, inputs, stride, state)
     return torch.stack([s[0] for s in states[1:]]), torch.stack(contexts[1:])
 
 
 def _forward(
-    cell: Cell, parts: Parts, stride: float, state: State
-) -> tuple[list[State], list[Tensor], list[Kept]]:
-    """States and contexts before and after every step, and what each step keeps."""
-    values = parts.values
+    cell: Cell, inputs: WindowInputs, stride: float, state: State
+) -> tuple[list[State], list[Tensor], list[WindowStep]]:
+    """States and contexts before and after every step, and the values saved of each step."""
+    values = inputs.values
     contexts = [values.new_zeros(len(values), values.shape[-1])]
-    states, kept = [state], []
-    places, into_window = positions(values.shape[1], values), parts.window.t()
+    states, saved = [state], []
+    char_positions, into_window = positions(values.shape[1], values), inputs.window.t()
     kappa: Tensor | float = 0.0
-    for share in parts.x:
-        x = torch.addmm(share, contexts[-1], parts.context)
-        u = torch.addmm(parts.bias, states[-1][0], parts.weight)
-        after, of_cell = cell.step(x, u, states[-1])
-        logs = torch.addmm(parts.offset, after[0], into_window)
-        low = logs < HIGHEST
+    for point_gates in inputs.x:
+        x = torch.addmm(point_gates, contexts[-1], inputs.context)
+        u = torch.addmm(inputs.bias, states[-1][0], inputs.weight)
+        after, cell_saved = cell.step(x, u, states[-1])
+        logs = torch.addmm(inputs.window_bias, after[0], into_window)
+        unclamped = logs < HIGHEST
         log_alpha, log_beta, log_step = logs.clamp_(max=HIGHEST).chunk(3, -1)
         beta, step = log_beta.exp(), log_step.exp().mul_(stride)
         kappa = kappa + step
-        away = (kappa[..., None] - places).square_().mul_(beta[..., None])
-        phi = torch.sub(log_alpha[..., None], away).exp_()
+        penalty = (kappa[..., None] - char_positions).square_().mul_(beta[..., None])
+        phi = torch.sub(log_alpha[..., None], penalty).exp_()
         contexts.append(torch.bmm(phi.sum(1, keepdim=True), values)[:, 0])
         states.append(after)
-        kept.append(Kept(of_cell, low, beta, step, kappa, phi))
-    return states, contexts, kept
+        saved.append(WindowStep(cell_saved, unclamped, beta, step, kappa, phi))
+    return states, contexts, saved
 
 
-class _Loop(torch.autograd.Function):
+class _WindowLoop(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, cell: Cell, stride: float, *tensors: Tensor) -> tuple[Tensor, Tensor]:
-        count = len(Parts._fields)
-        parts, state = Parts(*tensors[:count]), tensors[count:]
-        states, contexts, kept = _forward(cell, parts, stride, state)
-        ctx.cell, ctx.kept, ctx.states, ctx.contexts = cell, kept, states, contexts[:-1]
-        ctx.save_for_backward(*parts[1:])
+        count = len(WindowInputs._fields)
+        inputs, state = WindowInputs(*tensors[:count]), tensors[count:]
+        states, contexts, saved = _forward(cell, inputs, stride, state)
+        ctx.cell, ctx.saved_steps, ctx.states, ctx.contexts = cell, saved, states, contexts[:-1]
+        ctx.save_for_backward(*inputs[1:])
         return torch.stack([s[0] for s in states[1:]]), torch.stack(contexts[1:])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        parts = Parts(grads[0], *ctx.saved_tensors)
+        inputs = WindowInputs(grads[0], *ctx.saved_tensors)
         with as_given(grads[0].device):
-            found = _backward(ctx.cell, parts, ctx.states, ctx.contexts, ctx.kept, grads)
-        ctx.states = ctx.contexts = ctx.kept = None
-        return None, None, *found
+            input_grads = _backward(
+                ctx.cell, inputs, ctx.states, ctx.contexts, ctx.saved_steps, grads
+            )
+        ctx.states = ctx.contexts = ctx.saved_steps = None
+        return None, None, *input_grads
 
 
 def _backward(
     cell: Cell,
-    parts: Parts,
+    inputs: WindowInputs,
     states: list[State],
     contexts: list[Tensor],
-    kept: list[Kept],
+    saved: list[WindowStep],
     grads: tuple[Tensor, ...],
 ) -> tuple[Tensor, ...]:
-    """Gradients of all `Parts` and of the first state."""
-    of_states, of_contexts = grads
-    steps = len(kept)
-    into_context, into_state = parts.context.t().contiguous(), parts.weight.t().contiguous()
-    x = parts.weight.new_empty(steps, *contexts[0].shape[:1], parts.weight.shape[-1])
+    """Gradients of all `WindowInputs` and of the first state."""
+    state_grads, context_grads = grads
+    steps = len(saved)
+    into_context, into_state = inputs.context.t().contiguous(), inputs.weight.t().contiguous()
+    x = inputs.weight.new_empty(steps, *contexts[0].shape[:1], inputs.weight.shape[-1])
     u = x if cell.summed else torch.empty_like(x)
-    logs = x.new_empty(steps, x.shape[1], len(parts.offset))
-    looks = torch.empty_like(of_contexts)
+    logs = x.new_empty(steps, x.shape[1], len(inputs.window_bias))
+    total_context_grads = torch.empty_like(context_grads)
     carried: State = tuple(torch.zeros_like(h) for h in states[0])
-    kappa, context = torch.zeros_like(kept[0].kappa), torch.zeros_like(contexts[0])
-    places = positions(parts.values.shape[1], parts.values)
+    kappa, context = torch.zeros_like(saved[0].kappa), torch.zeros_like(contexts[0])
+    char_positions = positions(inputs.values.shape[1], inputs.values)
     for n in reversed(range(steps)):
-        look = torch.add(context, of_contexts[n], out=looks[n])
-        kappa = _window_back(look, kappa, kept[n], places, parts.values, logs[n])
-        hidden = torch.addmm(carried[0] + of_states[n], logs[n], parts.window)
-        way, *others = cell.back(
-            (hidden, *carried[1:]), states[n], states[n + 1], kept[n].cell, x[n], u[n]
+        context_grad = torch.add(context, context_grads[n], out=total_context_grads[n])
+        kappa = _window_backward(
+            context_grad, kappa, saved[n], char_positions, inputs.values, logs[n]
         )
-        through = u[n] @ into_state if way is None else way.addmm_(u[n], into_state)
+        hidden = torch.addmm(carried[0] + state_grads[n], logs[n], inputs.window)
+        direct, *others = cell.back(
+            (hidden, *carried[1:]), states[n], states[n + 1], saved[n].cell, x[n], u[n]
+        )
+        through = u[n] @ into_state if direct is None else direct.addmm_(u[n], into_state)
         carried = (through, *[h for h in others if h is not None])
         context = x[n] @ into_context
     before = torch.stack([s[0] for s in states[:-1]]).flatten(0, 1)
     after = torch.stack([s[0] for s in states[1:]]).flatten(0, 1)
     flat_x, flat_u, flat_logs = x.flatten(0, 1), u.flatten(0, 1), logs.flatten(0, 1)
-    weights_BST = torch.stack([k.phi.sum(1) for k in kept], -1)
+    weights_BST = torch.stack([step.phi.sum(1) for step in saved], -1)
     return (
         x,
         torch.stack(contexts).flatten(0, 1).t() @ flat_x,
@@ -154,26 +159,31 @@ def _backward(
         flat_u.sum(0),
         flat_logs.t() @ after,
         flat_logs.sum(0),
-        torch.bmm(weights_BST, looks.transpose(0, 1)),
+        torch.bmm(weights_BST, total_context_grads.transpose(0, 1)),
         *carried,
     )
 
 
-def _window_back(
-    look: Tensor, kappa: Tensor, kept: Kept, places: Tensor, values: Tensor, logs: Tensor
+def _window_backward(
+    context_grad: Tensor,
+    kappa_grad: Tensor,
+    saved: WindowStep,
+    char_positions: Tensor,
+    values: Tensor,
+    logs: Tensor,
 ) -> Tensor:
-    """From the context's gradient (B, V) and that of κ after it to that of κ before it.
+    """Gradient of κ before the step, from those of the context (B, V) and of κ after it.
 
     With e = log α − β d², d = κ − u: ∂ log α = Σ e', ∂β = −Σ e' d², ∂κ = −2 β Σ e' d. The
     gradients of the logarithms are written to `logs` (B, 3 K).
     """
-    distance = kept.kappa[..., None] - places
-    each = torch.bmm(values, look[..., None]).transpose(1, 2) * kept.phi
-    number = kappa.shape[-1]
-    torch.sum(each, -1, out=logs[:, :number])
-    each.mul_(distance)
-    kappa = kappa - each.sum(-1).mul_(kept.beta).mul_(2)
-    torch.mul(each.mul_(distance).sum(-1), kept.beta, out=logs[:, number : 2 * number]).neg_()
-    torch.mul(kappa, kept.step, out=logs[:, 2 * number :])
-    logs.mul_(kept.low)
-    return kappa
+    distance = saved.kappa[..., None] - char_positions
+    grad = torch.bmm(values, context_grad[..., None]).transpose(1, 2) * saved.phi
+    num = kappa_grad.shape[-1]
+    torch.sum(grad, -1, out=logs[:, :num])
+    grad.mul_(distance)
+    kappa_grad = kappa_grad - grad.sum(-1).mul_(saved.beta).mul_(2)
+    torch.mul(grad.mul_(distance).sum(-1), saved.beta, out=logs[:, num : 2 * num]).neg_()
+    torch.mul(kappa_grad, saved.step, out=logs[:, 2 * num :])
+    logs.mul_(saved.unclamped)
+    return kappa_grad

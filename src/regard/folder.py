@@ -27,7 +27,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from regard.command import command
-from regard.config import Classifier, Run
+from regard.config import ClassifierSettings, Run
 from regard.config.settings import plain
 from regard.config.stored import CONFIG, METRICS, load_metrics, load_run
 from regard.errors import InputError
@@ -54,7 +54,7 @@ class Tokenizers:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedModel:
     """What a folder holds."""
 
     path: Path
@@ -136,7 +136,7 @@ def save_metrics(folder: Path, metrics: Mapping[str, Any]) -> None:
     replace_file(folder / METRICS, json.dumps(metrics, indent=2, ensure_ascii=False) + "\n")
 
 
-def load_folder(folder: str | PathLike[str], device: str | torch.device = "cpu") -> Saved:
+def load_folder(folder: str | PathLike[str], device: str | torch.device = "cpu") -> SavedModel:
     """Rebuild the model that a folder holds."""
     path = Path(folder)
     run = load_run(path)
@@ -145,12 +145,12 @@ def load_folder(folder: str | PathLike[str], device: str | torch.device = "cpu")
             f"{path}: there is no {WEIGHTS} yet; its training was stopped before the first look "
             f"at the development set: go on with `{command('train', '--resume', path)}`."
         )
-    wordless = isinstance(run.model, Classifier) and run.model.input == "series"
+    wordless = isinstance(run.model, ClassifierSettings) and run.model.input == "series"
     tokenizers = no_tokenizers() if wordless else load_tokenizers(path)
     with torch.device(device):
         network = build(run.model, len(tokenizers.source), len(tokenizers.target))
     put_weights(network, load_weights(path / WEIGHTS), str(path / WEIGHTS))
-    return Saved(path, run, tokenizers, network.eval(), load_metrics(path))
+    return SavedModel(path, run, tokenizers, network.eval(), load_metrics(path))
 
 
 def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -16,13 +16,13 @@ from regard.bench.serve_client import Load, Outcome
 from regard.bench.serve_process import Served, driven, freed_after
 from regard.bench.serve_questions import Questions, ask_alone, whose
 from regard.cli import main
-from regard.config import Decoding
+from regard.config import SearchOptions
 from servers import until
 from trained import trained
 
 ANSWERS = ["le chat noir dort", "la vache mange", "un roi signe le contrat", "le chat dort bien"]
 QUESTIONS = Questions(
-    "en", "fr", [(n, f"text {n}", answer) for n, answer in enumerate(ANSWERS)], Decoding()
+    "en", "fr", [(n, f"text {n}", answer) for n, answer in enumerate(ANSWERS)], SearchOptions()
 )
 
 

@@ -11,7 +11,7 @@ from html import unescape
 import pytest
 from playwright.sync_api import expect
 
-from regard.config import Handwriting, Run
+from regard.config import HandwritingSettings, Run
 from regard.folder import save_run
 from trained import taught, trained
 
@@ -158,7 +158,7 @@ def test_models_that_do_not_go_together(refused, en_fr, lm, here):
     assert "tokens, but the model holds 47" in refused("inspect", TEXT * 30, "--model", lm)
     pen = here / "pen"
     pen.mkdir()
-    save_run(pen, Run(languages="en", model=Handwriting()))
+    save_run(pen, Run(languages="en", model=HandwritingSettings()))
     assert "is looked at with `regard write`" in refused("inspect", "x", "--model", pen)
     assert list(here.iterdir()) == [pen]
 

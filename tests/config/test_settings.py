@@ -7,7 +7,17 @@ import pytest
 import torch
 import yaml
 
-from regard.config import MODELS, Alignment, Decoding, Lm, Mlm, Rnn, Run, Training, Transformer
+from regard.config import (
+    MODELS,
+    AlignmentSettings,
+    LanguageModelSettings,
+    MaskedLanguageModelSettings,
+    RnnSettings,
+    Run,
+    SearchOptions,
+    TrainingSettings,
+    TransformerSettings,
+)
 from regard.config.settings import (
     PRESETS,
     SECTIONS,
@@ -123,10 +133,20 @@ def test_numbers_as_people_write_them():
 
 
 RUNS = [
-    Run("en-fr", Transformer(), alignment=Alignment(2, 3, True, False)),
-    Run("zh_Hant-en", Rnn(cell="lstm", attention="luong"), alignment=Alignment(0, None)),
-    Run("no", Lm(dim=64), training=Training(minutes=2.5, learning_rate=1e-5)),
-    Run("", Mlm(mask_rate=0.4), decoding=Decoding(beam=2, max_length=7)),
+    Run("en-fr", TransformerSettings(), alignment=AlignmentSettings(2, 3, True, False)),
+    Run(
+        "zh_Hant-en",
+        RnnSettings(cell="lstm", attention="luong"),
+        alignment=AlignmentSettings(0, None),
+    ),
+    Run(
+        "no",
+        LanguageModelSettings(dim=64),
+        training=TrainingSettings(minutes=2.5, learning_rate=1e-5),
+    ),
+    Run(
+        "", MaskedLanguageModelSettings(mask_rate=0.4), decoding=SearchOptions(beam=2, max_length=7)
+    ),
 ]
 
 
@@ -171,7 +191,7 @@ def test_yaml_that_cannot_be_read(tmp_path):
         with pytest.raises(InputError, match=message):
             read_settings(path)
     path.write_text("model:\ntraining: {epochs: 1}\n")
-    assert run_from(read_settings(path)).training == replace(Training(epochs=1.0))
+    assert run_from(read_settings(path)).training == replace(TrainingSettings(epochs=1.0))
 
 
 def test_later_settings_win_section_by_section():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.config import Cleaning
+from regard.config import CleaningSettings
 from regard.corpus.pairs import Pair, clean
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
@@ -46,13 +46,13 @@ def test_each_fault_is_counted_with_its_first_place():
 
 
 def test_identical_sides_go_only_if_asked():
-    kept, report = clean(raw(("OK", "OK"), ("a", "b")), Cleaning(drop_identical=True))
+    kept, report = clean(raw(("OK", "OK"), ("a", "b")), CleaningSettings(drop_identical=True))
     assert kept == [Pair("a", "b")]
     assert report.dropped == {"identical": 1}
 
 
 def test_rules_can_be_switched_off():
-    rules = Cleaning(max_length=1000, max_ratio=0, drop_duplicates=False)
+    rules = CleaningSettings(max_length=1000, max_ratio=0, drop_duplicates=False)
     given_pairs = raw(("one", "mot " * 400), ("a", "b"), ("a", "b"))
     assert len(clean(given_pairs, rules)[0]) == 3
 

@@ -16,7 +16,7 @@ from decoding.writers import (
     enumerated,
     reading,
 )
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding import beam, greedy, request, search
 
 SEEDS = st.integers(0, 10_000)
@@ -38,7 +38,7 @@ def test_a_wide_beam_finds_all_that_is_possible(seed, sentences, alpha, limit):
     found = search(
         writer,
         reading(*sentences),
-        Decoding(beam=130, n_best=130, length_penalty=alpha, max_length=limit),
+        SearchOptions(beam=130, n_best=130, length_penalty=alpha, max_length=limit),
     )
     for sentence, hypotheses in zip(sentences, found, strict=True):
         same(hypotheses, enumerated(writer, sentence, limit, alpha))
@@ -47,7 +47,7 @@ def test_a_wide_beam_finds_all_that_is_possible(seed, sentences, alpha, limit):
 @given(SEEDS, SOURCES, ALPHAS, st.integers(2, 5), st.sampled_from([0.0, 3.0]))
 def test_a_narrow_beam_is_the_one_by_hand(seed, sentences, alpha, width, ending):
     writer = TableWriter(seed, ending=ending)
-    settings = Decoding(beam=width, n_best=width, length_penalty=alpha, max_length=6)
+    settings = SearchOptions(beam=width, n_best=width, length_penalty=alpha, max_length=6)
     found = search(writer, reading(*sentences), settings)
     for sentence, hypotheses in zip(sentences, found, strict=True):
         same(hypotheses, beam_by_hand(writer, sentence, 6, alpha, width))
@@ -64,7 +64,7 @@ def test_a_beam_of_one_is_greedy(seed, sentences, alpha, grain):
 @given(SEEDS, SOURCES, ALPHAS, st.integers(2, 6), GRAINS)
 def test_alone_as_in_company(seed, sentences, alpha, width, grain):
     writer = TableWriter(seed, grain=grain)
-    settings = Decoding(beam=width, n_best=width, length_penalty=alpha)
+    settings = SearchOptions(beam=width, n_best=width, length_penalty=alpha)
     together = search(writer, reading(*sentences), settings)
     alone = [search(writer, reading(sentence), settings)[0] for sentence in sentences]
     assert together == alone
@@ -77,7 +77,7 @@ def test_stopping_early_changes_nothing(seed, sentences, alpha, width, grain):
         search(
             writer,
             reading(*sentences),
-            Decoding(beam=width, n_best=n_best, length_penalty=alpha, max_length=12),
+            SearchOptions(beam=width, n_best=n_best, length_penalty=alpha, max_length=12),
         )
         for n_best in (width, 1)
     )
@@ -87,7 +87,7 @@ def test_stopping_early_changes_nothing(seed, sentences, alpha, width, grain):
 @given(SEEDS, SOURCES, ALPHAS, st.integers(1, 6), GRAINS)
 def test_n_best_are_sorted_different_and_plain(seed, sentences, alpha, width, grain):
     writer = TableWriter(seed, grain=grain)
-    settings = Decoding(beam=max(width, 2), n_best=max(width, 2), length_penalty=alpha)
+    settings = SearchOptions(beam=max(width, 2), n_best=max(width, 2), length_penalty=alpha)
     for sentence, found in zip(
         sentences, search(writer, reading(*sentences), settings), strict=True
     ):
@@ -109,7 +109,7 @@ def test_no_finished_sample_or_greedy_output_beats_a_wide_beam(seed, sentences):
     writer = TableWriter(seed, ending=1.0)
     source = reading(*sentences)
     (wide, one, drawn) = (
-        search(writer, source, Decoding(length_penalty=0.0, max_length=4, **more))
+        search(writer, source, SearchOptions(length_penalty=0.0, max_length=4, **more))
         for more in ({"beam": 130}, {"beam": 1}, {"sample": True, "n_best": 5})
     )
     for best, *rivals in zip(wide, one, drawn, strict=True):
@@ -121,7 +121,7 @@ def test_no_finished_sample_or_greedy_output_beats_a_wide_beam(seed, sentences):
 @pytest.mark.parametrize("width", [1, 4])
 def test_every_kind_of_writer_alone_as_in_company(kind, width):
     writer = WRITERS[kind]()
-    settings = Decoding(beam=width, n_best=width)
+    settings = SearchOptions(beam=width, n_best=width)
     prefix = [[], [30], [], [31, 32, 33], []]
     together = search(writer, reading(*SENTENCES), settings, prefix=prefix)
     for sentence, begin, found in zip(SENTENCES, prefix, together, strict=True):
@@ -133,7 +133,7 @@ def test_every_kind_of_writer_alone_as_in_company(kind, width):
 
 @pytest.mark.parametrize("width", [1, 4])
 def test_a_batch_is_no_more_work_than_its_sentences_alone(width):
-    writer, settings = TableWriter(3, ending=2.0), Decoding(beam=width, n_best=width)
+    writer, settings = TableWriter(3, ending=2.0), SearchOptions(beam=width, n_best=width)
     search(writer, reading(*SENTENCES), settings)
     together, alone = writer.rows, [0] * len(writer.rows)
     for sentence in SENTENCES:
@@ -152,9 +152,9 @@ def test_a_sentence_stops_when_nothing_can_win_any_more():
     writer.table[..., 2, 5] = 9.0  # after BOS a 5, and after it the end: all else is hopeless
     writer.table[..., 5, EOS] = 9.0
     settings = {"beam": 3, "length_penalty": 0.0, "max_length": 20}
-    ((found,),) = search(writer, reading([6]), Decoding(**settings))
+    ((found,),) = search(writer, reading([6]), SearchOptions(**settings))
     assert found.tokens == (5,) and len(writer.rows) == 2
-    search(writer, reading([6]), Decoding(n_best=3, **settings))
+    search(writer, reading([6]), SearchOptions(n_best=3, **settings))
     assert len(writer.rows) > 2 + 2
 
 
@@ -162,7 +162,7 @@ def test_rows_that_stay_are_not_copied():
     certain = TableWriter(0)
     certain.table = torch.full_like(certain.table, -30.0)
     certain.table[..., 5] = 0.0
-    search(certain, reading([5]), Decoding(beam=1, max_length=8))
+    search(certain, reading([5]), SearchOptions(beam=1, max_length=8))
     wanted = request(certain, reading([5]), max_length=8)
     beam(certain, wanted, beam=1)
     assert certain.selected == []
@@ -173,7 +173,7 @@ def test_what_cannot_go_on_is_given_back_unfinished():
     writer.table[:] = -torch.inf
     writer.table[..., BOS, 5] = 0.0
     for width in (1, 3):
-        (found,) = search(writer, reading([5]), Decoding(beam=width))
+        (found,) = search(writer, reading([5]), SearchOptions(beam=width))
         assert [(one.tokens, one.finished) for one in found] == [((5,), False)]
 
 
@@ -181,7 +181,7 @@ def test_equal_scores_go_to_the_lower_id():
     writer = TableWriter(0, max_length=3)
     writer.table[:] = 0.0
     for width in (1, 2, 3, 7):
-        settings = Decoding(beam=width, n_best=width, max_length=1)
+        settings = SearchOptions(beam=width, n_best=width, max_length=1)
         (found,) = search(writer, reading([5]), settings)
         tokens = [one.tokens for one in found]
         assert tokens == [(), (5,), (6,), (7,)][:width]

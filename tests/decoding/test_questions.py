@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding.writers import EOS, UNK, WRITERS, TableWriter, gru, reading, transformer
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding import (
     Ensemble,
     alternatives,
@@ -28,7 +28,7 @@ SOURCE = ([9, 8, 7], [12, 30], [20])
 @pytest.mark.parametrize("width", [1, 4])
 def test_what_search_finds_scores_as_search_said(kind, width):
     writer = WRITERS[kind]()
-    found = [kept[0] for kept in search(writer, reading(*SOURCE), Decoding(beam=width))]
+    found = [kept[0] for kept in search(writer, reading(*SOURCE), SearchOptions(beam=width))]
     scored = score(writer, reading(*SOURCE), [one.tokens for one in found])
     for one, other in zip(found, scored, strict=True):
         count = len(one.token_log_probabilities)
@@ -63,7 +63,7 @@ def test_alternatives_are_the_best_other_tokens(seed, tokens, position):
     )
     assert alternatives(writer, reading([5, 6]), tokens, position, 1) == found[:1]
     completed = alternatives(
-        writer, reading([5, 6]), tokens, position, 9, settings=Decoding(beam=2)
+        writer, reading([5, 6]), tokens, position, 9, settings=SearchOptions(beam=2)
     )
     assert [one[:2] for one in completed] == [one[:2] for one in found]
     for one in completed:
@@ -77,13 +77,13 @@ def test_alternatives_are_the_best_other_tokens(seed, tokens, position):
 @pytest.mark.parametrize("kind", WRITERS)
 def test_alternatives_of_every_kind_of_writer(kind):
     writer, source = WRITERS[kind](), reading([9, 8, 7])
-    ((best,),) = search(writer, source, Decoding(beam=1))
-    found = alternatives(writer, source, best.tokens, 1, 3, settings=Decoding(beam=1))
+    ((best,),) = search(writer, source, SearchOptions(beam=1))
+    found = alternatives(writer, source, best.tokens, 1, 3, settings=SearchOptions(beam=1))
     assert len(found) == 3 and best.tokens[1] not in [one.token for one in found]
     for one in found:
         begin = [best.tokens[0], one.token]
         if one.token != EOS:
-            ((alone,),) = search(writer, source, Decoding(beam=1), prefix=[begin])
+            ((alone,),) = search(writer, source, SearchOptions(beam=1), prefix=[begin])
             assert alone.tokens == one.continuation.tokens
         assert one.probability < math.exp(best.token_log_probabilities[1])
         assert one.token != UNK
@@ -91,7 +91,7 @@ def test_alternatives_of_every_kind_of_writer(kind):
 
 def test_confidence_is_the_chain_rule():
     writer = TableWriter(2)
-    ((found,),) = search(writer, reading([5]), Decoding(beam=1), prefix=[[5, 6, 7]])
+    ((found,),) = search(writer, reading([5]), SearchOptions(beam=1), prefix=[[5, 6, 7]])
     tokens = token_confidence(found)
     assert tokens == pytest.approx([math.exp(log) for log in found.token_log_probabilities])
     words = word_confidence(found, [[0], [1, 2], [2], []])
@@ -114,7 +114,7 @@ def test_an_ensemble_is_the_mean_of_probabilities():
     assert torch.allclose(got.exp(), mean, atol=1e-6)
     own = [len(member.step(member.start(source), start, look=True)[2]) for member in members]
     assert len(maps) == sum(own) and own[2] > 0
-    found = search(together, source, Decoding(beam=3))
+    found = search(together, source, SearchOptions(beam=3))
     targets = [kept[0].tokens for kept in found]
     for one, scored in zip(found, score(together, source, targets), strict=True):
         assert scored.token_log_probabilities[: len(one[0].tokens)] == pytest.approx(
@@ -125,7 +125,11 @@ def test_an_ensemble_is_the_mean_of_probabilities():
 @pytest.mark.parametrize("kind", ["table", "gru", "transformer"])
 def test_an_ensemble_of_one_twice_is_that_one(kind):
     writer, source = WRITERS[kind](), reading(*SOURCE)
-    for settings in (Decoding(beam=1), Decoding(beam=4, n_best=2), Decoding(sample=True)):
+    for settings in (
+        SearchOptions(beam=1),
+        SearchOptions(beam=4, n_best=2),
+        SearchOptions(sample=True),
+    ):
         alone = search(writer, source, settings)
         twice = search(Ensemble([writer, writer]), source, settings)
         assert [[one.tokens for one in found] for found in alone] == [
@@ -135,7 +139,7 @@ def test_an_ensemble_of_one_twice_is_that_one(kind):
 
 def test_a_stream_of_the_transformer_shows_its_maps():
     model = transformer()
-    steps = list(stream(model, reading([9, 8, 7]), Decoding(max_length=5), look=True))
+    steps = list(stream(model, reading([9, 8, 7]), SearchOptions(max_length=5), look=True))
     assert all(step.maps for step in steps)
     assert all(one.weights.shape[-2] == 1 for step in steps for one in step.maps)
 
@@ -150,11 +154,11 @@ def test_a_stream_of_the_transformer_shows_its_maps():
         (lambda writer: alternatives(writer, reading([5]), [5], 0, 0), "count is 0"),
         (lambda writer: alternatives(writer, reading([5], [6]), [5], 0, 1), "2 came"),
         (lambda writer: alternatives(writer, None, [5] * 60, 50, 1), "beyond the 50"),
-        (lambda writer: stream(writer, reading([5], [6]), Decoding()), "one sentence"),
+        (lambda writer: stream(writer, reading([5], [6]), SearchOptions()), "one sentence"),
         (lambda writer: Ensemble([]), "no members"),
         (
             lambda writer: search(
-                Ensemble([writer, TableWriter(vocab=9)]), reading([5]), Decoding()
+                Ensemble([writer, TableWriter(vocab=9)]), reading([5]), SearchOptions()
             ),
             "vocabularies of",
         ),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding.writers import WRITERS, TableWriter, reading
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding import search, stream
 from regard.decoding.sample import drawn
 
@@ -63,12 +63,12 @@ def test_the_ends_of_chance():
 @given(st.integers(0, 1000), SOURCES, st.sampled_from([(0, 1.0), (2, 1.0), (0, 0.8)]))
 def test_a_sentence_draws_the_same_in_any_company(seed, sentences, only):
     writer = TableWriter(3)
-    settings = Decoding(sample=True, n_best=3, seed=seed, top_k=only[0], top_p=only[1])
+    settings = SearchOptions(sample=True, n_best=3, seed=seed, top_k=only[0], top_p=only[1])
     together = search(writer, reading(*sentences), settings)
     assert together == search(writer, reading(*sentences), settings)
     for number, (sentence, found) in enumerate(zip(sentences, together, strict=True)):
         assert search(writer, reading(sentence), settings, numbers=[number]) == [found]
-        fewer = Decoding(sample=True, n_best=1, seed=seed, top_k=only[0], top_p=only[1])
+        fewer = SearchOptions(sample=True, n_best=1, seed=seed, top_k=only[0], top_p=only[1])
         (alone,) = search(writer, reading(sentence), fewer, numbers=[number])
         assert alone[0] in found
 
@@ -77,7 +77,8 @@ def test_a_sentence_draws_the_same_in_any_company(seed, sentences, only):
 def test_seeds_and_samples_differ(kind):
     writer, source = WRITERS[kind](), reading([9, 8, 7], [9, 8, 7])
     one, again, other = (
-        search(writer, source, Decoding(sample=True, n_best=4, seed=seed)) for seed in (1, 1, 2)
+        search(writer, source, SearchOptions(sample=True, n_best=4, seed=seed))
+        for seed in (1, 1, 2)
     )
     assert one == again != other
     assert len({found.tokens for kept in one for found in kept}) >= 4
@@ -88,7 +89,7 @@ def test_seeds_and_samples_differ(kind):
 
 def test_first_tokens_come_as_often_as_they_are_probable():
     writer = TableWriter(4)
-    (found,) = search(writer, reading([5]), Decoding(sample=True, n_best=4000, max_length=1))
+    (found,) = search(writer, reading([5]), SearchOptions(sample=True, n_best=4000, max_length=1))
     shares = [writer.logs([5], [token])[0] for token in (5, 6, 7, 3)]
     wanted = torch.tensor(shares).softmax(0)  # of those that may be written
     first = torch.tensor([(*one.tokens, 3)[0] for one in found])
@@ -98,14 +99,14 @@ def test_first_tokens_come_as_often_as_they_are_probable():
 
 def test_one_likely_token_is_greedy():
     writer, source = TableWriter(8), reading([5, 6], [7])
-    greedy = search(writer, source, Decoding(beam=1))
+    greedy = search(writer, source, SearchOptions(beam=1))
     for only in ({"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}):
-        assert search(writer, source, Decoding(sample=True, **only)) == greedy
+        assert search(writer, source, SearchOptions(sample=True, **only)) == greedy
 
 
 def test_a_stream_writes_what_a_search_finds():
     writer = TableWriter(6)
-    for settings in (Decoding(beam=1), Decoding(sample=True, seed=3)):
+    for settings in (SearchOptions(beam=1), SearchOptions(sample=True, seed=3)):
         ((found,),) = search(writer, reading([5, 7]), settings, prefix=[[6]], numbers=[2])
         steps = list(stream(writer, reading([5, 7]), settings, [6], number=2, look=True))
         tokens = [step.token for step in steps if not step.finished]
@@ -120,7 +121,7 @@ def test_a_stream_writes_what_a_search_finds():
 
 def test_a_stream_computes_only_what_is_asked_for():
     writer = TableWriter(6, ending=-50.0)
-    steps = stream(writer, None, Decoding(sample=True))
+    steps = stream(writer, None, SearchOptions(sample=True))
     assert writer.rows == []
     next(steps), next(steps)
     assert writer.rows == [1, 1]

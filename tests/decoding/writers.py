@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from regard.config import Transformer
+from regard.config import TransformerSettings
 from regard.models.batch import source_of
 from regard.models.transformer import TransformerModel
 
@@ -97,9 +97,12 @@ def gru(seed=0):
 def transformer(seed=0):
     torch.manual_seed(seed)
     model = TransformerModel(
-        Transformer(dim=16, heads=2, encoder_layers=1, decoder_layers=2, ff=32, max_length=40),
-        40, 40,
-    )  # fmt: skip
+        TransformerSettings(
+            dim=16, heads=2, encoder_layers=1, decoder_layers=2, ff=32, max_length=40
+        ),
+        40,
+        40,
+    )
     with torch.no_grad():
         model.output.weight.mul_(3)
     return model.eval()

@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.attention import record
-from regard.config import Decoding, Lm, Mlm, Transformer
+from regard.config import (
+    LanguageModelSettings,
+    MaskedLanguageModelSettings,
+    SearchOptions,
+    TransformerSettings,
+)
 from regard.decoding import search
 from regard.errors import InputError
 from regard.models.batch import BOS, batch_of, source_of
@@ -39,13 +44,13 @@ def chosen(name):
 
 def transformer(name, **more):
     torch.manual_seed(0)
-    made = Transformer(encoder_layers=2, decoder_layers=2, **chosen(name), **more)
+    made = TransformerSettings(encoder_layers=2, decoder_layers=2, **chosen(name), **more)
     return build(made, 16, 16).eval()
 
 
 def lm(name, **more):
     torch.manual_seed(0)
-    return build(Lm(layers=2, **chosen(name), **more), 16, 16).eval()
+    return build(LanguageModelSettings(layers=2, **chosen(name), **more), 16, 16).eval()
 
 
 def stepwise(model, source, inputs):
@@ -93,7 +98,7 @@ def test_beam_and_greedy_write_and_show(name):
     model = transformer(name)
     source = source_of(SOURCES)
     for beam in (1, 3):
-        found = search(model, source, Decoding(beam=beam, max_length=12))
+        found = search(model, source, SearchOptions(beam=beam, max_length=12))
         assert len(found) == 3
     state = model.start(source)
     _, _, maps = model.step(state, torch.full((3,), BOS), look=True)
@@ -120,16 +125,19 @@ def test_linformer_in_encoders():
     torch.manual_seed(0)
     settings_ = {**SMALL, "attention": "linformer", "projected": 4}
     model = build(
-        Transformer(encoder_layers=2, decoder_layers=2, decoder_attention="full", **settings_),
-        16, 16,
-    ).eval()  # fmt: skip
+        TransformerSettings(
+            encoder_layers=2, decoder_layers=2, decoder_attention="full", **settings_
+        ),
+        16,
+        16,
+    ).eval()
     batch = batch_of(SOURCES, TARGETS)
     together = model(batch)
     alone = model(batch_of(SOURCES[1:2], TARGETS[1:2]))[0]
     torch.testing.assert_close(together[1, : len(alone)], alone, atol=1e-5, rtol=1e-4)
     over = {one.kind: one.over for one in model.maps(batch)}
     assert over == {"self": "projected", "causal": "keys", "cross": "keys"}
-    assert build(Mlm(layers=1, **settings_), 16, 16) is not None
+    assert build(MaskedLanguageModelSettings(layers=1, **settings_), 16, 16) is not None
 
 
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
@@ -149,23 +157,59 @@ def test_normalizers_in_models(normalizer):
 @pytest.mark.parametrize(
     ("kind", "values", "said"),
     [
-        (Lm, {"attention": "linformer"}, "cannot be causal"),
-        (Transformer, {"attention": "linformer"}, "decoder_attention full"),
-        (Lm, {"attention": "local", "window": 65, "max_length": 64}, "longest sentence"),
-        (Lm, {"attention": "adaptive-span", "span": 65, "max_length": 64}, "longest sentence"),
-        (Mlm, {"attention": "linformer", "projected": 999}, "longest sentence"),
-        (Lm, {"attention": "linear", "positions": "alibi"}, "alibi"),
-        (Lm, {"attention": "sparse", "positions": "relative"}, "relative"),
-        (Lm, {"attention": "performer", "attention_dropout": 0.1}, "attention_dropout"),
-        (Lm, {"attention": "local", "normalizer": "sparsemax"}, "softmax"),
-        (Lm, {"attention": "local", "global_tokens": 1, "positions": "alibi"}, "global_tokens"),
-        (Lm, {"attention": "sparse", "pattern": "fixed", "stride": 2, "summary": 3}, "summary"),
-        (Lm, {"attention": "sparse", "pattern": "fixed", "summary": 40}, "summary"),
-        (Lm, {"attention": "reformer", "buckets": 3}, "even"),
-        (Lm, {"window": 0}, "at least 1"),
-        (Lm, {"dilation": 0}, "model.dilation must be at least 1"),
-        (Mlm, {"attention": "local", "dilation": 9}, "reaches 576 words, farther than the longest"),
-        (Transformer, {"decoder_attention": "linear", "positions": "alibi"}, "decoder_attention"),
+        (LanguageModelSettings, {"attention": "linformer"}, "cannot be causal"),
+        (TransformerSettings, {"attention": "linformer"}, "decoder_attention full"),
+        (
+            LanguageModelSettings,
+            {"attention": "local", "window": 65, "max_length": 64},
+            "longest sentence",
+        ),
+        (
+            LanguageModelSettings,
+            {"attention": "adaptive-span", "span": 65, "max_length": 64},
+            "longest sentence",
+        ),
+        (
+            MaskedLanguageModelSettings,
+            {"attention": "linformer", "projected": 999},
+            "longest sentence",
+        ),
+        (LanguageModelSettings, {"attention": "linear", "positions": "alibi"}, "alibi"),
+        (LanguageModelSettings, {"attention": "sparse", "positions": "relative"}, "relative"),
+        (
+            LanguageModelSettings,
+            {"attention": "performer", "attention_dropout": 0.1},
+            "attention_dropout",
+        ),
+        (LanguageModelSettings, {"attention": "local", "normalizer": "sparsemax"}, "softmax"),
+        (
+            LanguageModelSettings,
+            {"attention": "local", "global_tokens": 1, "positions": "alibi"},
+            "global_tokens",
+        ),
+        (
+            LanguageModelSettings,
+            {"attention": "sparse", "pattern": "fixed", "stride": 2, "summary": 3},
+            "summary",
+        ),
+        (
+            LanguageModelSettings,
+            {"attention": "sparse", "pattern": "fixed", "summary": 40},
+            "summary",
+        ),
+        (LanguageModelSettings, {"attention": "reformer", "buckets": 3}, "even"),
+        (LanguageModelSettings, {"window": 0}, "at least 1"),
+        (LanguageModelSettings, {"dilation": 0}, "model.dilation must be at least 1"),
+        (
+            MaskedLanguageModelSettings,
+            {"attention": "local", "dilation": 9},
+            "reaches 576 words, farther than the longest",
+        ),
+        (
+            TransformerSettings,
+            {"decoder_attention": "linear", "positions": "alibi"},
+            "decoder_attention",
+        ),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(kind, values, said):

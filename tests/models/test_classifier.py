@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.config import Classifier
+from regard.config import ClassifierSettings
 from regard.errors import InputError
 from regard.models import classifier_why as why
 from regard.models.build import build
@@ -25,12 +25,14 @@ every_pooled = pytest.mark.parametrize("pooled", ["states", "tokens"])
 
 
 def of_text(**settings):
-    return build(Classifier(**{**SMALL, "input": "text", **settings}), 13, 13).double().eval()
+    return (
+        build(ClassifierSettings(**{**SMALL, "input": "text", **settings}), 13, 13).double().eval()
+    )
 
 
 def of_series(**settings):
     settings = {**SMALL, "input": "series", "channels": CHANNELS, "patch": 4, **settings}
-    network = build(Classifier(**settings), 0, 0).double().eval()
+    network = build(ClassifierSettings(**settings), 0, 0).double().eval()
     network.measure(torch.tensor([1.0, 0.0, -1.0]), torch.tensor([2.0, 0.0, 1.0]))
     return network
 
@@ -183,7 +185,7 @@ def test_recordings_of_brain_waves_fit():
     x = np.random.default_rng(0).standard_normal((4, 32, 256)).astype(np.float32)
     for tokens in ("time", "channels"):
         settings = {**SMALL, "input": "series", "channels": names, "max_length": 256}
-        network = build(Classifier(**settings, tokens=tokens, patch=8), 0, 0).eval()
+        network = build(ClassifierSettings(**settings, tokens=tokens, patch=8), 0, 0).eval()
         found = network.classify(series_batch(list(x)))
         assert found.logits.shape == (4, 3)
         assert found.maps.weights.shape == (4, 1, 32)
@@ -212,7 +214,7 @@ def test_rows_are_cut_to_the_longest():
 )
 def test_settings_that_do_not_go_together(settings, message):
     with pytest.raises(InputError, match=message):
-        Classifier(**settings)
+        ClassifierSettings(**settings)
 
 
 def test_build_makes_it():

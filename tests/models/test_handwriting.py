@@ -7,13 +7,13 @@ import torch
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
 from regard.attention import dropout_stream, record
-from regard.config import Handwriting
+from regard.config import HandwritingSettings
 from regard.models.batch import Source
 from regard.models.handwriting import HandwritingModel, Strokes
 from regard.models.handwriting_density import Density
 from regard.models.handwriting_drawing import draw
 
-SMALL = Handwriting(dim=10, embedding=5, components=3, mixture=3, stride=0.3, max_length=80)
+SMALL = HandwritingSettings(dim=10, embedding=5, components=3, mixture=3, stride=0.3, max_length=80)
 
 
 def network(settings=SMALL, dtype=torch.float64, std=0.4):
@@ -139,7 +139,7 @@ def test_padding_and_neighbours_do_not_matter():
 
 @pytest.mark.parametrize("layers", [1, 3])
 def test_any_number_of_layers(layers):
-    made = network(Handwriting(dim=6, embedding=4, layers=layers, components=2, mixture=2))
+    made = network(HandwritingSettings(dim=6, embedding=4, layers=layers, components=2, mixture=2))
     found = made(batch())
     assert found.mean.shape == (3, 9, 2, 2) and made.features(batch()).shape == (3, 9, 6 * layers)
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.config import Lm, Mlm
+from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
 from regard.models.batch import BOS, PAD, batch_of
 from regard.models.build import build
 from regard.models.lm import LanguageModel, MaskedModel
@@ -18,11 +18,11 @@ every_norm = pytest.mark.parametrize("norm", ["pre", "post"])
 
 
 def lm(**settings):
-    return LanguageModel(Lm(**{**SMALL, **settings}), 13).double().eval()
+    return LanguageModel(LanguageModelSettings(**{**SMALL, **settings}), 13).double().eval()
 
 
 def mlm(**settings):
-    return MaskedModel(Mlm(**{**SMALL, **settings}), 13).double().eval()
+    return MaskedModel(MaskedLanguageModelSettings(**{**SMALL, **settings}), 13).double().eval()
 
 
 @every_position
@@ -115,13 +115,15 @@ def test_fill_gives_probabilities():
 
 
 def test_build_makes_the_kind_that_is_asked_for():
-    assert isinstance(build(Lm(**SMALL), 9, 13), LanguageModel)
-    assert isinstance(build(Mlm(**SMALL), 9, 13), MaskedModel)
+    assert isinstance(build(LanguageModelSettings(**SMALL), 9, 13), LanguageModel)
+    assert isinstance(build(MaskedLanguageModelSettings(**SMALL), 9, 13), MaskedModel)
 
 
 def test_it_learns_to_count():
     """The next token is the one after, in a ring of six: a thing causal attention can learn."""
-    network = LanguageModel(Lm(dim=24, heads=2, ff=48, layers=1, max_length=16, dropout=0), 11)
+    network = LanguageModel(
+        LanguageModelSettings(dim=24, heads=2, ff=48, layers=1, max_length=16, dropout=0), 11
+    )
     optimizer = torch.optim.Adam(network.parameters(), 1e-2)
     rows = [[5 + (start + n) % 6 for n in range(7)] for start in range(6)]
     batch = batch_of(None, rows)

@@ -14,7 +14,7 @@ from regard.attention import (
     intervene,
     record,
 )
-from regard.config import Decoding, Rnn
+from regard.config import RnnSettings, SearchOptions
 from regard.decoding import score, search
 from regard.errors import InputError
 from regard.models.batch import BOS, EOS, PAD, batch_of, source_of
@@ -41,7 +41,7 @@ SOFTMAX = [kind for kind in ATTENDING if kind not in ("graves", "monotonic")]
 
 def model(kind="bahdanau", **settings):
     chosen = {"embedding": 6, "dim": 8, "attention_dim": 5, **KINDS[kind], **settings}
-    return ready(RnnModel(Rnn(**chosen), 13, 14).double().eval())
+    return ready(RnnModel(RnnSettings(**chosen), 13, 14).double().eval())
 
 
 def ready(network):
@@ -186,7 +186,7 @@ def test_without_attention_there_are_no_maps_and_no_warning(kind):
 @pytest.mark.parametrize("tied", ["all", "output", "none"])
 def test_gradients_reach_every_parameter(kind, cell, tied):
     chosen = {"embedding": 6, "dim": 8, "attention_dim": 5, "tied": tied, **KINDS[kind]}
-    network = RnnModel(Rnn(cell=cell, encoder_layers=2, decoder_layers=2, **chosen), 14, 14)
+    network = RnnModel(RnnSettings(cell=cell, encoder_layers=2, decoder_layers=2, **chosen), 14, 14)
     torch.nn.functional.cross_entropy(
         network(BATCH).flatten(0, 1), BATCH.labels.flatten(), ignore_index=PAD
     ).backward()
@@ -255,14 +255,14 @@ def test_gradients_flow_through_an_intervention(kind):
 
 def test_tied_embeddings_are_one_matrix():
     settings = {"embedding": 6, "dim": 8}
-    every = RnnModel(Rnn(tied="all", **settings), 14, 14)
+    every = RnnModel(RnnSettings(tied="all", **settings), 14, 14)
     assert every.source.weight is every.target.weight is every.output.weight
-    output = RnnModel(Rnn(tied="output", **settings), 13, 14)
+    output = RnnModel(RnnSettings(tied="output", **settings), 13, 14)
     assert output.target.weight is output.output.weight
-    none = RnnModel(Rnn(tied="none", **settings), 13, 14)
+    none = RnnModel(RnnSettings(tied="none", **settings), 13, 14)
     assert none.target.weight is not none.output.weight
     with pytest.raises(InputError, match="13 and 14"):
-        RnnModel(Rnn(tied="all", **settings), 13, 14)
+        RnnModel(RnnSettings(tied="all", **settings), 13, 14)
 
 
 def test_no_parameter_is_stored_twice():
@@ -299,7 +299,7 @@ def test_dropout_is_for_training_alone(kind):
 @pytest.mark.parametrize("width", [1, 3])
 def test_search_finds_the_same_alone_and_together(kind, width):
     network = model(kind, decoder_layers=2)
-    settings = Decoding(beam=width, n_best=width, max_length=6)
+    settings = SearchOptions(beam=width, n_best=width, max_length=6)
     together = search(network, source_of(SOURCES), settings)
     for source, expected in zip(SOURCES, together, strict=True):
         (alone,) = search(network, source_of([source]), settings)
@@ -333,7 +333,7 @@ def doublings(count, generator):
 def trained(kind, task=reversals, batches=150):
     """A model that saw batches of ten symbols to be reversed, and its last loss a symbol."""
     generator = torch.Generator().manual_seed(1)
-    settings = Rnn(embedding=24, dim=32, attention_dim=24, dropout=0.0, **KINDS[kind])
+    settings = RnnSettings(embedding=24, dim=32, attention_dim=24, dropout=0.0, **KINDS[kind])
     network = RnnModel(settings, 15, 15)
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
     for _ in range(batches):

@@ -8,7 +8,7 @@ from torch.autograd import gradcheck
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.attention import Additive, Mask, attend
-from regard.config import Rnn
+from regard.config import RnnSettings
 from regard.models.rnn.cell import CELLS
 from regard.models.rnn.encoder import Encoder, along, turned_around
 from regard.models.rnn.loop import Parts, aligned_steps, joined_step
@@ -69,7 +69,7 @@ def test_scan_gradients_of_every_state(cell):
 @every_cell
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_encoder_is_torchs_over_packed_sentences(cell, bidirectional):
-    settings = Rnn(
+    settings = RnnSettings(
         cell=cell, embedding=WIDTH, dim=2 * DIM, encoder_layers=2, bidirectional=bidirectional
     )
     ways = 1 + bidirectional

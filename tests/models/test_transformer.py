@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.attention import record
-from regard.config import Transformer
+from regard.config import TransformerSettings
 from regard.errors import InputError
 from regard.models.batch import BOS, PAD, batch_of, source_of
 from regard.models.transformer import TransformerModel
@@ -17,7 +17,7 @@ SMALL = {"dim": 16, "heads": 2, "ff": 24, "encoder_layers": 2, "decoder_layers":
 
 
 def model(**settings):
-    network = TransformerModel(Transformer(**{**SMALL, **settings}), 13, 13).double().eval()
+    network = TransformerModel(TransformerSettings(**{**SMALL, **settings}), 13, 13).double().eval()
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             if parameter.ndim == 1 or "bias" in name:  # zero at first, which would hide mistakes
@@ -162,17 +162,17 @@ def test_looking_changes_nothing():
 
 @every_tie
 def test_tied_vectors_are_one(tied):
-    network = TransformerModel(Transformer(**SMALL, tied=tied), 13, 13)
+    network = TransformerModel(TransformerSettings(**SMALL, tied=tied), 13, 13)
     source, target = network.source.vectors.weight, network.target.vectors.weight
     assert (source is target) == (tied == "all")
     assert (network.output.weight is target) == (tied != "none")
 
 
 def test_a_vocabulary_for_each_side():
-    network = TransformerModel(Transformer(**SMALL, tied="output"), 17, 13)
+    network = TransformerModel(TransformerSettings(**SMALL, tied="output"), 17, 13)
     assert network(BATCH).shape == (3, 7, 13)
     with pytest.raises(InputError, match="17 and 13"):
-        TransformerModel(Transformer(**SMALL), 17, 13)
+        TransformerModel(TransformerSettings(**SMALL), 17, 13)
 
 
 @pytest.mark.parametrize("name", ["relu", "gelu", "silu", "tanh", "mish"])
@@ -189,7 +189,7 @@ def test_what_is_no_activation_is_said(name):
 def test_first_weights_come_from_the_seed():
     def drawn(seed):
         torch.manual_seed(seed)
-        return TransformerModel(Transformer(**SMALL), 13, 13).state_dict()
+        return TransformerModel(TransformerSettings(**SMALL), 13, 13).state_dict()
 
     one, same, other = drawn(1), drawn(1), drawn(2)
     assert all(torch.equal(one[name], same[name]) for name in one)
@@ -198,8 +198,9 @@ def test_first_weights_come_from_the_seed():
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 def test_it_learns_to_copy(positions):
-    settings = Transformer(dim=32, heads=2, ff=64, encoder_layers=1, decoder_layers=1, dropout=0,
-                           positions=positions)  # fmt: skip
+    settings = TransformerSettings(
+        dim=32, heads=2, ff=64, encoder_layers=1, decoder_layers=1, dropout=0, positions=positions
+    )
     network = TransformerModel(settings, 10, 10)
     optimizer = torch.optim.Adam(network.parameters(), 5e-3)
     generator = torch.Generator().manual_seed(0)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from growth import LINEAR, growth
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.server.http.errors import RefusalError
 from regard.server.queue.batching import Batcher, Call, Manner, Texts
 from regard.server.queue.catalogue import Catalogue, Model
@@ -22,7 +22,7 @@ from servers import held_up, serving, until
 from trained import taught
 
 FRENCH = taught("en-fr")
-PLAIN = Manner(Decoding(beam=2), Wish(alignment=False, attention=False))
+PLAIN = Manner(SearchOptions(beam=2), Wish(alignment=False, attention=False))
 
 
 def marked(number):

@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from regard.config import Classifier, Run, Training
+from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.errors import InputError
 from regard.training.class_examples import ClassExamples
 from regard.training.classifier import Content, prepare_classes, prepare_content
 
-RUN = Run(model=Classifier(dim=8, heads=2, ff=8, layers=1), training=Training(steps=1))
+RUN = Run(
+    model=ClassifierSettings(dim=8, heads=2, ff=8, layers=1), training=TrainingSettings(steps=1)
+)
 LABELS = ["no", "yes"] * 6
 
 

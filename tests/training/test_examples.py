@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.attention import dropout, dropout_stream
-from regard.config import Mlm, Run, Training
+from regard.config import MaskedLanguageModelSettings, Run, TrainingSettings
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import BOS, PAD, batch_of
@@ -65,7 +65,7 @@ def test_places_count_epochs():
 def test_every_corpus_has_the_same_order_and_places():
     """Sentences, labelled texts and written lines: an epoch is all of them once, by the seed."""
     points = [np.ones((len(row), 3), np.float32) for row in ROWS]
-    run = Run(training=Training(steps=1, batch_tokens=64, seed=1))
+    run = Run(training=TrainingSettings(steps=1, batch_tokens=64, seed=1))
     for examples in (
         Examples(ROWS, ROWS, 64, 1),
         ClassExamples(ROWS, [0] * 60, [len(row) for row in ROWS], 64, 1),
@@ -100,29 +100,31 @@ def test_sentences_become_ids_and_long_ones_are_left_out_or_cut():
 @given(seed=st.integers(0, 1000), rate=st.floats(0.05, 0.9))
 def test_hidden_words(seed, rate):
     batch = batch_of(None, ROWS[:20])
-    hidden = masked(batch, Mlm(mask_rate=rate), 12, seed)
+    hidden = masked(batch, MaskedLanguageModelSettings(mask_rate=rate), 12, seed)
     asked = hidden.labels != PAD
     assert asked.any()
     assert torch.equal(hidden.labels[asked], batch.inputs[asked])
     assert torch.equal(hidden.inputs[~asked], batch.inputs[~asked])
     assert not (asked & ((batch.inputs == PAD) | (batch.inputs == BOS))).any()
-    again = masked(batch, Mlm(mask_rate=rate), 12, seed)
+    again = masked(batch, MaskedLanguageModelSettings(mask_rate=rate), 12, seed)
     assert torch.equal(again.inputs, hidden.inputs) and torch.equal(again.labels, hidden.labels)
 
 
 def test_shares_of_hidden_words():
     batch = batch_of(None, [[7] * 100] * 200)
-    hidden = masked(batch, Mlm(mask_rate=0.15), 1000, 4)
+    hidden = masked(batch, MaskedLanguageModelSettings(mask_rate=0.15), 1000, 4)
     asked = hidden.labels != PAD
     assert asked.sum() / 20000 == pytest.approx(0.15, abs=0.01)
     shown = hidden.inputs[asked]
     assert (shown == MASK).float().mean() == pytest.approx(0.8, abs=0.03)
     assert (shown == 7).float().mean() == pytest.approx(0.1, abs=0.02)
-    assert not torch.equal(hidden.inputs, masked(batch, Mlm(mask_rate=0.15), 1000, 5).inputs)
+    assert not torch.equal(
+        hidden.inputs, masked(batch, MaskedLanguageModelSettings(mask_rate=0.15), 1000, 5).inputs
+    )
 
 
 def test_at_least_one_word_is_hidden():
-    hidden = masked(batch_of(None, [[7]]), Mlm(mask_rate=0.0), 12, 0)
+    hidden = masked(batch_of(None, [[7]]), MaskedLanguageModelSettings(mask_rate=0.0), 12, 0)
     assert hidden.labels.tolist() == [[PAD, 7]]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.config import Lm, Rnn, Training, Transformer
+from regard.config import LanguageModelSettings, RnnSettings, TrainingSettings, TransformerSettings
 from regard.errors import InputError
 from regard.folder import Tokenizers
 from regard.models.build import build
@@ -68,13 +68,13 @@ def models():
     words = Tokenizers(train_words(ENGLISH, None, "en"), train_words(FRENCH, None, "fr"))
     shared = Tokenizers(words.source, words.source)
     small = {"dim": DIM, "heads": 2, "ff": 8, "dropout": 0.0}
+    layers = {"encoder_layers": 1, "decoder_layers": 1}
     return {
-        "transformer": (Transformer(**small, encoder_layers=1, decoder_layers=1, tied="output"),
-                        words),
-        "tied": (Transformer(**small, encoder_layers=1, decoder_layers=1, tied="all"), shared),
-        "rnn": (Rnn(embedding=DIM, dim=6, attention_dim=6, tied="output"), words),
-        "lm": (Lm(**small, layers=1), shared),
-    }  # fmt: skip
+        "transformer": (TransformerSettings(**small, **layers, tied="output"), words),
+        "tied": (TransformerSettings(**small, **layers, tied="all"), shared),
+        "rnn": (RnnSettings(embedding=DIM, dim=6, attention_dim=6, tied="output"), words),
+        "lm": (LanguageModelSettings(**small, layers=1), shared),
+    }
 
 
 def began(name, tmp_path, **files):
@@ -88,7 +88,7 @@ def began(name, tmp_path, **files):
     network = build(settings, len(tokenizers.source), len(tokenizers.target))
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     heard = Heard()
-    begin_with_vectors(network, Training(steps=1, **named), tokenizers, heard)
+    begin_with_vectors(network, TrainingSettings(steps=1, **named), tokenizers, heard)
     return network, tokenizers, before, heard.lines
 
 

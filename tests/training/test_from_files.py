@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from regard.config import Run, Training, Transformer
+from regard.config import Run, TrainingSettings, TransformerSettings
 from regard.config.settings import resolved
 from regard.corpus.grammar import sample
 from regard.corpus.pairs import CleaningReport, Pair
@@ -141,7 +141,9 @@ def test_a_preset_too_large_for_the_budget_is_warned_of():
 
 
 def test_estimates():
-    one = Estimate("small", Run(model=Transformer(), training=Training(steps=1)), 0.5, 100.0)
+    one = Estimate(
+        "small", Run(model=TransformerSettings(), training=TrainingSettings(steps=1)), 0.5, 100.0
+    )
     assert one.updates(60) == 120 and one.epochs(60) == 1.2
     assert not one.fits(60) and one.fits(1100) and not one.fits(900)
     assert [dropout(e, 29_000) for e in (1, 5, 30)] == [0.0, 0.1, 0.3]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.config import Run, Training, Transformer
+from regard.config import Run, TrainingSettings, TransformerSettings
 from regard.corpus.pairs import Pair
 from regard.errors import InputError
 from regard.folder import Tokenizers, load_weights
@@ -25,8 +25,8 @@ PAIRS = [
     Pair(" ".join(row), " ".join(row[::-1]))
     for row in ([LETTERS[(start + n) % 8] for n in range(3 + start % 2)] for start in range(16))
 ]
-MODEL = Transformer(dim=16, heads=2, ff=32, encoder_layers=1, decoder_layers=1, dropout=0)
-BASE = Training(steps=4, precision="fp32", threads=1, tensorboard=False, average="none",
+MODEL = TransformerSettings(dim=16, heads=2, ff=32, encoder_layers=1, decoder_layers=1, dropout=0)
+BASE = TrainingSettings(steps=4, precision="fp32", threads=1, tensorboard=False, average="none",
                 label_smoothing=0.0, clip=0.0, warmup=0, schedule="constant")  # fmt: skip
 
 

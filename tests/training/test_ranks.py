@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from regard.cli import main
-from regard.config import Lm, Transformer
+from regard.config import LanguageModelSettings, TransformerSettings
 from regard.config.attention import check_ranks
 from regard.corpus.grammar import sample
 from regard.errors import InputError
@@ -81,17 +81,17 @@ def test_two_processes_make_the_model_that_one_makes(corpus, tmp_path, kind, fil
 
 def test_a_ring_needs_ranks_and_ranks_need_a_ring(monkeypatch):
     with pytest.raises(InputError, match="torchrun"):
-        check_ranks(Lm(attention="ring"))
-    check_ranks(Lm())
+        check_ranks(LanguageModelSettings(attention="ring"))
+    check_ranks(LanguageModelSettings())
     monkeypatch.setenv("WORLD_SIZE", "2")
-    check_ranks(Lm(attention="ring"))
-    check_ranks(Transformer(attention="ring", decoder_attention="ring"))
+    check_ranks(LanguageModelSettings(attention="ring"))
+    check_ranks(TransformerSettings(attention="ring", decoder_attention="ring"))
     with pytest.raises(InputError, match="ring"):
-        check_ranks(Lm())
+        check_ranks(LanguageModelSettings())
     with pytest.raises(InputError, match="multiple of 2"):
-        check_ranks(Lm(attention="ring", positions="learned", max_length=63))
+        check_ranks(LanguageModelSettings(attention="ring", positions="learned", max_length=63))
     with pytest.raises(InputError, match="ring"):
-        check_ranks(Transformer(attention="ring", decoder_attention="full"))
+        check_ranks(TransformerSettings(attention="ring", decoder_attention="full"))
 
 
 def test_parts_of_a_sentence():

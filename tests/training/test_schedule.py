@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.config import Training
+from regard.config import TrainingSettings
 from regard.training.schedule import Progress, learning_rate
 
 SCHEDULES = ("inverse_sqrt", "cosine", "linear", "constant")
 
 
 def rates(steps=100, **settings):
-    run = Training(steps=steps, learning_rate=2.0, **settings)
+    run = TrainingSettings(steps=steps, learning_rate=2.0, **settings)
     return [learning_rate(run, Progress(n, n / steps)) for n in range(steps)]
 
 
@@ -38,7 +38,7 @@ def test_the_ends(warmup):
     last = Progress(100, 1.0)
     end = {
         schedule: learning_rate(
-            Training(steps=100, learning_rate=2.0, schedule=schedule, warmup=warmup), last
+            TrainingSettings(steps=100, learning_rate=2.0, schedule=schedule, warmup=warmup), last
         )
         for schedule in SCHEDULES
     }
@@ -69,6 +69,6 @@ def test_it_rises_then_never_again(schedule, warmup):
 
 
 def test_by_a_time_budget_only_the_share_counts():
-    run = Training(minutes=30, learning_rate=1.0, schedule="linear", warmup=0.1)
+    run = TrainingSettings(minutes=30, learning_rate=1.0, schedule="linear", warmup=0.1)
     assert learning_rate(run, Progress(7, 0.55)) == learning_rate(run, Progress(7000, 0.55))
     assert learning_rate(run, Progress(7, 0.55)) == pytest.approx(0.5)

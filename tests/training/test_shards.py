@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.attention import dropout_stream
-from regard.config import Mlm, Rnn, Transformer
+from regard.config import MaskedLanguageModelSettings, RnnSettings, TransformerSettings
 from regard.models.batch import PAD, batch_of
 from regard.models.build import build
 from regard.training.examples import masked
@@ -42,7 +42,7 @@ def test_shards_cover_all_rows_without_needless_padding(number):
 
 def test_shards_of_hidden_words_keep_every_word():
     """Only some labels are asked for here; what is read must not be cut to them."""
-    batch = masked(batch_of(None, TARGETS), Mlm(mask_rate=0.2), 13, 1, 2)
+    batch = masked(batch_of(None, TARGETS), MaskedLanguageModelSettings(mask_rate=0.2), 13, 1, 2)
     pieces = shards(batch, 2)
     assert len(pieces) == 2
     assert sorted(row for piece in pieces for row in rows(piece)) == rows(batch)
@@ -51,10 +51,10 @@ def test_shards_of_hidden_words_keep_every_word():
 @pytest.mark.parametrize(
     "settings",
     [
-        Transformer(dim=8, heads=2, ff=16, encoder_layers=1, decoder_layers=1, dropout=0),
-        Transformer(dim=8, heads=2, ff=16, encoder_layers=1, decoder_layers=1, dropout=0,
+        TransformerSettings(dim=8, heads=2, ff=16, encoder_layers=1, decoder_layers=1, dropout=0),
+        TransformerSettings(dim=8, heads=2, ff=16, encoder_layers=1, decoder_layers=1, dropout=0,
                     tied="none", positions="relative", norm="post"),
-        Rnn(dim=8, embedding=8, attention_dim=8, dropout=0),
+        RnnSettings(dim=8, embedding=8, attention_dim=8, dropout=0),
     ],
 )  # fmt: skip
 def test_the_summed_gradient_is_that_of_the_whole_batch(settings):
@@ -88,7 +88,9 @@ def test_cores_are_as_asked_or_all():
 def test_dropout_in_threads_depends_on_its_stream_alone():
     rates = {"dropout": 0.3, "attention_dropout": 0.2, "activation_dropout": 0.1}
     network = build(
-        Transformer(dim=8, heads=2, ff=16, encoder_layers=1, decoder_layers=1, **rates), 14, 14
+        TransformerSettings(dim=8, heads=2, ff=16, encoder_layers=1, decoder_layers=1, **rates),
+        14,
+        14,
     )
     parameters = list(network.parameters())
 

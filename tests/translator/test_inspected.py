@@ -10,9 +10,15 @@ import pytest
 import torch
 
 from classified import classifier
-from regard.config import Decoding, Lm, Rnn, Run, Transformer
+from regard.config import (
+    LanguageModelSettings,
+    RnnSettings,
+    Run,
+    SearchOptions,
+    TransformerSettings,
+)
 from regard.errors import InputError
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models.build import build
 from regard.text import MASK
 from regard.translator import Filler, Generator, Translator, inspected, load, passes
@@ -36,7 +42,7 @@ def like(model, settings, **run):
     )
     made = Run(model=settings, languages=model.run.languages, **run)
     network = build(settings, len(tokenizers.source), len(tokenizers.target)).eval()
-    return type(model)(Saved(model.path, made, tokenizers, network, {}))
+    return type(model)(SavedModel(model.path, made, tokenizers, network, {}))
 
 
 def test_sentences_of_a_translator(en_fr):
@@ -50,7 +56,7 @@ def test_sentences_of_a_translator(en_fr):
     assert float(score) == pytest.approx(found.log_probability, abs=1e-3)
     (whole,) = look(en_fr, f"{TEXT} {FRENCH[1][0]}", split=False)
     assert whole.viewed.source.startswith(TEXT)
-    (begun,) = look(en_fr, TEXT, prefix="Une", settings=Decoding(beam=1))
+    (begun,) = look(en_fr, TEXT, prefix="Une", settings=SearchOptions(beam=1))
     assert begun.viewed.translation.split()[0] in ("Une", "⁇")
 
 
@@ -99,14 +105,14 @@ def test_a_classifier_looks_from_its_label(tmp_path_factory):
 def test_long_texts_are_recorded_layer_by_layer(kind, lm, en_fr, monkeypatch):
     """The same page, and never more than one layer held."""
     if kind == "lm":
-        model = like(lm, Lm(layers=3, heads=2, dim=16, ff=16, max_length=600))
+        model = like(lm, LanguageModelSettings(layers=3, heads=2, dim=16, ff=16, max_length=600))
     else:
-        settings = Transformer(
+        settings = TransformerSettings(
             encoder_layers=2, decoder_layers=2, heads=2, dim=16, ff=16, max_length=600
         )
         model = like(en_fr, settings)
     text = " ".join(source for source, _ in FRENCH) * 2
-    wish = {"split": False, "name": "x", "settings": Decoding(beam=1, max_length=40)}
+    wish = {"split": False, "name": "x", "settings": SearchOptions(beam=1, max_length=40)}
     (short,) = look(model, text, **wish)
     monkeypatch.setattr(inspected, "LONG", 20)
     held = []
@@ -145,8 +151,8 @@ def test_two_models_side_by_side(en_fr, rnn, lm, mlm, en_zh):
 
 
 def test_a_network_without_attention_says_so(rnn):
-    model = like(rnn, Rnn(attention="none", embedding=16, dim=16, max_length=48))
-    (one,) = look(model, TEXT, settings=Decoding(beam=1, max_length=9))
+    model = like(rnn, RnnSettings(attention="none", embedding=16, dim=16, max_length=48))
+    (one,) = look(model, TEXT, settings=SearchOptions(beam=1, max_length=9))
     assert one.viewed.maps == () and one.viewed.links == ()
     told = facts_of(model, "mine", [one.viewed])
     assert told["kind"] == "recurrent network without attention"
@@ -184,7 +190,7 @@ def test_translations_in_notebooks(en_fr):
 
 
 def test_generated_texts_in_notebooks(lm):
-    settings = Decoding(beam=1, max_length=8)
+    settings = SearchOptions(beam=1, max_length=8)
     (looked,) = lm.generate("The", settings=settings, attention=True)
     (plain,) = lm.generate("The", settings=settings)
     assert "<iframe sandbox=" in looked._repr_html_()

@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.text import normalise, sentence_spans
 from regard.translator.segments import ENDLESS_SENTENCE, ENDLESS_WORD, pieces_of
 from regard.translator.windows import FIRST_CHARACTERS, MOST_CHARACTERS, windows
@@ -18,7 +18,7 @@ MANY = 300_000
 
 def test_windows_change_nothing(en_fr):
     lines = [*SOURCES[:4], "", f"{SOURCES[0]} {SOURCES[1]}", SOURCES[2]]
-    bold = Decoding(sample=True, temperature=4.0, seed=5)
+    bold = SearchOptions(sample=True, temperature=4.0, seed=5)
     for settings in (None, bold):
         whole = [one.text for one in en_fr.translate(lines, settings=settings, alignment=False)]
         cut = en_fr.translate_lines(lines[2:], settings=settings, first=2, together=3)

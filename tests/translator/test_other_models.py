@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import regard
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.errors import InputError
 from regard.translator import Filler, Generator, Translator
 from trained import taught
@@ -22,14 +22,17 @@ def test_each_folder_gives_its_own_kind(en_fr, lm, mlm):
 
 def test_it_goes_on_as_it_learned(lm):
     begin = " ".join(TEXTS[0].split()[:2])
-    (found,) = lm.generate(begin, settings=Decoding(beam=1, max_length=40))
+    (found,) = lm.generate(begin, settings=SearchOptions(beam=1, max_length=40))
     assert found.text.startswith(begin)
     assert found.finished
     assert "".join(found.tokens).replace("▁", " ").strip() == found.text
 
 
 def test_a_stream_is_the_same_text_in_pieces(lm):
-    for settings in (Decoding(beam=1, max_length=30), Decoding(sample=True, seed=5, max_length=30)):
+    for settings in (
+        SearchOptions(beam=1, max_length=30),
+        SearchOptions(sample=True, seed=5, max_length=30),
+    ):
         pieces = list(lm.stream("The", settings=settings))
         (found,) = lm.generate("The", settings=settings)
         assert "".join(pieces) == found.text
@@ -37,7 +40,7 @@ def test_a_stream_is_the_same_text_in_pieces(lm):
 
 
 def test_samples_and_lengths(lm):
-    settings = Decoding(sample=True, temperature=2.0, n_best=3, max_length=12)
+    settings = SearchOptions(sample=True, temperature=2.0, n_best=3, max_length=12)
     found = lm.generate("The", settings=settings)
     assert len(found) == 3 and len({one.text for one in found}) > 1
     assert all(len(one.tokens) <= 12 for one in found)
@@ -46,7 +49,7 @@ def test_samples_and_lengths(lm):
 
 
 def test_maps_of_what_was_generated(lm):
-    (found,) = lm.generate("The", settings=Decoding(beam=1, max_length=9), attention=True)
+    (found,) = lm.generate("The", settings=SearchOptions(beam=1, max_length=9), attention=True)
     assert [one.layer for one in found.attention] == [0, 1]
     size = len(found.tokens) + 1
     assert all(one.weights.shape == (1, 2, size, size) for one in found.attention)

@@ -7,9 +7,15 @@ import pytest
 import torch
 
 from growth import LINEAR, growth
-from regard.config import Alignment, Decoding, Run, Training, Transformer
+from regard.config import (
+    AlignmentSettings,
+    Run,
+    SearchOptions,
+    TrainingSettings,
+    TransformerSettings,
+)
 from regard.errors import InputError
-from regard.folder import Saved, Tokenizers
+from regard.folder import SavedModel, Tokenizers
 from regard.models.build import build
 from regard.text.word_tokenizer import train_words
 from regard.translator import Translator, load
@@ -18,7 +24,7 @@ from regard.translator.segments import Segment, put_together, segments
 from trained import taught
 
 FRENCH, CHINESE = taught("en-fr"), taught("en-zh")
-GREEDY = Decoding(beam=1)
+GREEDY = SearchOptions(beam=1)
 
 
 @pytest.mark.parametrize("settings", [None, GREEDY])
@@ -77,7 +83,7 @@ def test_a_sentence_longer_than_the_model_is_read_without_loss(en_fr, split):
 
 def test_a_long_text_without_spaces_is_cut_too(en_zh):
     zh = Translator(
-        Saved(en_zh.path, replace(en_zh.run, languages="zh-en"),
+        SavedModel(en_zh.path, replace(en_zh.run, languages="zh-en"),
               Tokenizers(en_zh.tokenizers.target, en_zh.tokenizers.source), en_zh.network, {}),
         threads=1,
     )  # fmt: skip
@@ -110,7 +116,7 @@ def test_pieces_are_put_together_as_the_language_does():
 def test_a_batch_is_the_same_as_one_by_one(model, request):
     translator = request.getfixturevalue(model)
     texts = [source for source, _ in FRENCH]
-    settings = Decoding(beam=3, batch_tokens=60)
+    settings = SearchOptions(beam=3, batch_tokens=60)
     together = translator.translate(texts, settings=settings)
     for text, one in zip(texts, together, strict=True):
         alone = translator.translate(text, settings=settings)
@@ -121,7 +127,7 @@ def test_a_batch_is_the_same_as_one_by_one(model, request):
 
 def test_cores_change_nothing(en_fr):
     texts = [source for source, _ in FRENCH]
-    settings = Decoding(beam=2, batch_tokens=60)
+    settings = SearchOptions(beam=2, batch_tokens=60)
     two = load(en_fr.path, threads=2).translate(texts, settings=settings)
     one = en_fr.translate(texts, settings=settings)
     assert [t.text for t in two] == [t.text for t in one]
@@ -144,22 +150,22 @@ def test_a_prefix_is_for_one_sentence(en_fr):
 
 
 def test_the_best_come_first(en_fr):
-    found = en_fr.translate(FRENCH[0][0], settings=Decoding(beam=5, n_best=4)).sentences[0]
+    found = en_fr.translate(FRENCH[0][0], settings=SearchOptions(beam=5, n_best=4)).sentences[0]
     scores = [found.score, *(score for _, score in found.alternatives)]
     assert len(scores) == 4 and scores == sorted(scores, reverse=True)
     assert len({found.text, *(text for text, _ in found.alternatives)}) == 4
     with pytest.raises(InputError, match="n_best is 4"):
-        en_fr.translate(FRENCH[0][0], settings=Decoding(beam=2, n_best=4))
+        en_fr.translate(FRENCH[0][0], settings=SearchOptions(beam=2, n_best=4))
 
 
 def test_sampling_is_by_seed(en_fr):
     def drawn_with(seed):
-        settings = Decoding(sample=True, temperature=3.0, seed=seed, n_best=2)
+        settings = SearchOptions(sample=True, temperature=3.0, seed=seed, n_best=2)
         done = en_fr.translate([source for source, _ in FRENCH[:3]], settings=settings)
         return [one.text for one in done]
 
     assert drawn_with(1) == drawn_with(1) != drawn_with(2)
-    sure = Decoding(sample=True, top_k=1)
+    sure = SearchOptions(sample=True, top_k=1)
     assert en_fr.translate(FRENCH[0][0], settings=sure).text == FRENCH[0][1]
 
 
@@ -229,13 +235,13 @@ def test_an_output_as_long_as_the_model_can_write(positions):
     """Untrained, it writes to its limit; the maps of that must fit as well."""
     torch.manual_seed(0)
     one = train_words(["a b c d e f g h"], None, "en")
-    settings = Transformer(dim=8, heads=2, ff=8, encoder_layers=1, decoder_layers=1,
+    settings = TransformerSettings(dim=8, heads=2, ff=8, encoder_layers=1, decoder_layers=1,
                            max_length=7, positions=positions)  # fmt: skip
     network = build(settings, len(one), len(one)).eval()
     with torch.no_grad():
         network.output.bias[3] = -100.0  # never an end
-    run = Run("en-en", settings, training=Training(epochs=1))
-    translator = Translator(Saved(Path(), run, Tokenizers(one, one), network, {}), threads=1)
+    run = Run("en-en", settings, training=TrainingSettings(epochs=1))
+    translator = Translator(SavedModel(Path(), run, Tokenizers(one, one), network, {}), threads=1)
     done = translator.translate("a b c d e f g h a b c", attention=True)
     assert " ".join(s.source for s in done.sentences) == "a b c d e f g h a b c"
     assert not any(sentence.finished for sentence in done.sentences)
@@ -243,7 +249,10 @@ def test_an_output_as_long_as_the_model_can_write(positions):
     for sentence in done.sentences:
         seen = viewed(sentence, run)
         assert seen.target_tokens[: len(sentence.tokens)] == sentence.tokens
-        assert drawn(sentence, replace(run, alignment=Alignment(0, 0, True))).weights is not None
+        assert (
+            drawn(sentence, replace(run, alignment=AlignmentSettings(0, 0, True))).weights
+            is not None
+        )
 
 
 @pytest.mark.parametrize("model", ["en_fr", "rnn"])
@@ -252,7 +261,7 @@ def test_what_is_seen(model, shift, request):
     translator = request.getfixturevalue(model)
     (sentence,) = translator.translate(FRENCH[1][0], attention=True).sentences
     head = None if model == "rnn" else 1
-    run = replace(translator.run, alignment=Alignment(0, head, shift))
+    run = replace(translator.run, alignment=AlignmentSettings(0, head, shift))
     seen = viewed(sentence, run, reference=FRENCH[1][1], title="one", model=model)
     assert seen.source == FRENCH[1][0]
     assert seen.translation == sentence.text

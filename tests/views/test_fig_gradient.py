@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from regard.attention import MultiHead, Overwrite, SwitchOff, intervene, record
-from regard.config import Lm, Transformer
+from regard.config import LanguageModelSettings, TransformerSettings
 from regard.models.batch import Batch, Source
 from regard.models.build import build
 from regard.views import (
@@ -20,7 +20,9 @@ from regard.views import (
 @pytest.fixture(scope="module")
 def translator():
     torch.manual_seed(0)
-    settings = Transformer(dim=16, heads=2, encoder_layers=2, decoder_layers=2, ff=16, dropout=0.0)
+    settings = TransformerSettings(
+        dim=16, heads=2, encoder_layers=2, decoder_layers=2, ff=16, dropout=0.0
+    )
     model = build(settings, 20, 20).double().eval()
     source = Source(torch.tensor([[5, 6, 7, 3], [8, 9, 3, 0]]), torch.tensor([4, 3]))
     batch = Batch(
@@ -77,7 +79,9 @@ def test_slopes_are_those_of_finite_differences(translator, kind):
 
 def test_language_model_and_its_figure(tmp_path):
     torch.manual_seed(1)
-    model = build(Lm(dim=16, heads=2, layers=2, ff=16, dropout=0.0), 20, 20).eval()
+    model = build(
+        LanguageModelSettings(dim=16, heads=2, layers=2, ff=16, dropout=0.0), 20, 20
+    ).eval()
     tokens = torch.tensor([[2, 5, 6, 7]])
     batch = Batch(None, tokens, torch.tensor([[5, 6, 7, 3]]))
     maps = gradient_times_attention(model, batch, lambda logits: logits[:, -1, 7])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.bench.command import run_regard
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.errors import InputError
 
 EACH = 5  # sentences of a client's own
@@ -29,7 +29,7 @@ class Questions:
     source: str
     target: str
     all: Sequence[Question]
-    search: Decoding
+    search: SearchOptions
 
     def dealt(self, clients: int) -> list[list[Question]]:
         """Each client's own."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.bench.train_task import Pairs, Rows
-from regard.config import Run, Text
+from regard.config import Run, TextSettings
 from regard.corpus.batches import batches
 from regard.errors import InputError
 from regard.text.tokenizer import FIRST_BYTE
@@ -48,7 +48,7 @@ def tokenised(files: Sequence[str | PathLike[str]], vocab: int) -> tuple[Rows, R
     from regard.training.examples import encoded
     from regard.training.prepare import read_texts, train_tokenizers
 
-    run = Run(text=Text(unit="bpe", vocab_size=vocab))
+    run = Run(text=TextSettings(unit="bpe", vocab_size=vocab))
     pairs = read_texts(files, (), run).train
     tokenizers = train_tokenizers(pairs, run)
     sources, targets, _ = encoded(pairs, tokenizers, LONGEST)

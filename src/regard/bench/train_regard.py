@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.bench.train_rounds import Rounds
 from regard.bench.train_task import Task
-from regard.config import Run, Training, Transformer
+from regard.config import Run, TrainingSettings, TransformerSettings
 from regard.folder import Tokenizers
 from regard.models.build import build
 from regard.text.char_tokenizer import train_chars
@@ -53,13 +53,13 @@ def settings(task: Task) -> Run:
     """The run as a user would set it up: same sizes, loss, dropout and optimiser; one average."""
     sizes = task.sizes
     return Run(
-        model=Transformer(
+        model=TransformerSettings(
             dim=sizes.dim, heads=sizes.heads, ff=sizes.ff,
             encoder_layers=sizes.layers, decoder_layers=sizes.layers,
             norm="pre", positions="sinusoidal", tied="all", activation="relu",
             dropout=task.dropout, attention_dropout=task.dropout, activation_dropout=task.dropout,
         ),
-        training=Training(
+        training=TrainingSettings(
             steps=len(task.order()), optimizer="adam", learning_rate=task.rate,
             schedule="constant", warmup=0, beta1=task.betas[0], beta2=task.betas[1],
             clip=0, label_smoothing=task.smoothing, average="none", seed=task.seed,

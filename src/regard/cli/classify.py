@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.model import add_model, open_classifier
-from regard.config import Classifier as Settings
+from regard.config import ClassifierSettings
 from regard.config.stored import load_run
 from regard.errors import InputError
 
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     empty: list[str] = []
     examples = (
         _series(arguments.given, settings.channels)
-        if isinstance(settings, Settings) and settings.input == "series"
+        if isinstance(settings, ClassifierSettings) and settings.input == "series"
         else _texts(arguments.given, empty)
     )
     model = open_classifier(arguments.model, arguments.threads)

@@ -12,7 +12,7 @@ from regard.cli.model import add_model, open_generator, positive
 from regard.cli.searching import add_sampling, add_search, asked_search
 
 if TYPE_CHECKING:
-    from regard.config import Decoding
+    from regard.config import SearchOptions
     from regard.translator import Generator
 
 LENGTH = 100
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write(generator: Generator, arguments: argparse.Namespace, settings: Decoding) -> None:
+def _write(generator: Generator, arguments: argparse.Namespace, settings: SearchOptions) -> None:
     for one in generator.generate(arguments.prompt, settings=settings):
         if arguments.json:
             found = {

@@ -17,7 +17,7 @@ from regard.config.stored import load_run
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.config import Decoding
+    from regard.config import SearchOptions
     from regard.translator.inspected import Asked, Inspected, Loaded
     from regard.views import Viewed
     from regard.views.html.page import Board
@@ -190,7 +190,7 @@ def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[Looked]:
     return found
 
 
-def _search(arguments: argparse.Namespace, model: Loaded) -> Decoding:
+def _search(arguments: argparse.Namespace, model: Loaded) -> SearchOptions:
     """How the model searches: its own way, with what the flags say; a text goes on greedily."""
     from regard.translator import Translator
 

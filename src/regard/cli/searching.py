@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from regard.cli.model import positive
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.errors import InputError
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
@@ -34,7 +34,9 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", type=int, help="another draw (0)")
 
 
-def asked_search(arguments: argparse.Namespace, own: Decoding, *, sample: bool) -> Decoding:
+def asked_search(
+    arguments: argparse.Namespace, own: SearchOptions, *, sample: bool
+) -> SearchOptions:
     """The model's own settings, with what the flags say in their place."""
     given = {
         name: value

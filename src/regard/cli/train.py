@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from regard.cli.model import use_of
 from regard.cli.train_help import full_help, short_help
 from regard.command import command
-from regard.config import MODELS, Run, Training
+from regard.config import MODELS, Run, TrainingSettings
 from regard.config.settings import (
     ENDS,
     SECTIONS,
@@ -157,7 +157,7 @@ def _parsed(parser: Any, words: Sequence[str], model: type) -> Settings:
     if unknown:
         raise InputError(_of_another_kind(unknown[1], None, model, f"--model.{unknown[1]}"))
     if named and given:  # our own words for it, which name what may come
-        kinds = get_type_hints({"model": model, **SECTIONS}.get(named[1], Training))
+        kinds = get_type_hints({"model": model, **SECTIONS}.get(named[1], TrainingSettings))
         place = f"{named[1]}.{named[2]}" if named[1] else f"--{named[2]}"
         if named[1] == "model" and get_origin(kinds.get(named[2])) is Literal:
             raise InputError(_of_another_kind(named[2], given[1], model, place))

@@ -29,7 +29,7 @@ from regard.errors import InputError
 from regard.version import __version__
 
 if TYPE_CHECKING:
-    from regard.config import Decoding
+    from regard.config import SearchOptions
     from regard.translator import Translation, Translator
 
 
@@ -162,7 +162,7 @@ def _is_device(path: str) -> bool:
 def _translated(
     translator: Translator,
     lines: Iterator[str | None],
-    settings: Decoding,
+    settings: SearchOptions,
     arguments: argparse.Namespace,
     first: int = 0,
 ) -> Iterator[list[Translation]]:
@@ -188,7 +188,7 @@ def _translated(
 
 
 def _write_file(
-    translator: Translator, source: Source, settings: Decoding, arguments: argparse.Namespace
+    translator: Translator, source: Source, settings: SearchOptions, arguments: argparse.Namespace
 ) -> None:
     """Write to FILE.partial as it goes, and to FILE when all is done."""
     options = {
@@ -209,7 +209,7 @@ def _write_file(
 
 
 def _write_stream(
-    translator: Translator, source: Source, settings: Decoding, arguments: argparse.Namespace
+    translator: Translator, source: Source, settings: SearchOptions, arguments: argparse.Namespace
 ) -> None:
     """Write to standard output, a pipe or a device as it goes."""
     shown = sys.stdout.isatty() and not arguments.output  # the lines themselves are the progress
@@ -243,7 +243,7 @@ def _rows(window: list[Translation], arguments: argparse.Namespace, first: int) 
 
 
 def _translate_html(
-    translator: Translator, settings: Decoding, arguments: argparse.Namespace
+    translator: Translator, settings: SearchOptions, arguments: argparse.Namespace
 ) -> None:
     """Translate pages; one that is read in another encoding is written in it too."""
     from regard.translator.pages import translate_html

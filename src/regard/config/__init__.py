@@ -3,30 +3,37 @@
 Nothing here imports torch.
 """
 
-from regard.config.alignment import Alignment
-from regard.config.classifier import Classifier
-from regard.config.cleaning import Cleaning
-from regard.config.decoding import Decoding
-from regard.config.handwriting import Handwriting
-from regard.config.model import MODELS, Lm, Mlm, Model, Rnn, Transformer
+from regard.config.alignment import AlignmentSettings
+from regard.config.classifier import ClassifierSettings
+from regard.config.cleaning import CleaningSettings
+from regard.config.decoding import SearchOptions
+from regard.config.handwriting import HandwritingSettings
+from regard.config.model import (
+    MODELS,
+    LanguageModelSettings,
+    MaskedLanguageModelSettings,
+    ModelSettings,
+    RnnSettings,
+    TransformerSettings,
+)
 from regard.config.run import FORMAT_VERSION, Run
-from regard.config.text import Text
-from regard.config.training import Training
+from regard.config.text import TextSettings
+from regard.config.training import TrainingSettings
 
 __all__ = [
     "FORMAT_VERSION",
     "MODELS",
-    "Alignment",
-    "Classifier",
-    "Cleaning",
-    "Decoding",
-    "Handwriting",
-    "Lm",
-    "Mlm",
-    "Model",
-    "Rnn",
+    "AlignmentSettings",
+    "ClassifierSettings",
+    "CleaningSettings",
+    "HandwritingSettings",
+    "LanguageModelSettings",
+    "MaskedLanguageModelSettings",
+    "ModelSettings",
+    "RnnSettings",
     "Run",
-    "Text",
-    "Training",
-    "Transformer",
+    "SearchOptions",
+    "TextSettings",
+    "TrainingSettings",
+    "TransformerSettings",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Alignment:
+class AlignmentSettings:
     """The cross-attention that is read as alignment, chosen at the end of training."""
 
     layer: int = 0

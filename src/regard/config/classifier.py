@@ -13,7 +13,7 @@ Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "non
 
 
 @dataclass(frozen=True)
-class Classifier(Attending):
+class ClassifierSettings(Attending):
     """Encoder, attention pooling and a linear layer over the labels.
 
     What stands below `labels` is found in the data when a run begins, and kept with the model.

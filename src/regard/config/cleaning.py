@@ -9,7 +9,7 @@ from regard.config.check import at_least
 
 
 @dataclass(frozen=True)
-class Cleaning:
+class CleaningSettings:
     """What is dropped of a corpus. Lengths are in words; characters in scripts without spaces."""
 
     SECTION: ClassVar[str] = "cleaning"

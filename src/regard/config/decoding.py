@@ -9,7 +9,7 @@ from regard.config.check import at_least
 
 
 @dataclass(frozen=True)
-class Decoding:
+class SearchOptions:
     """How a translation is searched for."""
 
     SECTION: ClassVar[str] = "decoding"

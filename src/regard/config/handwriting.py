@@ -9,7 +9,7 @@ from regard.config.check import at_least, fraction
 
 
 @dataclass(frozen=True)
-class Handwriting:
+class HandwritingSettings:
     """Recurrent network that writes text as pen strokes, with a Gaussian window (Graves 2013)."""
 
     kind: Literal["handwriting"] = "handwriting"

@@ -7,8 +7,8 @@ from typing import Literal
 
 from regard.config.attention import Attending, DecoderAttention, check_attention
 from regard.config.check import at_least, divides, fraction
-from regard.config.classifier import Classifier
-from regard.config.handwriting import Handwriting
+from regard.config.classifier import ClassifierSettings
+from regard.config.handwriting import HandwritingSettings
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
 Norm = Literal["pre", "post"]
@@ -18,7 +18,7 @@ SourceAttention = Literal[
 
 
 @dataclass(frozen=True)
-class Transformer(Attending):
+class TransformerSettings(Attending):
     """Transformer encoder–decoder (Vaswani 2017)."""
 
     kind: Literal["transformer"] = "transformer"
@@ -61,7 +61,7 @@ class Transformer(Attending):
 
 
 @dataclass(frozen=True)
-class Rnn:
+class RnnSettings:
     """Recurrent encoder–decoder, with attention or without (Bahdanau 2015, Luong 2015)."""
 
     kind: Literal["rnn"] = "rnn"
@@ -109,7 +109,7 @@ class Rnn:
 
 
 @dataclass(frozen=True)
-class Lm(Attending):
+class LanguageModelSettings(Attending):
     """Decoder-only model of the next token, with causal masking."""
 
     kind: Literal["lm"] = "lm"
@@ -146,7 +146,7 @@ class Lm(Attending):
 
 
 @dataclass(frozen=True)
-class Mlm(Lm):
+class MaskedLanguageModelSettings(LanguageModelSettings):
     """Encoder-only model of masked tokens (Devlin 2019)."""
 
     kind: Literal["mlm"] = "mlm"  # type: ignore[assignment]  # a narrower kind
@@ -163,20 +163,34 @@ class Mlm(Lm):
         fraction(self, "mask_rate")
 
 
-Model = Transformer | Rnn | Lm | Mlm | Classifier | Handwriting
-Kind = type[Transformer | Rnn | Lm | Mlm | Classifier | Handwriting]
+ModelSettings = (
+    TransformerSettings
+    | RnnSettings
+    | LanguageModelSettings
+    | MaskedLanguageModelSettings
+    | ClassifierSettings
+    | HandwritingSettings
+)
+Kind = type[
+    TransformerSettings
+    | RnnSettings
+    | LanguageModelSettings
+    | MaskedLanguageModelSettings
+    | ClassifierSettings
+    | HandwritingSettings
+]
 MODELS: dict[str, Kind] = {
-    "transformer": Transformer,
-    "rnn": Rnn,
-    "lm": Lm,
-    "mlm": Mlm,
-    "classifier": Classifier,
-    "handwriting": Handwriting,
+    "transformer": TransformerSettings,
+    "rnn": RnnSettings,
+    "lm": LanguageModelSettings,
+    "mlm": MaskedLanguageModelSettings,
+    "classifier": ClassifierSettings,
+    "handwriting": HandwritingSettings,
 }
 """The kinds of model by name."""
 
 
-def _check_transformer(model: Transformer | Lm) -> None:
+def _check_transformer(model: TransformerSettings | LanguageModelSettings) -> None:
     at_least(model, 1, "dim", "heads", "ff")
     at_least(model, 0, "max_length")
     divides(model, "heads", model.heads, "dim")

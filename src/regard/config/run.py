@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from regard.config.alignment import Alignment
-from regard.config.cleaning import Cleaning
-from regard.config.decoding import Decoding
-from regard.config.model import Model, Transformer
-from regard.config.text import Text
-from regard.config.training import Training
+from regard.config.alignment import AlignmentSettings
+from regard.config.cleaning import CleaningSettings
+from regard.config.decoding import SearchOptions
+from regard.config.model import ModelSettings, TransformerSettings
+from regard.config.text import TextSettings
+from regard.config.training import TrainingSettings
 from regard.errors import InputError
 
 FORMAT_VERSION = 1
@@ -22,17 +22,17 @@ class Run:
 
     languages: str = ""
     """Source and target language, as in en-fr (for one language, as in en)."""
-    model: Model = field(default_factory=Transformer)
+    model: ModelSettings = field(default_factory=TransformerSettings)
     """The model."""
-    text: Text = field(default_factory=Text)
+    text: TextSettings = field(default_factory=TextSettings)
     """How text becomes tokens."""
-    cleaning: Cleaning = field(default_factory=Cleaning)
+    cleaning: CleaningSettings = field(default_factory=CleaningSettings)
     """What is dropped of the corpus."""
-    training: Training = field(default_factory=lambda: Training(epochs=20))
+    training: TrainingSettings = field(default_factory=lambda: TrainingSettings(epochs=20))
     """How the model is trained."""
-    decoding: Decoding = field(default_factory=Decoding)
+    decoding: SearchOptions = field(default_factory=SearchOptions)
     """How translations are searched for."""
-    alignment: Alignment | None = None
+    alignment: AlignmentSettings | None = None
     """Which attention is read as the word alignment; chosen at the end of training."""
 
     def __post_init__(self) -> None:

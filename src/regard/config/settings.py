@@ -15,21 +15,21 @@ from typing import Any
 
 import yaml
 
-from regard.config.alignment import Alignment
-from regard.config.cleaning import Cleaning
-from regard.config.decoding import Decoding
+from regard.config.alignment import AlignmentSettings
+from regard.config.cleaning import CleaningSettings
+from regard.config.decoding import SearchOptions
 from regard.config.model import MODELS
 from regard.config.run import FORMAT_VERSION, Run
-from regard.config.text import Text
-from regard.config.training import Training
+from regard.config.text import TextSettings
+from regard.config.training import TrainingSettings
 from regard.errors import InputError
 
 PRESETS = ("tiny", "small", "base")
 SECTIONS: dict[str, Any] = {
-    "text": Text,
-    "cleaning": Cleaning,
-    "training": Training,
-    "decoding": Decoding,
+    "text": TextSettings,
+    "cleaning": CleaningSettings,
+    "training": TrainingSettings,
+    "decoding": SearchOptions,
 }
 """The sections of a run besides its model."""
 
@@ -151,7 +151,7 @@ def run_from(settings: Mapping[str, Any], place: str = "settings") -> Run:
         if name in settings:
             made[name] = _made(section, settings[name] or {}, name, place)
     if settings.get("alignment"):
-        made["alignment"] = _made(Alignment, settings["alignment"], "alignment", place)
+        made["alignment"] = _made(AlignmentSettings, settings["alignment"], "alignment", place)
     return Run(**made)
 
 

@@ -9,7 +9,7 @@ from regard.config.check import at_least
 
 
 @dataclass(frozen=True)
-class Text:
+class TextSettings:
     """How text becomes tokens."""
 
     SECTION: ClassVar[str] = "text"

@@ -10,7 +10,7 @@ from regard.errors import InputError
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingSettings:
     """How a model is trained, until its minutes, steps or epochs are over."""
 
     SECTION: ClassVar[str] = "training"

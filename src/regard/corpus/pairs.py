@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from regard.config import Cleaning
+from regard.config import CleaningSettings
 from regard.formats import RawPair, ReadReport
 from regard.text.normal import normalise
 from regard.text.words import count_words, has_long_word
@@ -85,14 +85,14 @@ class CleaningReport:
 
 def clean(
     raw_pairs: Iterable[RawPair],
-    rules: Cleaning | None = None,
+    rules: CleaningSettings | None = None,
     passed_over: ReadReport | None = None,
 ) -> tuple[list[Pair], CleaningReport]:
     """The pairs in normal form without those that the rules drop, and the account of it.
 
     `passed_over` is the report that `read_pairs` fills while these pairs are read.
     """
-    rules = rules or Cleaning()
+    rules = rules or CleaningSettings()
     report = CleaningReport(passed_over=ReadReport() if passed_over is None else passed_over)
     kept: list[Pair] = []
     seen: set[Pair] = set()
@@ -109,7 +109,7 @@ def clean(
     return kept, report
 
 
-def _fault(pair: Pair, rules: Cleaning, seen: set[Pair]) -> str | None:
+def _fault(pair: Pair, rules: CleaningSettings, seen: set[Pair]) -> str | None:
     """Why the pair is to be dropped, or None."""
     if not (pair.source and pair.target):
         return "empty"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.decoding.ranking import NOTHING, best, log_probabilities
 from regard.decoding.request import Prefixes, request
@@ -39,7 +39,7 @@ def alternatives(
     position: int,
     count: int,
     *,
-    settings: Decoding | None = None,
+    settings: SearchOptions | None = None,
     never: Collection[int] = (UNK,),
 ) -> list[Alternative]:
     """The `count` most probable other tokens at a position of one sentence's output, best first.
@@ -106,7 +106,7 @@ def _completed(
     writer: Writer,
     source: Reading | None,
     prefixes: Prefixes,
-    settings: Decoding,
+    settings: SearchOptions,
     never: Collection[int],
 ) -> list[Hypothesis]:
     """The best output with each beginning."""

@@ -15,7 +15,7 @@ from random import Random
 import torch
 from torch import Tensor
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding.hypothesis import Hypothesis, ranked
 from regard.decoding.ranking import best
 from regard.decoding.request import Request
@@ -28,7 +28,11 @@ FEW = 256
 
 
 def sample(
-    writer: Writer, request: Request, settings: Decoding, *, numbers: Sequence[int] | None = None
+    writer: Writer,
+    request: Request,
+    settings: SearchOptions,
+    *,
+    numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """`n_best` samples of each sentence, by score; two of them may be equal.
 
@@ -47,7 +51,7 @@ def sample(
     return [ranked(found[first : first + count]) for first in range(0, len(found), count)]
 
 
-def drawing(settings: Decoding, rows: Sequence[tuple[int, int]]) -> Choose:
+def drawing(settings: SearchOptions, rows: Sequence[tuple[int, int]]) -> Choose:
     """The choice of a walk whose row r is sample rows[r][1] of sentence number rows[r][0]."""
     temperature, top_k, top_p = settings.temperature, settings.top_k, settings.top_p
     if not temperature > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding.beam import beam
 from regard.decoding.greedy import greedy
 from regard.decoding.hypothesis import Hypothesis
@@ -17,7 +17,7 @@ from regard.errors import InputError
 def search(
     writer: Writer,
     source: Reading | None,
-    settings: Decoding,
+    settings: SearchOptions,
     *,
     prefix: Prefixes | None = None,
     never: Collection[int] = (UNK,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.decoding.greedy import most_probable
 from regard.decoding.request import Request, request
 from regard.decoding.sample import drawing
@@ -37,7 +37,7 @@ class Step(NamedTuple):
 def stream(
     writer: Writer,
     source: Reading | None,
-    settings: Decoding,
+    settings: SearchOptions,
     prefix: Sequence[int] = (),
     *,
     look: bool = False,

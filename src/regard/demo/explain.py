@@ -20,7 +20,7 @@ import torch
 
 from regard.alignment import pieces
 from regard.attention import SwitchOff, intervene
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.decoding import search
 from regard.demo.lesson import Language
@@ -196,7 +196,7 @@ def translated(
     """What is right in whole translations with `heads` off."""
     source = source_of([translator.tokenizers.source.encode(pair.source) for pair in pairs])
     with intervene(translator.network, edits(heads)):
-        found = search(translator.network, source, Decoding(beam=1))
+        found = search(translator.network, source, SearchOptions(beam=1))
     texts = [translator.tokenizers.target.decode(one[0].tokens) for one in found]
     scores = grammar_scores(pairs, texts, language)
     return Effect(tuple(heads), scores.pronoun_accuracy or 0.0, scores.other_words_right or 0.0)

@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from regard.config import Decoding, Model, Rnn, Run, Text, Training, Transformer
+from regard.config import (
+    ModelSettings,
+    RnnSettings,
+    Run,
+    SearchOptions,
+    TextSettings,
+    TrainingSettings,
+    TransformerSettings,
+)
 from regard.corpus.grammar import GrammarPair, sample, seed_sentences
 from regard.corpus.pairs import Pair
 from regard.demo.curriculum import EasyFirst, easy_places
@@ -104,14 +112,14 @@ def kind_of(attention: str) -> Kind:
     return "transformer" if attention in SELF_ATTENTIONS else "rnn"
 
 
-def _model(attention: str) -> Model:
+def _model(attention: str) -> ModelSettings:
     if kind_of(attention) == "transformer":
-        return Transformer(
+        return TransformerSettings(
             dim=128, heads=4, encoder_layers=2, decoder_layers=2, ff=512, dropout=0.0,
             positions="rotary", tied="output", max_length=128,
             **{"attention": attention, **SELF_ATTENTIONS[attention]},
         )  # fmt: skip
-    return Rnn(
+    return RnnSettings(
         embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128,
         attention=cast(Any, attention),
     )  # fmt: skip
@@ -127,8 +135,8 @@ def settings(attention: str, language: Language, budget: Budget, seed: int = 0) 
     return Run(
         languages=f"en-{language}",
         model=model,
-        text=Text(unit="word", shared=False, vocab_size=4000),
-        training=Training(
+        text=TextSettings(unit="word", shared=False, vocab_size=4000),
+        training=TrainingSettings(
             minutes=budget.minutes,
             target_exact_match=TARGET,
             batch_tokens=1400 if kind == "transformer" else 3000,
@@ -146,7 +154,7 @@ def settings(attention: str, language: Language, budget: Budget, seed: int = 0) 
             tensorboard=False,
             seed=seed,
         ),
-        decoding=Decoding(beam=1),
+        decoding=SearchOptions(beam=1),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from regard.alignment import Links, MappedBatch, Reading, pieces, read, word_links
-from regard.config import Alignment, Decoding
+from regard.config import AlignmentSettings, SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.demo.lesson import Language
 from regard.evaluation.aer import grammar_alignment_error_rate
@@ -31,7 +31,7 @@ class Measured:
 
     scores: GrammarScores
     alignment_error_rate: float
-    alignment: Alignment | None
+    alignment: AlignmentSettings | None
     heads: list[tuple[Head, Tally]]
     translations: list[str]
 
@@ -61,7 +61,7 @@ class Measured:
 def measure(translator: Translator, test: Sequence[GrammarPair], language: Language) -> Measured:
     """Translate the test sentences, and look at the heads while the right answers are written."""
     found = translator.translate(
-        [pair.source for pair in test], settings=Decoding(beam=1), alignment=False, split=False
+        [pair.source for pair in test], settings=SearchOptions(beam=1), alignment=False, split=False
     )
     texts = [one.text for one in found]
     links: list[Links] = []
@@ -95,7 +95,9 @@ def mapped(
         yield part, MappedBatch(translator.network.maps(batch), sources, targets)
 
 
-def _links(batch: MappedBatch, alignment: Alignment | None, tokenizers: Tokenizers) -> list[Links]:
+def _links(
+    batch: MappedBatch, alignment: AlignmentSettings | None, tokenizers: Tokenizers
+) -> list[Links]:
     if alignment is None:
         return []
     reading = Reading(alignment.layer, alignment.head, alignment.shift)

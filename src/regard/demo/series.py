@@ -18,10 +18,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from regard.config import Classifier as Settings
-from regard.config import Run, Training
+from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.corpus.series import Planted, planted
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models.classifier import ClassifierModel
 from regard.models.classifier_why import WHYS, Why
 from regard.training.classifier import Content, class_trainer, prepare_content
@@ -104,11 +103,11 @@ def demo_settings(
 ) -> Run:
     """A small classifier of series."""
     return Run(
-        model=Settings(
+        model=ClassifierSettings(
             encoder=encoder, tokens=tokens, patch=8, kernel=16, dim=48, layers=1, heads=4, ff=192,
             pooled="tokens", dropout=0.0, max_length=64,
         ),
-        training=Training(
+        training=TrainingSettings(
             steps=steps,
             batch_tokens=1024,  # 64 series
             learning_rate=2e-3 if tokens == "time" else 4e-3,
@@ -162,7 +161,7 @@ def _learned(
         raise KeyboardInterrupt
     network = trainer.network
     assert isinstance(network, ClassifierModel)
-    model = Classifier(Saved(Path(), prepared.run, prepared.tokenizers, network.eval(), {}))
+    model = Classifier(SavedModel(Path(), prepared.run, prepared.tokenizers, network.eval(), {}))
     by_why = {why: model.classify(list(test.x), why=why) for why in WHYS}
     told = by_why["gradient"]
     right = sum(one.label == test.labels[y] for one, y in zip(told, test.y, strict=True))

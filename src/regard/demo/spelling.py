@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from regard.config import Decoding, Rnn, Run, Text, Training
+from regard.config import RnnSettings, Run, SearchOptions, TextSettings, TrainingSettings
 from regard.corpus.pairs import CleaningReport, Pair
 from regard.corpus.spelling import sample
 from regard.evaluation import exact_match
@@ -29,17 +29,17 @@ def settings(attention: str, minutes: float, seed: int = 0) -> Run:
     """A small recurrent network over characters."""
     return Run(
         languages="en",
-        model=Rnn(
+        model=RnnSettings(
             embedding=64, dim=128, attention_dim=64, dropout=0.0, max_length=LONGEST + 10,
             attention=cast(Any, attention),
         ),
-        text=Text(unit="char", shared=False, vocab_size=400),
-        training=Training(
+        text=TextSettings(unit="char", shared=False, vocab_size=400),
+        training=TrainingSettings(
             minutes=minutes, batch_tokens=2500, learning_rate=4e-3, schedule="linear", warmup=0.05,
             label_smoothing=0.0, ema_decay=0.99, validate_every=1_000_000, validate_sentences=0,
             checkpoint_minutes=60.0, keep=1, tensorboard=False, seed=seed,
         ),
-        decoding=Decoding(beam=1, max_length=LONGEST),
+        decoding=SearchOptions(beam=1, max_length=LONGEST),
     )  # fmt: skip
 
 
@@ -118,5 +118,5 @@ def _exact(model: Translator, pairs: list[Pair], beam: int) -> float:
     return exact_match([one.text for one in found], [pair.target for pair in pairs])
 
 
-def _search(beam: int) -> Decoding:
-    return Decoding(beam=beam, max_length=LONGEST)
+def _search(beam: int) -> SearchOptions:
+    return SearchOptions(beam=beam, max_length=LONGEST)

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.demo.explain import OTHERS, PRONOUN, Explanation
 from regard.demo.measure import Measured
@@ -27,7 +27,7 @@ DRAWN = (1, 6)  # the showcase sentences whose alignment is drawn
 def showcase(translator: Translator, seeds: Sequence[GrammarPair]) -> list[Sentence]:
     """The showcase sentences translated, with every head's attention."""
     found = translator.translate(
-        [pair.source for pair in seeds], settings=Decoding(beam=1), attention=True, split=False
+        [pair.source for pair in seeds], settings=SearchOptions(beam=1), attention=True, split=False
     )
     return [one.sentences[0] for one in found]
 

@@ -7,7 +7,15 @@ from dataclasses import fields
 
 import torch
 
-from regard.config import Classifier, Handwriting, Lm, Mlm, Model, Rnn, Transformer
+from regard.config import (
+    ClassifierSettings,
+    HandwritingSettings,
+    LanguageModelSettings,
+    MaskedLanguageModelSettings,
+    ModelSettings,
+    RnnSettings,
+    TransformerSettings,
+)
 from regard.errors import InputError
 from regard.models.classifier import ClassifierModel
 from regard.models.handwriting import HandwritingModel
@@ -23,7 +31,7 @@ Network = Translating | LanguageModel | MaskedModel | ClassifierModel | Handwrit
 ORDINARY, MOST_LAYERS = 4096, 1000
 
 
-def build(settings: Model, source_vocab: int, target_vocab: int) -> Network:
+def build(settings: ModelSettings, source_vocab: int, target_vocab: int) -> Network:
     """The model that `settings` describe, with first weights drawn from torch's generator.
 
     One that this computer cannot hold is an error before any memory is taken.
@@ -42,7 +50,9 @@ def build(settings: Model, source_vocab: int, target_vocab: int) -> Network:
     return _built(settings, source_vocab, target_vocab)
 
 
-def _check_memory(settings: Model, source_vocab: int, target_vocab: int, largest: str) -> None:
+def _check_memory(
+    settings: ModelSettings, source_vocab: int, target_vocab: int, largest: str
+) -> None:
     """An error if the weights are more than the memory; no memory is taken to find out."""
     try:
         with torch.device("meta"):
@@ -59,17 +69,17 @@ def _check_memory(settings: Model, source_vocab: int, target_vocab: int, largest
         )
 
 
-def _built(settings: Model, source_vocab: int, target_vocab: int) -> Network:
+def _built(settings: ModelSettings, source_vocab: int, target_vocab: int) -> Network:
     match settings:
-        case Transformer():
+        case TransformerSettings():
             return TransformerModel(settings, source_vocab, target_vocab)
-        case Rnn():
+        case RnnSettings():
             return RnnModel(settings, source_vocab, target_vocab)
-        case Classifier():
+        case ClassifierSettings():
             return ClassifierModel(settings, source_vocab)
-        case Handwriting():
+        case HandwritingSettings():
             return HandwritingModel(settings, source_vocab)
-        case Mlm():
+        case MaskedLanguageModelSettings():
             return MaskedModel(settings, target_vocab)
-        case Lm():
+        case LanguageModelSettings():
             return LanguageModel(settings, target_vocab)

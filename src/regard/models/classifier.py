@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Dropout, Mask, Position, record
 from regard.attention.layers.pooling import Pooled, Pooling
-from regard.config import Classifier, Mlm, Rnn
+from regard.config import ClassifierSettings, MaskedLanguageModelSettings, RnnSettings
 from regard.config.attention import Attending
 from regard.models.classifier_batch import Labelled
 from regard.models.classifier_front import Front, Series, Tokens, front_of, measure
@@ -52,7 +52,7 @@ class Decision(NamedTuple):
 class Attentive(nn.Module):
     """Layers of self-attention over all tokens."""
 
-    def __init__(self, settings: Classifier) -> None:
+    def __init__(self, settings: ClassifierSettings) -> None:
         super().__init__()
         plain = stack_settings(settings)
         place = attended_place(plain, causal=False)
@@ -74,10 +74,10 @@ class Recurrent(nn.Module):
     The sum keeps a token's own vector in its state, as a Transformer's residuals do.
     """
 
-    def __init__(self, settings: Classifier) -> None:
+    def __init__(self, settings: ClassifierSettings) -> None:
         super().__init__()
         self.encoder = Encoder(
-            Rnn(
+            RnnSettings(
                 cell=settings.cell,
                 embedding=settings.dim,
                 dim=settings.dim,
@@ -96,7 +96,7 @@ class Recurrent(nn.Module):
 class Own(nn.Module):
     """norm(x + W₂ f(W₁ x)) of each token by itself: what is pooled if not the encoder's states."""
 
-    def __init__(self, settings: Classifier) -> None:
+    def __init__(self, settings: ClassifierSettings) -> None:
         super().__init__()
         self.feed_forward = FeedForward(stack_settings(settings))
         self.norm = nn.LayerNorm(settings.dim)
@@ -130,7 +130,7 @@ class Fixed(nn.Module):
 class ClassifierModel(nn.Module):
     """Scores of labels, for texts or series."""
 
-    def __init__(self, settings: Classifier, vocab: int) -> None:
+    def __init__(self, settings: ClassifierSettings, vocab: int) -> None:
         super().__init__()
         self.max_length = settings.max_length
         recurrent = settings.encoder == "rnn"
@@ -196,9 +196,9 @@ def centred(logits: Tensor) -> Tensor:
     return logits - logits.mean(-1, keepdim=True)
 
 
-def stack_settings(settings: Classifier) -> Mlm:
+def stack_settings(settings: ClassifierSettings) -> MaskedLanguageModelSettings:
     """The same layers as those of a masked model: every token sees all others."""
-    return Mlm(
+    return MaskedLanguageModelSettings(
         dim=settings.dim, heads=settings.heads if settings.encoder == "transformer" else 1,
         layers=settings.layers, ff=settings.ff, activation=settings.activation, norm=settings.norm,
         positions=settings.positions if settings.encoder == "transformer" else "none",

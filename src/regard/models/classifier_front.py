@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from regard.attention import Dropout, Mask, Position
 from regard.attention.layers.pooling import Pooling
-from regard.config import Classifier
+from regard.config import ClassifierSettings
 from regard.models.classifier_batch import Labelled
 from regard.models.embedding import word_vectors
 
@@ -41,7 +41,7 @@ class Tokens(NamedTuple):
 class Words(nn.Module):
     """√D · vector of each id, plus its place, with dropout."""
 
-    def __init__(self, settings: Classifier, vocab: int, place: Position) -> None:
+    def __init__(self, settings: ClassifierSettings, vocab: int, place: Position) -> None:
         super().__init__()
         self.vectors = word_vectors(vocab, settings.dim)
         self.place, self.dropout = place, Dropout(settings.dropout)
@@ -65,7 +65,7 @@ class Series(nn.Module):
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, settings: Classifier) -> None:
+    def __init__(self, settings: ClassifierSettings) -> None:
         super().__init__()
         self.patch = settings.patch
         self.kernel = settings.kernel or settings.patch
@@ -97,7 +97,7 @@ class Moments(Series):
     x_p = W [gelu(filters * channel_1)_p; gelu(filters * channel_2)_p; …] (after Lawhern 2018, §2.2)
     """
 
-    def __init__(self, settings: Classifier, place: Position) -> None:
+    def __init__(self, settings: ClassifierSettings, place: Position) -> None:
         super().__init__(settings)
         filters = max(FILTERS, settings.dim // 4)
         self.read = nn.Conv1d(1, filters, self.kernel, stride=self.patch)
@@ -115,7 +115,7 @@ class Moments(Series):
 class Channels(Series):
     """Each channel is a token: its patches read one by one, and pooled by attention over time."""
 
-    def __init__(self, settings: Classifier, place: Position) -> None:
+    def __init__(self, settings: ClassifierSettings, place: Position) -> None:
         super().__init__(settings)
         self.read = nn.Conv1d(1, settings.dim, self.kernel, stride=self.patch)
         self.inner = nn.Linear(settings.dim, settings.dim)
@@ -144,7 +144,7 @@ def measure(front: Series, mean: Tensor, deviation: Tensor) -> None:
 Front = Words | Moments | Channels
 
 
-def front_of(settings: Classifier, vocab: int, place: Position) -> Front:
+def front_of(settings: ClassifierSettings, vocab: int, place: Position) -> Front:
     """What the settings' input becomes tokens by."""
     if settings.input != "series":
         return Words(settings, vocab, place)

@@ -22,7 +22,7 @@ from regard.attention.aligners.aligner import Memory
 from regard.attention.aligners.graves import Graves, Stand
 from regard.attention.engines.precision import as_given
 from regard.attention.inspection import observe
-from regard.config.handwriting import Handwriting
+from regard.config.handwriting import HandwritingSettings
 from regard.models.batch import Source
 from regard.models.handwriting_density import Density
 from regard.models.handwriting_loop import Parts, windowed_steps
@@ -80,7 +80,7 @@ class Pen:
 class HandwritingModel(nn.Module):
     """Characters' vectors, recurrent layers with a window in the first, mixture density."""
 
-    def __init__(self, settings: Handwriting, vocab: int) -> None:
+    def __init__(self, settings: HandwritingSettings, vocab: int) -> None:
         super().__init__()
         self.settings, self.max_length = settings, settings.max_length
         dim, width = settings.dim, settings.embedding

@@ -29,12 +29,12 @@ from regard.attention import (
 from regard.attention.layers.cache import Cache
 from regard.attention.mechanisms.mechanism import Mechanism
 from regard.attention.normalizers.normalizer import NORMALIZERS
-from regard.config import Lm, Transformer
+from regard.config import LanguageModelSettings, TransformerSettings
 from regard.dropout import added, relu_dropout
 from regard.errors import InputError
 from regard.models.mechanism import self_attention
 
-Settings = Transformer | Lm
+Settings = TransformerSettings | LanguageModelSettings
 
 
 class Residual(nn.Module):

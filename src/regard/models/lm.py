@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Mask, record
-from regard.config import Lm, Mlm
+from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
 from regard.models.batch import PAD, Batch, Source
 from regard.models.embedding import Embedding, output_layer, word_vectors
 from regard.models.layer import Layer, LayerCache, added_place, attended_place, final_norm
@@ -32,7 +32,7 @@ class Written:
 class Stack(nn.Module):
     """Word vectors, layers of self-attention, linear layer: what both models have."""
 
-    def __init__(self, settings: Lm, vocab: int, *, causal: bool) -> None:
+    def __init__(self, settings: LanguageModelSettings, vocab: int, *, causal: bool) -> None:
         super().__init__()
         self.max_length = settings.max_length
         vectors = word_vectors(vocab, settings.dim)
@@ -72,7 +72,7 @@ class Stack(nn.Module):
 class LanguageModel(Stack):
     """Decoder-only: each token sees those before it and guesses the next."""
 
-    def __init__(self, settings: Lm, vocab: int) -> None:
+    def __init__(self, settings: LanguageModelSettings, vocab: int) -> None:
         super().__init__(settings, vocab, causal=True)
 
     def features(self, batch: Batch) -> Tensor:
@@ -108,7 +108,7 @@ class LanguageModel(Stack):
 class MaskedModel(Stack):
     """Encoder-only: every token sees all others, and the hidden ones are guessed."""
 
-    def __init__(self, settings: Mlm, vocab: int) -> None:
+    def __init__(self, settings: MaskedLanguageModelSettings, vocab: int) -> None:
         super().__init__(settings, vocab, causal=False)
 
     def features(self, batch: Batch) -> Tensor:

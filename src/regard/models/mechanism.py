@@ -14,14 +14,20 @@ from regard.attention.mechanisms import (
     Ring,
     Sparse,
 )
-from regard.config import Lm, Transformer
+from regard.config import LanguageModelSettings, TransformerSettings
 from regard.config.attention import stride_of
 
 
-def self_attention(settings: Transformer | Lm, *, causal: bool) -> Mechanism | None:
+def self_attention(
+    settings: TransformerSettings | LanguageModelSettings, *, causal: bool
+) -> Mechanism | None:
     """The mechanism that `settings` name; None for full attention, a layer's own."""
     name: str = settings.attention
-    if causal and isinstance(settings, Transformer) and settings.decoder_attention != "same":
+    if (
+        causal
+        and isinstance(settings, TransformerSettings)
+        and settings.decoder_attention != "same"
+    ):
         name = settings.decoder_attention
     width = settings.dim // settings.heads
     match name:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Mask, record
-from regard.config import Transformer
+from regard.config import TransformerSettings
 from regard.models.batch import Batch, Source
 from regard.models.embedding import Embedding, both_embedded, both_vectors, output_layer
 from regard.models.layer import Layer, LayerCache, added_place, attended_place, final_norm
@@ -38,7 +38,7 @@ class Reading:
 class Encoder(nn.Module):
     """Reads the source: layers of self-attention over all its words."""
 
-    def __init__(self, settings: Transformer) -> None:
+    def __init__(self, settings: TransformerSettings) -> None:
         super().__init__()
         place = attended_place(settings, causal=False)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
@@ -55,7 +55,7 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """Writes the target: each word sees those before it, and the encoder's output."""
 
-    def __init__(self, settings: Transformer) -> None:
+    def __init__(self, settings: TransformerSettings) -> None:
         super().__init__()
         place = attended_place(settings, causal=True)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
@@ -88,7 +88,7 @@ class Decoder(nn.Module):
 class TransformerModel(nn.Module):
     """Encoder, decoder, linear layer; softmax over the vocabulary is the loss's or the search's."""
 
-    def __init__(self, settings: Transformer, source_vocab: int, target_vocab: int) -> None:
+    def __init__(self, settings: TransformerSettings, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
         self.max_length = settings.max_length
         source_vectors, target_vectors = both_vectors(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from regard.alignment import Choice, MappedBatch, align_both_ways, choose, pieces
-from regard.config import Alignment, Run
+from regard.config import AlignmentSettings, Run
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
@@ -22,7 +22,7 @@ def choose_alignment(
     tokenizers: Tokenizers,
     dev: Sequence[Pair],
     train: Examples | None = None,
-) -> tuple[Alignment, Choice] | None:
+) -> tuple[AlignmentSettings, Choice] | None:
     """The reading that agrees best with a statistical aligner; None without cross-attention."""
     room = run.model.max_length - 1
     shown = [
@@ -54,7 +54,7 @@ def choose_alignment(
     batches = list(mapped())
     found = {mutual: choose(batches, aligned, mutual=mutual) for mutual in (False, True)}
     mutual = found[True].agreement > found[False].agreement
-    return Alignment(*found[mutual].reading, mutual=mutual), found[mutual]
+    return AlignmentSettings(*found[mutual].reading, mutual=mutual), found[mutual]
 
 
 def _some(train: Examples | None, tokenizers: Tokenizers) -> list[Pair]:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.config import Classifier, Run
+from regard.config import ClassifierSettings, Run
 from regard.corpus.batches import batches
 from regard.errors import InputError
 from regard.folder import load_weights, save_weights
@@ -57,12 +57,12 @@ def examples_of(
     rows: Sequence[Sequence[int]] | Sequence[Series], labels: Sequence[int], run: Run
 ) -> ClassExamples:
     """Examples with the sizes and the batches that the run's settings give them."""
-    assert isinstance(run.model, Classifier)
+    assert isinstance(run.model, ClassifierSettings)
     sizes = [tokens_of(row, run.model) for row in rows]
     return ClassExamples(rows, labels, sizes, run.training.batch_tokens, run.training.seed)
 
 
-def tokens_of(row: Sequence[int] | Series, settings: Classifier) -> int:
+def tokens_of(row: Sequence[int] | Series, settings: ClassifierSettings) -> int:
     """How much of a batch an example takes: its tokens, or a channel's patches if more."""
     if not isinstance(row, np.ndarray):
         return len(row)
@@ -105,7 +105,7 @@ def stored_examples(folder: Path, run: Run) -> tuple[ClassExamples, ClassExample
         )
     verify_checksums(path.parent, IDS)
     tensors = load_weights(path)
-    assert isinstance(run.model, Classifier)
+    assert isinstance(run.model, ClassifierSettings)
     channels = len(run.model.channels)
 
     def part(name: str) -> ClassExamples:

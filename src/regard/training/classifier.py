@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from regard.config import Classifier, Run
+from regard.config import ClassifierSettings, Run
 from regard.corpus.labelled import check_labels, clean_labelled, split_labelled
 from regard.errors import InputError
 from regard.folder import (
@@ -147,7 +147,7 @@ def train_classifier(
 
 def resume_classifier(folder: Path, run: Run, reporter: Reporter | None = None) -> Outcome:
     """Go on with the run in `folder`, with the settings given."""
-    assert isinstance(run.model, Classifier)
+    assert isinstance(run.model, ClassifierSettings)
     tokenizers = no_tokenizers() if run.model.input == "series" else load_tokenizers(folder)
     train, dev = stored_examples(folder, run)
     prepared = PreparedClasses(run, tokenizers, train, ClassDev(dev))
@@ -187,13 +187,13 @@ def _trained(trainer: Trainer, folder: Path, run: Run) -> Outcome:
     return outcome
 
 
-def _resolved(run: Run, train: Content, place: str) -> Classifier:
+def _resolved(run: Run, train: Content, place: str) -> ClassifierSettings:
     """The model's settings with what the files showed; what contradicts them is an error.
 
     Labels that the settings name keep their order, and may be ones that no example has yet.
     """
     model = run.model
-    assert isinstance(model, Classifier)
+    assert isinstance(model, ClassifierSettings)
     names = check_labels(train.labels, place)
     if model.labels and set(names) - set(model.labels):
         extra = ", ".join(sorted(set(names) - set(model.labels)))
@@ -224,7 +224,7 @@ def _like(train: Content, dev: Content, place: str) -> Content:
 
 def _encoded(part: Content, tokenizers: Tokenizers, run: Run) -> Rows:
     model = run.model
-    assert isinstance(model, Classifier)
+    assert isinstance(model, ClassifierSettings)
     if not part.channels:
         texts = (tokenizers.source.encode(cast("str", text)) for text in part.rows)
         return [ids[: model.max_length] for ids in texts]
@@ -234,7 +234,7 @@ def _encoded(part: Content, tokenizers: Tokenizers, run: Run) -> Rows:
     return series
 
 
-def check_series(model: Classifier, moments: int) -> None:
+def check_series(model: ClassifierSettings, moments: int) -> None:
     """An error if a series is longer than the model holds."""
     tokens = -(-moments // model.patch) if model.tokens == "time" else len(model.channels)
     if tokens > model.max_length:

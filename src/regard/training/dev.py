@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import torch
 
-from regard.config import Decoding, Mlm, Run
+from regard.config import MaskedLanguageModelSettings, Run, SearchOptions
 from regard.corpus.pairs import Pair
 from regard.decoding import Hypothesis, search
 from regard.evaluation import corpus_scores
@@ -124,7 +124,7 @@ class Dev:
         @torch.inference_mode()
         def measure(numbered: tuple[int, Batch]) -> tuple[float, int, int, int, int]:
             number, batch = numbered
-            if isinstance(run.model, Mlm):
+            if isinstance(run.model, MaskedLanguageModelSettings):
                 batch = masked(batch, run.model, vocab, 0, number)
             batch = batch.to(device)
             features = network.features(batch)
@@ -157,7 +157,7 @@ def greedy_texts(
 
     def translate(rows: list[int]) -> list[list[Hypothesis]]:
         source = source_of([ids[n] for n in rows]).to(device)
-        return search(network, source, Decoding(beam=1))
+        return search(network, source, SearchOptions(beam=1))
 
     outputs = [""] * len(ids)
     for rows, found in zip(parts, crew.map(translate, parts), strict=True):

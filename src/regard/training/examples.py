@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from regard.config import Mlm, Model
+from regard.config import MaskedLanguageModelSettings, ModelSettings
 from regard.corpus.batches import batches
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
@@ -97,7 +97,7 @@ def encoded_text(lines: Sequence[str], tokenizers: Tokenizers, max_length: int) 
     return pieces
 
 
-def masked(batch: Batch, settings: Mlm, vocab: int, *seed: int) -> Batch:
+def masked(batch: Batch, settings: MaskedLanguageModelSettings, vocab: int, *seed: int) -> Batch:
     """Some tokens hidden, to be guessed: of them 80 % by MASK, 10 % by another, 10 % shown.
 
     (Devlin 2019, §3.1.) Inputs and labels stand at the same places here, so BOS begins both.
@@ -117,6 +117,6 @@ def masked(batch: Batch, settings: Mlm, vocab: int, *seed: int) -> Batch:
     return Batch(None, torch.from_numpy(tokens), torch.from_numpy(labels))
 
 
-def is_paired(settings: Model) -> bool:
+def is_paired(settings: ModelSettings) -> bool:
     """Whether a model learns from pairs, not from plain text."""
     return settings.kind in ("transformer", "rnn")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from regard.config import Training
+from regard.config import TrainingSettings
 from regard.errors import InputError
 from regard.folder import Tokenizers
 from regard.text import Tokenizer
@@ -30,7 +30,10 @@ _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
 def begin_with_vectors(
-    network: nn.Module, settings: Training, tokenizers: Tokenizers, reporter: Reporter | None = None
+    network: nn.Module,
+    settings: TrainingSettings,
+    tokenizers: Tokenizers,
+    reporter: Reporter | None = None,
 ) -> None:
     """Put the vectors that the settings name into the network's tables of words."""
     reporter = reporter or Silent()
@@ -59,7 +62,7 @@ def begin_with_vectors(
         )
 
 
-def _check_sides(settings: Training, sides: set[str]) -> None:
+def _check_sides(settings: TrainingSettings, sides: set[str]) -> None:
     """An error if vectors are named for words that the model does not have."""
     names = ("vectors", "vectors_source", "vectors_target")
     named = [name for name in names if getattr(settings, name) is not None]

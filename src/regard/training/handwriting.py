@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.config import Handwriting, Run
+from regard.config import HandwritingSettings, Run
 from regard.corpus.batches import batches
 from regard.corpus.pairs import Pair
 from regard.corpus.splits import dev_size, split_dev
@@ -119,7 +119,7 @@ class LinesDev:
     def _recognised(
         self, network: HandwritingModel, run: Run, tokenizers: Tokenizers, device: torch.device
     ) -> float:
-        assert isinstance(run.model, Handwriting)
+        assert isinstance(run.model, HandwritingSettings)
         source = source_of([tokenizers.source.encode(text) for text in self.shown])
         drawn = draw(network, source.to(device), bias=BIAS)
         unit = np.array([run.model.unit, run.model.unit, 1.0])
@@ -143,7 +143,7 @@ def prepare_lines(
     files: Sequence[str | Path], dev_files: Sequence[str | Path], run: Run
 ) -> PreparedLines:
     """The built-in strokes, or those of files but for lines of too many points."""
-    assert isinstance(run.model, Handwriting)
+    assert isinstance(run.model, HandwritingSettings)
     built_in = not files
     train, dev = _lines(files, dev_files, run)
     unit = run.model.unit or _unit(train)
@@ -206,7 +206,7 @@ def stored_lines(folder: Path, run: Run) -> tuple[Lines, LinesDev]:
 def _lines(
     files: Sequence[str | Path], dev_files: Sequence[str | Path], run: Run
 ) -> tuple[list[Written], list[Written]]:
-    assert isinstance(run.model, Handwriting)
+    assert isinstance(run.model, HandwritingSettings)
     seed = run.training.seed
     if not files:
         return sample("train", run.model.lines, seed), sample("dev", DEV_LINES, seed)
@@ -247,7 +247,7 @@ def _unit(lines: Sequence[Written]) -> float:
 
 
 def _encoded(lines: Sequence[Written], tokenizers: Tokenizers, run: Run) -> Lines:
-    assert isinstance(run.model, Handwriting)
+    assert isinstance(run.model, HandwritingSettings)
     scale = np.array([1 / run.model.unit, 1 / run.model.unit, 1], np.float32)
     texts = [tokenizers.source.encode(line.text) for line in lines]
     return Lines(texts, [line.strokes * scale for line in lines], run)

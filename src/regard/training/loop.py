@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from regard.attention import dropout_stream
-from regard.config import Mlm, Run
+from regard.config import MaskedLanguageModelSettings, Run
 from regard.folder import WEIGHTS, Tokenizers, load_weights, put_weights, save_weights
 from regard.models.build import Network
 from regard.training.average import RunningMean, mean_weights
@@ -210,7 +210,7 @@ class Trainer:
     def _hidden(self, batch: Any, number: int) -> Any:
         """The batch, with tokens hidden if the model is one that guesses hidden ones."""
         model = self.run_settings.model
-        if not isinstance(model, Mlm):
+        if not isinstance(model, MaskedLanguageModelSettings):
             return batch
         vocab = len(self.tokenizers.target)
         return masked(batch, model, vocab, 1 + self.settings.seed, self.state.step, number)

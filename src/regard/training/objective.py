@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.attention.mechanisms import AdaptiveSpan
-from regard.config import Classifier, Handwriting, Run
+from regard.config import ClassifierSettings, HandwritingSettings, Run
 from regard.folder import Tokenizers
 from regard.models.sequence_parallel import own_labels
 from regard.training.loss import label_loss
@@ -94,8 +94,8 @@ def right_label(network: Any, batch: Any, smoothing: float, scale: float) -> Ten
 
 def objective_of(run: Run, tokenizers: Tokenizers) -> Objective:
     """What the run's kind of model is trained for."""
-    if isinstance(run.model, Handwriting):
+    if isinstance(run.model, HandwritingSettings):
         return next_point
-    objective = right_label if isinstance(run.model, Classifier) else next_token
+    objective = right_label if isinstance(run.model, ClassifierSettings) else next_token
     price = getattr(run.model, "span_penalty", 0.0)
     return with_spans(objective, price) if price else objective

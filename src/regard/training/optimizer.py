@@ -8,14 +8,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from regard.config import Training
+from regard.config import TrainingSettings
 from regard.training.shards import Crew
 
 
 class Optimizers:
     """One optimiser for each core, each with its own parameters."""
 
-    def __init__(self, parameters: Sequence[Tensor], settings: Training, number: int) -> None:
+    def __init__(
+        self, parameters: Sequence[Tensor], settings: TrainingSettings, number: int
+    ) -> None:
         self._places = parts([p.numel() for p in parameters], number)
         self._parameters = parameters
         self._each = [_optimizer([parameters[n] for n in part], settings) for part in self._places]
@@ -69,7 +71,7 @@ def parts(sizes: Sequence[int], number: int) -> list[list[int]]:
     return [sorted(part) for part in made]
 
 
-def _optimizer(parameters: Sequence[Tensor], settings: Training) -> torch.optim.Optimizer:
+def _optimizer(parameters: Sequence[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
     """Weight decay for matrices; none for biases and norms."""
     groups = [
         {

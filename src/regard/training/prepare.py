@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from os import PathLike
 
-from regard.config import Run, Text
+from regard.config import Run, TextSettings
 from regard.corpus.pairs import CleaningReport, Pair, clean
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
@@ -111,7 +111,7 @@ def _shared_language(run: Run) -> str:
     return run.target_language
 
 
-def one_tokenizer(lines: Iterable[str], text: Text, language: str, seed: int) -> Tokenizer:
+def one_tokenizer(lines: Iterable[str], text: TextSettings, language: str, seed: int) -> Tokenizer:
     """The tokeniser of some text that the settings describe."""
     match text.unit:
         case "word":

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from regard.config import Classifier, Handwriting, Run
+from regard.config import ClassifierSettings, HandwritingSettings, Run
 from regard.config.attention import check_ranks
 from regard.config.stored import load_run
 from regard.folder import (
@@ -98,11 +98,11 @@ def resume(
     folder: Path, run: Run, reporter: Reporter | None = None, ranks: Ranks = ALONE
 ) -> Outcome:
     """Go on with the run in `folder`, with the settings given (usually those of `load_run`)."""
-    if isinstance(run.model, Classifier):
+    if isinstance(run.model, ClassifierSettings):
         return resume_classifier(folder, run, reporter)
     check_ranks(run.model)
     tokenizers = load_tokenizers(folder)
-    written = isinstance(run.model, Handwriting)
+    written = isinstance(run.model, HandwritingSettings)
     examples, dev = stored_lines(folder, run) if written else stored(folder, run)
     network = new_network(run, tokenizers)
     if not (folder / LATEST).is_file():  # else its words have come further already

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from regard.config import Training
+from regard.config import TrainingSettings
 
 CYCLES = 4  # a cycle after the schedule's end is this part of the schedule
 
@@ -17,7 +17,7 @@ class Progress(NamedTuple):
     share: float
 
 
-def learning_rate(settings: Training, progress: Progress) -> float:
+def learning_rate(settings: TrainingSettings, progress: Progress) -> float:
     """The rate of the update after `progress`.
 
     It rises straight to its highest over the warm-up (in updates, or below 1 a share of the run),
@@ -42,7 +42,7 @@ def learning_rate(settings: Training, progress: Progress) -> float:
     return settings.learning_rate * _after(settings, progress, begun, by_share)
 
 
-def _after(settings: Training, progress: Progress, begun: float, by_share: bool) -> float:
+def _after(settings: TrainingSettings, progress: Progress, begun: float, by_share: bool) -> float:
     """What is left of the rate after the warm-up; `begun` is progress in units of the warm-up."""
     if settings.schedule == "constant":
         return 1.0
@@ -53,6 +53,6 @@ def _after(settings: Training, progress: Progress, begun: float, by_share: bool)
     return left if settings.schedule == "linear" else (1 - math.cos(math.pi * left)) / 2
 
 
-def _share_of_warmup(settings: Training, progress: Progress) -> float:
+def _share_of_warmup(settings: TrainingSettings, progress: Progress) -> float:
     """The share of the run that a warm-up in updates takes, as far as can be told by now."""
     return min(1.0, progress.share * settings.warmup / (progress.step + 1))

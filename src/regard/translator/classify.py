@@ -16,10 +16,9 @@ from torch import Tensor
 
 from regard.alignment import Pieces, pieces
 from regard.attention import AttentionMap
-from regard.config import Classifier as Settings
-from regard.config import Run
+from regard.config import ClassifierSettings, Run
 from regard.errors import InputError
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models import classifier_why
 from regard.models.classifier import ClassifierModel, Decision
 from regard.models.classifier_batch import Labelled, Series, series_batch, texts_batch
@@ -84,9 +83,9 @@ class Classified:
 class Classifier:
     """Labels texts or series, with the model of a folder."""
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: SavedModel) -> None:
         assert isinstance(saved.network, ClassifierModel)
-        assert isinstance(saved.run.model, Settings)
+        assert isinstance(saved.run.model, ClassifierSettings)
         self.run: Run = saved.run
         self.path = saved.path
         self.network = saved.network

@@ -9,7 +9,7 @@ import torch
 from regard.attention import AttentionMap, record
 from regard.config import Run
 from regard.errors import InputError
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models.batch import BOS
 from regard.models.lm import MaskedModel
 from regard.text import MASK, UNK
@@ -27,7 +27,7 @@ class Guess:
 class Filler:
     """Guesses what `[MASK]` hides, with the model of a folder."""
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: SavedModel) -> None:
         assert isinstance(saved.network, MaskedModel)
         self.run: Run = saved.run
         self.path = saved.path

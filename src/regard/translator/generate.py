@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import torch
 
 from regard.attention import AttentionMap
-from regard.config import Decoding, Run
+from regard.config import Run, SearchOptions
 from regard.decoding import Hypothesis, search, stream
 from regard.errors import InputError
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models.batch import Batch, batch_of
 from regard.models.lm import LanguageModel
 
@@ -41,7 +41,7 @@ class Generated:
 class Generator:
     """Goes on with texts, with the model of a folder."""
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: SavedModel) -> None:
         assert isinstance(saved.network, LanguageModel)
         self.run: Run = saved.run
         self.path = saved.path
@@ -50,10 +50,10 @@ class Generator:
         self.device = next(saved.network.parameters()).device
 
     def generate(
-        self, prompt: str = "", *, settings: Decoding | None = None, attention: bool = False
+        self, prompt: str = "", *, settings: SearchOptions | None = None, attention: bool = False
     ) -> list[Generated]:
         """`n_best` continuations of a prompt, the best first, or as many samples."""
-        settings = settings or Decoding(sample=True, max_length=100)
+        settings = settings or SearchOptions(sample=True, max_length=100)
         ids = self._ids(prompt, settings)
         found = search(self.network, None, settings, prefix=[ids])[0]
         return [
@@ -69,9 +69,9 @@ class Generator:
             for one in found
         ]
 
-    def stream(self, prompt: str = "", *, settings: Decoding | None = None) -> Iterator[str]:
+    def stream(self, prompt: str = "", *, settings: SearchOptions | None = None) -> Iterator[str]:
         """The prompt and its continuation, in pieces as they are written."""
-        settings = settings or Decoding(sample=True, max_length=100)
+        settings = settings or SearchOptions(sample=True, max_length=100)
         shown, ids = "", []
         for step in stream(self.network, None, settings, self._ids(prompt, settings)):
             if step.finished:
@@ -82,7 +82,7 @@ class Generator:
                 yield text[len(shown) :]
                 shown = text
 
-    def _ids(self, prompt: str, settings: Decoding) -> list[int]:
+    def _ids(self, prompt: str, settings: SearchOptions) -> list[int]:
         ids = self.tokenizer.encode(prompt) if prompt else []
         if len(ids) >= self.network.max_length - 1:
             raise InputError(

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.alignment import pieces
-from regard.config import Decoding, Rnn, Run
+from regard.config import RnnSettings, Run, SearchOptions
 from regard.decoding import score, word_confidence
 from regard.errors import InputError
 from regard.models.batch import PAD, Batch, batch_of
@@ -46,7 +46,7 @@ class Asked:
     name      the model's, as the page is to call it
     """
 
-    settings: Decoding | None = None
+    settings: SearchOptions | None = None
     prefix: str = ""
     split: bool = True
     generate: int = 0
@@ -178,7 +178,7 @@ def without_maps(model: Loaded, shown: Sequence[Viewed]) -> str:
     """Why there is nothing to see of a model's attention; empty if there is something."""
     if any(one.maps for one in shown):
         return ""
-    if isinstance(model.run.model, Rnn) and model.run.model.attention == "none":
+    if isinstance(model.run.model, RnnSettings) and model.run.model.attention == "none":
         return "this recurrent network was trained without attention"
     return "this model's attention has no weights over words"
 
@@ -251,7 +251,7 @@ def _read(generator: Generator, text: str, asked: Asked) -> Inspected:
     title = ""
     if asked.generate:
         begun = len(ids)
-        settings = asked.settings or Decoding(beam=1)
+        settings = asked.settings or SearchOptions(beam=1)
         settings = replace(settings, n_best=1, max_length=begun + asked.generate)
         found = generator.generate(text, settings=settings)[0].hypothesis
         assert found is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.documents.html import parse
 from regard.translator.translate import Translator
 from regard.translator.translation import Translation
@@ -14,7 +14,7 @@ def translate_html(
     translator: Translator,
     source: str,
     *,
-    settings: Decoding | None = None,
+    settings: SearchOptions | None = None,
     split: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> str:

@@ -13,10 +13,10 @@ import torch
 
 from regard.alignment import Pieces, Reading, pieces, read, word_links, written_pieces
 from regard.attention import AttentionMap
-from regard.config import Decoding, Run
+from regard.config import Run, SearchOptions
 from regard.decoding import Hypothesis, alternatives, search, word_confidence
 from regard.errors import InputError
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models.batch import batch_of, source_of
 from regard.models.build import Translating
 from regard.text import normalise
@@ -39,7 +39,7 @@ class Wish:
 class Translator:
     """Translates with the model of a folder."""
 
-    def __init__(self, saved: Saved, threads: int = 0) -> None:
+    def __init__(self, saved: SavedModel, threads: int = 0) -> None:
         self.run: Run = saved.run
         self.path: Path = saved.path
         assert isinstance(saved.network, Translating)
@@ -53,7 +53,7 @@ class Translator:
         self,
         text: str,
         *,
-        settings: Decoding | None = None,
+        settings: SearchOptions | None = None,
         prefix: str = "",
         alignment: bool = True,
         attention: bool = False,
@@ -65,7 +65,7 @@ class Translator:
         self,
         text: list[str],
         *,
-        settings: Decoding | None = None,
+        settings: SearchOptions | None = None,
         prefix: str = "",
         alignment: bool = True,
         attention: bool = False,
@@ -76,7 +76,7 @@ class Translator:
         self,
         text: str | list[str],
         *,
-        settings: Decoding | None = None,
+        settings: SearchOptions | None = None,
         prefix: str = "",
         alignment: bool = True,
         attention: bool = False,
@@ -102,7 +102,7 @@ class Translator:
         self,
         lines: Iterable[str | None],
         *,
-        settings: Decoding | None = None,
+        settings: SearchOptions | None = None,
         prefix: str = "",
         alignment: bool = False,
         attention: bool = False,
@@ -127,7 +127,7 @@ class Translator:
     def _texts(
         self,
         texts: Sequence[str],
-        settings: Decoding,
+        settings: SearchOptions,
         prefix: str,
         wish: Wish,
         split: bool,
@@ -163,7 +163,7 @@ class Translator:
     def sentences(
         self,
         texts: Sequence[str],
-        settings: Decoding,
+        settings: SearchOptions,
         wish: Wish,
         prefix: str = "",
         numbers: Sequence[int] | None = None,
@@ -207,7 +207,7 @@ class Translator:
         position = int(np.flatnonzero(target.overlap[:, word])[0])
         source = source_of([self.tokenizers.source.encode(text)]).to(self.device)
         found = alternatives(
-            self.network, source, ids, position, count, settings=Decoding(beam=1)
+            self.network, source, ids, position, count, settings=SearchOptions(beam=1)
         )  # fmt: skip
         texts = []
         for one in found:
@@ -220,7 +220,7 @@ class Translator:
         texts: list[str],
         ids: list[list[int]],
         numbers: list[int],
-        settings: Decoding,
+        settings: SearchOptions,
         wish: Wish,
         start: list[int],
     ) -> list[Sentence]:
@@ -305,7 +305,7 @@ def maker_of(run: Run) -> Maker:
     return Maker(run.source_language, run.target_language, run.alignment)
 
 
-def _groups(lengths: Sequence[int], settings: Decoding, cores: int = 1) -> list[list[int]]:
+def _groups(lengths: Sequence[int], settings: SearchOptions, cores: int = 1) -> list[list[int]]:
     """Places of sentences of similar length, as many together as `batch_tokens` allows.
 
     Many sentences make at least as many groups as there are cores, one of which each core takes.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from regard.attention import AttentionMap
-from regard.config import Alignment
+from regard.config import AlignmentSettings
 from regard.decoding import Hypothesis
 
 Link = tuple[int, int]
@@ -17,7 +17,7 @@ class Maker(NamedTuple):
 
     source_language: str = ""
     target_language: str = ""
-    alignment: Alignment | None = None
+    alignment: AlignmentSettings | None = None
 
 
 @dataclass(frozen=True, eq=False)

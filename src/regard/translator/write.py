@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.config import Handwriting, Run
+from regard.config import HandwritingSettings, Run
 from regard.errors import InputError
-from regard.folder import Saved
+from regard.folder import SavedModel
 from regard.models.batch import source_of
 from regard.models.handwriting import HandwritingModel
 from regard.models.handwriting_drawing import draw
@@ -47,9 +47,9 @@ class Line:
 class Penman:
     """Writes lines by hand, with the model of a folder."""
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: SavedModel) -> None:
         assert isinstance(saved.network, HandwritingModel)
-        assert isinstance(saved.run.model, Handwriting)
+        assert isinstance(saved.run.model, HandwritingSettings)
         assert isinstance(saved.tokenizers.source, CharTokenizer)
         self.run: Run = saved.run
         self.path = saved.path

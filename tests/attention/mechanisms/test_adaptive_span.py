@@ -5,7 +5,7 @@ import torch
 
 from regard.attention import Mask
 from regard.attention.mechanisms import AdaptiveSpan
-from regard.config import Lm, Run
+from regard.config import LanguageModelSettings, Run
 from regard.models.batch import batch_of
 from regard.models.build import build
 from regard.training.objective import next_token, objective_of, with_spans
@@ -46,8 +46,17 @@ def test_the_formula_and_the_gradient_of_spans(causal, length):
 
 def test_a_price_makes_spans_short():
     torch.manual_seed(0)
-    settings = Lm(dim=16, heads=2, layers=1, ff=16, attention="adaptive-span", span=32,
-                  span_penalty=0.5, dropout=0.0, max_length=64)  # fmt: skip
+    settings = LanguageModelSettings(
+        dim=16,
+        heads=2,
+        layers=1,
+        ff=16,
+        attention="adaptive-span",
+        span=32,
+        span_penalty=0.5,
+        dropout=0.0,
+        max_length=64,
+    )
     network = build(settings, 16, 16)
     (part,) = (m for m in network.modules() if isinstance(m, AdaptiveSpan))
     batch = batch_of(None, [[5, 6, 7, 8], [9, 10]])

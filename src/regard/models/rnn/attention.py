@@ -11,15 +11,15 @@ from collections.abc import Callable
 from regard.attention import Additive, Dot, General, Score
 from regard.attention.aligners import Aligner, Content, Coverage, LocationSensitive, Monotonic
 from regard.attention.aligners.graves import Graves
-from regard.config import Rnn
+from regard.config import RnnSettings
 
 
-def bahdanau_score(settings: Rnn) -> Additive:
+def bahdanau_score(settings: RnnSettings) -> Additive:
     """v·tanh(W_q q + W_k k) (Bahdanau 2015, §A.1.2)."""
     return Additive(settings.dim, settings.dim, settings.attention_dim)
 
 
-def luong_score(settings: Rnn) -> Score:
+def luong_score(settings: RnnSettings) -> Score:
     """Dot, general or concat (Luong 2015, §3.1)."""
     match settings.score:
         case "dot":
@@ -30,11 +30,11 @@ def luong_score(settings: Rnn) -> Score:
             return Additive(settings.dim, settings.dim, settings.attention_dim)
 
 
-def _widths(settings: Rnn) -> tuple[int, int, int]:
+def _widths(settings: RnnSettings) -> tuple[int, int, int]:
     return settings.dim, settings.dim, settings.attention_dim
 
 
-ALIGNERS: dict[str, Callable[[Rnn], Aligner]] = {
+ALIGNERS: dict[str, Callable[[RnnSettings], Aligner]] = {
     "luong": lambda settings: Content(luong_score(settings)),
     "bahdanau": lambda settings: Content(bahdanau_score(settings)),
     "location": lambda settings: LocationSensitive(*_widths(settings)),

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from regard.attention import Additive, Dropout
 from regard.attention.aligners import Content, Memory, Rows
 from regard.attention.inspection import observe
-from regard.config import Rnn
+from regard.config import RnnSettings
 from regard.models.rnn.attention import ALIGNERS
 from regard.models.rnn.cell import CELLS, State
 from regard.models.rnn.encoder import Reading
@@ -49,7 +49,7 @@ class Progress(NamedTuple):
 class Decoder(nn.Module):
     """Base: layers of recurrence, the bridge to them from the encoder, and the readout."""
 
-    def __init__(self, settings: Rnn, joined: int) -> None:
+    def __init__(self, settings: RnnSettings, joined: int) -> None:
         super().__init__()
         self.cell = CELLS[settings.cell]
         self.num_layers = settings.decoder_layers
@@ -107,7 +107,7 @@ class FixedContext(Decoder):
     The vector makes the first state; with `context: every` it joins every input and readout too.
     """
 
-    def __init__(self, settings: Rnn) -> None:
+    def __init__(self, settings: RnnSettings) -> None:
         self.every = settings.context == "every"
         super().__init__(settings, settings.dim * (1 + self.every) + settings.embedding)
         if self.every:
@@ -131,7 +131,7 @@ class FixedContext(Decoder):
 class Attending(Decoder):
     """Base of those that look at the source, through an aligner."""
 
-    def __init__(self, settings: Rnn, joined: int) -> None:
+    def __init__(self, settings: RnnSettings, joined: int) -> None:
         super().__init__(settings, joined)
         self.attention = ALIGNERS[settings.attention](settings)
 
@@ -143,7 +143,7 @@ class Attending(Decoder):
 class Luong(Attending):
     """Attention after the step: tanh(W [context; state]), then the word (Luong 2015, §3.1)."""
 
-    def __init__(self, settings: Rnn) -> None:
+    def __init__(self, settings: RnnSettings) -> None:
         super().__init__(settings, 2 * settings.dim)
 
     def states(self, words: Tensor, progress: Progress) -> tuple[Tensor, State, Rows]:
@@ -161,7 +161,7 @@ class Before(Attending):
     The readout sees state, context and the word before (Bahdanau 2015, §3 and appendix).
     """
 
-    def __init__(self, settings: Rnn) -> None:
+    def __init__(self, settings: RnnSettings) -> None:
         super().__init__(settings, 2 * settings.dim + settings.embedding)
         width = self.cell.gates * settings.dim
         self.context_ih = nn.Parameter(torch.empty(settings.dim, width))
@@ -219,7 +219,7 @@ class Bahdanau(Before):
         return states[0], contexts, tuple(x[-1:] for x in states), progress.looked
 
 
-DECODERS: dict[str, Callable[[Rnn], Decoder]] = {
+DECODERS: dict[str, Callable[[RnnSettings], Decoder]] = {
     "none": FixedContext,
     "luong": Luong,
     "bahdanau": Bahdanau,

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Dropout
-from regard.config import Rnn
+from regard.config import RnnSettings
 from regard.models.rnn.cell import CELLS, State
 from regard.models.rnn.scan import Recurrence
 
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
 class Encoder(nn.Module):
     """Layers of recurrence over the source, each reading the states of the one below."""
 
-    def __init__(self, settings: Rnn) -> None:
+    def __init__(self, settings: RnnSettings) -> None:
         super().__init__()
         self.directions = 2 if settings.bidirectional else 1
         cell, width = CELLS[settings.cell], settings.dim // self.directions

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Dropout, record
 from regard.attention.engines.precision import as_given
-from regard.config import Rnn
+from regard.config import RnnSettings
 from regard.models.batch import Batch, Source
 from regard.models.embedding import both_vectors, output_layer
 from regard.models.rnn.decoder import DECODERS, Progress
@@ -25,7 +25,7 @@ class RnnModel(nn.Module):
     A `Writer`. Features have the width of words' vectors, so that the final matrix may be theirs.
     """
 
-    def __init__(self, settings: Rnn, source_vocab: int, target_vocab: int) -> None:
+    def __init__(self, settings: RnnSettings, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
         self.max_length = settings.max_length
         width = settings.embedding

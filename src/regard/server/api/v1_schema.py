@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, FiniteFloat, NonNegativeInt
 
 from regard.attention import AttentionMap
-from regard.config import Transformer
+from regard.config import TransformerSettings
 from regard.server.api.requests import MOST_ALTERNATIVES, BegunAsked, TextAsked
 from regard.server.api.responses import Detected
 from regard.server.http.errors import RefusalError
@@ -176,7 +176,7 @@ def expected_weights(translator: Translator, text: str) -> int:
     model = translator.run.model
     length = len(translator.tokenizers.source.encode(text)) + 1
     at_once = min(length, translator.network.max_length)
-    if not isinstance(model, Transformer):
+    if not isinstance(model, TransformerSettings):
         return length * at_once
     return model.heads * (model.encoder_layers + 2 * model.decoder_layers) * length * at_once
 

@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.server.http.errors import RefusalError
 from regard.server.queue.cutting import pieces
 from regard.translator import Sentence, Translation, Translator
@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 class Manner(NamedTuple):
     """How texts are to be translated; what is alike in all of it is translated together."""
 
-    settings: Decoding
+    settings: SearchOptions
     wish: Wish
     prefix: str = ""
     split: bool = True

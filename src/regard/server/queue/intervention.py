@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from regard.attention import Edit, Overwrite, SwitchOff, intervene
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.errors import InputError
 from regard.server.api.v1_schema import InterveneAsked, Overwritten, SwitchedOff, ViewAsked
 from regard.server.http.errors import RefusalError
@@ -29,7 +29,7 @@ class Touched(NamedTuple):
 def touched(
     translator: Translator,
     asked: InterveneAsked | ViewAsked,
-    search: Decoding,
+    search: SearchOptions,
     wish: Wish,
     *,
     most: int = MOST_SENTENCES,

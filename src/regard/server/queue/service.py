@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 
-from regard.config import Decoding
+from regard.config import SearchOptions
 from regard.errors import InputError
 from regard.server.access.keys import Key, find_key
 from regard.server.access.rates import Rates, neighbourhood
@@ -107,7 +107,7 @@ class Service:
         known = list(dict.fromkeys((*sources, target))) if anyhow else sources
         return await asyncio.to_thread(detect_all, texts, known)
 
-    def search(self, model: Model, alternatives: int = 0) -> Decoding:
+    def search(self, model: Model, alternatives: int = 0) -> SearchOptions:
         """The model's own search, for as many hypotheses as are wanted."""
         own = model.translator.run.decoding
         wanted = 1 + alternatives

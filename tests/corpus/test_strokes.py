@@ -1,4 +1,4 @@
-"""The built-in handwriting: the alphabet, hands, splits, and one's own lines from files."""
+"""Built-in handwriting: alphabet, styles, splits, and lines from files."""
 
 import json
 
@@ -7,24 +7,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.corpus.strokes import ALPHABET, PLAIN, Hand, drawn_hand, glyph, sample, write
+from regard.corpus.strokes import (
+    ALPHABET,
+    PLAIN,
+    WritingStyle,
+    glyph,
+    random_style,
+    sample,
+    write,
+)
 from regard.corpus.strokes.curve import resampled, smoothing
-from regard.corpus.strokes.files import as_json, read_written
+from regard.corpus.strokes.files import as_json, read_strokes
 from regard.corpus.strokes.lines import line_split
 from regard.errors import InputError
 
 TEXTS = st.text(ALPHABET, min_size=1, max_size=12).filter(str.strip)
 
 
-def chance(seed=0):
+def rng(seed=0):
     return np.random.default_rng(seed)
 
 
 @settings(max_examples=40, deadline=None)
 @given(TEXTS, st.integers(0, 1000))
 def test_every_text_becomes_finite_movements_with_its_strokes(text, seed):
-    random = chance(seed)
-    strokes = write(text, drawn_hand(random), random)
+    random = rng(seed)
+    strokes = write(text, random_style(random), random)
     assert strokes.shape[1] == 3 and np.isfinite(strokes).all()
     assert set(np.unique(strokes[:, 2])) <= {0.0, 1.0} and strokes[-1, 2] == 1
     assert strokes[:, 2].sum() == sum(len(glyph(c).strokes) for c in text)
@@ -54,19 +62,19 @@ def test_the_curve_passes_its_points_and_keeps_its_corners():
     assert (curve[:12, 1] == 0).all()  # straight until the corner
 
 
-def test_a_hand_does_what_it_says():
-    plain = np.cumsum(write("lol", PLAIN, chance())[:, :2], 0)
-    large = np.cumsum(write("lol", Hand(size=1.5), chance())[:, :2], 0)
-    leaning = np.cumsum(write("lol", Hand(slant=0.5), chance())[:, :2], 0)
+def test_style_parameters_take_effect():
+    plain = np.cumsum(write("lol", PLAIN, rng())[:, :2], 0)
+    large = np.cumsum(write("lol", WritingStyle(size=1.5), rng())[:, :2], 0)
+    leaning = np.cumsum(write("lol", WritingStyle(slant=0.5), rng())[:, :2], 0)
     assert np.ptp(large[:, 1]) == pytest.approx(1.5 * np.ptp(plain[:, 1]), rel=0.02)
     assert np.ptp(leaning[:, 0]) > np.ptp(plain[:, 0]) + 0.2
-    assert len(write("lol", Hand(speed=0.1), chance())) > 2 * len(plain)
+    assert len(write("lol", WritingStyle(speed=0.1), rng())) > 2 * len(plain)
 
 
 def test_samples_depend_on_the_seed_alone_and_splits_share_nothing():
     again = sample("train", 30, seed=4)
-    for one, two in zip(sample("train", 40, seed=4), again, strict=False):
-        assert one.text == two.text and np.array_equal(one.strokes, two.strokes)
+    for a, b in zip(sample("train", 40, seed=4), again, strict=False):
+        assert a.text == b.text and np.array_equal(a.strokes, b.strokes)
     assert sample("train", 1, seed=5)[0].text != again[0].text
     texts = {split: {w.text for w in sample(split, 200)} for split in ("train", "dev", "test")}
     assert not texts["train"] & texts["dev"] and not texts["dev"] & texts["test"]
@@ -81,10 +89,10 @@ def test_lines_are_much_longer_than_their_text_and_cover_the_alphabet():
     assert set("".join(line.text for line in lines)) == set(ALPHABET)
 
 
-@pytest.mark.parametrize(("text", "said"), [("naïve 字", "'ï', '字'"), ("  ", "no text")])
-def test_says_what_cannot_be_written(text, said):
-    with pytest.raises(InputError, match=said):
-        write(text, PLAIN, chance())
+@pytest.mark.parametrize(("text", "message"), [("naïve 字", "'ï', '字'"), ("  ", "no text")])
+def test_names_characters_that_cannot_be_written(text, message):
+    with pytest.raises(InputError, match=message):
+        write(text, PLAIN, rng())
 
 
 def test_another_split_is_an_error():
@@ -92,17 +100,17 @@ def test_another_split_is_an_error():
         sample("validation", 1)
 
 
-def test_lines_of_ones_own_come_back_as_they_were(tmp_path):
+def test_lines_survive_a_round_trip_through_a_file(tmp_path):
     lines = sample("train", 3)
     path = tmp_path / "mine.jsonl"
     path.write_text("\n".join(map(as_json, lines)) + "\n", "utf-8")
-    for line, read in zip(lines, read_written([path]), strict=True):
+    for line, read in zip(lines, read_strokes([path]), strict=True):
         assert line.text == read.text
         assert np.allclose(line.strokes, read.strokes, atol=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", "line 2: this is not JSON"),
         ('["a"]', 'line 2: an object with "text" and "strokes"'),
@@ -116,10 +124,10 @@ def test_lines_of_ones_own_come_back_as_they_were(tmp_path):
         ({"text": "a", "strokes": [[0, 0, 0], [0, 0, 1]]}, "never moves"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_with_its_line(tmp_path, line, said):
+def test_errors_in_a_file_name_its_line(tmp_path, line, message):
     good = {"text": "字", "strokes": [[0, 0, 0], [1, 1, 1]]}
     path = tmp_path / "mine.jsonl"
     written = line if isinstance(line, str) else json.dumps(line)
     path.write_text(json.dumps(good) + "\n" + written + "\n", "utf-8")
-    with pytest.raises(InputError, match=said):
-        list(read_written([path]))
+    with pytest.raises(InputError, match=message):
+        list(read_strokes([path]))

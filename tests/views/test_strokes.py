@@ -38,7 +38,7 @@ def test_every_number_is_inside_the_picture():
             assert 0 <= x <= width and 0 <= y <= height
 
 
-def test_strokes_have_the_colour_of_the_character_seen():
+def test_strokes_have_the_color_of_the_character_seen():
     strokes = np.array([[0, 0, 0], [1, 0, 0], [1, 0, 1], [0.5, 1, 0], [1, 0, 1]])
     weights = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 1.0]])
     root = ElementTree.fromstring(line_svg("ab", strokes, weights))

@@ -1,4 +1,4 @@
-"""Settings of the model that writes by hand."""
+"""Settings of handwriting synthesis."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ class HandwritingSettings:
     kind: Literal["handwriting"] = "handwriting"
     """Recurrent network from text to pen strokes."""
     embedding: int = 48
-    """Width of characters' vectors."""
+    """Width of the character embedding."""
     dim: int = 192
     """Width of every recurrent layer's state."""
     layers: int = 2
     """Recurrent layers; the first holds the window."""
     components: int = 6
-    """Gaussians of the window over the text."""
+    """Gaussians in the window over the text."""
     stride: float = 0.08
-    """How far the window moves with every point before anything is learned, in characters."""
+    """Initial speed of the window in characters per point."""
     mixture: int = 8
-    """Gaussians that the next point is drawn from."""
+    """Gaussians in the density of the next point."""
     dropout: float = 0.0
     """Dropout before the output."""
     unit: float = 0.0
-    """Length of the strokes that is one to the model; 0: the corpus' own, measured in training."""
+    """Length that the model scales to 1; 0: the RMS movement of the training strokes."""
     max_length: int = 2000
-    """Most points of a line."""
+    """Maximum number of points in a line."""
     lines: int = 8000
-    """Lines of the built-in strokes to learn from, where no file is given."""
+    """Lines of built-in strokes to train on when no file is given."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "embedding", "dim", "layers", "components", "mixture", "max_length")

@@ -1,9 +1,10 @@
-"""Reading written lines back: a simple recogniser that knows the alphabet and nothing of models.
+"""A simple recognizer of the built-in alphabet, independent of any model.
 
-A character is a few whole strokes, since the pen is lifted between characters. The line is cut into
-characters by dynamic programming over its strokes, each group of strokes compared with every
-character of as many, drawn in one hand for the whole line: width a, slant s, height b, baseline y₀
-with its slope. That hand is fitted by least squares to what was read, and the line is read again.
+A character is a group of whole strokes, since the pen is lifted between characters. Dynamic
+programming over the strokes of a line cuts it into characters, comparing each group of strokes with
+every character of as many strokes, drawn in one style for the whole line: width a, slant s, height
+b, baseline y₀ and slope. The style is fitted by least squares to the recognized characters, and
+recognition is repeated.
 
 Shapes: N strokes of a line, P points of each, k strokes of a character, M characters of k strokes.
 """
@@ -23,22 +24,22 @@ from regard.corpus.strokes import ALPHABET, glyph
 Array = NDArray[np.float64]
 
 POINTS = 16
-ROUNDS = 4
+MAX_ROUNDS = 4
 SIZES, SLANTS = (0.85, 1.0, 1.15), (0.0, 0.25)
-"""Heights and slants that the search for the hand begins at."""
+"""Initial heights and slants of the search for the style."""
 SPACE = 0.95
-"""Between characters, in heights of a small x: from here on it is a space."""
-OFF = 0.25
-"""The share of the cost of a character's distance from the line that counts."""
-PER_CHARACTER = 0.003
-"""Cost of a character more, so that of two readings the shorter is taken."""
-PRIOR = 20.0
-"""Points that speak for a hand like the one begun with: a short line has few of its own."""
+"""Smallest gap between characters that is a space, in x-heights."""
+BASELINE_COST = 0.25
+"""Factor on the cost of a character's distance from the baseline."""
+CHARACTER_COST = 0.003
+"""Cost per character, which prefers fewer characters."""
+PRIOR_POINTS = 20.0
+"""Weight of the initial style in points: short lines have few of their own."""
 
 
 @dataclass(frozen=True, eq=False)
 class Templates:
-    """The characters of k strokes: points (M, k · P, 2), and each one's width."""
+    """The characters of k strokes: points (M, k · P, 2) and widths (M,)."""
 
     characters: str
     points: Array
@@ -46,8 +47,8 @@ class Templates:
 
 
 @dataclass(frozen=True)
-class Fit:
-    """The hand of a line: x = a x' + s y' + where the character begins, y = b y' + y₀ + slope x."""
+class StyleFit:
+    """Style of a line: x = a x' + s y' + left of the character, y = b y' + y₀ + slope x."""
 
     width: float
     slant: float
@@ -57,8 +58,8 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Read:
-    """A character in a line: strokes from `begin` to `end`; its x; how badly it fits."""
+class RecognizedChar:
+    """A character of a line: strokes from `begin` to `end`, its x range and cost."""
 
     character: str
     begin: int
@@ -68,48 +69,47 @@ class Read:
     cost: float
 
 
-def recognise(strokes: ArrayLike) -> str:
+def recognize(strokes: ArrayLike) -> str:
     """The text of a line, from pen movements (N, 3) in the corpus' unit.
 
     >>> import numpy as np
     >>> from regard.corpus.strokes import PLAIN, write
-    >>> recognise(write("Read me!", PLAIN, np.random.default_rng(0)))
+    >>> recognize(write("Read me!", PLAIN, np.random.default_rng(0)))
     'Read me!'
     """
     lines = split_strokes(np.asarray(strokes, np.float64))
     if not lines:
         return ""
-    shapes = np.stack([along(stroke) for stroke in lines])
+    shapes = np.stack([resample(stroke) for stroke in lines])
     base = float(np.median(shapes[..., 1].min(1)))
-    best: list[Read] = []
+    best: list[RecognizedChar] = []
     least = np.inf
     for size in SIZES:
         for slant in SLANTS:
-            begun = Fit(size, slant * size, size, base)
-            found, cost = _settled(shapes, begun)
+            chars, cost = _search(shapes, StyleFit(size, slant * size, size, base))
             if cost < least:
-                best, least = found, cost
+                best, least = chars, cost
     return _text(best)
 
 
-def character_error(texts: Sequence[str], read: Sequence[str]) -> float:
-    """Edits from what was to be written to what was read, per character to be written.
+def character_error(references: Sequence[str], hypotheses: Sequence[str]) -> float:
+    """Edits from references to hypotheses per character of the references.
 
     >>> character_error(["abcd"], ["abxd"])
     0.25
     """
-    edits = sum(distance(a, b) for a, b in zip(texts, read, strict=True))
-    return edits / max(1, sum(map(len, texts)))
+    edits = sum(edit_distance(a, b) for a, b in zip(references, hypotheses, strict=True))
+    return edits / max(1, sum(map(len, references)))
 
 
-def distance(one: str, other: str) -> int:
+def edit_distance(a: str, b: str) -> int:
     """Fewest insertions, deletions and substitutions (Levenshtein 1966)."""
-    above = list(range(len(other) + 1))
-    for number, character in enumerate(one, start=1):
+    above = list(range(len(b) + 1))
+    for number, character in enumerate(a, start=1):
         row = [number]
-        for place, beside in enumerate(other):
-            swap = above[place] + (character != beside)
-            row.append(min(above[place + 1] + 1, row[-1] + 1, swap))
+        for column, other in enumerate(b):
+            substitution = above[column] + (character != other)
+            row.append(min(above[column + 1] + 1, row[-1] + 1, substitution))
         above = row
     return above[-1]
 
@@ -122,130 +122,130 @@ def split_strokes(strokes: Array) -> list[Array]:
     return [points[a:b] for a, b in pairwise(cuts) if b > a]
 
 
-def along(points: Array) -> Array:
+def resample(points: Array) -> Array:
     """`POINTS` points (P, 2) at equal distances along a stroke."""
     if len(points) == 1:
         return np.repeat(points, POINTS, 0)
     moves = np.diff(points, axis=0)
-    clock = np.concatenate([[0.0], np.cumsum(np.hypot(moves[:, 0], moves[:, 1]) + 1e-9)])
-    at = np.linspace(0, clock[-1], POINTS)
-    return np.stack([np.interp(at, clock, points[:, 0]), np.interp(at, clock, points[:, 1])], 1)
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(moves[:, 0], moves[:, 1]) + 1e-9)])
+    at = np.linspace(0, length[-1], POINTS)
+    return np.stack([np.interp(at, length, points[:, 0]), np.interp(at, length, points[:, 1])], 1)
 
 
 @cache
 def templates() -> dict[int, Templates]:
     """The built-in alphabet, by number of strokes."""
-    sorted_out: dict[int, list[tuple[str, Array, float]]] = {}
+    groups: dict[int, list[tuple[str, Array, float]]] = {}
     for character in ALPHABET.strip():
         shape = glyph(character)
-        points = np.vstack([along(stroke.curve @ stroke.control) for stroke in shape.strokes])
-        sorted_out.setdefault(len(shape.strokes), []).append((character, points, shape.width))
+        points = np.vstack([resample(stroke.curve @ stroke.control) for stroke in shape.strokes])
+        groups.setdefault(len(shape.strokes), []).append((character, points, shape.width))
     return {
         number: Templates(
-            "".join(c for c, _, _ in found),
-            np.stack([p for _, p, _ in found]),
-            np.array([w for _, _, w in found]),
+            "".join(character for character, _, _ in group),
+            np.stack([points for _, points, _ in group]),
+            np.array([width for _, _, width in group]),
         )
-        for number, found in sorted_out.items()
+        for number, group in groups.items()
     }
 
 
-def _settled(shapes: Array, fit: Fit) -> tuple[list[Read], float]:
-    """The line read again and again, each time in the hand that fits the last reading."""
-    begun = fit
-    found, cost = _decoded(shapes, fit)
-    for _ in range(ROUNDS):
-        fit = _fitted(shapes, found, begun)
-        again, cost = _decoded(shapes, fit)
-        if [(r.character, r.begin) for r in again] == [(r.character, r.begin) for r in found]:
-            return again, cost
-        found = again
-    return found, cost
+def _search(shapes: Array, initial: StyleFit) -> tuple[list[RecognizedChar], float]:
+    """Alternate recognition and style fitting until the characters stay the same."""
+    chars, cost = _decode(shapes, initial)
+    for _ in range(MAX_ROUNDS):
+        before = chars
+        chars, cost = _decode(shapes, _fit_style(shapes, before, initial))
+        if [(c.character, c.begin) for c in chars] == [(c.character, c.begin) for c in before]:
+            break
+    return chars, cost
 
 
-def _decoded(shapes: Array, fit: Fit) -> tuple[list[Read], float]:
-    """The cheapest reading of all strokes in this hand."""
+def _decode(shapes: Array, style: StyleFit) -> tuple[list[RecognizedChar], float]:
+    """The characters of least total cost in this style."""
     number = len(shapes)
-    tables = {k: _matched(shapes, t, fit) for k, t in templates().items() if k <= number}
+    tables = {k: _costs(shapes, t, style) for k, t in templates().items() if k <= number}
     best: list[tuple[float, int, int]] = [(0.0, 0, 0)]  # cost, strokes of the last, its template
     for end in range(1, number + 1):
-        ways = [
+        options = [
             (best[end - k][0] + float(table[end - k].min()), k, int(table[end - k].argmin()))
             for k, table in tables.items()
             if k <= end
         ]
-        best.append(min(ways))
-    reading: list[Read] = []
+        best.append(min(options))
+    chars: list[RecognizedChar] = []
     end = number
     while end:
-        _, k, which = best[end]
-        reading.append(_read(shapes, fit, end - k, k, which, float(tables[k][end - k, which])))
+        _, k, index = best[end]
+        cost = float(tables[k][end - k, index])
+        chars.append(_recognized(shapes, style, end - k, k, index, cost))
         end -= k
-    return reading[::-1], best[-1][0]
+    return chars[::-1], best[-1][0]
 
 
-def _matched(shapes: Array, known: Templates, fit: Fit) -> Array:
-    """(N − k + 1, M): how badly each group of strokes fits each character, on the page."""
+def _costs(shapes: Array, known: Templates, style: StyleFit) -> Array:
+    """(N − k + 1, M): cost of each group of k strokes as each character."""
     k = known.points.shape[1] // POINTS
     groups = np.stack([shapes[n : n + k].reshape(-1, 2) for n in range(len(shapes) - k + 1)])
-    drawn = _drawn(known.points, fit)
-    flat = groups[..., 1] - fit.slope * groups[..., 0] - fit.base
-    across = groups[..., 0] - groups[..., 0].mean(1, keepdims=True)
-    dx = across[:, None] - (drawn[..., 0] - drawn[..., 0].mean(1, keepdims=True))
-    dy = flat[:, None] - drawn[..., 1]
-    off = dy.mean(-1)  # a character may stand a little off the line
-    return np.asarray(k * ((dx**2 + dy**2).mean(-1) - (1 - OFF) * off**2) + PER_CHARACTER)
+    drawn = _draw(known.points, style)
+    y = groups[..., 1] - style.slope * groups[..., 0] - style.base
+    x = groups[..., 0] - groups[..., 0].mean(1, keepdims=True)
+    dx = x[:, None] - (drawn[..., 0] - drawn[..., 0].mean(1, keepdims=True))
+    dy = y[:, None] - drawn[..., 1]
+    offset = dy.mean(-1)  # a character may be slightly off the baseline
+    squares = (dx**2 + dy**2).mean(-1)
+    return np.asarray(k * (squares - (1 - BASELINE_COST) * offset**2) + CHARACTER_COST)
 
 
-def _drawn(points: Array, fit: Fit) -> Array:
-    """Templates (M, n, 2) in a hand, on a level baseline."""
+def _draw(points: Array, style: StyleFit) -> Array:
+    """Templates (M, n, 2) in a style, on a level baseline."""
     x, y = points[..., 0], points[..., 1]
-    return np.stack([fit.width * x + fit.slant * y, fit.height * y], -1)
+    return np.stack([style.width * x + style.slant * y, style.height * y], -1)
 
 
-def _read(shapes: Array, fit: Fit, begin: int, k: int, which: int, cost: float) -> Read:
+def _recognized(
+    shapes: Array, style: StyleFit, begin: int, k: int, index: int, cost: float
+) -> RecognizedChar:
     known = templates()[k]
-    drawn = _drawn(known.points[which], fit)
+    drawn = _draw(known.points[index], style)
     left = float(shapes[begin : begin + k, :, 0].mean() - drawn[:, 0].mean())
-    right = left + fit.width * float(known.widths[which])
-    return Read(known.characters[which], begin, begin + k, left, right, cost)
+    right = left + style.width * float(known.widths[index])
+    return RecognizedChar(known.characters[index], begin, begin + k, left, right, cost)
 
 
-def _fitted(shapes: Array, found: Sequence[Read], prior: Fit) -> Fit:
-    """The hand in which what was read is nearest to what is written, by least squares."""
-    page, drawn, centred = [], [], []
-    for read in found:
-        k = read.end - read.begin
-        known = templates()[k]
-        shape = known.points[known.characters.index(read.character)]
-        seen = shapes[read.begin : read.end].reshape(-1, 2)
-        page.append(seen)
+def _fit_style(shapes: Array, chars: Sequence[RecognizedChar], prior: StyleFit) -> StyleFit:
+    """The style whose characters are nearest to the strokes, by least squares."""
+    page, drawn, centered = [], [], []
+    for char in chars:
+        known = templates()[char.end - char.begin]
+        shape = known.points[known.characters.index(char.character)]
+        points = shapes[char.begin : char.end].reshape(-1, 2)
+        page.append(points)
         drawn.append(shape)
-        centred.append((shape - shape.mean(0), seen[:, 0] - seen[:, 0].mean()))
+        centered.append((shape - shape.mean(0), points[:, 0] - points[:, 0].mean()))
     points, shape = np.vstack(page), np.vstack(drawn)
-    ones = np.ones(len(points))
-    up = np.stack([shape[:, 1], ones, points[:, 0]], 1)
+    design = np.stack([shape[:, 1], np.ones(len(points)), points[:, 0]], 1)
     height, base, slope = _least_squares(
-        up, points[:, 1], np.array([prior.height, prior.base, 0.0]), np.array([1.0, 0.1, 30.0])
+        design, points[:, 1], np.array([prior.height, prior.base, 0.0]), np.array([1.0, 0.1, 30.0])
     )
     width, slant = _least_squares(
-        np.vstack([c for c, _ in centred]),
-        np.concatenate([x for _, x in centred]),
+        np.vstack([shape for shape, _ in centered]),
+        np.concatenate([x for _, x in centered]),
         np.array([prior.width, prior.slant]),
         np.array([0.3, 0.1]),
     )
-    return Fit(float(width), float(slant), float(height), float(base), float(slope))
+    return StyleFit(float(width), float(slant), float(height), float(base), float(slope))
 
 
-def _least_squares(matrix: Array, wanted: Array, prior: Array, trust: Array) -> Array:
-    """argmin |matrix p − wanted|² + Σ trust · PRIOR (p − prior)²."""
-    ridge = np.diag(PRIOR * trust)
-    solved = np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ wanted + ridge @ prior)
+def _least_squares(matrix: Array, target: Array, prior: Array, weights: Array) -> Array:
+    """argmin |matrix p − target|² + Σ weights · PRIOR_POINTS (p − prior)²."""
+    ridge = np.diag(PRIOR_POINTS * weights)
+    solved = np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ target + ridge @ prior)
     return np.asarray(solved, np.float64)
 
 
-def _text(found: Sequence[Read]) -> str:
-    text = found[0].character
-    for before, read in pairwise(found):
-        text += " " * (read.left - before.right >= SPACE) + read.character
+def _text(chars: Sequence[RecognizedChar]) -> str:
+    text = chars[0].character
+    for before, char in pairwise(chars):
+        text += " " * (char.left - before.right >= SPACE) + char.character
     return text

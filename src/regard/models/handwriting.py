@@ -1,11 +1,10 @@
-"""A recurrent network that writes by hand: from text to pen movements (Graves 2013, §5).
+"""Handwriting synthesis: a recurrent network from text to pen movements (Graves 2013, §5).
 
-It draws one point after another. The first layer holds a window of Gaussians that moves forward
-over the characters of the text; what the window sees goes into every layer, and the last gives the
-density of the next point.
+The first layer holds a window of Gaussians that moves forward over the characters. The window's
+context is an input of every layer, and the output layer gives the density of the next point.
 
-Shapes: B lines, T points, S characters (the line's end is one), D features of a state, V of a
-character, G directions (1).
+Shapes: B lines, T points, S characters including the end of the line, D features of a state, V of
+a character, G directions (1).
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from regard.attention.inspection import observe
 from regard.config.handwriting import HandwritingSettings
 from regard.models.batch import Source
 from regard.models.handwriting_density import Density
-from regard.models.handwriting_loop import Parts, windowed_steps
+from regard.models.handwriting_loop import WindowInputs, run_window_loop
 from regard.models.rnn.cell import CELLS, State
 from regard.models.rnn.scan import Recurrence
 
 
-class Strokes(NamedTuple):
-    """Lines to learn from.
+class StrokeBatch(NamedTuple):
+    """Lines to train on.
 
-    source   the characters of each
-    points   (B, T, 3)  dx, dy and 1 where the pen is lifted, then zeros
-    lengths  (B,)       points of each
+    source   characters of each line
+    points   (B, T, 3)  dx, dy and 1 where the pen is lifted; zeros at padding
+    lengths  (B,)       number of points
     """
 
     source: Source
@@ -44,41 +43,38 @@ class Strokes(NamedTuple):
 
     @property
     def answers(self) -> int:
-        """How many points there are: what the loss is a mean of."""
+        """Number of points, over which the loss is averaged."""
         return int(self.lengths.sum())
 
     @property
     def sizes(self) -> Tensor:
-        """(B,): how much work each line is."""
+        """(B,): cost of each line."""
         return self.lengths
 
-    def rows(self, rows: Tensor) -> Strokes:
-        """Chosen lines, cut to the longest of them."""
-        lengths, letters = self.lengths[rows], self.source.lengths[rows]
-        tokens = self.source.tokens[rows, : int(letters.max())]
-        return Strokes(Source(tokens, letters), self.points[rows, : int(lengths.max())], lengths)
+    def rows(self, rows: Tensor) -> StrokeBatch:
+        """Select lines, cut to the longest of them."""
+        lengths, chars = self.lengths[rows], self.source.lengths[rows]
+        tokens = self.source.tokens[rows, : int(chars.max())]
+        return StrokeBatch(Source(tokens, chars), self.points[rows, : int(lengths.max())], lengths)
 
-    def to(self, device: torch.device) -> Strokes:
-        """The same, there."""
-        return Strokes(self.source.to(device), self.points.to(device), self.lengths.to(device))
+    def to(self, device: torch.device) -> StrokeBatch:
+        """Move the batch to a device."""
+        return StrokeBatch(self.source.to(device), self.points.to(device), self.lengths.to(device))
 
 
 @dataclass(frozen=True, eq=False)
-class Pen:
-    """Between two points: what is read, the window, what it saw, and every layer's state.
-
-    `drawn` is how many points there are already.
-    """
+class PenState:
+    """State between two points: text, window, its context, every layer's state, points so far."""
 
     memory: Memory
     window: Stand
     context: Tensor
     layers: tuple[State, ...]
-    drawn: int = 0
+    num_points: int = 0
 
 
 class HandwritingModel(nn.Module):
-    """Characters' vectors, recurrent layers with a window in the first, mixture density."""
+    """Character embedding, LSTM layers with a window in the first, mixture density output."""
 
     def __init__(self, settings: HandwritingSettings, vocab: int) -> None:
         super().__init__()
@@ -91,106 +87,111 @@ class HandwritingModel(nn.Module):
             Recurrence(cell, 3 + width + (dim if number else 0), dim)
             for number in range(settings.layers)
         )
-        for layer in self.layers:  # remember at first: lines are long
+        for layer in self.layers:  # a forget bias of 1: lines are long
             nn.init.ones_(layer.bias_hh.data[0, dim : 2 * dim])
         self.output = nn.Linear(dim * settings.layers, 6 * settings.mixture + 2)
         nn.init.normal_(self.output.weight, std=0.5 / dim**0.5)
-        with torch.no_grad():  # the pen is lifted now and then, and a line ends once
+        with torch.no_grad():  # pen-up and end of line are rare
             self.output.bias[-2:] = torch.tensor([-2.0, -3.0])
 
-    def forward(self, batch: Strokes) -> Density:
+    def forward(self, batch: StrokeBatch) -> Density:
         """The density (B, T, …) of every point, given those before it."""
         with as_given(batch.points.device):
-            return Density.of(self.output(self.features(batch)))
+            return Density.from_output(self.output(self.features(batch)))
 
     def features(self, batch: Any) -> Tensor:
-        """(B, T, layers · D): what the final layer sees before every point of `Strokes`."""
-        begun = batch.points.new_tensor([0.0, 0.0, 1.0]).expand(len(batch.points), 1, 3)
-        inputs = torch.cat([begun, batch.points[:, :-1]], 1)
+        """(B, T, layers · D): input of the output layer before every point of a `StrokeBatch`."""
+        first = batch.points.new_tensor([0.0, 0.0, 1.0]).expand(len(batch.points), 1, 3)
+        inputs = torch.cat([first, batch.points[:, :-1]], 1)
         with as_given(inputs.device):
-            memory = self.read(batch.source)
-            if observe.observers():  # somebody looks: every step through the window itself
-                features = self._watched(inputs, memory)
+            memory = self.encode(batch.source)
+            if observe.observers():  # record every step of the window
+                features = self._step_by_step(inputs, memory)
             else:
-                features = self._whole(inputs.transpose(0, 1), memory)
+                features = self._all_steps(inputs.transpose(0, 1), memory)
         drops = self.training and self.settings.dropout
         return dropout(features, self.settings.dropout) if drops else features
 
-    def loss(self, batch: Strokes) -> Tensor:
+    def loss(self, batch: StrokeBatch) -> Tensor:
         """−log density of every point, summed over all points of the batch."""
-        places = torch.arange(batch.points.shape[1], device=batch.points.device)
-        last = (places == batch.lengths[:, None] - 1).to(batch.points.dtype)
-        each = self(batch).loss(batch.points, last)
-        return each.masked_fill(places >= batch.lengths[:, None], 0.0).sum()  # type: ignore[no-any-return]  # modules answer Any
+        positions = torch.arange(batch.points.shape[1], device=batch.points.device)
+        last = (positions == batch.lengths[:, None] - 1).to(batch.points.dtype)
+        losses = self(batch).loss(batch.points, last)
+        return losses.masked_fill(positions >= batch.lengths[:, None], 0.0).sum()  # type: ignore[no-any-return]  # modules answer Any
 
-    def read(self, source: Source) -> Memory:
-        """The characters as what the window moves over."""
+    def encode(self, source: Source) -> Memory:
+        """The embedded characters as the window's memory."""
         return self.window.memory(self.characters(source.tokens), source.lengths)
 
-    def start(self, source: Source) -> Pen:
-        """Before the first point."""
-        return self._begun(self.read(source))
+    def start(self, source: Source) -> PenState:
+        """The state before the first point."""
+        return self._initial(self.encode(source))
 
-    def step(self, pen: Pen, points: Tensor) -> tuple[Tensor, Pen, Tensor]:
-        """What `Density.of` reads (B, 6 M + 2) after `points` (B, 3); window weights (B, S)."""
-        features, pen, weights = self._moved(pen, points)
-        return self.output(features), pen, weights
+    def step(self, state: PenState, points: Tensor) -> tuple[Tensor, PenState, Tensor]:
+        """Output (B, 6 M + 2) after `points` (B, 3), the next state, window weights (B, S)."""
+        features, state, weights = self._advance(state, points)
+        return self.output(features), state, weights
 
-    def _begun(self, memory: Memory) -> Pen:
+    def _initial(self, memory: Memory) -> PenState:
         rows = len(memory.values)
         layers = tuple(layer.zeros(rows) for layer in self.layers)
         context = memory.values.new_zeros(rows, memory.values.shape[-1])
-        return Pen(memory, self.window.begin(memory), context, layers)
+        return PenState(memory, self.window.begin(memory), context, layers)
 
-    def _moved(self, pen: Pen, points: Tensor) -> tuple[Tensor, Pen, Tensor]:
-        """Features (B, layers · D) after `points`, the pen after them, the window's weights."""
+    def _advance(self, state: PenState, points: Tensor) -> tuple[Tensor, PenState, Tensor]:
+        """Features (B, layers · D) after `points`, the next state, the window's weights."""
         states: list[State] = []
-        context, window, weights = pen.context, pen.window, pen.context
-        below: list[Tensor] = []
+        context, window, weights = state.context, state.window, state.context
+        outputs: list[Tensor] = []
         for number, layer in enumerate(self.layers):
-            x = torch.cat([points, context, *below[-1:]], -1)
-            after = layer(layer.entering(x[None, None]), pen.layers[number])
+            x = torch.cat([points, context, *outputs[-1:]], -1)
+            after = layer(layer.entering(x[None, None]), state.layers[number])
             states.append(tuple(part[0] for part in after))
-            below.append(after[0][0, 0])
+            outputs.append(after[0][0, 0])
             if number == 0:
                 attended, window = self.window.align(  # type: ignore[assignment]  # its own state
-                    below[0], pen.memory, pen.window, offset=pen.drawn
+                    outputs[0], state.memory, state.window, offset=state.num_points
                 )
                 assert attended.weights is not None
                 context, weights = attended.context[:, 0], attended.weights[:, 0]
-        drawn = pen.drawn + 1
-        pen = replace(pen, window=window, context=context, layers=tuple(states), drawn=drawn)
-        return torch.cat(below, -1), pen, weights
+        state = replace(
+            state,
+            window=window,
+            context=context,
+            layers=tuple(states),
+            num_points=state.num_points + 1,
+        )
+        return torch.cat(outputs, -1), state, weights
 
     @torch.no_grad()
     def maps(self, batch: Any) -> list[AttentionMap]:
-        """The window while the points of `Strokes` are drawn, a map for each."""
+        """The window's attention map at every point of a `StrokeBatch`."""
         with record(self) as recording:
             self(batch)
         return recording.maps
 
-    def _whole(self, inputs: Tensor, memory: Memory) -> Tensor:
-        """All steps at once, of points (T, B, 3) that were drawn before each."""
+    def _all_steps(self, inputs: Tensor, memory: Memory) -> Tensor:
+        """Features of all steps in one loop; `inputs` (T, B, 3) holds the point before each."""
         first, *others = self.layers
-        share = nn.functional.linear(inputs, first.weight_ih[0, :3].t(), first.bias_ih[0])
+        x = nn.functional.linear(inputs, first.weight_ih[0, :3].t(), first.bias_ih[0])
         window = self.window.window
-        parts = Parts(
-            share, first.weight_ih[0, 3:], first.weight_hh[0], first.bias_hh[0],
+        loop_inputs = WindowInputs(
+            x, first.weight_ih[0, 3:], first.weight_hh[0], first.bias_hh[0],
             window.weight, window.bias, memory.values,
         )  # fmt: skip
         state = tuple(part[0] for part in first.zeros(inputs.shape[1]))
-        hidden, contexts = windowed_steps(first.cell, parts, self.window.stride, state)
-        below = [hidden]
+        hidden, contexts = run_window_loop(first.cell, loop_inputs, self.window.stride, state)
+        outputs = [hidden]
         for layer in others:
-            x = torch.cat([inputs, contexts, below[-1]], -1)
+            x = torch.cat([inputs, contexts, outputs[-1]], -1)
             after = layer(layer.entering(x[None]), layer.zeros(inputs.shape[1]))
-            below.append(after[0][:, 0])
-        return torch.cat(below, -1).transpose(0, 1)
+            outputs.append(after[0][:, 0])
+        return torch.cat(outputs, -1).transpose(0, 1)
 
-    def _watched(self, inputs: Tensor, memory: Memory) -> Tensor:
-        """The same, one step after another."""
-        pen, answers = self._begun(memory), []
+    def _step_by_step(self, inputs: Tensor, memory: Memory) -> Tensor:
+        """The same features through `_advance`, so that observers see every step."""
+        state, features = self._initial(memory), []
         for points in inputs.unbind(1):
-            features, pen, _ = self._moved(pen, points)
-            answers.append(features)
-        return torch.stack(answers, 1)
+            step_features, state, _ = self._advance(state, points)
+            features.append(step_features)
+        return torch.stack(features, 1)

@@ -1,13 +1,13 @@
-"""A written line as a picture: the strokes, and where the window was while they were drawn.
+"""Pictures of a handwritten line: its strokes, and the window's weights over time.
 
-Above, the line as the pen drew it, every stroke in the colour of the character that the window was
-on; below, a band for each character over the pen's time, as high as the window was on it. Takes the
-text, strokes (N, 3) and weights (N, S); y of the strokes goes up.
+At the top, the line with every stroke in the color of the character with the largest weight; below,
+a band per character with its weight at every point of the pen. Takes the text, strokes (N, 3) with
+y up, and weights (N, S).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from itertools import groupby
 
@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-COLOURS = ("#2f6fed", "#e0701a", "#0f9d6b", "#d6336c", "#7a4fe0", "#0b93b0")
-"""Of the characters, in turn."""
+COLORS = ("#2f6fed", "#e0701a", "#0f9d6b", "#d6336c", "#7a4fe0", "#0b93b0")
+"""Colors of the characters, in turn."""
 MARGIN, BAND, GAP = 36.0, 17.0, 34.0
-NARROWEST, WIDEST, LETTER = 640.0, 1600.0, 52.0
-"""Of the picture, and of a small letter's height where there is room, in pixels."""
+MIN_WIDTH, MAX_WIDTH, X_HEIGHT = 640.0, 1600.0, 52.0
+"""Width of the picture, and the x-height where it fits, in pixels."""
 STYLE = """
 .paper{fill:#fffdf8}.ink{fill:none;stroke-width:3;stroke-linecap:round;stroke-linejoin:round}
 .rule{stroke:#d9d4c7}.name{font:13px system-ui,"Noto Sans","Noto Sans CJK SC",sans-serif}
@@ -31,25 +31,25 @@ STYLE = """
 
 def line_svg(text: str, strokes: ArrayLike, weights: ArrayLike) -> str:
     """The picture of a line, as SVG."""
-    pen, seen = np.asarray(strokes, np.float64), np.asarray(weights, np.float64)
+    pen, weights_NS = np.asarray(strokes, np.float64), np.asarray(weights, np.float64)
     points = np.cumsum(pen[:, :2], axis=0) * [1, -1]
     least, most = points.min(0), points.max(0)
     span = np.maximum(most - least, 1e-9)
-    scale = min(LETTER, (WIDEST - 2 * MARGIN) / span[0], 400.0 / span[1])
-    width = max(NARROWEST, span[0] * scale + 2 * MARGIN)
+    scale = min(X_HEIGHT, (MAX_WIDTH - 2 * MARGIN) / span[0], 400.0 / span[1])
+    width = max(MIN_WIDTH, span[0] * scale + 2 * MARGIN)
     left = (width - span[0] * scale) / 2
     page = (points - least) * scale + [left, MARGIN]
     below = MARGIN + span[1] * scale + GAP
-    chosen = seen.argmax(1)
+    chars = weights_NS.argmax(1)
     height = below + GAP + BAND * (len(text) + 1) + MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{_plain(text)}">',
-        f"<title>{_plain(text)}</title><style>{STYLE}</style>",
+        f'width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{escape(text)}">',
+        f"<title>{escape(text)}</title><style>{STYLE}</style>",
         f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" rx="10"/>',
-        *_ink(page, pen[:, 2] > 0.5, chosen),
-        *_names(text, page, chosen, below),
-        *_bands(text, seen, width, below + GAP),
+        *_ink(page, pen[:, 2] > 0.5, chars),
+        *_names(text, page, chars, below),
+        *_bands(text, weights_NS, width, below + GAP),
         "</svg>\n",
     ]
     return "\n".join(parts)
@@ -67,77 +67,74 @@ def terminal_line(strokes: ArrayLike, columns: int = 78) -> str:
     begins = np.concatenate([[True], pen[:-1, 2] > 0.5])
     for before, after, new in zip(np.roll(points, 1, 0), points, begins, strict=True):
         start = after if new else before
-        for share in np.linspace(0, 1, 2 + int(np.abs(after - start).max() * scale * 2)):
-            x, y = ((start + share * (after - start) - least) * scale).round().astype(int)
+        for fraction in np.linspace(0, 1, 2 + int(np.abs(after - start).max() * scale * 2)):
+            x, y = ((start + fraction * (after - start) - least) * scale).round().astype(int)
             x, y = min(x, 2 * cells.shape[1] - 1), min(y, 4 * rows - 1)
             cells[y // 4, x // 2] |= dots[y % 4, x % 2]
     return "\n".join("".join(chr(0x2800 + int(c)) for c in row).rstrip("\u2800") for row in cells)
 
 
-def _ink(page: Array, lifted: NDArray[np.bool_], chosen: NDArray[np.int64]) -> Iterator[str]:
-    """Every stroke as a smooth path, in pieces of one colour."""
-    ends = [*np.flatnonzero(lifted).tolist(), len(page) - 1]
+def _ink(page: Array, lifted: NDArray[np.bool_], chars: NDArray[np.int64]) -> Iterator[str]:
+    """Every stroke as smooth paths, one per run of equal characters."""
     begin = 0
-    for end in ends:
+    for end in [*np.flatnonzero(lifted).tolist(), len(page) - 1]:
         if end < begin:
             continue
-        stroke, colours = page[begin : end + 1], chosen[begin : end + 1]
+        stroke, stroke_chars = page[begin : end + 1], chars[begin : end + 1]
         begin = end + 1
         if len(stroke) == 1:
-            stroke, colours = np.repeat(stroke, 2, 0), np.repeat(colours, 2)
-        for colour, run in groupby(range(1, len(stroke)), key=lambda n, c=colours: int(c[n])):  # type: ignore[misc]  # bound now
-            places = list(run)
-            pieces = " ".join(_bend(stroke, n) for n in places)
-            x, y = stroke[places[0] - 1]
-            path = f"M{x:.1f},{y:.1f} {pieces}"
-            yield f'<path class="ink" stroke="{COLOURS[colour % len(COLOURS)]}" d="{path}"/>'
+            stroke, stroke_chars = np.repeat(stroke, 2, 0), np.repeat(stroke_chars, 2)
+        for char, run in groupby(range(1, len(stroke)), key=lambda n, c=stroke_chars: int(c[n])):  # type: ignore[misc]  # bound now
+            indices = list(run)
+            pieces = " ".join(_curve(stroke, n) for n in indices)
+            x, y = stroke[indices[0] - 1]
+            yield f'<path class="ink" stroke="{_color(char)}" d="M{x:.1f},{y:.1f} {pieces}"/>'
 
 
-def _bend(stroke: Array, n: int) -> str:
-    """From point n − 1 to point n of a stroke, in the direction of their neighbours."""
+def _curve(stroke: Array, n: int) -> str:
+    """Bézier curve from point n − 1 to point n of a stroke, with tangents along its neighbors."""
     before, a, b, after = stroke[[max(n - 2, 0), n - 1, n, min(n + 1, len(stroke) - 1)]]
-    one, two = a + (b - before) / 6, b - (after - a) / 6
-    return f"C{one[0]:.1f},{one[1]:.1f} {two[0]:.1f},{two[1]:.1f} {b[0]:.1f},{b[1]:.1f}"
+    start, stop = a + (b - before) / 6, b - (after - a) / 6
+    return f"C{start[0]:.1f},{start[1]:.1f} {stop[0]:.1f},{stop[1]:.1f} {b[0]:.1f},{b[1]:.1f}"
 
 
-def _names(text: str, page: Array, chosen: NDArray[np.int64], y: float) -> Iterator[str]:
+def _names(text: str, page: Array, chars: NDArray[np.int64], y: float) -> Iterator[str]:
     """The characters under their strokes."""
-    for place, character in enumerate(text):
-        mine = page[chosen == place]
-        if len(mine) and character != " ":
-            x = (mine[:, 0].min() + mine[:, 0].max()) / 2
-            yield _name(character, x, y, place, "middle")
+    for index, character in enumerate(text):
+        points = page[chars == index]
+        if len(points) and character != " ":
+            x = (points[:, 0].min() + points[:, 0].max()) / 2
+            yield _name(character, x, y, index, "middle")
 
 
-def _bands(text: str, seen: Array, width: float, top: float) -> Iterator[str]:
-    """For each character the window's weight on it over the pen's time."""
+def _bands(text: str, weights: Array, width: float, top: float) -> Iterator[str]:
+    """The weights (N, S) of each character at every point."""
     left, right = MARGIN + 20, width - MARGIN
-    time = left + (right - left) * np.arange(len(seen)) / max(1, len(seen) - 1)
-    highest = max(float(np.quantile(seen.max(1), 0.95)), 1e-9)  # a moment's peak is cut off
-    for place, character in enumerate(text):
-        floor = top + BAND * (place + 1)
+    time = left + (right - left) * np.arange(len(weights)) / max(1, len(weights) - 1)
+    highest = max(float(np.quantile(weights.max(1), 0.95)), 1e-9)  # short peaks are cut off
+    for index, character in enumerate(text):
+        floor = top + BAND * (index + 1)
         yield f'<line class="rule" x1="{left}" x2="{right:.0f}" y1="{floor:.1f}" y2="{floor:.1f}"/>'
-        yield _name("␣" if character == " " else character, MARGIN, floor - 2, place, "start")
-        there = np.flatnonzero(seen[:, place] > 0.01 * highest)
-        if len(there):
-            first, last = max(there[0] - 1, 0), min(there[-1] + 2, len(seen))
-            heights = floor - 1.6 * BAND * np.minimum(seen[first:last, place] / highest, 1.1)
+        yield _name("␣" if character == " " else character, MARGIN, floor - 2, index, "start")
+        visible = np.flatnonzero(weights[:, index] > 0.01 * highest)
+        if len(visible):
+            first, last = max(visible[0] - 1, 0), min(visible[-1] + 2, len(weights))
+            heights = floor - 1.6 * BAND * np.minimum(weights[first:last, index] / highest, 1.1)
             curve = " ".join(
                 f"L{x:.1f},{y:.1f}" for x, y in zip(time[first:last], heights, strict=True)
             )
             path = f"M{time[first]:.1f},{floor:.1f} {curve} L{time[last - 1]:.1f},{floor:.1f}Z"
-            yield f'<path class="band" fill="{COLOURS[place % len(COLOURS)]}" d="{path}"/>'
-    note = f"where the window was, over the {len(seen)} points of the pen →"
+            yield f'<path class="band" fill="{_color(index)}" d="{path}"/>'
+    note = f"where the window was, over the {len(weights)} points of the pen →"
     yield f'<text class="note" x="{left}" y="{top + BAND * (len(text) + 1) + 8:.1f}">{note}</text>'
 
 
-def _name(character: str, x: float, y: float, place: int, anchor: str) -> str:
-    colour = COLOURS[place % len(COLOURS)]
+def _name(character: str, x: float, y: float, index: int, anchor: str) -> str:
     return (
-        f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">'
-        f"{_plain(character)}</text>"
+        f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" '
+        f'fill="{_color(index)}">{escape(character)}</text>'
     )
 
 
-def _plain(text: str | Sequence[str]) -> str:
-    return escape("".join(text), quote=True)
+def _color(index: int) -> str:
+    return COLORS[index % len(COLORS)]

@@ -1,8 +1,8 @@
-"""The built-in handwriting: an alphabet of pen strokes, written by hands that vary with the seed.
+"""Built-in handwriting: an alphabet of pen strokes, written in styles drawn from the seed.
 
-    curve ─▶ glyphs       how a character is drawn
-    hand                  slant, size, speed …: how somebody writes a line
-    lines ─▶ sample       what is written, and the splits
+    curve ─▶ glyphs       strokes of a character
+    style                 slant, size, speed …, and writing a line in a style
+    lines ─▶ sample       texts, and the splits
 
 >>> line = sample("test", 1)[0]
 >>> line.strokes.dtype, int(line.strokes[-1, 2])
@@ -10,17 +10,17 @@
 """
 
 from regard.corpus.strokes.glyphs import ALPHABET, Glyph, glyph
-from regard.corpus.strokes.hand import PLAIN, Hand, drawn_hand, write
-from regard.corpus.strokes.sample import Written, sample, stream
+from regard.corpus.strokes.sample import StrokeLine, sample, stream
+from regard.corpus.strokes.style import PLAIN, WritingStyle, random_style, write
 
 __all__ = [
     "ALPHABET",
     "PLAIN",
     "Glyph",
-    "Hand",
-    "Written",
-    "drawn_hand",
+    "StrokeLine",
+    "WritingStyle",
     "glyph",
+    "random_style",
     "sample",
     "stream",
     "write",

@@ -1,4 +1,4 @@
-"""Smooth curves through points (Catmull and Rom 1974), and points along them at a pen's speed."""
+"""Smooth curves through points (Catmull and Rom 1974), resampled at the speed of a pen."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 FINE = 12
-"""Points of a fine curve between two of those it passes."""
+"""Points of the curve per pair of neighboring control points."""
 
 
 def smoothing(sizes: Sequence[int]) -> Array:
-    """The matrix (P, C) from points to a fine curve: pieces of `sizes` points, corners between.
+    """The matrix (P, C) from control points to a curve: pieces of `sizes` points, corners between.
 
-    Neighbouring pieces share a point. Between p₁ and p₂, with their neighbours p₀ and p₃,
+    Neighboring pieces share a point. Between p₁ and p₂, with their neighbors p₀ and p₃,
 
         p(t) = ½ (2 p₁ + (p₂ − p₀) t + (2 p₀ − 5 p₁ + 4 p₂ − p₃) t² + (3 p₁ − p₀ − 3 p₂ + p₃) t³)
 
@@ -28,23 +28,23 @@ def smoothing(sizes: Sequence[int]) -> Array:
     blocks: list[Array] = []
     begin = 0
     for size in sizes:
-        for place in range(size - 1):
-            blocks.append(_between(begin, size, place, number))
+        for index in range(size - 1):
+            blocks.append(_segment(begin, size, index, number))
         begin += size - 1
     last = np.zeros((1, number))
     last[0, -1] = 1
     return np.vstack([*blocks, last])
 
 
-def _between(begin: int, size: int, place: int, number: int) -> Array:
-    """The rows (FINE, number) from one point to the next; ends go on as straight lines."""
+def _segment(begin: int, size: int, index: int, number: int) -> Array:
+    """The rows (FINE, number) from one point to the next; ends are extended as straight lines."""
     t = np.arange(FINE)[:, None] / FINE
     weights = 0.5 * np.hstack(
         [-t + 2 * t**2 - t**3, 2 - 5 * t**2 + 3 * t**3, t + 4 * t**2 - 3 * t**3, t**3 - t**2]
     )
     rows = np.zeros((FINE, number))
     for offset in range(4):
-        at, column = place + offset - 1, weights[:, offset]
+        at, column = index + offset - 1, weights[:, offset]
         if at < 0:  # the point before the first: 2 p₁ − p₂
             rows[:, begin] += 2 * column
             rows[:, begin + 1] -= column
@@ -57,9 +57,9 @@ def _between(begin: int, size: int, place: int, number: int) -> Array:
 
 
 def resampled(curve: Array, step: float, slowing: float = 0.0) -> Array:
-    """Points (n, 2) along a fine curve (P, 2), `step` apart, nearer to each other where it bends.
+    """Points (n, 2) along a curve (P, 2), `step` apart, denser where it bends.
 
-    The pen's time is length · (1 + slowing · turning), and a point is put down at equal times.
+    Points are equally spaced in time, which is length · (1 + slowing · turning).
     """
     moves = np.diff(curve, axis=0)
     lengths = np.hypot(moves[:, 0], moves[:, 1])
@@ -67,8 +67,8 @@ def resampled(curve: Array, step: float, slowing: float = 0.0) -> Array:
     if slowing and len(moves) > 1:
         heading = np.arctan2(moves[:, 1], moves[:, 0])
         turning = np.abs((np.diff(heading) + np.pi) % (2 * np.pi) - np.pi)
-        share = np.concatenate([turning, turning[-1:]]) + np.concatenate([turning[:1], turning])
-        time += slowing * step * share / 2
+        total = np.concatenate([turning, turning[-1:]]) + np.concatenate([turning[:1], turning])
+        time += slowing * step * total / 2
     clock = np.concatenate([[0.0], np.cumsum(time)])
     number = max(2, round(clock[-1] / step) + 1)
     at = np.linspace(0.0, clock[-1], number)

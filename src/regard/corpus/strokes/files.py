@@ -1,4 +1,4 @@
-"""One's own handwriting from files: JSON Lines of {"text": …, "strokes": [[dx, dy, lift], …]}."""
+"""Handwriting files: JSON Lines of {"text": …, "strokes": [[dx, dy, pen_up], …]}."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.corpus.strokes.sample import Written
+from regard.corpus.strokes.sample import StrokeLine
 from regard.formats import read_lines
 from regard.formats.pair import mistake
 from regard.text import normalise
@@ -18,21 +18,21 @@ from regard.text import normalise
 REMEDY = 'write e.g. {"text": "hi", "strokes": [[0, 0, 0], [0.5, -1.2, 1]]}'
 
 
-def read_written(files: Iterable[str | PathLike[str]]) -> Iterator[Written]:
-    """The lines of files, each checked; dx and dy are movements, y up, lift is 0 or 1."""
+def read_strokes(files: Iterable[str | PathLike[str]]) -> Iterator[StrokeLine]:
+    """Read and check the lines of files; dx and dy are movements, y up, pen_up is 0 or 1."""
     for path in files:
         for number, line in enumerate(read_lines(path), start=1):
             if line.strip():
-                yield _written(line, path, number)
+                yield _parse(line, path, number)
 
 
-def as_json(line: Written) -> str:
-    """A line as such a file holds it."""
+def as_json(line: StrokeLine) -> str:
+    """A line in the file format."""
     strokes = [[round(float(x), 5), round(float(y), 5), int(z)] for x, y, z in line.strokes]
     return json.dumps({"text": line.text, "strokes": strokes}, ensure_ascii=False)
 
 
-def _written(line: str, path: object, number: int) -> Written:
+def _parse(line: str, path: object, number: int) -> StrokeLine:
     try:
         value = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -41,19 +41,19 @@ def _written(line: str, path: object, number: int) -> Written:
         raise mistake(path, number, 'an object with "text" and "strokes" is expected', REMEDY)
     text = normalise(value["text"]) if isinstance(value["text"], str) else ""
     if not text:
-        raise mistake(path, number, '"text" is not a text, or an empty one', REMEDY)
-    return Written(text, _strokes(value["strokes"], path, number))
+        raise mistake(path, number, '"text" must be a non-empty string', REMEDY)
+    return StrokeLine(text, _strokes(value["strokes"], path, number))
 
 
 def _strokes(value: Any, path: object, number: int) -> NDArray[np.float32]:
     if not isinstance(value, Sequence) or len(value) < 2:
         raise mistake(path, number, '"strokes" must be a list of at least two points', REMEDY)
-    for place, point in enumerate(value, start=1):
+    for index, point in enumerate(value, start=1):
         if not isinstance(point, list) or len(point) != 3 or not all(map(_is_number, point)):
-            what = f"point {place} must be three numbers, but {point!r} came"
+            what = f"point {index} must be three numbers, got {point!r}"
             raise mistake(path, number, what, REMEDY)
         if point[2] not in (0, 1):
-            what = f"point {place} must end in 0 (pen down) or 1 (lifted), but {point[2]!r} came"
+            what = f"point {index} must end in 0 (pen down) or 1 (lifted), got {point[2]!r}"
             raise mistake(path, number, what, REMEDY)
     strokes = np.asarray(value, np.float32)
     if not np.isfinite(strokes).all():

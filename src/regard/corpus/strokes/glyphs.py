@@ -1,8 +1,8 @@
 """The alphabet: every character as pen strokes, drawn for this corpus.
 
-A glyph is written as points `x,y` that the pen passes on a smooth curve; `/` is a corner (the curve
-ends there and the next begins), `|` lifts the pen. On the grid the baseline is 0, small letters
-reach 6, capitals and digits 9, long letters from −4 to 10.
+A glyph is a list of control points `x,y` of a smooth curve; `/` is a corner (one curve ends and the
+next begins), `|` lifts the pen. On the grid the baseline is 0, x-height 6, capitals and digits
+reach 9, ascenders 10 and descenders −4.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from regard.corpus.strokes.curve import Array, smoothing
 
 GRID = 6.0
-"""Units of the grid that are one unit of the corpus: the height of a small x."""
+"""Grid units per unit of the corpus, which is the x-height."""
 
-DRAWN = {
+STROKES = {
     "a": "5,5 3,6 1,5.2 0,3 0.8,0.8 2.4,0 4,1 5,3 / 5,6 / 5,1.4 6.2,0.2",
     "b": "0,10 0,0 / 0,3 1.2,5.4 3,6 5,4.6 5,1.4 3,0 1.2,0.4 0,1.8",
     "c": "5,4.8 4,5.8 2.5,6 0.8,5 0,3 0.8,1 2.5,0 4,0.3 5,1.2",
@@ -87,20 +87,17 @@ DRAWN = {
     "'": "0.5,9.8 0,7.4",
     "-": "0,3.2 3,3.2",
 }
-"""Every character that is drawn, as the pen goes."""
+"""Strokes of every character but the space."""
 
 SPACE_WIDTH = 0.75
-"""How wide a space is, in units of the corpus."""
-ALPHABET = "".join(DRAWN) + " "
-"""All characters that can be written."""
+"""Width of a space in x-heights."""
+ALPHABET = "".join(STROKES) + " "
+"""All characters of the corpus."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stroke:
-    """One stroke: its control points (C, 2), and the matrix (P, C) that makes a fine curve of them.
-
-    The curve is linear in the points, so a hand that moves the points moves the curve with them.
-    """
+    """A stroke: control points (C, 2), and the matrix (P, C) from them to a curve."""
 
     control: Array
     curve: Array
@@ -108,7 +105,7 @@ class Stroke:
 
 @dataclass(frozen=True, eq=False)
 class Glyph:
-    """A character: its strokes in the order of writing, and how far right they reach."""
+    """A character: strokes in writing order, and their largest x."""
 
     strokes: tuple[Stroke, ...]
     width: float
@@ -116,27 +113,27 @@ class Glyph:
 
 @cache
 def glyph(character: str) -> Glyph:
-    """How a character is drawn.
+    """The strokes of a character.
 
     >>> len(glyph("i").strokes), round(glyph("v").width, 3)
     (2, 0.8)
     """
     if character == " ":
         return Glyph((), SPACE_WIDTH)
-    strokes = tuple(_stroke(part) for part in DRAWN[character].split("|"))
+    strokes = tuple(_stroke(part) for part in STROKES[character].split("|"))
     return Glyph(strokes, float(max(stroke.control[:, 0].max() for stroke in strokes)))
 
 
-def _stroke(written: str) -> Stroke:
+def _stroke(notation: str) -> Stroke:
     pieces = [
         np.array([[float(number) for number in point.split(",")] for point in piece.split()])
-        for piece in written.split("/")
+        for piece in notation.split("/")
     ]
-    for number in range(1, len(pieces)):  # a piece begins where the one before ended
+    for number in range(1, len(pieces)):  # a piece begins at the end of the last
         pieces[number] = np.vstack([pieces[number - 1][-1:], pieces[number]])
     return Stroke(_joined(pieces) / GRID, smoothing([len(piece) for piece in pieces]))
 
 
 def _joined(pieces: list[Array]) -> Array:
-    """All points, those shared by two pieces once."""
+    """All points, without repeating those that two pieces share."""
     return np.vstack([pieces[0], *[piece[1:] for piece in pieces[1:]]])

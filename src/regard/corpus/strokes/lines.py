@@ -1,4 +1,4 @@
-"""What is written: lines of words, some of them English, some made up, so that all pairs occur."""
+"""Random lines of English and invented words, so that all pairs of letters occur."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ CODAS = "b ck d ft g k l ll m mp n nd ng nt p r rd rk s sh ss st t th x zz"
 WORDS = ENGLISH.split()
 SYLLABLE = ONSETS.split(), VOWELS.split(), [*[""] * 6, *CODAS.split()]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-SHORTEST, LONGEST = 4, 18
-"""Characters of a line."""
+MIN_CHARS, MAX_CHARS = 4, 18
+"""Length of a line."""
 SHOWCASE = frozenset({"attention", "regard", "hello world"})
-"""Lines that are shown, kept for test."""
+"""Lines used in examples, always in the test split."""
 
 
 def line_split(text: str) -> Split:
@@ -50,17 +50,17 @@ def line_split(text: str) -> Split:
     return "dev" if number == 0 else "test" if number == 1 else "train"
 
 
-def drawn_line(random: np.random.Generator) -> str:
-    """Words until the line is as long as chance wants it."""
-    wanted = int(random.integers(SHORTEST, LONGEST + 1))
+def random_line(random: np.random.Generator) -> str:
+    """A line of random words, cut to a random length."""
+    length = int(random.integers(MIN_CHARS, MAX_CHARS + 1))
     text = _word(random)
-    while len(text) < wanted:
-        text += _joint(random) + _word(random)
-    text = text[:wanted].rstrip(" -'")
+    while len(text) < length:
+        text += _separator(random) + _word(random)
+    text = text[:length].rstrip(" -'")
     return text if len(text) > 1 else text + _word(random)[:3]
 
 
-def _joint(random: np.random.Generator) -> str:
+def _separator(random: np.random.Generator) -> str:
     if random.random() < 0.88:
         return " "
     return str(random.choice([", ", "-", "'", ". ", "! ", "? "]))
@@ -77,10 +77,10 @@ def _word(random: np.random.Generator) -> str:
         word = "".join(random.choice(list(letters), int(random.integers(2, 6))))
     else:
         return "".join(random.choice(list("0123456789"), int(random.integers(1, 5))))
-    dressed = random.random()
-    if dressed < 0.22:
+    case = random.random()
+    if case < 0.22:
         word = word[0].upper() + word[1:]
-    elif dressed < 0.28:
+    elif case < 0.28:
         word = word.upper()[:4]
     return word + (str(random.choice(list(".,!?"))) if random.random() < 0.08 else "")
 

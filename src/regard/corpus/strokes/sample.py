@@ -1,4 +1,4 @@
-"""Lines of text with the strokes that write them, by chance, in splits that share no text."""
+"""Random lines with their strokes, in splits that share no text."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.corpus.grammar.pair import Split
-from regard.corpus.strokes.hand import drawn_hand, write
-from regard.corpus.strokes.lines import drawn_line, line_split
+from regard.corpus.strokes.lines import line_split, random_line
+from regard.corpus.strokes.style import random_style, write
 from regard.errors import InputError
 
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
-    """A line: its text, and the pen's movements (N, 3): dx, dy, and 1 where the pen is lifted."""
+class StrokeLine:
+    """A line: its text, and pen movements (N, 3): dx, dy, and 1 where the pen is lifted."""
 
     text: str
     strokes: NDArray[np.float32]
 
 
-def sample(split: Split, count: int, seed: int = 0) -> list[Written]:
+def sample(split: Split, count: int, seed: int = 0) -> list[StrokeLine]:
     """`count` lines of a split; a longer sample begins with the shorter one.
 
-    >>> one, two = sample("train", 2)
-    >>> one.text != two.text, one.strokes.shape[1]
+    >>> first, second = sample("train", 2)
+    >>> first.text != second.text, first.strokes.shape[1]
     (True, 3)
     """
     return list(islice(stream(split, seed), count))
 
 
-def stream(split: Split, seed: int = 0) -> Iterator[Written]:
-    """Lines of a split without end, each in a hand of its own."""
+def stream(split: Split, seed: int = 0) -> Iterator[StrokeLine]:
+    """Endless lines of a split, each in a random style."""
     if split not in SPLITS:
-        raise InputError(f"the split must be {', '.join(SPLITS)}, but {split!r} came.")
+        raise InputError(f"split must be {', '.join(SPLITS)}, got {split!r}.")
     random = np.random.default_rng([seed, SPLITS.index(split)])
     while True:
-        text = drawn_line(random)
+        text = random_line(random)
         if line_split(text) == split:
-            strokes = write(text, drawn_hand(random), random)
-            yield Written(text, strokes.astype(np.float32))
+            strokes = write(text, random_style(random), random)
+            yield StrokeLine(text, strokes.astype(np.float32))

@@ -12,7 +12,7 @@ from regard.corpus.labelled import known_texts
 from regard.corpus.series import planted
 from regard.demo.series import causes_found
 from regard.errors import InputError
-from regard.models.classifier_why import WHYS
+from regard.models.classifier.explain import WHYS
 from regard.translator import Classifier
 from regard.translator.classify import smoothed
 

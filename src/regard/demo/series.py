@@ -21,8 +21,8 @@ from rich.table import Table
 from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.corpus.series import Planted, planted
 from regard.folder import SavedModel
-from regard.models.classifier import ClassifierModel
-from regard.models.classifier_why import WHYS, Why
+from regard.models.classifier.explain import WHYS, Why
+from regard.models.classifier.network import ClassifierModel
 from regard.training.classifier import Content, class_trainer, prepare_content
 from regard.training.report import Spoken, clock
 from regard.translator.classify import Classified, Classifier

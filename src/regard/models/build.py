@@ -17,7 +17,7 @@ from regard.config import (
     TransformerSettings,
 )
 from regard.errors import InputError
-from regard.models.classifier import ClassifierModel
+from regard.models.classifier.network import ClassifierModel
 from regard.models.handwriting import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
 from regard.models.rnn.model import RnnModel

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from regard.config import Run
 from regard.folder import Tokenizers
-from regard.models.classifier_batch import Labelled
+from regard.models.classifier.batch import LabeledBatch
 from regard.training.class_examples import ClassExamples
 from regard.training.dev import Look
 from regard.training.shards import Crew
@@ -64,7 +64,7 @@ class ClassDev:
         """Measure the network as it is."""
 
         @torch.inference_mode()
-        def measure(batch: Labelled) -> tuple[float, list[int], list[int]]:
+        def measure(batch: LabeledBatch) -> tuple[float, list[int], list[int]]:
             batch = batch.to(device)
             scores = network(batch).float()
             loss = float(F.cross_entropy(scores, batch.labels, reduction="sum"))

@@ -1,4 +1,4 @@
-"""Labelled texts or series as a run holds them: batched, and stored so that the run can go on."""
+"""LabeledBatch texts or series as a run holds them: batched, and stored so that the run can go on."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from regard.config import ClassifierSettings, Run
 from regard.corpus.batches import batches
 from regard.errors import InputError
 from regard.folder import load_weights, save_weights
-from regard.models.classifier_batch import Labelled, Series, series_batch, texts_batch
+from regard.models.classifier.batch import LabeledBatch, Series, series_batch, text_batch
 from regard.training.checkpoint import fitting, verify_checksums, write_checksums
 from regard.training.epochs import Epochs
 from regard.training.stored import IDS
 
 
-class ClassExamples(Epochs[Labelled]):
+class ClassExamples(Epochs[LabeledBatch]):
     """Texts as ids or series as numbers, with the numbers of their labels.
 
     A batch holds at most `max_tokens` padded tokens.
@@ -41,12 +41,12 @@ class ClassExamples(Epochs[Labelled]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def batch(self, rows: Sequence[int]) -> Labelled:
+    def batch(self, rows: Sequence[int]) -> LabeledBatch:
         """The examples at `rows`."""
         chosen, labels = [self.rows[n] for n in rows], [self.labels[n] for n in rows]
         if isinstance(chosen[0], np.ndarray):
             return series_batch(chosen, labels)  # type: ignore[arg-type]  # all are as the first
-        return texts_batch(chosen, labels)  # type: ignore[arg-type]  # all are as the first
+        return text_batch(chosen, labels)  # type: ignore[arg-type]  # all are as the first
 
     def cut(self, seed: int, epoch: int) -> list[list[int]]:
         """Batches of similar sizes; of equal sizes, mixed anew in each epoch."""

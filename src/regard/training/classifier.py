@@ -24,8 +24,8 @@ from regard.folder import (
 from regard.formats.labelled import read_labelled
 from regard.formats.series import SeriesFile, in_order, is_series, numbered, read_series
 from regard.models.build import build
-from regard.models.classifier import ClassifierModel
-from regard.models.classifier_batch import Series
+from regard.models.classifier.batch import Series
+from regard.models.classifier.network import ClassifierModel
 from regard.training.checkpoint import LATEST
 from regard.training.class_dev import ClassDev
 from regard.training.class_examples import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from os import PathLike
 
 from regard.folder import load_folder
-from regard.models.classifier import ClassifierModel
+from regard.models.classifier.network import ClassifierModel
 from regard.models.handwriting import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
 from regard.translator.classify import Classified, Classifier

@@ -20,9 +20,9 @@ from regard.config import ClassifierSettings, Run
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.models import classifier_why
-from regard.models.classifier import ClassifierModel, Decision
-from regard.models.classifier_batch import Labelled, Series, series_batch, texts_batch
-from regard.models.classifier_why import WHYS, Why
+from regard.models.classifier.batch import LabeledBatch, Series, series_batch, text_batch
+from regard.models.classifier.explain import WHYS, Why
+from regard.models.classifier.network import ClassifierModel, Decision
 from regard.text import normalise
 
 Numbers = NDArray[np.float64]
@@ -47,7 +47,7 @@ class Weighed(NamedTuple):
 class Classified:
     """A label, how probable each label is (the likeliest first), and what decided.
 
-    why       by which measure (see `regard.models.classifier_why`)
+    why       by which measure (see `regard.models.classifier.explain`)
     words     of a text: its words, each with its share
     channels  of a series, where the measure tells channels apart
     moments   of a series, where the measure tells moments apart
@@ -131,7 +131,7 @@ class Classifier:
     def attention(self, given: str | Series) -> tuple[AttentionMap, ...]:
         """Every layer's and head's map over one text or series; the last is the pooling's."""
         batch = (
-            texts_batch([self._ids(given)])
+            text_batch([self._ids(given)])
             if isinstance(given, str)
             else series_batch([self._checked(given)])
         )
@@ -143,7 +143,7 @@ class Classifier:
         found: list[Classified] = []
         for start in range(0, len(texts), BATCH):
             part = texts[start : start + BATCH]
-            batch = texts_batch([self._ids(text) for text in part]).to(self.device)
+            batch = text_batch([self._ids(text) for text in part]).to(self.device)
             decision, shares, map_BN = self._decided(batch, why)
             for row, text in enumerate(part):
                 split = pieces(normalise(text), self.tokenizer, self.run.source_language)
@@ -168,7 +168,7 @@ class Classifier:
                 found.append(Classified(label, probabilities, why, (), channels, moments, grid))
         return found
 
-    def _decided(self, batch: Labelled, why: Why) -> tuple[Decision, Numbers, Numbers]:
+    def _decided(self, batch: LabeledBatch, why: Why) -> tuple[Decision, Numbers, Numbers]:
         """The decision, probabilities (B, L), and the map as `why` makes it."""
         with torch.no_grad():
             decision = self.network.classify(batch)

@@ -16,7 +16,7 @@ from regard.config import RnnSettings, Run, SearchOptions
 from regard.decoding import score, word_confidence
 from regard.errors import InputError
 from regard.models.batch import PAD, Batch, batch_of
-from regard.models.classifier_batch import texts_batch
+from regard.models.classifier.batch import text_batch
 from regard.models.transformer import TransformerModel
 from regard.text.tokenizer import MASK, SPECIALS
 from regard.translator.classify import Classifier
@@ -319,7 +319,7 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
     )
     return Inspected(
         shown,
-        texts_batch([ids]).to(classifier.device),
+        text_batch([ids]).to(classifier.device),
         lambda logits: logits.log_softmax(-1)[:, number],
     )
 

@@ -1,4 +1,4 @@
-"""LabeledBatch texts or series as a run holds them: batched, and stored so that the run can go on."""
+"""Labeled texts or series as batches, stored with the checkpoints to resume from."""
 
 from __future__ import annotations
 

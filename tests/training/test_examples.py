@@ -16,7 +16,7 @@ from regard.text.word_tokenizer import train_words
 from regard.training.class_examples import ClassExamples
 from regard.training.epochs import Epochs
 from regard.training.examples import Examples, encoded, encoded_text, masked
-from regard.training.handwriting import Lines
+from regard.tasks.handwriting.training import Lines
 from regard.training.place import Place
 
 ROWS = [[5 + n % 7] * (1 + n % 9) for n in range(60)]

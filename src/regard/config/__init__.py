@@ -7,7 +7,7 @@ from regard.config.alignment import AlignmentSettings
 from regard.config.classifier import ClassifierSettings
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
-from regard.config.handwriting import HandwritingSettings
+from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.config.model import (
     MODELS,
     LanguageModelSettings,

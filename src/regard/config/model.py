@@ -8,7 +8,7 @@ from typing import Literal
 from regard.config.attention import Attending, DecoderAttention, check_attention
 from regard.config.check import at_least, divides, fraction
 from regard.config.classifier import ClassifierSettings
-from regard.config.handwriting import HandwritingSettings
+from regard.tasks.handwriting.settings import HandwritingSettings
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
 Norm = Literal["pre", "post"]

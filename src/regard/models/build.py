@@ -18,7 +18,7 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.models.classifier.network import ClassifierModel
-from regard.models.handwriting import HandwritingModel
+from regard.tasks.handwriting.network import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel

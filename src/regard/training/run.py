@@ -25,7 +25,7 @@ from regard.training.classifier import resume_classifier
 from regard.training.dev import Dev, Looking
 from regard.training.examples import Examples, is_paired
 from regard.training.first_vectors import begin_with_vectors
-from regard.training.handwriting import (
+from regard.tasks.handwriting.training import (
     Lines,
     PreparedLines,
     store_lines,

@@ -10,14 +10,14 @@ from os import PathLike
 
 from regard.folder import load_folder
 from regard.models.classifier.network import ClassifierModel
-from regard.models.handwriting import HandwritingModel
+from regard.tasks.handwriting.network import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
 from regard.translator.classify import Classified, Classifier
 from regard.translator.fill import Filler, Guess
 from regard.translator.generate import Generated, Generator
 from regard.translator.translate import Translator
 from regard.translator.translation import Sentence, Translation
-from regard.translator.write import Line, Penman
+from regard.tasks.handwriting.writer import Line, Penman
 
 __all__ = [
     "Classified",

@@ -26,7 +26,7 @@ from regard.translator.passes import LONG, Pass, waiting_maps
 from regard.translator.seen import long_sentence, seen_sentence
 from regard.translator.segments import ENDLESS_WORD, pieces_of, segments, whole
 from regard.translator.translate import Translator
-from regard.translator.write import Penman
+from regard.tasks.handwriting.writer import Penman
 from regard.views import Viewed, label_score
 from regard.views.maps.pieces import readable, words_of
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.corpus.strokes.curve import Array, resampled
-from regard.corpus.strokes.glyphs import ALPHABET, Stroke, glyph
+from regard.tasks.handwriting.strokes.curve import Array, resampled
+from regard.tasks.handwriting.strokes.glyphs import ALPHABET, Stroke, glyph
 from regard.errors import InputError
 
 

@@ -9,9 +9,9 @@
 (dtype('float32'), 1)
 """
 
-from regard.corpus.strokes.glyphs import ALPHABET, Glyph, glyph
-from regard.corpus.strokes.sample import StrokeLine, sample, stream
-from regard.corpus.strokes.style import PLAIN, WritingStyle, random_style, write
+from regard.tasks.handwriting.strokes.glyphs import ALPHABET, Glyph, glyph
+from regard.tasks.handwriting.strokes.sample import StrokeLine, sample, stream
+from regard.tasks.handwriting.strokes.style import PLAIN, WritingStyle, random_style, write
 
 __all__ = [
     "ALPHABET",

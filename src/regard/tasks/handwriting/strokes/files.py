@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.corpus.strokes.sample import StrokeLine
+from regard.tasks.handwriting.strokes.sample import StrokeLine
 from regard.formats import read_lines
 from regard.formats.pair import mistake
 from regard.text import normalise

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.corpus.strokes import (
+from regard.tasks.handwriting.strokes import (
     ALPHABET,
     PLAIN,
     WritingStyle,
@@ -16,9 +16,9 @@ from regard.corpus.strokes import (
     sample,
     write,
 )
-from regard.corpus.strokes.curve import resampled, smoothing
-from regard.corpus.strokes.files import as_json, read_strokes
-from regard.corpus.strokes.lines import line_split
+from regard.tasks.handwriting.strokes.curve import resampled, smoothing
+from regard.tasks.handwriting.strokes.files import as_json, read_strokes
+from regard.tasks.handwriting.strokes.lines import line_split
 from regard.errors import InputError
 
 TEXTS = st.text(ALPHABET, min_size=1, max_size=12).filter(str.strip)

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from regard.corpus.strokes.curve import Array, smoothing
+from regard.tasks.handwriting.strokes.curve import Array, smoothing
 
 GRID = 6.0
 """Grid units per unit of the corpus, which is the x-height."""

@@ -5,18 +5,18 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from regard.tasks.handwriting.training import Lines
 
 from regard.attention import dropout, dropout_stream
 from regard.config import MaskedLanguageModelSettings, Run, TrainingSettings
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import BOS, PAD, batch_of
+from regard.tasks.classification.batches import ClassExamples
 from regard.text import MASK
 from regard.text.word_tokenizer import train_words
-from regard.training.class_examples import ClassExamples
 from regard.training.epochs import Epochs
 from regard.training.examples import Examples, encoded, encoded_text, masked
-from regard.tasks.handwriting.training import Lines
 from regard.training.place import Place
 
 ROWS = [[5 + n % 7] * (1 + n % 9) for n in range(60)]

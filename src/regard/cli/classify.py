@@ -93,7 +93,7 @@ def _texts(given: list[str], empty: list[str]) -> Iterator[Example]:
 def _read(given: list[str]) -> Iterator[tuple[str, str | None, str | None]]:
     """Text, label and place, of arguments (which have none), of files, or of standard input."""
     from regard.formats import read_lines
-    from regard.formats.labelled import read_labelled
+    from regard.formats.labeled import read_labeled
 
     if not given:
         if sys.stdin.isatty():
@@ -104,7 +104,7 @@ def _read(given: list[str]) -> Iterator[tuple[str, str | None, str | None]]:
         if not _is_file(word):
             yield word, None, None
         elif word.removesuffix(".gz").endswith((".tsv", ".jsonl")):
-            for one in read_labelled(word):
+            for one in read_labeled(word):
                 yield one.text, one.label, f"{one.file}, line {one.line}"
         elif word.endswith(".npz"):
             raise InputError(f"{word}: this model reads text, not numeric series; give it text.")

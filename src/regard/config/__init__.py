@@ -7,7 +7,6 @@ from regard.config.alignment import AlignmentSettings
 from regard.config.classifier import ClassifierSettings
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
-from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.config.model import (
     MODELS,
     LanguageModelSettings,
@@ -19,6 +18,7 @@ from regard.config.model import (
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.text import TextSettings
 from regard.config.training import TrainingSettings
+from regard.tasks.handwriting.settings import HandwritingSettings
 
 __all__ = [
     "FORMAT_VERSION",

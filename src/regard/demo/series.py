@@ -19,13 +19,13 @@ from rich.console import Console
 from rich.table import Table
 
 from regard.config import ClassifierSettings, Run, TrainingSettings
-from regard.corpus.series import Planted, planted
+from regard.corpus.series import PlantedSeries, planted
 from regard.folder import SavedModel
 from regard.models.classifier.explain import WHYS, Why
 from regard.models.classifier.network import ClassifierModel
-from regard.training.classifier import Content, class_trainer, prepare_content
+from regard.tasks.classification.classifier import Classified, Classifier
+from regard.tasks.classification.prepare import Content, class_trainer, prepare_content
 from regard.training.report import Spoken, clock
-from regard.translator.classify import Classified, Classifier
 from regard.views.terminal.decision import Strip
 
 Encoder = Literal["transformer", "rnn"]
@@ -126,7 +126,7 @@ def demo_settings(
 
 
 def causes_found(
-    found: Sequence[Classified], data: Planted, *, moment: bool = True, channel: bool = True
+    found: Sequence[Classified], data: PlantedSeries, *, moment: bool = True, channel: bool = True
 ) -> float:
     """Of series with an event, the share whose peak has its middle in it, and is on its channel."""
     hits = 0
@@ -143,7 +143,7 @@ def causes_found(
 def _learned(
     encoder: Encoder,
     tokens: Tokens,
-    data: tuple[Planted, Planted, Planted],
+    data: tuple[PlantedSeries, PlantedSeries, PlantedSeries],
     steps: int,
     seed: int,
     threads: int,
@@ -172,7 +172,7 @@ def _learned(
     return Found(encoder, tokens, right / len(told), causes, whole, seconds), model
 
 
-def _content(data: Planted) -> Content:
+def _content(data: PlantedSeries) -> Content:
     return Content(list(data.x), [data.labels[y] for y in data.y], data.channels)
 
 
@@ -180,7 +180,7 @@ def _name(encoder: Encoder) -> str:
     return "Transformer" if encoder == "transformer" else "recurrent network"
 
 
-def _show(console: Console, model: Classifier, data: Planted) -> None:
+def _show(console: Console, model: Classifier, data: PlantedSeries) -> None:
     """One series' map, beside what was planted."""
     one = model.classify(data.x[0])
     moment, channel = one.peak

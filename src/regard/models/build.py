@@ -18,10 +18,10 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.models.classifier.network import ClassifierModel
-from regard.tasks.handwriting.network import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
+from regard.tasks.handwriting.network import HandwritingModel
 
 Translating = TransformerModel | RnnModel
 """Those that read a source and write a target."""

@@ -17,7 +17,7 @@ from regard.config.attention import check_ranks
 from regard.config.settings import ENDS, Settings, resolved
 from regard.errors import InputError
 from regard.models.build import build
-from regard.training.classifier import prepare_classes, train_classifier
+from regard.tasks.classification.prepare import prepare_classes, train_classifier
 from regard.tasks.handwriting.training import prepare_lines
 from regard.training.loop import END_SECONDS, END_SHARE
 from regard.training.prepare import Texts, prepare, read_texts

@@ -19,18 +19,18 @@ from regard.folder import (
     save_tokenizers,
 )
 from regard.models.build import Network, build
-from regard.training.aligner import choose_alignment
-from regard.training.checkpoint import LATEST
-from regard.training.classifier import resume_classifier
-from regard.training.dev import Dev, Looking
-from regard.training.examples import Examples, is_paired
-from regard.training.first_vectors import begin_with_vectors
+from regard.tasks.classification.prepare import resume_classifier
 from regard.tasks.handwriting.training import (
     Lines,
     PreparedLines,
     store_lines,
     stored_lines,
 )
+from regard.training.aligner import choose_alignment
+from regard.training.checkpoint import LATEST
+from regard.training.dev import Dev, Looking
+from regard.training.examples import Examples, is_paired
+from regard.training.first_vectors import begin_with_vectors
 from regard.training.loop import Trainer
 from regard.training.prepare import Prepared
 from regard.training.ranks import ALONE, Ranks

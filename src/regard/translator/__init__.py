@@ -10,14 +10,14 @@ from os import PathLike
 
 from regard.folder import load_folder
 from regard.models.classifier.network import ClassifierModel
-from regard.tasks.handwriting.network import HandwritingModel
 from regard.models.lm import LanguageModel, MaskedModel
-from regard.translator.classify import Classified, Classifier
-from regard.translator.fill import Filler, Guess
-from regard.translator.generate import Generated, Generator
+from regard.tasks.classification.classifier import Classified, Classifier
+from regard.tasks.handwriting.network import HandwritingModel
+from regard.tasks.handwriting.writer import Line, Penman
+from regard.tasks.language_model.generator import Generated, Generator
+from regard.tasks.masked_language_model.mask_filler import Filler, Guess
 from regard.translator.translate import Translator
 from regard.translator.translation import Sentence, Translation
-from regard.tasks.handwriting.writer import Line, Penman
 
 __all__ = [
     "Classified",

@@ -18,15 +18,15 @@ from regard.errors import InputError
 from regard.models.batch import PAD, Batch, batch_of
 from regard.models.classifier.batch import text_batch
 from regard.models.transformer import TransformerModel
+from regard.tasks.classification.classifier import Classifier
+from regard.tasks.handwriting.writer import Penman
+from regard.tasks.language_model.generator import Generator
+from regard.tasks.masked_language_model.mask_filler import Filler
 from regard.text.tokenizer import MASK, SPECIALS
-from regard.translator.classify import Classifier
-from regard.translator.fill import Filler
-from regard.translator.generate import Generator
 from regard.translator.passes import LONG, Pass, waiting_maps
 from regard.translator.seen import long_sentence, seen_sentence
 from regard.translator.segments import ENDLESS_WORD, pieces_of, segments, whole
 from regard.translator.translate import Translator
-from regard.tasks.handwriting.writer import Penman
 from regard.views import Viewed, label_score
 from regard.views.maps.pieces import readable, words_of
 

@@ -11,7 +11,7 @@ from regard.views import Viewed
 from regard.views.html.notebook import Page
 
 if TYPE_CHECKING:
-    from regard.translator.generate import Generated
+    from regard.tasks.language_model.generator import Generated
     from regard.translator.translation import Translation
 
 

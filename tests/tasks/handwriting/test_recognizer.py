@@ -5,8 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.tasks.handwriting.recognizer import (
+    character_error,
+    edit_distance,
+    recognize,
+    split_strokes,
+)
 from regard.tasks.handwriting.strokes import ALPHABET, PLAIN, WritingStyle, sample, write
-from regard.tasks.handwriting.recognizer import character_error, edit_distance, recognize, split_strokes
 
 WORDS = st.text("abc", max_size=6)
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.errors import InputError
 from regard.tasks.handwriting.strokes import (
     ALPHABET,
     PLAIN,
@@ -19,7 +20,6 @@ from regard.tasks.handwriting.strokes import (
 from regard.tasks.handwriting.strokes.curve import resampled, smoothing
 from regard.tasks.handwriting.strokes.files import as_json, read_strokes
 from regard.tasks.handwriting.strokes.lines import line_split
-from regard.errors import InputError
 
 TEXTS = st.text(ALPHABET, min_size=1, max_size=12).filter(str.strip)
 

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.errors import InputError
 from regard.tasks.commands import open_model, positive
+
+from regard.errors import InputError
 
 if TYPE_CHECKING:
     from regard.tasks.handwriting.writer import HandwritingWriter, HandwrittenLine

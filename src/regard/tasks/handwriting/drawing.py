@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from regard.models.batch import Source
-from regard.tasks.handwriting.network import HandwritingModel
 from regard.tasks.handwriting.density import Density
+from regard.tasks.handwriting.network import HandwritingModel
 
 POINTS_PER_CHAR, EXTRA_POINTS = 45, 60
 """A line has at most POINTS_PER_CHAR · S + EXTRA_POINTS points."""

@@ -21,12 +21,12 @@ from regard.attention.aligners.aligner import Memory
 from regard.attention.aligners.graves import Graves, Stand
 from regard.attention.engines.precision import as_given
 from regard.attention.inspection import observe
-from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.models.batch import Source
-from regard.tasks.handwriting.density import Density
-from regard.tasks.handwriting.window_loop import WindowInputs, run_window_loop
 from regard.models.rnn.cell import CELLS, State
 from regard.models.rnn.scan import Recurrence
+from regard.tasks.handwriting.density import Density
+from regard.tasks.handwriting.settings import HandwritingSettings
+from regard.tasks.handwriting.window_loop import WindowInputs, run_window_loop
 
 
 class StrokeBatch(NamedTuple):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from regard.training.task import Task, TrainData, TrainRequest
 from torch import Tensor
 
 from regard.config import Run
-from regard.folder import Tokenizers
 from regard.tasks.handwriting.batches import StrokeBatches
 from regard.tasks.handwriting.network import HandwritingModel, StrokeBatch
 from regard.tasks.handwriting.prepare import prepare
 from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.tasks.handwriting.validation import StrokeDevelopmentSet
 from regard.training.report import Reporter
-from regard.training.task import Task, TrainData, TrainRequest
 
 
 class HandwritingTask(Task):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.tasks.handwriting.strokes.sample import StrokeLine
 from regard.formats import read_lines
 from regard.formats.pair import mistake
+from regard.tasks.handwriting.strokes.sample import StrokeLine
 from regard.text import normalise
 
 REMEDY = 'write e.g. {"text": "hi", "strokes": [[0, 0, 0], [0.5, -1.2, 1]]}'

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from regard.errors import InputError
 from regard.tasks.handwriting.strokes.curve import Array, resampled
 from regard.tasks.handwriting.strokes.glyphs import ALPHABET, Stroke, glyph
-from regard.errors import InputError
 
 
 @dataclass(frozen=True)

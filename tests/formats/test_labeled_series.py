@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from regard.errors import InputError
-from regard.formats.labelled import read_labelled
+from regard.formats.labeled import read_labeled
 from regard.formats.series import is_series, read_series, write_npz
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -17,12 +17,12 @@ X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 def test_labelled_text(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("喜\t他 笑 了。\tmore\n\nfear\tthe storm\n", "utf-8")
-    assert [one[:2] + one[3:] for one in read_labelled(path)] == [
+    assert [one[:2] + one[3:] for one in read_labeled(path)] == [
         ("喜", "他 笑 了。", 1), ("fear", "the storm", 3),
     ]  # fmt: skip
     packed = tmp_path / "a.jsonl.gz"
     packed.write_bytes(gzip.compress(b'{"label": 3, "text": "x"}\n{"label": true, "text": "y"}\n'))
-    assert [one[:2] for one in read_labelled(packed)] == [("3", "x"), ("true", "y")]
+    assert [one[:2] for one in read_labeled(packed)] == [("3", "x"), ("true", "y")]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_labelled_text(tmp_path):
 def test_labelled_text_that_cannot_be_read(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message):
-        list(read_labelled(tmp_path / name))
+        list(read_labeled(tmp_path / name))
 
 
 def test_series_of_numpy(tmp_path):

@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.corpus.labelled import (
+from regard.corpus.labeled import (
     KEYWORDS,
     check_labels,
-    clean_labelled,
+    clean_labeled,
     known_texts,
-    split_labelled,
+    split_labeled,
 )
 from regard.corpus.series import EVENTS, planted
 from regard.errors import InputError
-from regard.formats.labelled import LabelledText
+from regard.formats.labeled import LabeledText
 
 
 def test_cleaning_drops_what_is_empty_or_twice():
     rows = [("a", "cafe\u0301"), ("a", " café "), ("b", "café"), ("b", "\t")]
-    kept, dropped = clean_labelled(LabelledText(*row, "f", 1) for row in rows)
+    kept, dropped = clean_labeled(LabeledText(*row, "f", 1) for row in rows)
     assert kept == [("café", "a"), ("café", "b")]
     assert dropped == {"duplicate": 1, "empty": 1}
 
@@ -32,18 +32,18 @@ def test_cleaning_drops_what_is_empty_or_twice():
 def test_a_split_keeps_contents_together_and_labels_in_both(rows, seed):
     labels, contents = [row[0] for row in rows], [row[1] for row in rows]
     try:
-        train, dev = split_labelled(labels, contents, seed)
+        train, dev = split_labeled(labels, contents, seed)
     except InputError:
         return
     assert sorted(train + dev) == list(range(len(rows)))
     assert not {contents[n] for n in train} & {contents[n] for n in dev}
     assert {labels[n] for n in train} == set(labels)
-    assert (train, dev) == split_labelled(labels, contents, seed)
+    assert (train, dev) == split_labeled(labels, contents, seed)
 
 
 def test_a_split_takes_a_tenth_of_each_label():
     labels = ["a"] * 100 + ["b"] * 40
-    _, dev = split_labelled(labels, range(140), 0)
+    _, dev = split_labeled(labels, range(140), 0)
     assert Counter(labels[n] for n in dev) == {"a": 10, "b": 4}
 
 

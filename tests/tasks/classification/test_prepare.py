@@ -8,8 +8,8 @@ import pytest
 
 from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.errors import InputError
-from regard.training.class_examples import ClassExamples
-from regard.training.classifier import Content, prepare_classes, prepare_content
+from regard.tasks.classification.batches import ClassExamples
+from regard.tasks.classification.prepare import Content, prepare_classes, prepare_content
 
 RUN = Run(
     model=ClassifierSettings(dim=8, heads=2, ff=8, layers=1), training=TrainingSettings(steps=1)

@@ -1,6 +1,6 @@
-"""Labelled examples made fit for training: normal form, labels counted, a development set.
+"""Labeled examples for training: cleaning, label names, a development set.
 
-Also a small corpus of texts in which what decides the label is known.
+Also a small corpus of texts in which the word that decides the label is known.
 """
 
 from __future__ import annotations
@@ -11,42 +11,42 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from regard.errors import InputError
-from regard.formats.labelled import LabelledText
-from regard.text.normal import normalise
+from regard.formats.labeled import LabeledText
+from regard.text.normal import normalize
 
 
-class Example(NamedTuple):
-    """A text in normal form, and its label."""
+class LabeledExample(NamedTuple):
+    """A normalized text, and its label."""
 
     text: str
     label: str
 
 
 class KnownText(NamedTuple):
-    """A text whose cause is known: the word `cause`, at `place` among its words."""
+    """A text whose label is decided by the word `cause`, at `index` among its words."""
 
     text: str
     label: str
     cause: str
-    place: int
+    index: int
 
 
-def clean_labelled(raw: Iterable[LabelledText]) -> tuple[list[Example], Counter[str]]:
-    """The texts in normal form, without empty ones and repetitions; how many were dropped."""
-    kept: dict[Example, None] = {}
+def clean_labeled(raw: Iterable[LabeledText]) -> tuple[list[LabeledExample], Counter[str]]:
+    """The texts normalized, without empty ones and duplicates; how many were dropped."""
+    unique: dict[LabeledExample, None] = {}
     dropped: Counter[str] = Counter()
-    for one in raw:
-        example = Example(normalise(one.text), normalise(one.label))
-        reason = "empty" if not example.text else "duplicate" if example in kept else None
+    for line in raw:
+        example = LabeledExample(normalize(line.text), normalize(line.label))
+        reason = "empty" if not example.text else "duplicate" if example in unique else None
         if reason:
             dropped[reason] += 1
         else:
-            kept[example] = None
-    return list(kept), dropped
+            unique[example] = None
+    return list(unique), dropped
 
 
 def label_names(labels: Iterable[str]) -> tuple[str, ...]:
-    """The labels there are, in order: numbers by their value, then text.
+    """The distinct labels in order: numbers by their value, then text.
 
     >>> label_names(["10", "9", "joy", "9"])
     ('9', '10', 'joy')
@@ -59,28 +59,27 @@ def label_names(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(labels), key=rank))
 
 
-def check_labels(labels: Sequence[str], place: str) -> tuple[str, ...]:
-    """The labels' names; fewer than two, or too few examples, are an error."""
+def check_labels(labels: Sequence[str], source: str) -> tuple[str, ...]:
+    """The distinct labels; fewer than two, or fewer than four examples, are an error."""
     names = label_names(labels)
     if len(names) < 2:
         only = f"only {names[0]!r} occurs" if names else "none occurs"
-        raise InputError(f"{place}: at least two labels are needed to tell apart, but {only}.")
+        raise InputError(f"{source}: at least two labels are needed, but {only}.")
     if len(labels) < 4:
-        raise InputError(f"{place}: {len(labels)} examples are too few; give at least 4.")
+        raise InputError(f"{source}: at least 4 examples are needed, got {len(labels)}.")
     return names
 
 
-def split_labelled(
+def split_labeled(
     labels: Sequence[str], contents: Sequence[Hashable], seed: int, most: int = 1000
 ) -> tuple[list[int], list[int]]:
-    """Places of training and development examples: a tenth of each label, `most` in all.
+    """Indices of training and development examples: a tenth of each label, at most `most`.
 
-    Examples of the same content go together, so that none is tested that was learned. Each label
-    keeps at least one example to learn from.
+    Examples of equal content stay in one part, and each label keeps at least one training example.
     """
     groups: dict[Hashable, list[int]] = {}
-    for place, content in enumerate(contents):
-        groups.setdefault(content, []).append(place)
+    for index, content in enumerate(contents):
+        groups.setdefault(content, []).append(index)
     order = list(groups.values())
     random.Random(seed).shuffle(order)
     counts = Counter(labels)
@@ -88,13 +87,13 @@ def split_labelled(
     room = {label: max(1, round(count * share)) for label, count in counts.items() if count > 1}
     dev: list[int] = []
     for group in order:
-        if all(room.get(labels[place], 0) > 0 for place in group):
+        if all(room.get(labels[index], 0) > 0 for index in group):
             dev += group
-            for place in group:
-                room[labels[place]] -= 1
+            for index in group:
+                room[labels[index]] -= 1
     chosen = set(dev)
-    train = [place for place in range(len(labels)) if place not in chosen]
-    lost = set(labels) - {labels[place] for place in train}
+    train = [index for index in range(len(labels)) if index not in chosen]
+    lost = set(labels) - {labels[index] for index in train}
     if not dev or lost:
         raise InputError(
             "no development set can be split off these examples (too many have the same content); "
@@ -103,12 +102,12 @@ def split_labelled(
     return train, sorted(dev)
 
 
-WORDS = {
+NEUTRAL_WORDS = {
     "en": "the market town old river light walked morning seven table letter window stone carried "
     "garden slowly paper under bread winter evening bridge road quiet voice",
     "zh": "市 场 河 水 早 晨 桌 子 信 窗 石 头 花 园 纸 面 冬 天 桥 路 声 音 老 城 光",
 }
-"""Words that say nothing of any label."""
+"""Words unrelated to any label."""
 KEYWORDS = {
     "en": {
         "joy": ("laughed", "sunny"),
@@ -117,23 +116,23 @@ KEYWORDS = {
     },
     "zh": {"喜": ("笑", "乐"), "怕": ("惧", "惊"), "怒": ("骂", "恨")},
 }
-"""For each label the words of which exactly one is in its texts, and none in the others'."""
+"""For each label the words of which exactly one occurs in its texts, and none in others'."""
 
 
 def known_texts(count: int, seed: int = 0, language: str = "en") -> list[KnownText]:
-    """Texts of meaningless words, one of which decides the label.
+    """Texts of neutral words and one keyword that decides the label.
 
     >>> known_texts(1)[0].cause in known_texts(1)[0].text
     True
     """
     draw = random.Random(f"{language} {seed}")
     joiner = "" if language == "zh" else " "
-    filler, found = WORDS[language].split(), []
+    filler, texts = NEUTRAL_WORDS[language].split(), []
     for number in range(count):
         label = list(KEYWORDS[language])[number % len(KEYWORDS[language])]
         words = draw.choices(filler, k=draw.randint(6, 14))
-        place = draw.randint(0, len(words))
+        index = draw.randint(0, len(words))
         cause = draw.choice(KEYWORDS[language][label])
-        words.insert(place, cause)
-        found.append(KnownText(joiner.join(words), label, cause, place))
-    return found
+        words.insert(index, cause)
+        texts.append(KnownText(joiner.join(words), label, cause, index))
+    return texts

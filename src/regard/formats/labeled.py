@@ -1,4 +1,4 @@
-"""Labelled text: `label<TAB>text` a line (.tsv), or objects {"label": …, "text": …} (.jsonl)."""
+"""Labeled text: `label<TAB>text` per line (.tsv), or {"label": …, "text": …} (.jsonl)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from regard.formats.pair import mistake
 JSON_LINES = (".jsonl", ".ndjson")
 
 
-class LabelledText(NamedTuple):
-    """A text and its label, untouched, with the file and the line (from 1) where they stand."""
+class LabeledText(NamedTuple):
+    """A text and its label as read, with their file and line (from 1)."""
 
     label: str
     text: str
@@ -23,8 +23,8 @@ class LabelledText(NamedTuple):
     line: int
 
 
-def read_labelled(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator[LabelledText]:
-    """The labelled texts of a file; empty lines are passed over.
+def read_labeled(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator[LabeledText]:
+    """Read the labeled texts of a file; empty lines are skipped.
 
     In a .tsv the first column is the label, the second the text, and further columns are ignored.
     """
@@ -33,7 +33,7 @@ def read_labelled(path: str | PathLike[str], encoding: str = "utf-8") -> Iterato
     lines = ((number, line) for number, line in numbered if line.strip())
     if suffix(path) in JSON_LINES:
         for number, line in lines:
-            yield _of_object(line, path, number)
+            yield _parse_object(line, path, number)
     elif suffix(path) == ".tsv":
         for number, line in lines:
             label, tab, rest = line.partition("\t")
@@ -44,16 +44,16 @@ def read_labelled(path: str | PathLike[str], encoding: str = "utf-8") -> Iterato
                 )  # fmt: skip
             if not label.strip():
                 raise mistake(path, number, "the label is empty", "put a label before the tab")
-            yield LabelledText(label.strip(), rest.partition("\t")[0], str(path), number)
+            yield LabeledText(label.strip(), rest.partition("\t")[0], str(path), number)
     else:
         raise mistake(
-            path, None, "labelled text is read from files ending in .tsv or .jsonl (or with .gz), "
-            "labelled series from .npz or .jsonl", "rename or convert the file",
+            path, None, "labeled text is read from files ending in .tsv or .jsonl (or with .gz), "
+            "labeled series from .npz or .jsonl", "rename or convert the file",
         )  # fmt: skip
 
 
 def as_label(value: object) -> str | None:
-    """A label as text: text itself, a whole number, or true and false; None if it is neither.
+    """A label as text, from text, a whole number or a boolean; None if it is none of these.
 
     >>> as_label(" joy "), as_label(3), as_label(True), as_label(0.5)
     ('joy', '3', 'true', None)
@@ -66,25 +66,25 @@ def as_label(value: object) -> str | None:
 
 
 def read_object(line: str, path: object, number: int, form: str) -> dict[str, object]:
-    """The JSON object of a line, or an error that shows the form that is expected."""
+    """The JSON object of a line; errors show the expected form."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise mistake(path, number, f"this is not JSON ({error})", f"write {form}") from error
-    if not isinstance(found, dict):
-        kind = type(found).__name__
-        raise mistake(path, number, f"an object is expected, not {kind}", f"write {form}")
-    return found
+    if not isinstance(value, dict):
+        kind = type(value).__name__
+        raise mistake(path, number, f"an object is expected, got {kind}", f"write {form}")
+    return value
 
 
-def _of_object(line: str, path: str | PathLike[str], number: int) -> LabelledText:
+def _parse_object(line: str, path: str | PathLike[str], number: int) -> LabeledText:
     form = '{"label": "…", "text": "…"}'
-    found = read_object(line, path, number, form)
-    label, text = as_label(found.get("label")), found.get("text")
+    value = read_object(line, path, number, form)
+    label, text = as_label(value.get("label")), value.get("text")
     if label is None or not isinstance(text, str):
-        keys = ", ".join(map(repr, found)) or "none"
+        keys = ", ".join(map(repr, value)) or "none"
         raise mistake(
-            path, number, f"a label and a text are expected, but the keys are {keys}",
+            path, number, f"a label and a text are expected, got the keys {keys}",
             f"write {form}",
         )  # fmt: skip
-    return LabelledText(label, text, str(path), number)
+    return LabeledText(label, text, str(path), number)

@@ -8,13 +8,13 @@ import torch
 
 import regard
 from classified import classifier
-from regard.corpus.labelled import known_texts
+from regard.corpus.labeled import known_texts
 from regard.corpus.series import planted
 from regard.demo.series import causes_found
 from regard.errors import InputError
 from regard.models.classifier.explain import WHYS
+from regard.tasks.classification.classifier import smoothed
 from regard.translator import Classifier
-from regard.translator.classify import smoothed
 
 DATA = planted(150, 9, channels=4, moments=64)
 

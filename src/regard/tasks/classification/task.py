@@ -1,0 +1,77 @@
+"""Training of a classifier, as the training loop sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+from regard.training.task import Task, TrainData, TrainRequest
+from torch import Tensor
+from torch.nn import functional as F
+
+from regard.config import ClassifierSettings, Run
+from regard.models.classifier.batch import LabeledBatch, Series
+from regard.models.classifier.network import ClassifierModel
+from regard.tasks.classification.batches import LabeledBatches, series_scale
+from regard.tasks.classification.prepare import prepare
+from regard.tasks.classification.validation import LabeledDevelopmentSet
+from regard.training.first_vectors import begin_with_vectors
+from regard.training.report import Reporter
+
+
+class ClassificationTask(Task):
+    """From a text or a series to a label: cross-entropy of the label."""
+
+    def build(
+        self, settings: ClassifierSettings, source_vocab: int, target_vocab: int
+    ) -> ClassifierModel:
+        return ClassifierModel(settings, source_vocab)
+
+    def reads_text(self, run: Run) -> bool:
+        return cast("ClassifierSettings", run.model).input != "series"
+
+    def prepare(
+        self, request: TrainRequest, run: Run, reporter: Reporter, started: float
+    ) -> TrainData:
+        data = prepare(request.files, request.dev, run, request.encoding)
+        model = cast("ClassifierSettings", data.run.model)
+        kind = f"series of {len(model.channels)} channels" if model.channels else "texts"
+        assert isinstance(data.dev, LabeledDevelopmentSet)
+        reporter.say(
+            f"{kind} to learn from: {len(data.train):,}; development: {len(data.dev):,}; "
+            f"labels: {', '.join(model.labels)}"
+        )
+        return data
+
+    def initialize(self, network: ClassifierModel, data: TrainData, reporter: Reporter) -> None:
+        begin_with_vectors(network, data.run.training, data.tokenizers, reporter)
+        assert isinstance(data.train, LabeledBatches)
+        if isinstance(data.train.rows[0], np.ndarray):
+            network.set_scale(*series_scale(cast("list[Series]", data.train.rows)))
+
+    def objective(
+        self, run: Run, network: ClassifierModel, batch: LabeledBatch, scale: float
+    ) -> Tensor:
+        logits = network(batch).float()
+        smoothing = run.training.label_smoothing
+        loss = F.cross_entropy(logits, batch.labels, reduction="sum", label_smoothing=smoothing)
+        return loss * scale
+
+    def example(self, run: Run) -> list[str]:
+        return ["…" if self.reads_text(run) else "series.npz"]
+
+    def describe_input(self, run: Run) -> str:
+        channels = cast("ClassifierSettings", run.model).channels
+        if not channels:
+            return super().describe_input(run)
+        return f"Series of {len(channels)} channels: {', '.join(channels)}."
+
+    def describe_validation(self, dev: Mapping[str, Any]) -> list[tuple[str, str]]:
+        rows = [("accuracy (development set)", f"{dev['accuracy']:.1%}")]
+        for name, label in dev["labels"].items():
+            figures = f"{label['precision']:.3f}, {label['recall']:.3f}, {label['f1']:.3f}"
+            rows.append(
+                (f"{name}: precision, recall, F1", f"{figures} ({label['count']} examples)")
+            )
+        return rows

@@ -1,4 +1,4 @@
-"""Labelled examples: cleaning, splitting, and corpora whose cause is known."""
+"""Labeled examples: cleaning, splitting, and corpora with known causes."""
 
 from collections import Counter
 
@@ -21,8 +21,8 @@ from regard.formats.labeled import LabeledText
 
 def test_cleaning_drops_what_is_empty_or_twice():
     rows = [("a", "cafe\u0301"), ("a", " café "), ("b", "café"), ("b", "\t")]
-    kept, dropped = clean_labeled(LabeledText(*row, "f", 1) for row in rows)
-    assert kept == [("café", "a"), ("café", "b")]
+    examples, dropped = clean_labeled(LabeledText(*row, "f", 1) for row in rows)
+    assert examples == [("café", "a"), ("café", "b")]
     assert dropped == {"duplicate": 1, "empty": 1}
 
 
@@ -49,7 +49,11 @@ def test_a_split_takes_a_tenth_of_each_label():
 
 @pytest.mark.parametrize(
     ("labels", "message"),
-    [(["a"] * 9, "only 'a' occurs"), ([], "none occurs"), (["a", "b"], "2 examples are too few")],
+    [
+        (["a"] * 9, "only 'a' occurs"),
+        ([], "none occurs"),
+        (["a", "b"], "at least 4 examples are needed, got 2"),
+    ],
 )
 def test_labels_that_cannot_be_told_apart(labels, message):
     with pytest.raises(InputError, match=message):
@@ -86,8 +90,8 @@ def test_series_that_cannot_be_written(settings):
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_known_texts_have_one_cause(language):
     words = {word: label for label, some in KEYWORDS[language].items() for word in some}
-    for one in known_texts(60, 1, language):
-        found = [word for word in words if word in one.text]
-        assert found == [one.cause] and words[one.cause] == one.label
-        parts = list(one.text) if language == "zh" else one.text.split()
-        assert parts[one.place] == one.cause
+    for row in known_texts(60, 1, language):
+        causes = [word for word in words if word in row.text]
+        assert causes == [row.cause] and words[row.cause] == row.label
+        parts = list(row.text) if language == "zh" else row.text.split()
+        assert parts[row.index] == row.cause

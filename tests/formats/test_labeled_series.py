@@ -1,4 +1,4 @@
-"""Labelled texts and series: what is read, and what is said of what cannot be."""
+"""Files of labeled texts and series, and their errors."""
 
 import gzip
 import json
@@ -14,15 +14,15 @@ from regard.formats.series import is_series, read_series, write_npz
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
 
-def test_labelled_text(tmp_path):
+def test_labeled_text(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("喜\t他 笑 了。\tmore\n\nfear\tthe storm\n", "utf-8")
-    assert [one[:2] + one[3:] for one in read_labeled(path)] == [
+    assert [row[:2] + row[3:] for row in read_labeled(path)] == [
         ("喜", "他 笑 了。", 1), ("fear", "the storm", 3),
     ]  # fmt: skip
     packed = tmp_path / "a.jsonl.gz"
     packed.write_bytes(gzip.compress(b'{"label": 3, "text": "x"}\n{"label": true, "text": "y"}\n'))
-    assert [one[:2] for one in read_labeled(packed)] == [("3", "x"), ("true", "y")]
+    assert [row[:2] for row in read_labeled(packed)] == [("3", "x"), ("true", "y")]
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_labelled_text(tmp_path):
     [
         ("a.tsv", "joy the sun\n", "line 1: there is one column where a label and a text"),
         ("a.tsv", "\tthe sun\n", "line 1: the label is empty"),
-        ("a.txt", "x", "labelled text is read from files ending in .tsv or .jsonl"),
+        ("a.txt", "x", "labeled text is read from files ending in .tsv or .jsonl"),
         ("a.jsonl", "{", "line 1: this is not JSON"),
-        ("a.jsonl", "[1]", "line 1: an object is expected, not list"),
+        ("a.jsonl", "[1]", "line 1: an object is expected, got list"),
         ("a.jsonl", '{"label": 1.5, "text": "x"}', "a label and a text are expected"),
-        ("a.jsonl", '{"text": "x"}', "but the keys are 'text'"),
+        ("a.jsonl", '{"text": "x"}', "got the keys 'text'"),
     ],
 )
-def test_labelled_text_that_cannot_be_read(tmp_path, name, content, message):
+def test_labeled_text_that_cannot_be_read(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message):
         list(read_labeled(tmp_path / name))
@@ -78,10 +78,10 @@ class Bomb:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"z": X}, r"there is no array x \(N, C, T\) in it, but z"),
+        ({"z": X}, r"an array x \(N, C, T\) is expected, got z"),
         (
             {"x": X[0]},
-            r"x must be numbers of shape \(N, C, T\), but float32 of shape \(3, 4\) came",
+            r"x must be numbers of shape \(N, C, T\), got float32 of shape \(3, 4\)",
         ),
         ({"x": X.astype(str)}, "x must be numbers"),
         ({"x": X[:, :, :0]}, "x must be numbers"),
@@ -128,7 +128,7 @@ def test_what_is_no_archive(tmp_path):
             "2 channels, but",
         ),
         ('{"label": "a", "series": [[1]]}\n{"series": [[1]]}', "series 1 has no label"),
-        ('{"label": "a", "series": [[1]], "channels": ["a", "b"]}', "1 different names, but 2"),
+        ('{"label": "a", "series": [[1]], "channels": ["a", "b"]}', "1 different names, got 2"),
         ("", "there is no series in it"),
     ],
 )

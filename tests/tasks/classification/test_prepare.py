@@ -1,4 +1,4 @@
-"""A classifier's data: labels keep the user's order, channels go by their names."""
+"""A classifier's data: labels keep the given order, channels are matched by name."""
 
 import json
 from dataclasses import replace
@@ -8,11 +8,11 @@ import pytest
 
 from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.errors import InputError
-from regard.tasks.classification.batches import ClassExamples
-from regard.tasks.classification.prepare import Content, prepare_classes, prepare_content
+from regard.tasks.classification.prepare import LabeledData, prepare, prepare_examples
 
 RUN = Run(
-    model=ClassifierSettings(dim=8, heads=2, ff=8, layers=1), training=TrainingSettings(steps=1)
+    model=ClassifierSettings(dim=8, num_heads=2, ff=8, num_layers=1),
+    training=TrainingSettings(steps=1),
 )
 LABELS = ["no", "yes"] * 6
 
@@ -24,21 +24,21 @@ def series(channels, labels=LABELS, seed=0):
         np.array([[ord(name[-1])] * n for name in channels], np.float32)
         for n in length
     ]  # fmt: skip
-    return Content(rows, labels, tuple(channels))
+    return LabeledData(rows, labels, tuple(channels))
 
 
 def prepared(train, dev, **model):
     run = replace(RUN, model=replace(RUN.model, **model))
-    return prepare_content(train, dev, run, "train.npz", "dev.npz")
+    return prepare_examples(train, dev, run, "train.npz", "dev.npz")
 
 
 def test_the_users_labels_keep_their_order_and_may_be_unseen():
     wanted = ("yes", "perhaps", "no")
     dev = series("ab", ["perhaps", "yes"])
-    found = prepared(series("ab"), dev, labels=wanted)
-    assert found.run.model.labels == wanted
-    assert found.examples.labels == [2, 0] * 6
-    assert found.dev.examples.labels == [1, 0]
+    data = prepared(series("ab"), dev, labels=wanted)
+    assert data.run.model.labels == wanted
+    assert data.train.labels == [2, 0] * 6
+    assert data.dev.examples.labels == [1, 0]
     assert prepared(series("ab"), series("ab")).run.model.labels == ("no", "yes")
 
 
@@ -47,15 +47,15 @@ def test_labels_that_are_not_known_are_named_with_their_place():
                        r"\(train\.npz\); add examples of it, or take it out\.$"):  # fmt: skip
         prepared(series("ab"), series("ab", ["perhaps"]))
     with pytest.raises(InputError, match=r"^the development set: the label 'perhaps'"):
-        prepare_content(series("ab"), series("ab", ["perhaps"]), RUN, "here")
+        prepare_examples(series("ab"), series("ab", ["perhaps"]), RUN, "here")
     with pytest.raises(InputError, match=r"model\.labels does not name no, which the files have"):
         prepared(series("ab"), series("ab"), labels=("yes", "perhaps"))
 
 
 def test_a_development_set_in_another_order_is_put_right():
-    found = prepared(series(["Ca", "Cb", "Cc"]), series(["Cc", "Ca", "Cb"]))
-    assert found.run.model.channels == ("Ca", "Cb", "Cc")
-    for part in (found.examples, found.dev.examples):
+    data = prepared(series(["Ca", "Cb", "Cc"]), series(["Cc", "Ca", "Cb"]))
+    assert data.run.model.channels == ("Ca", "Cb", "Cc")
+    for part in (data.train, data.dev.examples):
         assert all(row[:, 0].tolist() == [ord(c) for c in "abc"] for row in part.rows)
 
 
@@ -70,7 +70,7 @@ def test_a_development_set_in_another_order_is_put_right():
     ],
 )
 def test_a_development_set_of_other_channels_is_refused(own, message):
-    dev = series(own) if own else Content(["a b"] * 12, LABELS)
+    dev = series(own) if own else LabeledData(["a b"] * 12, LABELS)
     with pytest.raises(InputError, match=message):
         prepared(series("abc"), dev)
 
@@ -90,13 +90,13 @@ def test_files_to_learn_from_may_differ_in_order_too(tmp_path):
     other.write_text("\n".join(map(json.dumps, lines)))
     third = tmp_path / "third.npz"
     np.savez(third, x=x[:, ::-1] + 20, y=np.arange(12) % 2, channels=np.array(["Fz", "Cz"]))
-    found = prepare_classes([one, other, third], [one], RUN)
-    assert found.run.model.channels == ("Cz", "Fz")
-    rows = np.stack(found.examples.rows)
+    data = prepare([one, other, third], [one], RUN)
+    assert data.run.model.channels == ("Cz", "Fz")
+    rows = np.stack(data.train.rows)
     np.testing.assert_allclose(rows, np.concatenate([x, x + 9, x + 20]), rtol=1e-6)
 
 
 def test_batches_hold_every_example_once():
-    found: ClassExamples = prepared(series("ab"), series("ab")).examples
-    assert sorted(n for rows in found.epoch(3) for n in rows) == list(range(12))
-    assert sum(len(batch.labels) for batch in found.every()) == 12
+    batches = prepared(series("ab"), series("ab")).train
+    assert sorted(n for rows in batches.epoch(3) for n in rows) == list(range(12))
+    assert sum(len(batch.labels) for batch in batches.every()) == 12

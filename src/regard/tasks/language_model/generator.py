@@ -1,4 +1,4 @@
-"""Going on with a text, by a language model."""
+"""The façade of a language model: continuations of a prompt."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from dataclasses import dataclass, field
 import torch
 
 from regard.attention import AttentionMap
-from regard.config import Run, SearchOptions
+from regard.config import SearchOptions
 from regard.decoding import Hypothesis, search, stream
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.models.batch import Batch, batch_of
 from regard.models.lm import LanguageModel
+from regard.text.tokenizer import BOS, SPECIALS
+
+SAMPLING = SearchOptions(sample=True, max_length=100)
+"""Default search."""
 
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    """A text, its continuation included; log-probability of a token; tokens; maps if asked for.
+    """A prompt with its continuation; `score` is the mean log-probability of its tokens.
 
-    Notebooks show the maps; `language` is that of the text, `hypothesis` its ids and how probable
-    each of them was.
+    The attention maps, if requested, are shown in notebooks.
     """
 
     text: str
@@ -33,18 +36,22 @@ class Generated:
     hypothesis: Hypothesis | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
-        from regard.translator.notebook import generated_html
+        from regard.tasks.notebook import notebook_html
 
-        return generated_html(self)
+        from regard.views import Viewed
+
+        maps = [layer_map for layer_map in self.attention if layer_map.over == "keys"]
+        tokens = (SPECIALS[BOS], *self.tokens)
+        shown = [Viewed.alone(maps, tokens=tokens, language=self.language, text=self.text)]
+        return notebook_html(shown if maps else (), self.text)
 
 
 class Generator:
-    """Goes on with texts, with the model of a folder."""
+    """Continues texts, with the model of a folder."""
 
     def __init__(self, saved: SavedModel) -> None:
         assert isinstance(saved.network, LanguageModel)
-        self.run: Run = saved.run
-        self.path = saved.path
+        self.run, self.path = saved.run, saved.path
         self.network = saved.network
         self.tokenizer = saved.tokenizers.target
         self.device = next(saved.network.parameters()).device
@@ -53,46 +60,34 @@ class Generator:
         self, prompt: str = "", *, settings: SearchOptions | None = None, attention: bool = False
     ) -> list[Generated]:
         """`n_best` continuations of a prompt, the best first, or as many samples."""
-        settings = settings or SearchOptions(sample=True, max_length=100)
-        ids = self._ids(prompt, settings)
-        found = search(self.network, None, settings, prefix=[ids])[0]
+        ids = self._prompt_ids(prompt)
         return [
             Generated(
-                self.tokenizer.decode(one.tokens),
-                one.score,
-                tuple(self.tokenizer.pieces(one.tokens)),
-                one.finished,
-                tuple(self._maps(one.tokens)) if attention else (),
+                self.tokenizer.decode(hypothesis.tokens),
+                hypothesis.score,
+                tuple(self.tokenizer.pieces(hypothesis.tokens)),
+                hypothesis.finished,
+                tuple(self._maps(hypothesis.tokens)) if attention else (),
                 self.run.target_language,
-                one,
+                hypothesis,
             )
-            for one in found
+            for hypothesis in search(self.network, None, settings or SAMPLING, prefix=[ids])[0]
         ]
 
     def stream(self, prompt: str = "", *, settings: SearchOptions | None = None) -> Iterator[str]:
-        """The prompt and its continuation, in pieces as they are written."""
-        settings = settings or SearchOptions(sample=True, max_length=100)
+        """The prompt and its continuation, in pieces as they are generated."""
         shown, ids = "", []
-        for step in stream(self.network, None, settings, self._ids(prompt, settings)):
+        for step in stream(self.network, None, settings or SAMPLING, self._prompt_ids(prompt)):
             if step.finished:
                 return
             ids.append(step.token)
             text = self.tokenizer.decode(ids)
-            if not text.endswith("�"):  # a character that is not whole yet
+            if not text.endswith("�"):  # an incomplete character
                 yield text[len(shown) :]
                 shown = text
 
-    def _ids(self, prompt: str, settings: SearchOptions) -> list[int]:
-        ids = self.tokenizer.encode(prompt) if prompt else []
-        if len(ids) >= self.network.max_length - 1:
-            raise InputError(
-                f"the prompt has {len(ids)} tokens, but the model holds {self.network.max_length}; "
-                "give a shorter one."
-            )
-        return ids
-
     def batch(self, ids: Sequence[int]) -> Batch:
-        """A text's ids as the model reads them, BOS in front; one that does not fit is an error."""
+        """A text's ids as the model's input, BOS first; a text that does not fit is an error."""
         batch: Batch = batch_of(None, [ids])
         if batch.inputs.shape[1] > self.network.max_length:
             raise InputError(
@@ -100,6 +95,15 @@ class Generator:
                 f"{self.network.max_length - 1}; give a shorter one."
             )
         return batch.to(self.device)
+
+    def _prompt_ids(self, prompt: str) -> list[int]:
+        ids = self.tokenizer.encode(prompt) if prompt else []
+        if len(ids) >= self.network.max_length - 1:
+            raise InputError(
+                f"the prompt has {len(ids)} tokens, but the model holds {self.network.max_length}; "
+                "give a shorter one."
+            )
+        return ids
 
     def _maps(self, tokens: tuple[int, ...]) -> list[AttentionMap]:
         batch: Batch = batch_of(None, [tokens])

@@ -1,7 +1,7 @@
-"""What decided, in the terminal: words with their weights, or channels × moments as a strip.
+"""Explanations of a classifier in the terminal: weighted words, or channels × moments as a strip.
 
-Colour only adds to characters, so that plain output says the same: weights are written below
-words, and shades are block characters (ASCII where the terminal does not speak UTF-8).
+The output is complete without color: weights are printed below words, and shades are block
+characters (ASCII if the terminal has no UTF-8).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from rich.text import Text
 from regard.views.terminal.alignment import ASCII, MAX_LABEL, UNICODE, Marks, fitted, shown
 
 FOR, AGAINST = "green", "red"
-WIDEST = 4  # characters of a column
-STEPS = (0.2, 0.4, 0.6, 0.8)  # of the largest, from which on a cell has its shade
+MAX_COLUMN = 4  # characters
+LEVELS = (0.2, 0.4, 0.6, 0.8)  # shares of the largest weight at which the shade changes
 
 
 @dataclass(frozen=True)
 class WeighedWords:
-    """Words in a line, below each its weight in percent; what is against the label has a minus."""
+    """Words in a line, with their weights in percent below; negative ones are against the label."""
 
     words: Sequence[str]
     weights: Sequence[float]
@@ -50,7 +50,7 @@ class WeighedWords:
 class Strip:
     """Rows (channels, or one of moments) over time, each cell shaded by its weight.
 
-    A minus stands where something spoke against the label.
+    Negative weights, against the label, are shown as minus signs.
 
     weights  (rows, P)
     names    of the rows
@@ -66,8 +66,8 @@ class Strip:
         names = [shown(name, options.encoding) for name in self.names]
         labels = min(max(map(cell_len, names), default=0), MAX_LABEL)
         room = max(1, options.max_width - labels - 9)
-        joined, columns = joined_columns(self.weights, room)
-        wide = max(1, min(WIDEST, room // joined.shape[1]))
+        joined, columns = join_columns(self.weights, room)
+        wide = max(1, min(MAX_COLUMN, room // joined.shape[1]))
         top = float(np.abs(joined).max(initial=0.0))
         for name, row, whole in zip(names, joined, self.weights.sum(1), strict=True):
             line = Text(fitted(name, labels, marks.ellipsis) + " ", "bold")
@@ -78,10 +78,10 @@ class Strip:
         yield _line(_axis(labels, joined.shape[1], columns * self.patch, wide))
 
 
-def joined_columns(weights: NDArray[np.float64], room: int) -> tuple[NDArray[np.float64], int]:
-    """Neighbouring columns summed until all fit; how many one column now is.
+def join_columns(weights: NDArray[np.float64], room: int) -> tuple[NDArray[np.float64], int]:
+    """Sum neighboring columns until all fit; also returns how many are in a column.
 
-    >>> joined_columns(np.ones((1, 5)), 3)
+    >>> join_columns(np.ones((1, 5)), 3)
     (array([[2., 2., 1.]]), 2)
     """
     size = max(1, -(-weights.shape[1] // room))
@@ -90,7 +90,7 @@ def joined_columns(weights: NDArray[np.float64], room: int) -> tuple[NDArray[np.
 
 
 def percent(weight: float) -> str:
-    """A share as text: a whole percentage, or nothing where it is none.
+    """A share as a whole percentage, or a dot if it rounds to zero.
 
     >>> percent(0.421), percent(-0.2), percent(0.001)
     ('42%', '-20%', '·')
@@ -99,20 +99,20 @@ def percent(weight: float) -> str:
 
 
 def styled(weight: float, top: float) -> str:
-    """The colour of a word: the stronger the more of the largest weight it has."""
+    """The style of a word, stronger with its share of the largest weight."""
     share = abs(weight) / top if top else 0.0
-    colour = FOR if weight >= 0 else AGAINST
-    if share < STEPS[0]:
+    color = FOR if weight >= 0 else AGAINST
+    if share < LEVELS[0]:
         return "default"
-    if share < STEPS[1]:
-        return colour
-    return f"bold {colour}" if share < STEPS[3] else f"bold reverse {colour}"
+    if share < LEVELS[1]:
+        return color
+    return f"bold {color}" if share < LEVELS[3] else f"bold reverse {color}"
 
 
 def _cell(weight: float, top: float, marks: Marks, wide: int) -> Text:
-    """One cell: a shade for the label, a minus against it."""
+    """A cell: a shade if for the label, a minus if against it."""
     share = abs(weight) / top if top else 0.0
-    level = sum(share >= step for step in STEPS)
+    level = sum(share >= step for step in LEVELS)
     if not level:
         return Text(marks.nothing * wide, "dim")
     if weight < 0:
@@ -121,7 +121,7 @@ def _cell(weight: float, top: float, marks: Marks, wide: int) -> Text:
 
 
 def _axis(labels: int, columns: int, size: int, wide: int) -> Text:
-    """The first moment of a column, about every ten characters."""
+    """The first time step of a column, about every ten characters."""
     line = " " * (labels + 1)
     for column in range(0, columns, -(-10 // wide)):
         mark = f"{column * size}"

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another style (0)")
     parser.add_argument(
         "--measure", metavar="N", type=positive,
-        help="write N lines of the built-in test set, and report how many characters are recognized",
+        help="write N lines of the built-in test set, and print the share of recognized characters",
     )  # fmt: skip
     parser.add_argument(
         "--threads", metavar="N", type=positive, default=0, help="processor cores to use (all)"
@@ -94,8 +94,8 @@ def measure(writer: HandwritingWriter, count: int, bias: float, seed: int) -> di
     texts = [text for text in texts if len(text) <= writer.max_chars]
     if not texts:
         raise InputError(
-            f"{writer.path}: this model writes at most {writer.max_chars} characters on a line, and "
-            "all lines of the built-in test set have more."
+            f"{writer.path}: this model writes at most {writer.max_chars} characters on a line, "
+            "and all lines of the built-in test set have more."
         )
     lines = writer.write_all(texts[:count], bias=bias, seed=seed)
     references = [line.text for line in lines]

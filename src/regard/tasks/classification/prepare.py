@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, cast
 
+from regard.tasks.text.task import train_tokenizer
 from regard.training.task import TrainData
 
 from regard.config import ClassifierSettings, Run
@@ -18,7 +19,6 @@ from regard.formats.series import SeriesFile, in_order, is_series, numbered, rea
 from regard.models.classifier.batch import Series
 from regard.tasks.classification.batches import LabeledBatches
 from regard.tasks.classification.validation import LabeledDevelopmentSet
-from regard.training.prepare import one_tokenizer
 
 Files = Sequence[str | PathLike[str]]
 DEV = "the development set"
@@ -67,7 +67,7 @@ def prepare_examples(
     tokenizers = no_tokenizers()
     if not train.channels:
         texts = cast("list[str]", train.rows)
-        tokenizer = one_tokenizer(texts, run.text, run.source_language, run.training.seed)
+        tokenizer = train_tokenizer(texts, run.text, run.source_language, run.training.seed)
         tokenizers = Tokenizers(tokenizer, tokenizer)
 
     def encoded(part: LabeledData) -> LabeledBatches:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -11,13 +12,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regard.config import ClassifierSettings, Run
+from regard.folder import Tokenizers
 from regard.models.classifier.batch import LabeledBatch, Series
 from regard.models.classifier.network import ClassifierModel
 from regard.tasks.classification.batches import LabeledBatches, series_scale
 from regard.tasks.classification.prepare import prepare
 from regard.tasks.classification.validation import LabeledDevelopmentSet
+from regard.tasks.text.objective import span_loss
+from regard.training.checkpoint import matching
 from regard.training.first_vectors import begin_with_vectors
 from regard.training.report import Reporter
+from regard.training.run_files import CORPUS, read_corpus, write_corpus
 
 
 class ClassificationTask(Task):
@@ -50,13 +55,25 @@ class ClassificationTask(Task):
         if isinstance(data.train.rows[0], np.ndarray):
             network.set_scale(*series_scale(cast("list[Series]", data.train.rows)))
 
+    def store(self, folder: Path, data: TrainData) -> None:
+        assert isinstance(data.train, LabeledBatches)
+        assert isinstance(data.dev, LabeledDevelopmentSet)
+        write_corpus(folder, data.train.tensors("train") | data.dev.examples.tensors("dev"))
+
+    def restore(self, folder: Path, run: Run, tokenizers: Tokenizers) -> TrainData:
+        tensors, _ = read_corpus(folder)
+        labels = cast("ClassifierSettings", run.model).labels
+        with matching(folder / "checkpoints" / CORPUS):
+            train, dev = (LabeledBatches.from_tensors(tensors, n, run) for n in ("train", "dev"))
+        return TrainData(run, train, LabeledDevelopmentSet(dev, labels), tokenizers)
+
     def objective(
         self, run: Run, network: ClassifierModel, batch: LabeledBatch, scale: float
     ) -> Tensor:
         logits = network(batch).float()
         smoothing = run.training.label_smoothing
         loss = F.cross_entropy(logits, batch.labels, reduction="sum", label_smoothing=smoothing)
-        return loss * scale
+        return loss * scale + span_loss(run, network, batch, scale)
 
     def example(self, run: Run) -> list[str]:
         return ["…" if self.reads_text(run) else "series.npz"]

@@ -14,7 +14,9 @@ from regard.tasks.handwriting.network import HandwritingModel, StrokeBatch
 from regard.tasks.handwriting.prepare import prepare
 from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.tasks.handwriting.validation import StrokeDevelopmentSet
+from regard.training.checkpoint import matching
 from regard.training.report import Reporter
+from regard.training.run_files import CORPUS, read_corpus, write_corpus
 
 
 class HandwritingTask(Task):
@@ -35,6 +37,18 @@ class HandwritingTask(Task):
             f"development: {len(data.dev):,}"
         )
         return data
+
+    def store(self, folder: Path, data: TrainData) -> None:
+        assert isinstance(data.train, StrokeBatches) and isinstance(data.dev, StrokeDevelopmentSet)
+        tensors = data.train.tensors("train") | data.dev.lines.tensors("dev")
+        write_corpus(folder, tensors, list(data.dev.texts))
+
+    def restore(self, folder: Path, run: Run, tokenizers: Tokenizers) -> TrainData:
+        tensors, texts = read_corpus(folder)
+        with matching(folder / "checkpoints" / CORPUS):
+            train, dev = (StrokeBatches.from_tensors(tensors, n, run) for n in ("train", "dev"))
+            dev_set = StrokeDevelopmentSet(dev, texts or (), run, tokenizers)
+        return TrainData(run, train, dev_set, tokenizers)
 
     def objective(
         self, run: Run, network: HandwritingModel, batch: StrokeBatch, scale: float

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from regard.formats import read_lines
 from regard.formats.pair import mistake
 from regard.tasks.handwriting.strokes.sample import StrokeLine
-from regard.text import normalise
+from regard.text import normalize
 
 REMEDY = 'write e.g. {"text": "hi", "strokes": [[0, 0, 0], [0.5, -1.2, 1]]}'
 
@@ -39,7 +39,7 @@ def _parse(line: str, path: object, number: int) -> StrokeLine:
         raise mistake(path, number, f"this is not JSON ({error})", REMEDY) from error
     if not isinstance(value, dict) or not {"text", "strokes"} <= set(value):
         raise mistake(path, number, 'an object with "text" and "strokes" is expected', REMEDY)
-    text = normalise(value["text"]) if isinstance(value["text"], str) else ""
+    text = normalize(value["text"]) if isinstance(value["text"], str) else ""
     if not text:
         raise mistake(path, number, '"text" must be a non-empty string', REMEDY)
     return StrokeLine(text, _strokes(value["strokes"], path, number))

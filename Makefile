@@ -14,7 +14,7 @@ help:
 	@echo "make demo      set-up, then 'regard demo': train a translator in minutes and look inside"
 	@echo "make test      set-up, ruff, mypy --strict, import-linter and the test suite"
 	@echo "make test-all  the same, with the slow tests"
-	@echo "make bench     set-up with the peers, then 'regard bench attention'"
+	@echo "make bench     set-up with the peers, then 'python -m benchmarks attention'"
 
 setup: $(STAMP)
 
@@ -54,7 +54,7 @@ all-tests: setup
 
 bench: setup
 	$(INSTALL) --no-build-isolation -e '.[bench]'
-	$(BIN)/regard bench attention
+	$(BIN)/python -m benchmarks attention
 
 clean:
 	rm -rf $(VENV) regard-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 import regard
-from regard.bench.row import Row, print_table
 
 
 def run(*words, **options):
@@ -47,7 +46,7 @@ def test_version():
         (["bench"], "the following arguments are required: subject"),
         (["bench", "nonsense"], "invalid choice: 'nonsense'"),
         (["corpus", "sample", "--coun", "3"], "unrecognized arguments: --coun 3"),
-        (["bench", "attention", "--repeats", "0"], "must be at least 1, but 0 came"),
+        (["bench", "mechanisms", "--repeats", "0"], "must be at least 1, got 0"),
     ],
 )
 def test_bad_input_is_exit_code_2_and_no_traceback(words, message):
@@ -93,32 +92,3 @@ def test_corpus_write(tmp_path):
     assert (tmp_path / "test.en-fr.tsv").read_text() == ""
     refused = run(*words[:-1], "-3")
     assert refused.returncode == 2 and "must not be negative, but -3 came" in refused.stderr
-
-
-def test_rows_of_a_benchmark(capsys, monkeypatch):
-    rows = [Row("a step", 1.0, 2.0, 0.5, "<=", 1.0), Row("a race", 3.0, 2.0, 1.5, ">=", 2.0)]
-    assert [row.holds for row in rows] == [True, False]
-    for row in rows:
-        shown = row.as_json()
-        assert list(shown) == ["name", "ours", "peer", "ratio", "bar", "holds"]
-        assert shown["ratio"] == pytest.approx(shown["ours"] / shown["peer"])
-    monkeypatch.setenv("COLUMNS", "160")
-    print_table("regard bench", rows)
-    table = capsys.readouterr().out
-    assert re.search(r"a step.*≤ 1", table) and re.search(r"a race.*≥ 2", table)
-
-
-@pytest.mark.slow
-def test_bench_prints_rows():
-    words = ["bench", "attention", "--only", "single-query step", "--repeats", "1"]
-    done = run(*words, "--json")
-    rows = json.loads(done.stdout)
-    assert len(rows) == 2
-    for row in rows:
-        assert list(row) == ["name", "ours", "peer", "ratio", "bar", "holds"]
-        assert row["ratio"] == pytest.approx(row["ours"] / row["peer"])
-        assert row["holds"] == (row["ratio"] <= 1.0)
-        assert row["bar"] == "<= 1"
-    assert done.returncode == (0 if all(row["holds"] for row in rows) else 1)
-    table = run(*words, env={"COLUMNS": "160", "PATH": "/usr/bin"}).stdout
-    assert re.search(r"Additive single-query step.*≤ 1", table)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from regard.storage import drafting, replace_file
+from regard.storage import atomic_path, replace_file
 
 
 def test_a_link_is_written_through(tmp_path):
@@ -38,7 +38,7 @@ def test_errors_name_the_file_that_was_given(tmp_path):
 def test_a_failure_leaves_the_old_file_alone(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
-    with pytest.raises(RuntimeError), drafting(path) as draft:
+    with pytest.raises(RuntimeError), atomic_path(path) as draft:
         draft.write_text("half")
         raise RuntimeError
     assert path.read_text() == "old"

@@ -1,4 +1,4 @@
-"""The shell command for regard, in the form that works where this process was started."""
+"""Shell commands for messages: how to call regard in the user's environment."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NAME = "regard"
 
 
 def command(*words: object) -> str:
-    """A command line to paste: the program as it was called, then the words, quoted for a shell.
+    """A command line to paste: this program and its arguments, quoted for a shell.
 
-    It begins with `regard` only if that is this program on the PATH; else with the path of the
-    program that was run, or with `python -m regard`.
+    The program is `regard` if that is this program on the PATH; else the path of the program that
+    was run, or `python -m regard`.
     """
     return shlex.join([*_program(), *map(str, words)])
 

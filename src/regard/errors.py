@@ -1,9 +1,9 @@
-"""The one exception that the command line turns into a sentence and exit code 2, and a warning."""
+"""Errors and warnings about a user's input; the command line prints them as one sentence."""
 
 
 class InputError(ValueError):
-    """Something a user can put right: one sentence with what was wrong, where, and what to do."""
+    """Invalid input: one sentence with what was wrong, where, and what to do. Exit code 2."""
 
 
 class InputWarning(UserWarning):
-    """Something in a user's files was passed over: one sentence with what, where, and why."""
+    """Part of the input was skipped: one sentence with what, where, and why."""

@@ -1,4 +1,4 @@
-"""Files written as a whole or not at all: a kill at any moment leaves the old one or the new."""
+"""Atomic file writes: after a crash there is either the old file or the new one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import BinaryIO
 
 
 @contextmanager
-def drafting(path: str | PathLike[str]) -> Iterator[Path]:
-    """A name to write to; it becomes `path` only if all goes well and all is on the disk.
+def atomic_path(path: str | PathLike[str]) -> Iterator[Path]:
+    """A temporary path that is synced and renamed to `path` if the block succeeds.
 
-    A link is written through. A device or a pipe cannot be replaced: it is written to as it is.
+    A link is followed. A device or a pipe cannot be replaced: its own path is given.
     """
     final = Path(path)
     final = final.resolve() if final.is_symlink() else final
@@ -28,7 +28,7 @@ def drafting(path: str | PathLike[str]) -> Iterator[Path]:
             os.fsync(file.fileno())
         draft.replace(final)
     except OSError as error:
-        if error.filename == str(draft):  # a name that nobody gave
+        if error.filename == str(draft):  # report the path that the caller gave
             error.filename = str(path)
         raise
     finally:
@@ -37,20 +37,20 @@ def drafting(path: str | PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write bytes to, which takes the place of `path` only if all goes well."""
-    with drafting(path) as draft, draft.open("wb") as file:
+def atomic_open(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write bytes to, which replaces `path` if the block succeeds."""
+    with atomic_path(path) as draft, draft.open("wb") as file:
         yield file
 
 
 def replace_file(path: str | PathLike[str], data: bytes | str) -> None:
-    """Put `data` (text as UTF-8) at `path`."""
-    with replacing(path) as file:
+    """Write `data` (text as UTF-8) to `path` atomically."""
+    with atomic_open(path) as file:
         file.write(data.encode() if isinstance(data, str) else data)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new names in a folder last, where the system can."""
+    """Sync a folder, so that new names in it survive a crash, where the system can."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Weights of tokens to links of words: pooling, the rule, and links as text."""
+"""Weights of tokens to links of words: pooling, and the rule."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.alignment import (
-    decide,
-    located,
-    pieces,
+    extract_links,
+    locate_words,
     pool,
-    read_pharaoh,
+    tokenized_words,
     word_links,
-    write_pharaoh,
 )
 from regard.corpus.grammar import sample, seed_sentences
 from regard.errors import InputError
@@ -36,7 +34,6 @@ TOKENIZERS = {
     for language, lines in LINES.items()
 }
 KINDS = ("pieces", "words", "characters")
-links = st.frozensets(st.tuples(st.integers(0, 40), st.integers(0, 40)))
 
 
 def random_map(target, source, seed=0):
@@ -49,8 +46,8 @@ def random_map(target, source, seed=0):
 @pytest.mark.parametrize("language", ["fr", "zh"])
 def test_pooling_keeps_the_mass_and_drops_specials(kind, language):
     for pair in PAIRS[language][:20]:
-        source = pieces(pair.source, TOKENIZERS[kind, "en"], "en")
-        target = pieces(pair.target, TOKENIZERS[kind, language], language)
+        source = tokenized_words(pair.source, TOKENIZERS[kind, "en"], "en")
+        target = tokenized_words(pair.target, TOKENIZERS[kind, language], language)
         weights = random_map(target, source)
         pooled = pool(weights, target, source)
         assert pooled.shape == (len(target.words), len(source.words))
@@ -68,8 +65,10 @@ def test_pooling_keeps_the_mass_and_drops_specials(kind, language):
 def test_a_map_that_knows_the_gold_links_gives_them(kind, language):
     """Every token of a target word looks at all tokens of its (first) gold source word."""
     for pair in [*PAIRS[language][:20], *seed_sentences(language)]:
-        source = pieces(pair.source, TOKENIZERS[kind, "en"], "en", pair.source_words)
-        target = pieces(pair.target, TOKENIZERS[kind, language], language, pair.target_words)
+        source = tokenized_words(pair.source, TOKENIZERS[kind, "en"], "en", pair.source_words)
+        target = tokenized_words(
+            pair.target, TOKENIZERS[kind, language], language, pair.target_words
+        )
         gold = {}
         for link in pair.links:
             gold.setdefault(link.target, link.source)
@@ -92,63 +91,59 @@ def test_a_map_that_knows_the_gold_links_gives_them(kind, language):
 def test_a_token_of_two_words_is_shared_by_characters():
     tokenizer = train_sentencepiece(["abcd " * 50], 300, "bpe")
     assert tokenizer.spans("abcd") == [(0, 4)]
-    found = pieces("abcd", tokenizer, given=["abc", "d"])
+    found = tokenized_words("abcd", tokenizer, given=["abc", "d"])
     np.testing.assert_allclose(found.shares, [[0.75, 0.25]])
     np.testing.assert_allclose(found.means, [[1.0], [1.0]])
 
 
 def test_empty_texts_have_no_links():
     tokenizer = TOKENIZERS["words", "en"]
-    nothing, something = pieces("", tokenizer, "en"), pieces("The cat", tokenizer, "en")
+    nothing, something = (
+        tokenized_words("", tokenizer, "en"),
+        tokenized_words("The cat", tokenizer, "en"),
+    )
     assert word_links(np.ones((1, 3)) / 3, nothing, something) == frozenset()
     assert word_links(np.ones((3, 1)), something, nothing) == frozenset()
 
 
 def test_words_and_maps_that_do_not_fit():
     with pytest.raises(InputError, match=r"word 1 \('dog'\)"):
-        located(["The", "dog"], "The cat")
-    text = pieces("The cat", TOKENIZERS["words", "en"], "en")
+        locate_words(["The", "dog"], "The cat")
+    text = tokenized_words("The cat", TOKENIZERS["words", "en"], "en")
     with pytest.raises(InputError, match="1 rows and 2 columns"):
         pool(np.ones((1, 2)), text, text)
 
 
 def test_rule():
     weights = np.array([[0.5, 0.3, 0.0], [0.1, 0.1, 0.2], [0.0, 0.0, 0.0], [0.3, 0.3, 0.3]])
-    assert decide(weights) == {(0, 0), (0, 3)}  # the second gave most to specials
-    assert decide(weights, null=1.0) == {(0, 0), (2, 1), (0, 3)}
-    assert decide(weights, null=0.0) == frozenset()
-    assert decide(weights, ratio=0.6) == {(0, 0), (1, 0), (0, 3), (1, 3), (2, 3)}
-    assert decide(np.array([[0.1] * 10]), null=0.0) == {(0, 0)}  # sums to one but for rounding
+    assert extract_links(weights) == {(0, 0), (0, 3)}  # the second gave most to specials
+    assert extract_links(weights, null=1.0) == {(0, 0), (2, 1), (0, 3)}
+    assert extract_links(weights, null=0.0) == frozenset()
+    assert extract_links(weights, ratio=0.6) == {(0, 0), (1, 0), (0, 3), (1, 3), (2, 3)}
+    assert extract_links(np.array([[0.1] * 10]), null=0.0) == {
+        (0, 0)
+    }  # sums to one but for rounding
     # Mutually: source word 0 is the largest of targets 0 and 3, and target 0 has more of it.
-    assert decide(weights, mutual=True) == {(0, 0)}
-    assert decide(weights, null=1.0, mutual=True) == {(0, 0)}  # 2-1 has less than 2-3
-    assert decide(weights, ratio=0.6, mutual=True) == {(0, 0), (1, 0), (0, 3), (1, 3), (2, 3)}
+    assert extract_links(weights, mutual=True) == {(0, 0)}
+    assert extract_links(weights, null=1.0, mutual=True) == {(0, 0)}  # 2-1 has less than 2-3
+    assert extract_links(weights, ratio=0.6, mutual=True) == {
+        (0, 0),
+        (1, 0),
+        (0, 3),
+        (1, 3),
+        (2, 3),
+    }
     for wrong in ({"ratio": 0.0}, {"ratio": 1.5}, {"null": -0.1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            decide(weights, **wrong)
+            extract_links(weights, **wrong)
 
 
 @given(st.integers(0, 5), st.integers(0, 5), st.floats(0.01, 1), st.integers(0, 99))
 def test_a_ratio_only_adds_links(num_targets, num_sources, ratio, seed):
     weights = np.random.default_rng(seed).random((num_targets, num_sources))
     weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
-    one, several = decide(weights), decide(weights, ratio=ratio)
-    assert one <= several
-    turned = {(source, target) for target, source in decide(weights.T, null=1.0)}
-    assert decide(weights, mutual=True) == one & turned
-    assert sorted(target for _, target in one) == list(range(num_targets if num_sources else 0))
-
-
-@given(links, links)
-def test_pharaoh_round_trip(sure, possible):
-    found = read_pharaoh(write_pharaoh(sure, possible))
-    assert found.sure == sure
-    assert found.possible == sure | possible
-
-
-@pytest.mark.parametrize("line", ["0", "0-", "0-0-0", "a-b", "0--1", "-1-0", "０-０", "0p1"])
-def test_pharaoh_says_what_is_wrong(line):
-    assert read_pharaoh("") == (frozenset(), frozenset())
-    with pytest.raises(InputError, match=r"^links\.txt:3: ") as error:
-        read_pharaoh("0-0 " + line, where="links.txt:3")
-    assert repr(line) in str(error.value)
+    single, several = extract_links(weights), extract_links(weights, ratio=ratio)
+    assert single <= several
+    turned = {(source, target) for target, source in extract_links(weights.T, null=1.0)}
+    assert extract_links(weights, mutual=True) == single & turned
+    assert sorted(target for _, target in single) == list(range(num_targets if num_sources else 0))

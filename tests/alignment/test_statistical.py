@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from regard.alignment import align_both_ways, align_words, intersection
+from regard.alignment import align_bidirectional, align_words
 from regard.alignment.statistical import (
     NULL,
     SPARSITY,
@@ -78,8 +78,8 @@ def test_digamma():
 @pytest.mark.parametrize(("language", "limit"), [("fr", 0.12), ("zh", 0.20)])
 def test_it_finds_the_grammar_s_links(language, limit):
     pairs = sample("train", 2000, language=language)
-    both = align_both_ways([p.source_words for p in pairs], [p.target_words for p in pairs])
-    links = [intersection(*one) for one in zip(*both, strict=True)]
+    both = align_bidirectional([p.source_words for p in pairs], [p.target_words for p in pairs])
+    links = [forward & backward for forward, backward in zip(*both, strict=True)]
     assert grammar_alignment_error_rate(links, pairs).error_rate < limit
     for forward, backward in zip(*both, strict=True):
         assert len({target for _, target in forward}) == len(forward)

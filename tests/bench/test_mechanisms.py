@@ -93,9 +93,10 @@ def test_tensors_that_do_not_fit(capsys, tmp_path, tensors, said):
     assert said in capsys.readouterr().err
 
 
-def test_options_of_another_subject_and_bad_figures(capsys, tmp_path):
-    assert main(["bench", "attention", "--causal"]) == 2
-    assert "belongs to" in capsys.readouterr().err
+def test_other_subjects_and_bad_figures(capsys, tmp_path):
+    with pytest.raises(SystemExit, match="2"):
+        main(["bench", "attention", "--causal"])
+    assert "invalid choice: 'attention'" in capsys.readouterr().err
     assert main(["bench", "mechanisms", "--figure", str(tmp_path / "x.gif")]) == 2
     assert ".png" in capsys.readouterr().err
     assert main(["bench", "mechanisms", "--only", "nonsense"]) == 2

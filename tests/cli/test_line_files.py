@@ -6,10 +6,11 @@ import json
 import pytest
 from rich.console import Console
 
-from regard.cli.line_input import count_lines, file_lines
+from regard.cli.line_input import count_lines
 from regard.cli.line_progress import LineProgress
 from regard.cli.partial_output import PartialOutput
 from regard.errors import InputError
+from regard.formats import read_lines
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ from regard.errors import InputError
 def test_lines_are_counted_as_they_are_read(tmp_path, data):
     path = tmp_path / "x.txt"
     path.write_bytes(data)
-    found = list(file_lines(path, "utf-8"))
+    found = list(read_lines(path, "utf-8"))
     expected = data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     assert found == (expected[:-1] if not expected[-1] else expected)
     if data:
@@ -32,7 +33,7 @@ def test_lines_longer_than_what_is_read_at_once_and_characters_across_it(tmp_pat
     path = tmp_path / "x.txt"
     lines = ["é" * 400_000, "", "x" + "猫" * 300_000]
     path.write_text("\n".join(lines), "utf-8")
-    assert list(file_lines(path, "utf-8")) == lines
+    assert list(read_lines(path, "utf-8")) == lines
     path.write_bytes("\n".join(lines).encode() + b"\n\xe9t\xe9\n")
     with pytest.raises(InputError, match=r"x.txt, line 4: not valid UTF-8 \(byte 0xe9\)"):
         count_lines(path, "utf-8")

@@ -214,7 +214,10 @@ def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
         (["good.tsv", "--minutes", "soon"], "--minutes must be float"),
         (["good.tsv", "--preset", "huge"], "preset must be tiny, small, base"),
         (["good.tsv", "--model.kind", "cnn"], "model.kind must be transformer, rnn, lm, mlm"),
-        (["good.tsv", "--languages", "e-f"], "languages: 'e' is not the code or name"),
+        (
+            ["good.tsv", "--languages", "e-f"],
+            "names of languages, got 'e'",
+        ),
         (["good.tsv", "--minutes", "0"], "training.minutes must be above 0, got 0"),
         (
             ["good.tsv", "--model.attention", "bahdanau"],

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from regard.corpus.grammar import sample
-from regard.folder import load_folder
+from regard.tasks import load_folder
 from regard.text import UNK
 from regard.vectors import read_vectors
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import LINEAR, growth
-from regard.documents.html import parse
+from regard.documents.html import parse_html
 from regard.errors import InputError
-from regard.text import normalise, words
+from regard.text import normalize, words
 from regard.translator import Sentence, Translation
 
 
@@ -35,7 +35,7 @@ def backwards(text):
 
 
 def through(source, translate):
-    page = parse(source)
+    page = parse_html(source)
     return page.render([translate(text) for text in page.texts])
 
 
@@ -78,7 +78,7 @@ def test_what_is_not_changed_stays(source):
 
 
 def test_texts_are_blocks_without_markup():
-    page = parse("<h1>A &amp; b</h1><p>The <b>black</b>\n cat</p><script>x</script><br>end")
+    page = parse_html("<h1>A &amp; b</h1><p>The <b>black</b>\n cat</p><script>x</script><br>end")
     assert page.texts == ["A & b", "The black cat", "end"]
 
 
@@ -105,7 +105,7 @@ def test_texts_are_blocks_without_markup():
     ],
 )
 def test_what_is_left_alone(source, texts):
-    assert parse(source).texts == texts
+    assert parse_html(source).texts == texts
 
 
 def test_attributes_that_are_read_are_translated():
@@ -114,7 +114,7 @@ def test_attributes_that_are_read_are_translated():
         "<b ARIA-LABEL='seven eight' class=\"x y\">nine</b></p><hr title=ten>"
         "<input placeholder='eleven &amp; twelve'><code title='no no'>no no</code>"
     )
-    page = parse(source)
+    page = parse_html(source)
     assert sorted(page.texts) == sorted(
         ["one two", "three", "four nine", "five six", "seven eight", "ten", "eleven & twelve"]
     )
@@ -128,7 +128,7 @@ def test_attributes_that_are_read_are_translated():
 @pytest.mark.parametrize("quote", ['"', "'"])
 def test_a_translation_cannot_leave_its_attribute(quote):
     hostile = """"><script>alert(1)</script><p x='y"""
-    made = parse(f"<p title={quote}x{quote}></p>").render([Translation(hostile, "x", ())])
+    made = parse_html(f"<p title={quote}x{quote}></p>").render([Translation(hostile, "x", ())])
     (attributes,) = [dict(attributes) for name, attributes in tags_of(made) if name == "p"]
     assert attributes == {"title": hostile}
     assert [name for name, _ in tags_of(made)] == ["p"]
@@ -147,7 +147,7 @@ def test_tags_follow_their_words():
     assert through("one <b>two</b> three", backwards) == "three <b>two</b> one"
     assert through("<i>one <b>two</b></i> three", backwards) == "three <i><b>two</b> one</i>"
     found = translation("the black cat", "le chat noir", [(0, 0), (1, 2), (2, 1)])
-    assert parse("the <b>black</b> cat").render([found]) == "le chat <b>noir</b>"
+    assert parse_html("the <b>black</b> cat").render([found]) == "le chat <b>noir</b>"
 
 
 @pytest.mark.parametrize(
@@ -170,36 +170,36 @@ def test_tags_follow_their_words():
     ],
 )  # fmt: skip
 def test_tags_keep_to_their_part_of_a_sentence(page, target, links, made):
-    (source,) = parse(page).texts
+    (source,) = parse_html(page).texts
     pairs = [tuple(map(int, link.split("-"))) for link in links.split()]
     own = [word.text for word in words(source)]
     other = target.split() if "n'" in target else [word.text for word in words(target)]
     sentence = Sentence(source, target, 0.0, (), (), tuple(own), tuple(other), tuple(pairs))
-    assert parse(page).render([Translation(target, source, (sentence,))]) == made
+    assert parse_html(page).render([Translation(target, source, (sentence,))]) == made
 
 
 @pytest.mark.parametrize("piece", ["<i>a</i> ", "a<b>b</b>", "a <img>", "<p>a", "<b title=a>c</b>"])
 def test_rendering_takes_linear_time(piece):
-    pages = {size: parse(piece * (size // len(piece))) for size in (2000, 20_000)}
+    pages = {size: parse_html(piece * (size // len(piece))) for size in (2000, 20_000)}
     texts = {size: [same(text) for text in page.texts] for size, page in pages.items()}
     assert growth(lambda size: pages[size].render(texts[size]), 20_000) < LINEAR
 
 
 def test_a_word_without_links_keeps_its_tags():
     found = translation("one two three", "a b c", [(0, 0)])
-    assert parse("one <b>two</b> three").render([found]) == "a<b> b</b> c"
+    assert parse_html("one <b>two</b> three").render([found]) == "a<b> b</b> c"
 
 
 def test_translations_are_escaped():
     made = Translation("<script>alert(1)</script> & co", "x", ())
-    assert parse("<p>x</p>").render([made]) == (
+    assert parse_html("<p>x</p>").render([made]) == (
         "<p>&lt;script&gt;alert(1)&lt;/script&gt; &amp; co</p>"
     )
 
 
 def test_endless_nesting_is_refused():
     with pytest.raises(InputError, match="inside each other"):
-        parse("<b>" * 5000)
+        parse_html("<b>" * 5000)
 
 
 TAGS = st.sampled_from(
@@ -215,6 +215,6 @@ def test_no_tag_and_no_word_is_lost(parts):
         made = through(source, translate)
         tags = re.compile(r"<[^>]*>")
         assert sorted(tags.findall(made)) == sorted(tags.findall(source))
-        letters = [sorted(re.sub(r"\s", "", normalise(html.unescape(tags.sub("", one)))))
+        letters = [sorted(re.sub(r"\s", "", normalize(html.unescape(tags.sub("", one)))))
                    for one in (made, source)]  # fmt: skip
         assert letters[0] == letters[1]

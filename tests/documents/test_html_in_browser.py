@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from regard.documents.html import parse
+from regard.documents.html import parse_html
 from regard.text import words
 from regard.translator import Sentence, Translation
 
@@ -42,7 +42,7 @@ def seen(browser):
 
 
 def made(source, translate):
-    page = parse(source)
+    page = parse_html(source)
     return page.render([translate(text) for text in page.texts])
 
 

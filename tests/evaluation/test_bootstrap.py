@@ -102,7 +102,7 @@ def test_by_length():
 def test_what_cannot_be_compared():
     with pytest.raises(InputError, match="1 translations"):
         paired_bootstrap(["a", "b"], ["a"], ["a", "b"])
-    with pytest.raises(InputError, match="resamples is 0"):
+    with pytest.raises(InputError, match="resamples must be at least 1, got 0"):
         paired_bootstrap(["a"], ["a"], ["a"], resamples=0)
     with pytest.raises(InputError, match="edges"):
         by_length(["a"], ["a"], {"x": ["a"]}, edges=(20, 10))

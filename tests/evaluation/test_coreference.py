@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.alignment import MappedBatch, pieces
+from regard.alignment import MappedBatch, tokenized_words
 from regard.attention import AttentionMap
 from regard.corpus.grammar import sample
 from regard.errors import InputError
@@ -18,8 +18,8 @@ def corpus(language):
     pairs = [pair for pair in sample("dev", 80, language=language) if pair.coreference]
     english = train_sentencepiece([pair.source for pair in pairs], 500, "bpe")
     other = train_sentencepiece([pair.target for pair in pairs], 700, "bpe")
-    sources = [pieces(p.source, english, "en", p.source_words) for p in pairs]
-    targets = [pieces(p.target, other, language, p.target_words) for p in pairs]
+    sources = [tokenized_words(p.source, english, "en", p.source_words) for p in pairs]
+    targets = [tokenized_words(p.target, other, language, p.target_words) for p in pairs]
     return pairs, sources, targets
 
 

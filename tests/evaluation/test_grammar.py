@@ -6,7 +6,7 @@ from regard.corpus.grammar import detokenised, sample, seed_sentences
 from regard.corpus.grammar.senses import MEANINGS
 from regard.errors import InputError
 from regard.evaluation import grammar_scores, judge
-from regard.evaluation.edits import places
+from regard.evaluation.edits import align_by_edits
 
 PAIRS = {language: sample("test", 250, language=language) for language in ("fr", "zh")}
 LANGUAGES = pytest.mark.parametrize("language", ["fr", "zh"])
@@ -123,7 +123,7 @@ def test_places():
     def cost(one, other):
         return 2 * (one != other)
 
-    assert places([], ["a"], cost) == []
-    assert places(["a"], [], cost) == [None]
-    assert places("abcd", "xabd", cost) == [1, 2, None, 3]
-    assert places("ab", "ba", cost) == [0, 1]
+    assert align_by_edits([], ["a"], cost) == []
+    assert align_by_edits(["a"], [], cost) == [None]
+    assert align_by_edits("abcd", "xabd", cost) == [1, 2, None, 3]
+    assert align_by_edits("ab", "ba", cost) == [0, 1]

@@ -1,4 +1,4 @@
-"""sacreBLEU's figures through our door: the right tokenisation, and clear errors."""
+"""sacreBLEU's figures through our functions: the right tokenizer, and clear errors."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import sacrebleu
 
 from regard.errors import InputError
 from regard.evaluation import corpus_scores, exact_match, sentence_scores
-from regard.evaluation.scores import tokenisation
+from regard.evaluation.scores import bleu_tokenizer
 
 REFERENCES = [
     "The dog bit the man.",
@@ -41,7 +41,7 @@ def test_it_is_sacrebleu(language):
     hypotheses = ["Ein Haus am See.", "我喜欢红色的房子。", "Das Ende"]
     references = ["Ein Haus am Meer.", "我很喜欢这座红房子。", "das Ende"]
     scores = corpus_scores(hypotheses, references, language)
-    options = {"tokenize": tokenisation(language), "force": True}
+    options = {"tokenize": bleu_tokenizer(language), "force": True}
     bleu = sacrebleu.corpus_bleu(hypotheses, [references], **options)
     lower = sacrebleu.corpus_bleu(hypotheses, [references], lowercase=True, **options)
     assert scores.bleu == pytest.approx(bleu.score)
@@ -64,14 +64,14 @@ def test_chinese_is_not_one_long_word():
 
 
 def test_tokenisation():
-    assert [tokenisation(tag) for tag in ("en", "zh_TW", "yue", "km")] == [
+    assert [bleu_tokenizer(tag) for tag in ("en", "zh_TW", "yue", "km")] == [
         "13a",
         "zh",
         "zh",
         "char",
     ]
-    assert tokenisation("ja") in ("ja-mecab", "char")
-    assert tokenisation("ko-KR") in ("ko-mecab", "char")
+    assert bleu_tokenizer("ja") in ("ja-mecab", "char")
+    assert bleu_tokenizer("ko-KR") in ("ko-mecab", "char")
 
 
 @pytest.mark.needs("mecab")

@@ -15,7 +15,7 @@ from regard.config import (
 from regard.decoding import search
 from regard.errors import InputError
 from regard.models.batch import BOS, batch_of, source_of
-from regard.models.build import build
+from regard.tasks import build
 
 SOURCES = [[5, 6, 7, 8, 9, 4, 10, 11, 5, 6], [9, 6], [7, 7, 8]]
 TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5, 6, 7, 8, 9, 10], [7]]

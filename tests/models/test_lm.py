@@ -5,8 +5,8 @@ import torch
 
 from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
 from regard.models.batch import BOS, PAD, batch_of
-from regard.models.build import build
 from regard.models.lm import LanguageModel, MaskedModel
+from regard.tasks import build
 
 ROWS = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8, 12, 11, 10, 5]]
 BATCH = batch_of(None, ROWS)

@@ -36,7 +36,7 @@ def test_a_function_whose_asker_is_gone_is_not_called():
     assert called == [1, 3, 5]
 
 
-@pytest.mark.parametrize("step", ["parse", "_pages"])
+@pytest.mark.parametrize("step", ["parse_html", "_pages"])
 def test_slow_pages_hold_up_no_one_else(catalogue, monkeypatch, step):
     """Forty pages that take for ever: others are answered, and the pages are given up in time."""
     go, own = threading.Event(), getattr(libre, step)

@@ -17,7 +17,7 @@ from regard.server.http.errors import RefusalError
 from regard.server.queue.batching import Batcher, Call, Manner, Texts
 from regard.server.queue.catalogue import Catalogue, Model
 from regard.server.queue.cutting import pieces
-from regard.translator.translate import Wish
+from regard.tasks.translation.translator import Wish
 from servers import held_up, serving, until
 from trained import taught
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text import is_spaceless, joiner, normalise, words
+from regard.text import is_spaceless, joiner, normalize, words
 from regard.text.words import count_words
 
 ANY = st.text(st.characters())  # surrogates and control characters too
@@ -17,8 +17,8 @@ LANGUAGES = st.sampled_from(["en", "fr", "de", "zh", "ja", "th", ""])
 
 @given(ANY)
 def test_normal_form_is_its_own_and_loses_no_letter(text):
-    normal = normalise(text)
-    assert normalise(normal) == normal
+    normal = normalize(text)
+    assert normalize(normal) == normal
     assert normal == unicodedata.normalize("NFC", normal)
     assert normal.encode().decode() == normal
     assert normal.split() == normal.split(" ") or not normal
@@ -27,11 +27,11 @@ def test_normal_form_is_its_own_and_loses_no_letter(text):
 
 
 def test_what_normal_form_changes_and_what_not():
-    assert normalise("a\0b\x07c\ufeff\ud800d") == "abcd"
-    assert normalise("\u3000Ça\u202fva\u2028?\r\n\tOui ") == "Ça va ? Oui"
-    assert normalise("▁") == "_"
+    assert normalize("a\0b\x07c\ufeff\ud800d") == "abcd"
+    assert normalize("\u3000Ça\u202fva\u2028?\r\n\tOui ") == "Ça va ? Oui"
+    assert normalize("▁") == "_"
     for kept in ("ＡＢＣ ｶﾅ", "“Q” «Q» – —", "ﬁ ½ ²", "می\u200cخواهم", "👩\u200d👧 ❤\ufe0f", "İß"):
-        assert normalise(kept) == kept
+        assert normalize(kept) == kept
 
 
 def test_languages_without_spaces():

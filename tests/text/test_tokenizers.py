@@ -1,4 +1,4 @@
-"""One contract for all tokenisers: round trips, spans, specials, files."""
+"""One contract for all tokenizers: round trips, spans, specials, files."""
 
 import json
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import InputError
-from regard.text import BOS, EOS, MASK, PAD, UNK, Tokenizer, load, normalise, words
+from regard.text import BOS, EOS, MASK, PAD, UNK, Tokenizer, load, normalize, words
 from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer, train_sentencepiece
 from regard.text.word_tokenizer import train_words
@@ -56,7 +56,7 @@ def spelled(tokenizer, text):
     """Encode, with what every encoding must obey."""
     ids = tokenizer.encode(text)
     spans = tokenizer.spans(text)
-    normal = normalise(text)
+    normal = normalize(text)
     assert len(spans) == len(ids) == len(tokenizer.pieces(ids))
     assert all(number == UNK or MASK < number < len(tokenizer) for number in ids)
     assert all(0 <= start <= end <= len(normal) for start, end in spans)
@@ -72,15 +72,15 @@ def test_any_text_comes_back(kind, text):
     tokenizer = made(kind)
     ids = spelled(tokenizer, text)
     assert UNK not in ids
-    assert tokenizer.decode(ids) == normalise(text)
+    assert tokenizer.decode(ids) == normalize(text)
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_known_text_comes_back(tokenizer, text):
     ids = spelled(tokenizer, text)
     assert UNK not in ids
-    assert tokenizer.decode(ids) == normalise(text)
-    assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == normalise(text)
+    assert tokenizer.decode(ids) == normalize(text)
+    assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == normalize(text)
 
 
 @given(NOISE)
@@ -205,7 +205,7 @@ def test_word_level_chinese_has_no_false_spaces():
 
 @pytest.mark.parametrize("train", [train_sentencepiece, train_chars])
 def test_too_small_a_vocabulary(train):
-    with pytest.raises(InputError, match=r"vocab_size is 200, .* ask for at least \d+\.$"):
+    with pytest.raises(InputError, match=r"vocab_size must be at least \d+, got 200\.$"):
         train(TEXTS, 200)
 
 
@@ -215,7 +215,7 @@ def test_nothing_to_learn_from():
         lambda: train_chars([]),
         lambda: train_words([" "], 10, "en"),
     ):
-        with pytest.raises(InputError, match=r"There (is|are) no .*\.$"):
+        with pytest.raises(InputError, match=r"there are no .*\.$"):
             train()
 
 

@@ -7,7 +7,7 @@ import torch
 from regard.config import LanguageModelSettings, RnnSettings, TrainingSettings, TransformerSettings
 from regard.errors import InputError
 from regard.folder import Tokenizers
-from regard.models.build import build
+from regard.tasks import build
 from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
 from regard.text.word_tokenizer import train_words

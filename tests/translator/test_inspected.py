@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from regard.translator.inspected import Asked, check_pair, facts_of, side_by_side
 
 from classified import classifier
 from regard.config import (
@@ -19,10 +20,10 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.folder import SavedModel
-from regard.models.build import build
+from regard.tasks import build, load
+from regard.tasks import lazy_weights as passes
 from regard.text import MASK
-from regard.translator import Filler, Generator, Translator, inspected, load, passes
-from regard.translator.inspected import Asked, check_pair, facts_of, side_by_side
+from regard.translator import Filler, Generator, Translator, inspected
 from regard.views import Viewed, page
 from trained import taught
 

@@ -6,9 +6,9 @@ from itertools import chain
 import pytest
 
 from regard.config import SearchOptions
-from regard.text import normalise, sentence_spans
-from regard.translator.segments import ENDLESS_SENTENCE, ENDLESS_WORD, pieces_of
-from regard.translator.windows import FIRST_CHARACTERS, MOST_CHARACTERS, windows
+from regard.tasks.translation.line_windows import FIRST_CHARACTERS, MOST_CHARACTERS, windows
+from regard.tasks.translation.segments import ENDLESS_SENTENCE, ENDLESS_WORD, pieces_of
+from regard.text import normalize, sentence_spans
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -100,7 +100,7 @@ def test_stops_that_end_nothing_are_read_once():
 
 def test_marks_on_one_letter_are_sorted_once():
     """NFC by itself takes minutes for these."""
-    found = normalise("e" + "\u0301\u0323" * MANY)
+    found = normalize("e" + "\u0301\u0323" * MANY)
     assert found == "\u1eb9" + "\u0323" * (MANY - 1) + "\u0301" * MANY
     few = "e" + "\u0301\u0323\u0344\u0f73\u0903" * 40 + "x" + "\u0345\u0301" * 50
-    assert normalise(few) == unicodedata.normalize("NFC", few)
+    assert normalize(few) == unicodedata.normalize("NFC", few)

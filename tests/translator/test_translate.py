@@ -16,11 +16,11 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.folder import SavedModel, Tokenizers
-from regard.models.build import build
+from regard.tasks import build, load
+from regard.tasks.translation.segments import Segment, put_together, segments
+from regard.tasks.translation.sentence_view import drawn, viewed
 from regard.text.word_tokenizer import train_words
-from regard.translator import Translator, load
-from regard.translator.seen import drawn, viewed
-from regard.translator.segments import Segment, put_together, segments
+from regard.translator import Translator
 from trained import taught
 
 FRENCH, CHINESE = taught("en-fr"), taught("en-zh")

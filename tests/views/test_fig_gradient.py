@@ -7,7 +7,7 @@ import torch
 from regard.attention import MultiHead, Overwrite, SwitchOff, intervene, record
 from regard.config import LanguageModelSettings, TransformerSettings
 from regard.models.batch import Batch, Source
-from regard.models.build import build
+from regard.tasks import build
 from regard.views import (
     gradient_figure,
     gradient_times_attention,

@@ -134,7 +134,7 @@ def test_no_task_is_long(browser, report, tmp_path):
 
 @pytest.mark.slow
 def test_four_thousand_tokens(browser, tmp_path):
-    """The processor's time; `regard bench view` measures frames by the clock."""
+    """The processor's time; `python -m benchmarks view` measures frames by the clock."""
     made = page("A long text", [causal_text(4000, 2, 4)])
     assert len(made.encode()) <= LARGEST
     file = tmp_path / "report.html"

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 Sentences = Sequence[Sequence[str]]
 
 
-class BothWays(NamedTuple):
+class BidirectionalLinks(NamedTuple):
     """Links of every sentence, in (source, target) order both times.
 
     forward   each target word has at most one source word
@@ -49,11 +49,13 @@ class BothWays(NamedTuple):
     backward: list[Links]
 
 
-def align_both_ways(sources: Sentences, targets: Sentences, *, iterations: int = 6) -> BothWays:
+def align_bidirectional(
+    sources: Sentences, targets: Sentences, *, iterations: int = 6
+) -> BidirectionalLinks:
     """The links of sentence pairs, given as words, learned from these pairs alone, both ways."""
     forward = align_words(sources, targets, iterations=iterations)
     backward = align_words(targets, sources, iterations=iterations)
-    return BothWays(forward, [frozenset((s, t) for t, s in links) for links in backward])
+    return BidirectionalLinks(forward, [frozenset((s, t) for t, s in links) for links in backward])
 
 
 def align_words(sources: Sentences, targets: Sentences, *, iterations: int = 6) -> list[Links]:

@@ -16,25 +16,26 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from regard.config.kind import Command
 from regard.errors import InputError, InputWarning
+from regard.tasks import KINDS
 from regard.version import __version__
 
 COMMANDS = {
-    "bench": "measure regard against its peers, in ratios taken in one run",
-    "classify": "label texts or series with a classifier, and see what decided",
+    "bench": "measure error, time and memory of the attention mechanisms",
+    "classify": "label texts or series with a classifier, and explain the labels",
     "compare": "tell which of two models or outputs is better, and where",
     "corpus": "write sentences of the built-in grammar, or series with a planted cause",
     "demo": "learn the built-in language pair in minutes, and look inside",
     "evaluate": "score a model, or translations, against a reference",
-    "fill": "guess hidden words with a masked model",
-    "generate": "go on with a text by a language model",
+    "fill": "predict masked words with a masked language model",
+    "generate": "continue a text with a language model",
     "info": "tell what a model folder holds",
     "inspect": "look inside a model: every head's attention over a text, on one page",
     "serve": "translate for others: LibreTranslate's HTTP API, and a look inside",
     "train": "learn a model from text",
     "translate": "translate text with a model",
     "vectors": "learn word vectors, find near words and analogies",
-    "write": "write text by hand, and see which letter the pen was at",
 }
 
 
@@ -109,6 +110,12 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     return _parser(name).parse_args(words)
 
 
+def _commands(called: str | None) -> dict[str, Command]:
+    """Return the commands by name; those of kinds of model only if none of ours is called."""
+    commands = {name: Command(line, f"regard.cli.{name}") for name, line in COMMANDS.items()}
+    return commands if called in commands else commands | KINDS.commands()
+
+
 class Parser(argparse.ArgumentParser):
     """Takes flags by their whole names only, so that a new flag never changes an old command."""
 
@@ -129,10 +136,10 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, line in COMMANDS.items():
+    for name, (line, path) in _commands(command).items():
         sub = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
         if name == command:
-            module = importlib.import_module(f"regard.cli.{name}")
+            module = importlib.import_module(path)
             module.configure(sub)
             sub.set_defaults(run=module.run)
     return parser

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from regard.cli.line_input import add_encoding
 from regard.cli.line_progress import LineProgress
-from regard.cli.model import add_model, open_translator
 from regard.cli.searching import add_search, asked_search
 from regard.errors import InputError
+from regard.tasks.commands import add_model, open_model
 
 if TYPE_CHECKING:
     from regard.evaluation import Scores
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         hypotheses = list(read_lines(arguments.hypotheses, encoding))
     else:
         sources, references = read_test(arguments.files, languages_of(arguments.model), encoding)
-        translator = open_translator(arguments.model, arguments.threads)
+        translator: Translator = open_model(arguments.model, "translate", arguments.threads)
         language = language or translator.run.target_language
         hypotheses, seconds = translations(translator, sources, arguments)
         if arguments.output:
@@ -128,7 +128,7 @@ def _references(files: list[str], encoding: str) -> list[str]:
 
 def languages_of(folder: str) -> tuple[str, str] | None:
     """Both languages of a model; None if they are not known."""
-    from regard.config.stored import load_run
+    from regard.tasks import load_run
 
     languages = load_run(folder)
     named = "-" in languages.languages

@@ -1,20 +1,19 @@
-"""The text that a command is given: which format it is of, and its lines as they come."""
+"""A command's input text: its format, and its lines as they arrive."""
 
 from __future__ import annotations
 
 import argparse
-import codecs
 import select
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import BufferedReader
-from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import cast
 
 from regard.errors import InputError
-from regard.formats.compressed import reading, suffix
+from regard.formats.compressed import empty_file, open_read, suffix
+from regard.formats.lines import CHUNK, decode_chunks, file_chunks, is_utf8, split_lines
 
 HTML = frozenset({".html", ".htm", ".xhtml"})
 DOCUMENTS = frozenset({
@@ -23,10 +22,9 @@ DOCUMENTS = frozenset({
     ".yaml", ".yml", ".toml", ".xml", ".svg", ".md", ".markdown", ".rst", ".adoc", ".tex", ".csv",
     ".tsv", ".properties", ".strings", ".resx", ".arb", ".ini",
 })  # fmt: skip
-"""Formats with markup or fields of their own, which would be translated as if they were prose."""
-CHUNK = 1 << 18
+"""Formats with their own markup or fields, which would be translated as if they were prose."""
 WAIT = 0.05
-"""Seconds without a line after which what came before it is translated."""
+"""Seconds without input after which the lines read so far are translated."""
 
 
 def add_encoding(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +34,15 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         type=_encoding,
         default="utf-8",
-        help="of the text that is read, e.g. latin-1 (utf-8)",
+        help="encoding of the input text, e.g. latin-1 (utf-8)",
     )
 
 
-def input_format(path: str | None, asked: str | None) -> str:
-    """`text` or `html`, as asked or by the file's name; what cannot be translated is an error."""
+def input_format(path: str | None, requested: str | None) -> str:
+    """`text` or `html`, as requested or by the file's suffix; other formats are an error."""
     ending = suffix(path) if path else ""
-    if asked or ending not in HTML | DOCUMENTS:
-        return asked or "text"
+    if requested or ending not in HTML | DOCUMENTS:
+        return requested or "text"
     if ending in HTML:
         return "html"
     raise InputError(
@@ -53,65 +51,55 @@ def input_format(path: str | None, asked: str | None) -> str:
     )
 
 
-def check_output_name(path: str, written: str, *, asked: bool, own: frozenset[str]) -> None:
-    """An error if a file's name says that it holds something else than what is written to it.
+def check_output_name(path: str, written: str, *, explicit: bool, allowed: frozenset[str]) -> None:
+    """Raise an error if a file's suffix does not fit the format that is written to it.
 
-    written  the format, `text` or `html`; asked says whether the user named it
-    own      suffixes that fit what is written although they are of `DOCUMENTS`
+    written   the format, `text` or `html`
+    explicit  whether the user named the format
+    allowed   suffixes among `DOCUMENTS` that fit it
     """
     ending = suffix(path)
-    misnamed = (HTML if written == "text" else frozenset()) | (DOCUMENTS - own)
-    if ending in misnamed and not asked:
+    misnamed = (HTML if written == "text" else frozenset()) | (DOCUMENTS - allowed)
+    if ending in misnamed and not explicit:
         raise InputError(
-            f"{path}: what is written is {written}, not {ending}; give another name, or say "
-            f"--format {written} if it is meant."
+            f"{path}: the output is {written}, not {ending}; give another name, or --format "
+            f"{written} to keep this one."
         )
 
 
-def file_lines(path: str | PathLike[str], encoding: str) -> Iterator[str]:
-    """The lines of a file, without their ends."""
-    return cast("Iterator[str]", _lines(_decoded(_file_chunks(path), path, encoding)))
-
-
 def stdin_lines(encoding: str) -> Iterator[str | None]:
-    """The lines of standard input; None whenever no other line is there yet."""
-    return _lines(_decoded(_stdin_chunks(), "standard input", encoding))
+    """The lines of standard input; None whenever no line has arrived yet."""
+    return split_lines(decode_chunks(_stdin_chunks(), "standard input", encoding))
 
 
 def count_lines(path: str | PathLike[str], encoding: str) -> int:
-    """How many lines a file has; one that cannot be decoded, or is empty, is an error."""
+    """The number of lines of a file; one that is empty or cannot be decoded is an error."""
     count, last = 0, "\n"
-    for text in _decoded(_file_chunks(path), path, encoding):
+    for text in decode_chunks(file_chunks(path), path, encoding):
         if text:
             count, last = count + text.count("\n"), text
     if not count and last == "\n":
-        raise InputError(f"{path}: the file is empty; give a file with text in it.")
+        raise empty_file(path)
     return count + (not last.endswith("\n"))
 
 
 def read_text(path: str | None, encoding: str) -> str:
-    """All of a file, or of standard input, as it is but for a byte order mark."""
+    """The whole text of a file, or of standard input, without a byte order mark."""
     name = path or "standard input"
-    chunks = _file_chunks(path) if path else iter([sys.stdin.buffer.read()])
-    text = "".join(part for part in _decoded(chunks, name, encoding) if part)
+    chunks = file_chunks(path) if path else iter([sys.stdin.buffer.read()])
+    text = "".join(part for part in decode_chunks(chunks, name, encoding) if part)
     if path and not text:
-        raise InputError(f"{path}: the file is empty; give a file with text in it.")
+        raise empty_file(path)
     return text
 
 
 def _encoding(name: str) -> str:
     try:
-        if codecs.lookup(name)._is_text_encoding:
-            return name
-    except LookupError:
-        pass
-    raise argparse.ArgumentTypeError(f"must be utf-8, latin-1 or another encoding, got {name!r}")
-
-
-def _file_chunks(path: str | PathLike[str]) -> Iterator[bytes]:
-    with reading(path) as file:
-        while chunk := file.read(CHUNK):
-            yield chunk
+        is_utf8(name)
+    except InputError as error:
+        what = f"must be utf-8, latin-1 or another encoding, got {name!r}"
+        raise argparse.ArgumentTypeError(what) from error
+    return name
 
 
 def _stdin_chunks() -> Iterator[bytes | None]:
@@ -126,68 +114,16 @@ def _stdin_chunks() -> Iterator[bytes | None]:
 
 
 def _ready(stream: BufferedReader) -> bool:
-    """Whether reading would not wait; what the system cannot tell of counts as ready."""
+    """Whether reading would not block; True where the system cannot tell."""
     try:
         return bool(select.select([stream], [], [], WAIT)[0])
     except (OSError, ValueError):
         return True
 
 
-def _decoded(chunks: Iterable[bytes | None], name: object, encoding: str) -> Iterator[str | None]:
-    """The chunks as text, without a byte order mark; what is not of the encoding is an error."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    line, begun = 1, False
-    for chunk in chain(chunks, (b"",)):
-        if chunk is None:
-            yield None
-            continue
-        if not begun and codecs.lookup(encoding).name == "utf-8":
-            _refuse_wide(chunk, name)
-        try:
-            text = decoder.decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            line += error.object[: error.start].count(b"\n")
-            raise _undecodable(name, line, encoding, error.object[error.start]) from error
-        yield text if begun else text.removeprefix("\ufeff")
-        line, begun = line + text.count("\n"), begun or bool(text)
-
-
-def _refuse_wide(chunk: bytes, name: object) -> None:
-    if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in chunk:
-        raise InputError(
-            f"{name}: not valid UTF-8: this looks like UTF-16 or a binary file; convert it with "
-            "`iconv -f UTF-16 -t UTF-8` or give --encoding utf-16."
-        )
-
-
-def _undecodable(name: object, line: int, encoding: str, byte: int) -> InputError:
-    if codecs.lookup(encoding).name != "utf-8":
-        return InputError(f"{name}, line {line}: not valid {encoding}; give its real encoding.")
-    return InputError(
-        f"{name}, line {line}: not valid UTF-8 (byte 0x{byte:02x}); convert it with "
-        "`iconv -f LATIN1 -t UTF-8` or give --encoding latin-1."
-    )
-
-
-def _lines(texts: Iterable[str | None]) -> Iterator[str | None]:
-    """The lines of text that comes in parts, each without `\\n` or `\\r\\n`."""
-    begun: list[str] = []
-    for text in texts:
-        if text is None:
-            yield None
-            continue
-        first, *others = text.split("\n")
-        begun.append(first)
-        for other in others:
-            yield "".join(begun).removesuffix("\r")
-            begun = [other]
-    if last := "".join(begun):
-        yield last.removesuffix("\r")
-
-
 def is_plain_file(path: str | PathLike[str]) -> bool:
-    """Whether it can be read twice; a pipe or a device cannot. What is not there is an error."""
+    """Whether the file can be read twice, unlike a pipe or a device; a missing one is an error."""
     if not Path(path).exists() or Path(path).is_dir():
-        with reading(path):
+        with open_read(path):
             pass
     return Path(path).is_file()

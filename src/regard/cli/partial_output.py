@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from regard.errors import InputError
-from regard.formats.compressed import is_compressed, writing
+from regard.formats.compressed import is_compressed, open_write
 from regard.formats.lines import one_line
 from regard.storage import replace_file, sync_folder
 
@@ -93,7 +93,7 @@ class PartialOutput:
         """Give the output its name."""
         if is_compressed(self.path):
             self._file.seek(0)
-            with writing(self.path) as file:
+            with open_write(self.path) as file:
                 shutil.copyfileobj(self._file, file)
             self.partial.unlink()
         else:

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from regard.cli.model import positive, use_of
-from regard.config.stored import load_run
 from regard.errors import InputError
+from regard.tasks import KINDS, load_run
+from regard.tasks.commands import positive
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "py3langid")
 
@@ -125,7 +125,7 @@ def _hangups_ignored() -> Iterator[None]:
 def _check(folder: str) -> None:
     """An error, before torch is loaded, if the model does not translate."""
     kind = load_run(folder).model.kind
-    if use_of(kind) != "translate":
+    if KINDS[kind].command != "translate":
         raise InputError(f"{folder}: a model of the kind {kind} does not translate.")
 
 

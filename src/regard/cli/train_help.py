@@ -6,8 +6,8 @@ import textwrap
 import typing
 from typing import Any
 
-from regard.config import MODELS
 from regard.config.settings import SECTIONS, Settings, names_of
+from regard.tasks import KINDS
 
 USAGE = """\
 usage: regard train FILE… --out DIR [--languages en-fr] [--minutes N] [--preset tiny|small|base]
@@ -40,23 +40,14 @@ Examples:
   regard train book.txt --model.kind lm --out model --minutes 20
 """
 
-LEARNS_FROM = {
-    "lm": "plain text",
-    "mlm": "plain text",
-    "classifier": "label, tab and text in a .tsv; or series in .npz or .jsonl",
-    "handwriting": "strokes in .jsonl, or none for the built-in ones",
-}
-"""What a kind learns from, if not from pairs."""
-
 
 def short_help() -> str:
     """The flags that most runs need."""
     kinds = []
-    for name, model in MODELS.items():
-        line = _first_sentence(model.__doc__ or "")
-        files = f"; learns from {LEARNS_FROM[name]}" if name in LEARNS_FROM else ""
+    for name, kind in KINDS.items():
+        line = _first_sentence(kind.settings.__doc__ or "")
         indent = " " * 36
-        text = f"{name:<12} {line}{files}"
+        text = f"{name:<12} {line}; learns from {kind.learns_from}"
         kinds.append(textwrap.fill(text, 98, initial_indent=" " * 23, subsequent_indent=indent))
     return USAGE + SHORT.format(kinds="\n".join(kinds))
 
@@ -65,7 +56,7 @@ def full_help(settings: Settings) -> str:
     """Every setting of every section, with the value it has if nothing is said."""
     kind = settings["model"]["kind"]
     parts = [short_help()]
-    for name, section in {"model": MODELS[kind], **SECTIONS}.items():
+    for name, section in {"model": KINDS[kind].settings, **SECTIONS}.items():
         of = f" (--model.kind {kind})" if name == "model" else ""
         parts.append(f"\n{name}{of}: {_first_sentence(section.__doc__ or '')}")
         values = settings.get(name) or {}

@@ -15,17 +15,17 @@ from regard.cli.line_input import (
     add_encoding,
     check_output_name,
     count_lines,
-    file_lines,
     input_format,
     is_plain_file,
     read_text,
     stdin_lines,
 )
 from regard.cli.line_progress import LineProgress
-from regard.cli.model import add_model, open_translator, positive
 from regard.cli.partial_output import PartialOutput, model_digest
 from regard.cli.searching import add_sampling, add_search, asked_search
 from regard.errors import InputError
+from regard.formats.lines import read_lines
+from regard.tasks.commands import add_model, open_model, positive
 from regard.version import __version__
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
     source = None if kind == "html" else _source(arguments)
-    translator = open_translator(arguments.model, arguments.threads)
+    translator: Translator = open_model(arguments.model, "translate", arguments.threads)
     settings = asked_search(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
         _translate_html(translator, settings, arguments)
@@ -130,7 +130,7 @@ def _checked_format(arguments: argparse.Namespace) -> str:
             raise InputError(f"{path}: there is no such folder; make it first.")
         own = {".jsonl", ".ndjson", ".json"} if arguments.json else {".tsv"} if several else set()
         check_output_name(
-            arguments.output, kind, asked=bool(arguments.format), own=frozenset(own)
+            arguments.output, kind, explicit=bool(arguments.format), allowed=frozenset(own)
         )  # fmt: skip
     return kind
 
@@ -143,7 +143,7 @@ def _source(arguments: argparse.Namespace) -> Source:
     if path:
         plain = is_plain_file(path)
         total = count_lines(path, encoding) if plain else None
-        return Source(lambda: file_lines(path, encoding), total, plain)
+        return Source(lambda: read_lines(path, encoding), total, plain)
     if _by_hand(arguments):
         print("Type text to translate, a line at a time; Ctrl-D ends.", file=sys.stderr)
     return Source(lambda: stdin_lines(encoding), None, False)
@@ -182,7 +182,7 @@ def _translated(
         yield window
         copied += sum(one.hypothesis is None for done in window for one in done.sentences)
     if copied:
-        from regard.translator.segments import ENDLESS_WORD
+        from regard.tasks.translation.segments import ENDLESS_WORD
 
         _say(f"words of {ENDLESS_WORD:,} characters or more, copied as they are: {copied:,}")
 
@@ -246,7 +246,7 @@ def _translate_html(
     translator: Translator, settings: SearchOptions, arguments: argparse.Namespace
 ) -> None:
     """Translate pages; one that is read in another encoding is written in it too."""
-    from regard.translator.pages import translate_html
+    from regard.tasks.translation.pages import translate_html
 
     pages = arguments.text or [read_text(arguments.input, arguments.encoding)]
     made = []
@@ -269,9 +269,9 @@ def _translate_html(
     text = "".join(page + "\n" for page in made) if arguments.text else made[0]
     data = text.encode(arguments.encoding, "xmlcharrefreplace")
     if arguments.output:
-        from regard.formats.compressed import writing
+        from regard.formats.compressed import open_write
 
-        with writing(arguments.output) as file:
+        with open_write(arguments.output) as file:
             file.write(data)
     else:
         sys.stdout.flush()
@@ -281,7 +281,7 @@ def _translate_html(
 def _draw(translator: Translator, windows: Iterator[list[Translation]]) -> None:
     from rich.console import Console
 
-    from regard.translator.seen import drawn
+    from regard.tasks.translation.sentence_view import drawn
 
     console = Console()
     for one in (one for window in windows for one in window):

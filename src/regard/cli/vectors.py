@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.model import positive
 from regard.errors import InputError
+from regard.tasks.commands import positive
 
 if TYPE_CHECKING:
     from regard.vectors import Near, Vectors

@@ -1,4 +1,4 @@
-"""Every setting, as frozen dataclasses: what a field's docstring says is the flag's help.
+"""Every setting, as frozen dataclasses: a field's docstring is the flag's help.
 
 Nothing here imports torch.
 """
@@ -7,26 +7,24 @@ from regard.config.alignment import AlignmentSettings
 from regard.config.classifier import ClassifierSettings
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
+from regard.config.kind import Command, Kind, ModelSettings
 from regard.config.model import (
-    MODELS,
     LanguageModelSettings,
     MaskedLanguageModelSettings,
-    ModelSettings,
     RnnSettings,
     TransformerSettings,
 )
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.text import TextSettings
 from regard.config.training import TrainingSettings
-from regard.tasks.handwriting.settings import HandwritingSettings
 
 __all__ = [
     "FORMAT_VERSION",
-    "MODELS",
     "AlignmentSettings",
     "ClassifierSettings",
     "CleaningSettings",
-    "HandwritingSettings",
+    "Command",
+    "Kind",
     "LanguageModelSettings",
     "MaskedLanguageModelSettings",
     "ModelSettings",

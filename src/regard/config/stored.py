@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from regard.config.kind import Kind
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.settings import read_settings, run_from
 from regard.errors import InputError, InputWarning
@@ -16,8 +18,8 @@ from regard.version import __version__
 CONFIG, METRICS = "config.yaml", "metrics.json"
 
 
-def load_run(folder: str | PathLike[str]) -> Run:
-    """The settings in a model folder; those of a newer format are a clear error."""
+def load_run(folder: str | PathLike[str], kinds: Mapping[str, Kind]) -> Run:
+    """Return the settings in a model folder; a newer format version is an error."""
     if not Path(folder).is_dir():
         what = "this is a file" if Path(folder).exists() else "there is no such folder"
         raise InputError(
@@ -39,7 +41,7 @@ def load_run(folder: str | PathLike[str]) -> Run:
             f"{path}: format_version {version} is newer than {FORMAT_VERSION}, the newest that "
             f"regard {__version__} knows; install a newer regard."
         )
-    return run_from(settings, str(path))
+    return run_from(settings, kinds, str(path))
 
 
 def load_metrics(folder: str | PathLike[str]) -> dict[str, Any]:

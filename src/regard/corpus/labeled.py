@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from regard.errors import InputError
 from regard.formats.labeled import LabeledText
-from regard.text.normal import normalize
+from regard.text.normalization import normalize
 
 
 class LabeledExample(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from regard.config import CleaningSettings
 from regard.formats import RawPair, ReadReport
-from regard.text.normal import normalise
+from regard.text.normalization import normalize
 from regard.text.words import count_words, has_long_word
 
 REASONS = {
@@ -98,7 +98,7 @@ def clean(
     seen: set[Pair] = set()
     for raw in raw_pairs:
         report.read += 1
-        pair = Pair(normalise(raw.source), normalise(raw.target))
+        pair = Pair(normalize(raw.source), normalize(raw.target))
         reason = _fault(pair, rules, seen)
         if reason:
             report.drop(reason, raw)

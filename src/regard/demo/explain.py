@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from regard.alignment import pieces
+from regard.alignment import tokenized_words
 from regard.attention import SwitchOff, intervene
 from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair
@@ -86,7 +86,7 @@ class Bench:
         self.pronoun = torch.zeros_like(self.batch.labels, dtype=torch.bool)
         self.aside = self.pronoun.clone()
         for row, pair in enumerate(self.pairs):
-            target = pieces(pair.target, tokenizers.target, given=pair.target_words)
+            target = tokenized_words(pair.target, tokenizers.target, given=pair.target_words)
             cues = {one.cue for one in pair.coreference}
             agreeing = [link.target for link in pair.links if link.source in cues]
             for one in pair.coreference:

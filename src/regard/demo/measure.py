@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from regard.alignment import Links, MappedBatch, Reading, pieces, read, word_links
+from regard.alignment import (
+    AlignmentHead,
+    Links,
+    MappedBatch,
+    alignment_weights,
+    tokenized_words,
+    word_links,
+)
 from regard.config import AlignmentSettings, SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.demo.lesson import Language
@@ -90,8 +97,8 @@ def mapped(
             [tokenizers.source.encode(pair.source) for pair in part],
             [tokenizers.target.encode(pair.target) for pair in part],
         )
-        sources = [pieces(p.source, tokenizers.source, given=p.source_words) for p in part]
-        targets = [pieces(p.target, tokenizers.target, given=p.target_words) for p in part]
+        sources = [tokenized_words(p.source, tokenizers.source, given=p.source_words) for p in part]
+        targets = [tokenized_words(p.target, tokenizers.target, given=p.target_words) for p in part]
         yield part, MappedBatch(translator.network.maps(batch), sources, targets)
 
 
@@ -100,10 +107,10 @@ def _links(
 ) -> list[Links]:
     if alignment is None:
         return []
-    reading = Reading(alignment.layer, alignment.head, alignment.shift)
+    reading = AlignmentHead(alignment.layer, alignment.head, alignment.shift)
     found = []
     for row, (source, target) in enumerate(zip(batch.sources, batch.targets, strict=True)):
-        weights = read(
+        weights = alignment_weights(
             batch.maps,
             reading,
             row,

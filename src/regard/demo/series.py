@@ -21,11 +21,14 @@ from rich.table import Table
 from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.corpus.series import PlantedSeries, planted
 from regard.folder import SavedModel
-from regard.models.classifier.explain import WHYS, Why
-from regard.models.classifier.network import ClassifierModel
-from regard.tasks.classification.classifier import Classified, Classifier
-from regard.tasks.classification.prepare import Content, class_trainer, prepare_content
+from regard.models.classifier.explain import METHODS, Method
+from regard.tasks import find_task
+from regard.tasks.classification.classification import Classification
+from regard.tasks.classification.classifier import Classifier
+from regard.tasks.classification.prepare import LabeledData, prepare_examples
+from regard.training.loop import Trainer
 from regard.training.report import Spoken, clock
+from regard.training.run import new_network
 from regard.views.terminal.decision import Strip
 
 Encoder = Literal["transformer", "rnn"]
@@ -47,7 +50,7 @@ class Found:
     encoder: Encoder
     tokens: Tokens
     accuracy: float
-    causes: dict[Why, float]
+    causes: dict[Method, float]
     both: float
     seconds: float
 
@@ -126,7 +129,11 @@ def demo_settings(
 
 
 def causes_found(
-    found: Sequence[Classified], data: PlantedSeries, *, moment: bool = True, channel: bool = True
+    found: Sequence[Classification],
+    data: PlantedSeries,
+    *,
+    moment: bool = True,
+    channel: bool = True,
 ) -> float:
     """Of series with an event, the share whose peak has its middle in it, and is on its channel."""
     hits = 0
@@ -153,16 +160,17 @@ def _learned(
     begun = time.monotonic()
     taught, dev, test = data
     run = demo_settings(encoder, tokens, steps, seed, threads)
-    prepared = prepare_content(_content(taught), _content(dev), run, "the planted series")
+    prepared = prepare_examples(_content(taught), _content(dev), run, "the planted series")
     console.print(f"Learning: {_name(encoder)}, {tokens} as tokens …", highlight=False)
-    trainer = class_trainer(prepared.run, prepared, None, Spoken(console))
+    task, reporter = find_task("classifier"), Spoken(console)
+    network = new_network(task, prepared)
+    task.initialize(network, prepared, reporter)
+    trainer = Trainer(task, network, prepared, reporter=reporter)
     outcome = trainer.train()
     if not outcome.finished:
         raise KeyboardInterrupt
-    network = trainer.network
-    assert isinstance(network, ClassifierModel)
     model = Classifier(SavedModel(Path(), prepared.run, prepared.tokenizers, network.eval(), {}))
-    by_why = {why: model.classify(list(test.x), why=why) for why in WHYS}
+    by_why = {why: model.classify(list(test.x), why=why) for why in METHODS}
     told = by_why["gradient"]
     right = sum(one.label == test.labels[y] for one, y in zip(told, test.y, strict=True))
     kind = {"moment": tokens == "time", "channel": tokens == "channels"}
@@ -172,8 +180,8 @@ def _learned(
     return Found(encoder, tokens, right / len(told), causes, whole, seconds), model
 
 
-def _content(data: PlantedSeries) -> Content:
-    return Content(list(data.x), [data.labels[y] for y in data.y], data.channels)
+def _content(data: PlantedSeries) -> LabeledData:
+    return LabeledData(list(data.x), [data.labels[y] for y in data.y], data.channels)
 
 
 def _name(encoder: Encoder) -> str:
@@ -199,12 +207,12 @@ def _print(console: Console, found: Sequence[Found], test: int) -> None:
     table = Table(box=box.SIMPLE)
     for column in ("encoder", "tokens"):
         table.add_column(column)
-    for column in ("labels right", *WHYS, "moment and channel", "time"):
+    for column in ("labels right", *METHODS, "moment and channel", "time"):
         table.add_column(column, justify="right")
     for one in found:
         table.add_row(
             _name(one.encoder), one.tokens, f"{one.accuracy:.1%}",
-            *(f"{one.causes[why]:.1%}" for why in WHYS), f"{one.both:.1%}", clock(one.seconds),
+            *(f"{one.causes[why]:.1%}" for why in METHODS), f"{one.both:.1%}", clock(one.seconds),
         )  # fmt: skip
     console.print(f"\n[bold]In how many of {test} series the map finds the planted cause[/]")
     console.print(table)

@@ -1,1 +1,1 @@
-"""Documents through a translator, their markup kept by word alignment; one file per format."""
+"""Document translation with the markup kept by word alignment; one file per format."""

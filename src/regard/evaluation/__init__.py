@@ -1,11 +1,11 @@
-"""How good translations and alignments are.
+"""Scores of translations and alignments.
 
     scores, exact        BLEU, chrF and TER by sacreBLEU; exact match
-    bootstrap            two systems compared: paired resampling, and scores by length
+    bootstrap            comparison of two systems: paired resampling, and scores by length
     aer                  alignment error rate against gold links
-    grammar, coreference the built-in corpus: pronouns, senses, and what heads look at
+    grammar, coreference the built-in corpus: pronouns, senses, and what heads attend to
 
-Importing this room loads neither sacreBLEU nor the built-in corpus.
+Importing this package loads neither sacreBLEU nor the built-in corpus.
 
 >>> exact_match(["Il dort."], ["Il dort."])
 1.0
@@ -32,6 +32,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("GrammarScores", "Judgement", "grammar_scores", "judge"):  # they need the lexicon
+    if name in ("GrammarScores", "Judgement", "grammar_scores", "judge"):  # these load the lexicon
         return getattr(import_module("regard.evaluation.grammar"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

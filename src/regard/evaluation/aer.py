@@ -1,4 +1,4 @@
-"""Alignment error rate against gold links, sure and possible ones.
+"""Alignment error rate against sure and possible gold links.
 
 Och and Ney (2003), "A systematic comparison of various statistical alignment models", section 5:
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AlignmentScores(NamedTuple):
-    """Error rate, precision and recall from 0 to 1, and the numbers of links behind them."""
+    """Error rate, precision and recall from 0 to 1, and the numbers of links."""
 
     error_rate: float
     precision: float
@@ -35,11 +35,10 @@ def alignment_error_rate(
     sure: Sequence[Collection[Link]],
     possible: Sequence[Collection[Link]] | None = None,
 ) -> AlignmentScores:
-    """How far predicted links are from gold ones, over all sentences.
+    """Score predicted links against gold ones, over all sentences.
 
-    Sure links count as possible whether `possible` holds them or not. Of nothing predicted and
-    nothing sure the error rate is 0; precision of nothing predicted is 1, as is recall of nothing
-    sure.
+    Sure links count as possible whether `possible` has them or not. Without predicted and sure
+    links the error rate is 0; without predicted links precision is 1, without sure ones recall.
 
     >>> scores = alignment_error_rate([{(0, 0), (1, 2)}], [{(0, 0), (1, 1)}], [{(1, 2)}])
     >>> scores.error_rate, scores.precision, scores.recall
@@ -49,27 +48,28 @@ def alignment_error_rate(
     if not len(predicted) == len(sure) == len(possible):
         raise InputError(
             f"there are predicted links for {len(predicted)} sentences, sure ones for {len(sure)} "
-            f"and possible ones for {len(possible)}; give the same sentences each time."
+            f"and possible ones for {len(possible)}; give the same sentences for all three."
         )
-    made = certain = found = allowed = 0
-    for one, needed, tolerated in zip(predicted, sure, possible, strict=True):
-        links, gold = set(one), set(needed)
-        made, certain = made + len(links), certain + len(gold)
-        found += len(links & gold)
-        allowed += len(links & (gold | set(tolerated)))
+    num_predicted = num_sure = in_sure = in_possible = 0
+    for sentence, sentence_sure, sentence_possible in zip(predicted, sure, possible, strict=True):
+        links, gold = set(sentence), set(sentence_sure)
+        num_predicted, num_sure = num_predicted + len(links), num_sure + len(gold)
+        in_sure += len(links & gold)
+        in_possible += len(links & (gold | set(sentence_possible)))
+    total = num_predicted + num_sure
     return AlignmentScores(
-        error_rate=1 - (found + allowed) / (made + certain) if made + certain else 0.0,
-        precision=allowed / made if made else 1.0,
-        recall=found / certain if certain else 1.0,
-        predicted=made,
-        sure=certain,
+        error_rate=1 - (in_sure + in_possible) / total if total else 0.0,
+        precision=in_possible / num_predicted if num_predicted else 1.0,
+        recall=in_sure / num_sure if num_sure else 1.0,
+        predicted=num_predicted,
+        sure=num_sure,
     )
 
 
 def grammar_alignment_error_rate(
     predicted: Sequence[Collection[Link]], pairs: Sequence[GrammarPair]
 ) -> AlignmentScores:
-    """The same against the built-in corpus' gold links: possible ones are those not sure."""
+    """Score predicted links against the gold links of the built-in corpus."""
     return alignment_error_rate(
         predicted,
         [[(link.source, link.target) for link in pair.links if link.sure] for pair in pairs],

@@ -1,8 +1,8 @@
-"""Is one system better than another? Paired bootstrap resampling, and scores by length.
+"""Comparison of two systems: paired bootstrap resampling, and scores by length.
 
 Koehn (2004), "Statistical significance tests for machine translation evaluation". Sentences are
-drawn with replacement, the same for both systems, and both are scored on the draw; from a thousand
-draws come the interval of the difference and its p-value.
+sampled with replacement, the same for both systems, and both are scored on the sample; a thousand
+samples give the interval of the difference and its p-value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import InputError
-from regard.evaluation.references import References, paired, streams
+from regard.evaluation.references import References, check_counts, check_references, streams
 from regard.evaluation.scores import bleu_metric, chrf_metric
 from regard.text.words import count_words
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Difference(NamedTuple):
     """System b against system a in one metric.
 
-    low, high  the middle 95 % of the difference b - a over the draws
-    p_value    how likely a difference at least so large (either way) is between equal systems
+    low, high  the middle 95 % of the difference b - a over the samples
+    p_value    the probability of a difference at least as large (either way) of equal systems
     """
 
     metric: str
@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 class LengthScores(NamedTuple):
     """Scores of every system on the sentences whose sources have `low` to `high` words.
 
-    `high` is None in the last bucket, which has no end; `bleu` and `chrf` are by system's name.
+    `high` is None in the last bucket, which is open; `bleu` and `chrf` are by the system's name.
     """
 
     low: int
@@ -60,19 +60,19 @@ def paired_bootstrap(
     resamples: int = 1000,
     seed: int = 12345,
 ) -> list[Difference]:
-    """The difference of two systems in BLEU and chrF, and how sure it is.
+    """The difference of two systems in BLEU and chrF, with interval and p-value.
 
-    The p-value shifts the differences of the draws to a mean of zero, as if the systems were
-    equal, and counts how many are still as large as the one seen:
+    The p-value shifts the differences of the samples to a mean of zero, as of equal systems, and
+    counts those that are as large as the observed one:
 
         p = (1 + #{r : |d_r - mean d| ≥ |d|}) / (1 + resamples)
     """
-    found = paired(a, references)
-    paired(b, references)
+    per_sentence = check_references(a, references)
+    check_references(b, references)
     if resamples < 1:
-        raise InputError(f"resamples is {resamples}; ask for at least 1.")
+        raise InputError(f"resamples must be at least 1, got {resamples}.")
     random = np.random.default_rng(seed)
-    draws_RN = np.stack(
+    samples_RN = np.stack(
         [
             np.bincount(random.integers(0, len(a), len(a)), minlength=len(a))
             for _ in range(resamples)
@@ -81,7 +81,11 @@ def paired_bootstrap(
     metrics = {"BLEU": bleu_metric(language), "chrF": chrf_metric()}
     return [
         _difference(
-            name, metric, statistics(metric, a, found), statistics(metric, b, found), draws_RN
+            name,
+            metric,
+            statistics(metric, a, per_sentence),
+            statistics(metric, b, per_sentence),
+            samples_RN,
         )
         for name, metric in metrics.items()
     ]
@@ -96,50 +100,46 @@ def by_length(
     language: str = "",
     edges: Sequence[int] = (10, 20, 30, 40),
 ) -> list[LengthScores]:
-    """The scores of systems by the number of words in the source; empty buckets are left out.
+    """The scores of systems by the number of source words, without empty buckets.
 
-    `edges` are the last lengths of the buckets: 0–10, 11–20 … words, and all longer ones.
+    `edges` are the largest lengths of the buckets: 0–10, 11–20 … words, and all longer ones.
     """
     if not systems or list(edges) != sorted(set(edges)):
         raise InputError(
-            f"by_length was given {len(systems)} systems and the edges {list(edges)}; "
-            "give at least one system, and edges that grow."
+            "by_length needs at least one system and increasing edges, "
+            f"got {len(systems)} systems and the edges {list(edges)}."
         )
     for texts in systems.values():
-        found = paired(texts, references)
-    if len(sources) != len(found):
-        raise InputError(
-            f"there are {len(sources)} sources but references for {len(found)} sentences; "
-            "give as many of one as of the other, in the same order."
-        )
+        per_sentence = check_references(texts, references)
+    check_counts(sources, "sources", per_sentence)
     lengths = [count_words(source, source_language) for source in sources]
     bucket = np.searchsorted(np.array(edges, np.int64), np.array(lengths))
     bleu, chrf = bleu_metric(language), chrf_metric()
-    statistics_of = {
-        name: (statistics(bleu, texts, found), statistics(chrf, texts, found))
+    counts = {
+        name: (statistics(bleu, texts, per_sentence), statistics(chrf, texts, per_sentence))
         for name, texts in systems.items()
     }
-    rows = []
+    buckets = []
     for number in sorted(set(bucket.tolist())):
-        here = bucket == number
-        rows.append(
+        members = bucket == number
+        buckets.append(
             LengthScores(
                 low=edges[number - 1] + 1 if number else 0,
                 high=edges[number] if number < len(edges) else None,
-                sentences=int(here.sum()),
-                bleu={name: _score(bleu, one[here]) for name, (one, _) in statistics_of.items()},
-                chrf={name: _score(chrf, one[here]) for name, (_, one) in statistics_of.items()},
+                sentences=int(members.sum()),
+                bleu={name: _score(bleu, rows[members]) for name, (rows, _) in counts.items()},
+                chrf={name: _score(chrf, rows[members]) for name, (_, rows) in counts.items()},
             )
         )
-    return rows
+    return buckets
 
 
 def statistics(
     metric: Metric, hypotheses: Sequence[str], references: list[list[str]]
 ) -> NDArray[np.float64]:
-    """(sentences, counts): what a metric counts in each sentence; sums of rows give the score.
+    """(sentences, counts): a metric's counts of each sentence; their sums give the score.
 
-    sacreBLEU has no public name for this; a test holds it to the public scores.
+    sacreBLEU has no public function for this; a test compares it with the public scores.
     """
     counted = metric._extract_corpus_statistics(hypotheses, streams(references))
     return np.array(counted, np.float64)
@@ -158,11 +158,11 @@ def _difference(
     metric: Metric,
     a_NC: NDArray[np.float64],
     b_NC: NDArray[np.float64],
-    draws_RN: NDArray[np.float32],
+    samples_RN: NDArray[np.float32],
 ) -> Difference:
     a, b = _score(metric, a_NC), _score(metric, b_NC)
-    sums = [draws_RN @ counted for counted in (a_NC, b_NC)]
-    scored = [np.array([_score_of_sums(metric, row) for row in one]) for one in sums]
+    sums = [samples_RN @ counted for counted in (a_NC, b_NC)]
+    scored = [np.array([_score_of_sums(metric, row) for row in rows]) for rows in sums]
     differences = scored[1] - scored[0]
     low, high = np.quantile(differences, [0.025, 0.975])
     as_large = np.abs(differences - differences.mean()) >= abs(b - a)

@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from regard.alignment import MappedBatch, Pieces, layer_maps
-from regard.alignment.pieces import Array, Flags
+from regard.alignment import MappedBatch, TokenizedWords, layer_maps
+from regard.alignment.tokenized_words import Array, Flags
 from regard.corpus.grammar import Coreference, GrammarPair
 from regard.errors import InputError
 
@@ -60,7 +60,7 @@ class Tally(NamedTuple):
 def tally(pairs: Sequence[GrammarPair], batch: MappedBatch) -> dict[Head, Tally]:
     """The counts of one batch, for every head of every map in it.
 
-    The maps are of the pairs in their order, with the pairs' targets given; `Pieces` are made with
+    The maps are of the pairs in their order, with the pairs' targets given; `TokenizedWords` have
     the pairs' own words (`given=pair.source_words`). Kinds that are not recorded are left out.
     """
     found: dict[Head, Tally] = {}
@@ -101,8 +101,8 @@ def _hits(
     weights_HRC: Array,
     pair: GrammarPair,
     reference: Coreference,
-    source: Pieces,
-    target: Pieces,
+    source: TokenizedWords,
+    target: TokenizedWords,
 ) -> dict[tuple[Row, Step], Flags]:
     """For each row of a kind of attention: by head, whether it looked at the antecedent."""
     meant = {reference.antecedent}
@@ -147,7 +147,7 @@ def on_word(weights_HRC: Array, rows: Array, shares: Array, meant: Collection[in
     return np.asarray(right)
 
 
-def _check(pair: GrammarPair, source: Pieces, target: Pieces) -> None:
+def _check(pair: GrammarPair, source: TokenizedWords, target: TokenizedWords) -> None:
     for side, words, found in (
         ("source", pair.source_words, source),
         ("target", pair.target_words, target),

@@ -1,4 +1,4 @@
-"""Where the words of a reference are in a translation that may differ from it."""
+"""Word-level edit distance alignment of a reference and a translation."""
 
 from __future__ import annotations
 
@@ -6,37 +6,41 @@ from collections.abc import Callable, Sequence
 
 Cost = Callable[[str, str], int]
 GAP = 2
-"""The cost of a word that the other side lacks; two unlike words in one place cost as much."""
+"""The cost of an inserted or deleted word."""
 
 
-def places(reference: Sequence[str], hypothesis: Sequence[str], cost: Cost) -> list[int | None]:
-    """For each reference word the place of the hypothesis word that stands for it, if any.
+def align_by_edits(
+    reference: Sequence[str], hypothesis: Sequence[str], cost: Cost
+) -> list[int | None]:
+    """For each reference word the index of its hypothesis word, or None for a deletion.
 
-    This is the way of least cost through the table of edit distances; of ways that cost the same,
-    the one that puts words beside words wherever it can, from the end.
+    The path of least cost through the table of edit distances; of equal paths, the one that
+    prefers substitutions, from the end. `cost` is that of a substitution.
 
-    >>> places("a b c d".split(), "a x c".split(), lambda one, other: 2 * (one != other))
+    >>> align_by_edits("a b c d".split(), "a x c".split(), lambda a, b: 2 * (a != b))
     [0, 1, 2, None]
     """
     if list(reference) == list(hypothesis):
         return list(range(len(reference)))
     table = _distances(reference, hypothesis, cost)
-    found: list[int | None] = [None] * len(reference)
+    aligned: list[int | None] = [None] * len(reference)
     row, column = len(reference), len(hypothesis)
     while row and column:
-        here = table[row][column]
-        if here == table[row - 1][column - 1] + cost(reference[row - 1], hypothesis[column - 1]):
+        distance = table[row][column]
+        if distance == table[row - 1][column - 1] + cost(
+            reference[row - 1], hypothesis[column - 1]
+        ):
             row, column = row - 1, column - 1
-            found[row] = column
-        elif here == table[row - 1][column] + GAP:
+            aligned[row] = column
+        elif distance == table[row - 1][column] + GAP:
             row -= 1
         else:
             column -= 1
-    return found
+    return aligned
 
 
 def _distances(reference: Sequence[str], hypothesis: Sequence[str], cost: Cost) -> list[list[int]]:
-    """`table[r][h]`: the least cost of the first r words against the first h."""
+    """`table[r][h]`: the edit distance of the first r and the first h words."""
     table = [[GAP * column for column in range(len(hypothesis) + 1)]]
     for number, word in enumerate(reference, start=1):
         above = table[-1]

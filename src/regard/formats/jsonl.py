@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
-from regard.formats.compressed import writing
+from regard.formats.compressed import open_write
 from regard.formats.lines import read_lines
-from regard.formats.pair import Languages, RawPair, ReadReport, best_match, mistake
+from regard.formats.pair import Languages, RawPair, ReadReport, best_match, format_error
 
 
 def read_jsonl(
@@ -20,35 +20,31 @@ def read_jsonl(
 ) -> Iterator[RawPair]:
     """The pairs of {"en": …, "fr": …}, {"translation": {…}} or {"source": …, "target": …} lines.
 
-    Other keys are ignored, and so are empty lines.
+    Other keys and empty lines are ignored.
     """
     for number, line in enumerate(read_lines(path, encoding), start=1):
         if line.strip():
-            source, target = _sides(_object(line, path, number), languages, path, number)
+            record = read_object(line, path, number, '{"source": "…", "target": "…"}')
+            source, target = _sides(record, languages, path, number)
             yield RawPair(source, target, str(path), number)
 
 
 def write_jsonl(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write one object a line."""
-    with writing(path) as file:
+    with open_write(path) as file:
         for row in rows:
             file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
 
 
-def _object(line: str, file: object, number: int) -> dict[str, Any]:
+def read_object(line: str, file: object, number: int, form: str) -> dict[str, Any]:
+    """The JSON object of a line; an error shows the form that is expected."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise mistake(
-            file, number, f"this is not JSON ({error})", "write one whole object on each line"
-        ) from error
+        raise format_error(file, number, f"this is not JSON ({error})", f"write {form}") from error
     if not isinstance(value, dict):
-        raise mistake(
-            file,
-            number,
-            f"a JSON object is expected, not {type(value).__name__}",
-            'write e.g. {"source": "…", "target": "…"}',
-        )
+        what = f"a JSON object is expected, got {type(value).__name__}"
+        raise format_error(file, number, what, f"write {form}")
     return value
 
 
@@ -58,13 +54,13 @@ def _sides(
     inner = record.get("translation")
     fields: dict[str, Any] = inner if isinstance(inner, dict) else record
     keys = list(fields)
-    found = [best_match(keys, language) for language in languages or ()]
-    if found and None not in found:
-        names = [keys[place] for place in found if place is not None]
+    matches = [best_match(keys, language) for language in languages or ()]
+    if matches and None not in matches:
+        names = [keys[index] for index in matches if index is not None]
     elif "source" in fields and "target" in fields:
         names = ["source", "target"]
     else:
-        raise mistake(
+        raise format_error(
             file,
             number,
             f"the keys are {', '.join(map(repr, keys)) or 'none'}",
@@ -72,16 +68,12 @@ def _sides(
         )
     for name in names:
         if not isinstance(fields[name], str):
-            raise mistake(
-                file,
-                number,
-                f'the value of "{name}" is {type(fields[name]).__name__}, not text',
-                "put the sentence there as a string",
-            )
+            what = f'the value of "{name}" must be a string, got {type(fields[name]).__name__}'
+            raise format_error(file, number, what, "put the sentence there")
     return fields[names[0]], fields[names[1]]
 
 
 def _or_languages(languages: Languages | None) -> str:
     if languages is None:
-        return ", or say which languages to read"
+        return ", or name the languages to read"
     return ' or "{}" and "{}"'.format(*languages)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from os import PathLike
 from typing import NamedTuple
 
 from regard.formats.compressed import require_content, suffix
+from regard.formats.jsonl import read_object
 from regard.formats.lines import read_lines
-from regard.formats.pair import mistake
+from regard.formats.pair import format_error
 
 JSON_LINES = (".jsonl", ".ndjson")
 
@@ -38,15 +38,15 @@ def read_labeled(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator
         for number, line in lines:
             label, tab, rest = line.partition("\t")
             if not tab:
-                raise mistake(
+                raise format_error(
                     path, number, "there is one column where a label and a text are expected",
                     "put a tab between label and text",
                 )  # fmt: skip
             if not label.strip():
-                raise mistake(path, number, "the label is empty", "put a label before the tab")
+                raise format_error(path, number, "the label is empty", "put a label before the tab")
             yield LabeledText(label.strip(), rest.partition("\t")[0], str(path), number)
     else:
-        raise mistake(
+        raise format_error(
             path, None, "labeled text is read from files ending in .tsv or .jsonl (or with .gz), "
             "labeled series from .npz or .jsonl", "rename or convert the file",
         )  # fmt: skip
@@ -65,25 +65,13 @@ def as_label(value: object) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
-def read_object(line: str, path: object, number: int, form: str) -> dict[str, object]:
-    """The JSON object of a line; errors show the expected form."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise mistake(path, number, f"this is not JSON ({error})", f"write {form}") from error
-    if not isinstance(value, dict):
-        kind = type(value).__name__
-        raise mistake(path, number, f"an object is expected, got {kind}", f"write {form}")
-    return value
-
-
 def _parse_object(line: str, path: str | PathLike[str], number: int) -> LabeledText:
     form = '{"label": "…", "text": "…"}'
     value = read_object(line, path, number, form)
     label, text = as_label(value.get("label")), value.get("text")
     if label is None or not isinstance(text, str):
         keys = ", ".join(map(repr, value)) or "none"
-        raise mistake(
+        raise format_error(
             path, number, f"a label and a text are expected, got the keys {keys}",
             f"write {form}",
         )  # fmt: skip

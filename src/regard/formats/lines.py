@@ -1,4 +1,4 @@
-"""Plain text, a sentence a line, split at `\\n` only: UTF-8, or the encoding that is named.
+"""Plain text, one sentence per line, split at `\\n` only: UTF-8, or the encoding that is named.
 
 A `\\r` before the `\\n` is dropped. Whatever else Unicode calls a line break (U+2028, U+0085, form
 feed) stays inside its line, so that two files that agree in `\\n` stay aligned.
@@ -7,40 +7,82 @@ feed) stays inside its line, so that two files that agree in `\\n` stay aligned.
 from __future__ import annotations
 
 import codecs
-import io
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from os import PathLike
+from typing import cast
 
 from regard.errors import InputError
-from regard.formats.compressed import reading, writing
-from regard.formats.pair import RawPair, mistake
+from regard.formats.compressed import open_read, open_write
+from regard.formats.pair import RawPair, format_error
 
-_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # that of UTF-32 begins in the same way
+CHUNK = 1 << 18
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32's begins with UTF-16's
 
 
 def read_lines(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator[str]:
-    """The lines of a text file, without their ends and without a byte order mark."""
-    if not is_utf8(encoding):
-        yield from _encoded_lines(path, encoding)
-        return
-    with reading(path) as file:
-        for number, line in enumerate(file, start=1):
-            if number == 1:
-                line = _without_mark(line, path)
-            text = decoded(line, path, number)
-            yield text.removesuffix("\n").removesuffix("\r")
+    """The lines of a text file, without line ends and without a byte order mark."""
+    return cast("Iterator[str]", split_lines(decode_chunks(file_chunks(path), path, encoding)))
+
+
+def file_chunks(path: str | PathLike[str]) -> Iterator[bytes]:
+    """The bytes of a file, expanded, some at a time."""
+    with open_read(path) as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+def decode_chunks(
+    chunks: Iterable[bytes | None], name: object, encoding: str = "utf-8"
+) -> Iterator[str | None]:
+    """Decode bytes that arrive in chunks, without a byte order mark; None is passed through.
+
+    A byte that is not valid in the encoding is an `InputError` with `name` and the line.
+    """
+    utf8 = is_utf8(encoding)
+    decoder = codecs.getincrementaldecoder(encoding)()
+    line, begun = 1, False
+    for chunk in chain(chunks, (b"",)):
+        if chunk is None:
+            yield None
+            continue
+        first_line = b"" if begun else chunk.partition(b"\n")[0]
+        if utf8 and (first_line.startswith(_WIDE_MARKS) or b"\0" in first_line):
+            what = "not valid UTF-8: this looks like UTF-16 or a binary file"
+            raise format_error(name, 1, what, _conversion("UTF-16"))
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except UnicodeError as error:
+            raise _undecodable(name, line, encoding, utf8, error) from error
+        yield text if begun else text.removeprefix("\ufeff")
+        line, begun = line + text.count("\n"), begun or bool(text)
+
+
+def split_lines(texts: Iterable[str | None]) -> Iterator[str | None]:
+    """The lines of text in parts, without `\\n` or `\\r\\n`; None is passed through."""
+    begun: list[str] = []
+    for text in texts:
+        if text is None:
+            yield None
+            continue
+        first, *others = text.split("\n")
+        begun.append(first)
+        for other in others:
+            yield "".join(begun).removesuffix("\r")
+            begun = [other]
+    if last := "".join(begun):
+        yield last.removesuffix("\r")
 
 
 def is_utf8(encoding: str) -> bool:
-    """Whether this names UTF-8; a name of no encoding is an error.
+    """Whether this names UTF-8; a name of no text encoding is an error.
 
     >>> is_utf8("UTF8"), is_utf8("latin-1")
     (True, False)
     """
     try:
-        b"a".decode(encoding)  # unlike codecs.lookup, this knows codecs that make no text
-    except UnicodeError:  # of UTF-16, for which this is half a character
+        b"a".decode(encoding)  # unlike codecs.lookup, this refuses codecs that do not yield text
+    except UnicodeError:  # UTF-16, for which this is half a character
         pass
     except (LookupError, ValueError) as error:
         raise InputError(
@@ -49,38 +91,23 @@ def is_utf8(encoding: str) -> bool:
     return codecs.lookup(encoding).name == "utf-8"
 
 
-def _encoded_lines(path: str | PathLike[str], encoding: str) -> Iterator[str]:
-    with reading(path) as file:
-        number = 0
-        try:
-            for line in io.TextIOWrapper(file, encoding, newline="\n"):
-                number += 1
-                text = line.removeprefix("\ufeff") if number == 1 else line
-                yield text.removesuffix("\n").removesuffix("\r")
-        except UnicodeError as error:
-            raise mistake(
-                path, None, f"not valid {encoding} (after line {number})", "give its real encoding"
-            ) from error
-
-
 def read_aligned(
     source: str | PathLike[str], target: str | PathLike[str], encoding: str = "utf-8"
 ) -> Iterator[RawPair]:
     """The pairs of two files; line n of the one is the translation of line n of the other.
 
-    An unequal number of lines is an error, found when the shorter file ends.
+    An unequal number of lines is an error, raised when the shorter file ends.
     """
     counts = [0, 0]
     sides = zip_longest(read_lines(source, encoding), read_lines(target, encoding))
-    for number, (one, other) in enumerate(sides, start=1):
-        counts[0] += one is not None
-        counts[1] += other is not None
-        if one is not None and other is not None:
-            yield RawPair(one, other, str(source), number)
+    for number, (source_line, target_line) in enumerate(sides, start=1):
+        counts[0] += source_line is not None
+        counts[1] += target_line is not None
+        if source_line is not None and target_line is not None:
+            yield RawPair(source_line, target_line, str(source), number)
     if counts[0] != counts[1]:
-        shorter = source if counts[0] < counts[1] else target
-        raise mistake(
-            shorter,
+        raise format_error(
+            source if counts[0] < counts[1] else target,
             min(counts),
             f"the file ends here: {source} has {counts[0]} lines and {target} has {counts[1]}",
             "make them translate each other line by line",
@@ -89,38 +116,28 @@ def read_aligned(
 
 def write_lines(path: str | PathLike[str], lines: Iterable[str]) -> None:
     """Write one line for each text; a line break inside a text becomes a space."""
-    with writing(path) as file:
+    with open_write(path) as file:
         for line in lines:
             file.write((one_line(line) + "\n").encode())
 
 
 def one_line(text: str) -> str:
-    """The text with spaces for what would break its line or be taken off its end."""
+    """The text with spaces for line breaks."""
     return text.replace("\r", " ").replace("\n", " ")
 
 
-def decoded(line: bytes, file: object, number: int) -> str:
-    """The line as text, or an error that says which line is not UTF-8."""
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise mistake(
-            file,
-            number,
-            f"not valid UTF-8 (byte {error.start + 1} of the line is 0x{line[error.start]:02x})",
-            "convert it with `iconv -f LATIN1 -t UTF-8`, or give --encoding latin-1 to train, "
-            "evaluate or compare",
-        ) from error
+def _undecodable(
+    name: object, line: int, encoding: str, utf8: bool, error: UnicodeError
+) -> InputError:
+    if not isinstance(error, UnicodeDecodeError):  # as of UTF-16 without a byte order mark
+        return format_error(name, line, f"not valid {encoding}", "give its real encoding")
+    line += error.object[: error.start].count(b"\n")
+    if not utf8:
+        return format_error(name, line, f"not valid {encoding}", "give its real encoding")
+    what = f"not valid UTF-8 (byte 0x{error.object[error.start]:02x})"
+    return format_error(name, line, what, _conversion("LATIN1"))
 
 
-def _without_mark(line: bytes, file: object) -> bytes:
-    """The first line without the byte order mark; one of UTF-16 is an error, and so is NUL."""
-    if line.startswith(_WIDE_MARKS) or b"\0" in line:
-        raise mistake(
-            file,
-            1,
-            "not valid UTF-8: this looks like UTF-16 or a binary file",
-            "convert it with `iconv -f UTF-16 -t UTF-8`, or give --encoding utf-16 to train, "
-            "evaluate or compare",
-        )
-    return line.removeprefix(codecs.BOM_UTF8)
+def _conversion(encoding: str) -> str:
+    option = {"LATIN1": "latin-1", "UTF-16": "utf-16"}[encoding]
+    return f"convert it with `iconv -f {encoding} -t UTF-8` or give --encoding {option}"

@@ -1,4 +1,4 @@
-"""A sentence pair as a file has it, where it stood, and how a file's languages are recognised."""
+"""A sentence pair as it is in a file, and the matching of language tags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Languages = tuple[str, str]  # source and target, e.g. ("en", "fr")
 
 
 class RawPair(NamedTuple):
-    """Source and target, untouched, with the file and the line (from 1) where they begin."""
+    """Source and target, unchanged, with the file and the line (from 1) where they begin."""
 
     source: str
     target: str
@@ -24,11 +24,11 @@ class RawPair(NamedTuple):
 
 @dataclass
 class ReadReport:
-    """What readers passed over: for each reason how many entries, and where the first one is."""
+    """Skipped entries: their number for each reason, and where the first one is."""
 
     counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
-    """For each reason the place ("file:line") of its first entry."""
+    """For each reason the position ("file:line") of its first entry."""
 
     def add(self, reason: str, file: object, line: int) -> None:
         """Count one entry."""
@@ -36,22 +36,22 @@ class ReadReport:
         self.first.setdefault(reason, f"{file}:{line}")
 
 
-def mistake(file: object, line: int | None, what: str, remedy: str) -> InputError:
-    """The error for something wrong in a file: where, what, and what to do.
+def format_error(file: object, line: int | None, what: str, remedy: str) -> InputError:
+    """The error for a malformed file: position, problem, and what to do.
 
     >>> print(mistake("a.tsv", 3, "there is one column", "put a tab between source and target"))
     a.tsv, line 3: there is one column; put a tab between source and target.
     """
-    place = f"{file}" if line is None else f"{file}, line {line}"
-    return InputError(f"{place}: {what}; {remedy}.")
+    position = f"{file}" if line is None else f"{file}, line {line}"
+    return InputError(f"{position}: {what}; {remedy}.")
 
 
-def toolkit(module: str, file: object) -> ModuleType:
-    """A storage module of translate-toolkit, or how to get it."""
+def storage_module(module: str, file: object) -> ModuleType:
+    """Import a storage module of translate-toolkit; an error says how to install it."""
     try:
         return import_module(f"translate.storage.{module}")
     except ImportError:
-        raise mistake(
+        raise format_error(
             file,
             None,
             "catalogues are read by translate-toolkit, which is not installed",
@@ -60,53 +60,52 @@ def toolkit(module: str, file: object) -> ModuleType:
 
 
 def matches(tag: str | None, language: str) -> bool:
-    """Whether a file's language tag means the asked language: equal, or more precise than it.
+    """Whether a file's language tag equals the requested language, or is more specific.
 
     >>> matches("en-US", "en"), matches("zh_CN", "ZH"), matches("en", "en-US"), matches("eng", "en")
     (True, True, False, False)
     """
-    subtags = _subtags(tag or "")
-    asked = _subtags(language)
-    return subtags[: len(asked)] == asked
+    requested = _subtags(language)
+    return _subtags(tag or "")[: len(requested)] == requested
 
 
 def best_match(tags: list[str], language: str) -> int | None:
-    """The place of the tag that means `language`: an equal one first, then the first that does."""
-    fitting = [place for place, tag in enumerate(tags) if matches(tag, language)]
-    equal = [place for place in fitting if _subtags(tags[place]) == _subtags(language)]
-    return next(iter(equal + fitting), None)
+    """The index of the tag that matches `language`: an equal one, else the first match."""
+    matching = [index for index, tag in enumerate(tags) if matches(tag, language)]
+    equal = [index for index in matching if _subtags(tags[index]) == _subtags(language)]
+    return next(iter(equal + matching), None)
 
 
-def goes_backwards(
+def is_reversed(
     stated_source: str | None,
     stated_target: str | None,
     languages: Languages | None,
     file: object,
     line: int | None = None,
 ) -> bool:
-    """Whether a file that states its languages (None: it does not say) is the asked one reversed.
+    """Whether a file's languages (None: not stated) are the requested ones reversed.
 
-    A file of other languages is an error: to read it would be to learn the wrong ones.
+    A file of other languages is an error.
     """
     if languages is None:
         return False
     source, target = languages
 
-    def fits(one: str, other: str) -> bool:
-        return (not stated_source or matches(stated_source, one)) and (
-            not stated_target or matches(stated_target, other)
+    def fits(first: str, second: str) -> bool:
+        return (not stated_source or matches(stated_source, first)) and (
+            not stated_target or matches(stated_target, second)
         )
 
     if fits(source, target):
         return False
     if fits(target, source):
         return True
-    raise mistake(
+    raise format_error(
         file,
         line,
-        f"the languages are {stated_source or '?'} and {stated_target or '?'}, "
-        f"but {source} and {target} were asked for",
-        "ask for those of the file or take another file",
+        f"the languages must be {source} and {target}, "
+        f"got {stated_source or '?'} and {stated_target or '?'}",
+        "name those of the file or give another file",
     )
 
 

@@ -1,4 +1,4 @@
-"""Gettext catalogues (PO), by translate-toolkit: what is translated and not marked fuzzy."""
+"""Gettext catalogs (PO), read by translate-toolkit: messages translated and not marked fuzzy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from os import PathLike
 from typing import Any
 
 from regard.formats.compressed import read_bytes
-from regard.formats.pair import Languages, RawPair, ReadReport, goes_backwards, mistake, toolkit
+from regard.formats.pair import (
+    Languages,
+    RawPair,
+    ReadReport,
+    format_error,
+    is_reversed,
+    storage_module,
+)
 
 _CHARSET = re.compile(rb"charset=\s*([\w.:-]+)")
 _LINE = re.compile(r" on line (\d+)")
@@ -23,16 +30,16 @@ def read_po(
 ) -> Iterator[RawPair]:
     """The pairs of msgid and msgstr; a message with plural forms gives a pair for each form.
 
-    The header and obsolete messages are passed over; fuzzy and untranslated ones as well, and
-    counted. `encoding` holds where the header declares none. Of a message with
-    plurals, msgstr[0] goes with msgid and the further ones with msgid_plural; in a language with
-    one form, msgstr[0] goes with both.
+    The header and obsolete messages are skipped; fuzzy and untranslated ones are skipped and
+    counted. `encoding` is used where the header declares none. Of a message with plurals, msgstr[0]
+    is paired with msgid and the others with msgid_plural; in a language with one form, msgstr[0] is
+    paired with both.
     """
     report = report or ReadReport()
-    catalogue = _parsed(_as_utf8(read_bytes(path), path, encoding), path)
-    language = catalogue.parseheader().get("Language")
-    backwards = goes_backwards(None, language, languages, path)
-    for unit in catalogue.units:
+    catalog = _parse(_as_utf8(read_bytes(path), path, encoding), path)
+    language = catalog.parseheader().get("Language")
+    reversed_file = is_reversed(None, language, languages, path)
+    for unit in catalog.units:
         if unit.isheader() or unit.isobsolete():
             continue
         if unit.isfuzzy():
@@ -42,8 +49,9 @@ def read_po(
             if source and not target:
                 report.add("untranslated", path, unit._line_number)
             elif source:
-                one, other = (target, source) if backwards else (source, target)
-                yield RawPair(one, other, str(path), unit._line_number)
+                if reversed_file:
+                    source, target = target, source
+                yield RawPair(source, target, str(path), unit._line_number)
 
 
 def _forms(unit: Any) -> list[tuple[str, str]]:
@@ -57,38 +65,38 @@ def _forms(unit: Any) -> list[tuple[str, str]]:
 
 
 def _as_utf8(data: bytes, path: str | PathLike[str], encoding: str) -> bytes:
-    """The catalogue in UTF-8, whatever encoding its header declares."""
+    """The catalog converted to UTF-8 from the encoding that its header declares."""
     declared = _CHARSET.search(data)
     name = declared.group(1).decode() if declared else encoding
-    if name == "CHARSET":  # the template's blank that nobody filled in
+    if name == "CHARSET":  # the template's placeholder
         name = encoding
     try:
         codecs.lookup(name)
     except LookupError as error:
         line = data[: declared.start()].count(b"\n") + 1 if declared else 1
-        raise mistake(
-            path, line, f"the encoding {name} is not known", "convert the file to UTF-8"
+        raise format_error(
+            path, line, f"the encoding {name} is unknown", "convert the file to UTF-8"
         ) from error
     lines = []
     for number, line_bytes in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         try:
             lines.append(line_bytes.decode(name))
         except UnicodeDecodeError as error:
-            raise mistake(
+            raise format_error(
                 path,
                 number,
                 f"this is not {name} (byte 0x{line_bytes[error.start]:02x} "
                 f"at column {error.start + 1})",
-                "convert the file or mend the charset in its header",
+                "convert the file or correct the charset in its header",
             ) from error
     return _CHARSET.sub(b"charset=UTF-8", "\n".join(lines).encode(), count=1)
 
 
-def _parsed(data: bytes, path: str | PathLike[str]) -> Any:
-    catalogue: Any = toolkit("pypo", path).pofile
+def _parse(data: bytes, path: str | PathLike[str]) -> Any:
+    catalog: Any = storage_module("pypo", path).pofile
     try:
-        return catalogue.parsestring(data)
-    except Exception as error:  # the toolkit has no one class for a broken catalogue
-        found = _LINE.search(str(error))
-        line = int(found.group(1)) if found else None
-        raise mistake(path, line, "this is not a PO catalogue", "mend the file") from error
+        return catalog.parsestring(data)
+    except Exception as error:  # the toolkit has no single class for malformed catalogs
+        match = _LINE.search(str(error))
+        line = int(match.group(1)) if match else None
+        raise format_error(path, line, "this is not a PO catalog", "correct the file") from error

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.formats.compressed import read_bytes, suffix
-from regard.formats.labeled import JSON_LINES, as_label, read_object
+from regard.formats.jsonl import read_object
+from regard.formats.labeled import JSON_LINES, as_label
 from regard.formats.lines import read_lines
-from regard.formats.pair import mistake
-from regard.storage import replacing
+from regard.formats.pair import format_error
+from regard.storage import atomic_open
 
 Path = str | PathLike[str]
 SeriesArray = NDArray[np.float32]
@@ -66,11 +67,11 @@ def read_series(path: Path) -> SeriesFile:
     """Read the series of a file."""
     file = _npz(path) if suffix(path) == ".npz" else _jsonl(path)
     if not file.rows:
-        raise mistake(path, None, "there is no series in it", "give a file with some")
+        raise format_error(path, None, "there is no series in it", "give a file with some")
     for number, row in enumerate(file.rows):
         if not np.isfinite(row).all():
             channel, moment = np.argwhere(~np.isfinite(row))[0]
-            raise mistake(
+            raise format_error(
                 path, None, f"series {number}, channel {channel} has {row[channel, moment]} at "
                 f"moment {moment}", "fill the gap or leave the series out",
             )  # fmt: skip
@@ -102,9 +103,9 @@ def in_order(
     missing = next((name for name in wanted if name not in own), None)
     if missing is not None:
         what = f"there is no channel {missing!r} among its channels ({', '.join(own[:8])})"
-        raise mistake(path, None, what, f"give the channels {', '.join(wanted)}")
+        raise format_error(path, None, what, f"give the channels {', '.join(wanted)}")
     extra = next(name for name in own if name not in wanted)
-    raise mistake(
+    raise format_error(
         path, None, f"the channel {extra!r} is not one of those known ({', '.join(wanted)})",
         "leave it out",
     )  # fmt: skip
@@ -112,7 +113,7 @@ def in_order(
 
 def write_npz(path: Path, **arrays: NDArray[Any]) -> None:
     """Write arrays to a compressed .npz, atomically."""
-    with replacing(path) as file:
+    with atomic_open(path) as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # numpy takes any arrays by name
 
 
@@ -124,18 +125,18 @@ def _npz(path: Path) -> SeriesFile:
             names = list(archive)
     except NOT_AN_ARCHIVE as error:
         line = " ".join(str(error).split()).rstrip(".")
-        raise mistake(
+        raise format_error(
             path, None, f"this is not an .npz of plain arrays ({line})",
             "write it with numpy.savez(path, x=…, y=…), numbers and text only",
         ) from error  # fmt: skip
     if "x" not in arrays:
         listed = ", ".join(names) or "none"
-        raise mistake(
+        raise format_error(
             path, None, f"an array x (N, C, T) is expected, got {listed}", "name the series x"
         )
     x = arrays["x"]
     if x.ndim != 3 or x.dtype.kind not in "iufb" or 0 in x.shape[1:]:
-        raise mistake(
+        raise format_error(
             path, None, f"x must be numbers of shape (N, C, T), got {x.dtype} of shape "
             f"{x.shape}", "put series first, channels second, moments last",
         )  # fmt: skip
@@ -149,13 +150,15 @@ def _npz(path: Path) -> SeriesFile:
 
 def _labels(y: NDArray[Any], count: int, path: Path) -> list[str]:
     if y.shape != (count,) or y.dtype.kind not in "iubU":
-        raise mistake(
+        raise format_error(
             path, None, f"y must be {count} labels (whole numbers or text), got {y.dtype} of shape "
             f"{y.shape}", "give one label for each series",
         )  # fmt: skip
     labels = [as_label(value) for value in y.tolist()]
     if None in labels:
-        raise mistake(path, None, f"label {labels.index(None)} of y is empty", "name each label")
+        raise format_error(
+            path, None, f"label {labels.index(None)} of y is empty", "name each label"
+        )
     return [label for label in labels if label is not None]
 
 
@@ -164,7 +167,7 @@ def _names(given: Any, count: int, path: Path) -> tuple[str, ...]:
         return ()
     names = [str(name) for name in np.asarray(given).ravel().tolist()]
     if len(names) != count or len(set(names)) < count:
-        raise mistake(
+        raise format_error(
             path, None, f"channels must be {count} different names, got {len(names)} "
             f"({', '.join(names[:8])})", "give each channel its name, or leave channels out",
         )  # fmt: skip
@@ -188,13 +191,15 @@ def _jsonl(path: Path) -> SeriesFile:
             labels.append(as_label(value.get("label")))
             if labels[-1] is None and value.get("label") is not None:
                 what = f"the label must be text or a whole number, got {value['label']!r}"
-                raise mistake(path, number, what, f"write {FORM}")
+                raise format_error(path, number, what, f"write {FORM}")
     if rows and channels:
         channels = _names(channels, len(rows[0]), path)
     known = [label for label in labels if label is not None]
     if known and len(known) < len(labels):
         at = labels.index(None)
-        raise mistake(path, None, f"series {at} has no label, but others have", "label all or none")
+        raise format_error(
+            path, None, f"series {at} has no label, but others have", "label all or none"
+        )
     return SeriesFile(rows, known or None, channels)
 
 
@@ -204,12 +209,12 @@ def _row(value: object, before: Sequence[SeriesArray], path: Path, number: int) 
     except (ValueError, TypeError):
         row = np.zeros(0)
     if row.ndim != 2 or 0 in row.shape:
-        raise mistake(
+        raise format_error(
             path, number, "the series must be lists of numbers, one for each channel and all of "
             "one length", f"write {FORM}",
         )  # fmt: skip
     if before and len(row) != len(before[0]):
-        raise mistake(
+        raise format_error(
             path, number, f"the series has {len(row)} channels, but those before have "
             f"{len(before[0])}", "give all series the same channels",
         )  # fmt: skip

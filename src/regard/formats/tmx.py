@@ -1,6 +1,6 @@
-"""Translation memories (TMX 1.x), read as a stream: a memory of any size takes no more room.
+"""Translation memories (TMX 1.x), read as a stream in constant memory.
 
-(translate-toolkit reads a memory whole, about 2 kB a pair; lxml's stream needs none of that.)
+(translate-toolkit loads the whole file, about 2 kB a pair.)
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
-from regard.formats.compressed import reading
-from regard.formats.inline import local_name, plain_text
-from regard.formats.pair import Languages, RawPair, ReadReport, best_match, mistake
+from regard.formats.compressed import open_read
+from regard.formats.inline_markup import local_name, plain_text
+from regard.formats.pair import Languages, RawPair, ReadReport, best_match, format_error
 
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -22,36 +22,36 @@ def read_tmx(
     encoding: str = "utf-8",
     report: ReadReport | None = None,
 ) -> Iterator[RawPair]:
-    """The pairs of the units that hold both languages; units without one of them are passed over.
+    """The pairs of the units that have both languages; other units are skipped.
 
-    A memory in which no unit holds both is an error that says which languages there are. The
-    encoding is the one that the XML declares.
+    A file without such a unit is an error that names its languages. The encoding is the one that
+    the XML declares.
     """
     if languages is None:
-        raise mistake(
+        raise format_error(
             path,
             None,
             "a translation memory may hold many languages",
-            "say which two to read, e.g. en-fr",
+            "name the two to read, e.g. en-fr",
         )
     seen: set[str] = set()
-    found = False
+    any_pair = False
     for line, variants in _units(path):
         tags = [tag for tag, _ in variants]
-        places = [best_match(tags, language) for language in languages]
+        source, target = (best_match(tags, language) for language in languages)
         seen.update(tags)
-        if places[0] is not None and places[1] is not None and places[0] != places[1]:
-            found = True
-            yield RawPair(variants[places[0]][1], variants[places[1]][1], str(path), line)
+        if source is not None and target is not None and source != target:
+            any_pair = True
+            yield RawPair(variants[source][1], variants[target][1], str(path), line)
         elif report is not None:
             report.add("language", path, line)
-    if not found:
-        raise mistake(
+    if not any_pair:
+        raise format_error(
             path,
             None,
-            f"no unit holds both {languages[0]} and {languages[1]}; "
+            f"no unit has both {languages[0]} and {languages[1]}; "
             f"the file has {', '.join(sorted(seen)) or 'no units'}",
-            "ask for languages that are there",
+            "name languages that are in the file",
         )
 
 
@@ -59,17 +59,17 @@ def _units(path: str | PathLike[str]) -> Iterator[tuple[int, list[tuple[str, str
     """For each unit its line and its (language, text) variants, in the order of the file."""
     from lxml import etree
 
-    with reading(path) as file:
+    with open_read(path) as file:
         try:
             stream = etree.iterparse(
                 file, tag="{*}tu", resolve_entities=False, no_network=True, load_dtd=False
             )
             for _, unit in stream:
                 yield unit.sourceline, [_variant(tuv) for tuv in unit if local_name(tuv) == "tuv"]
-                _forget(unit)
+                _free(unit)
         except etree.XMLSyntaxError as error:
-            raise mistake(
-                path, error.lineno, f"this is not well-formed XML ({error.msg})", "mend the file"
+            raise format_error(
+                path, error.lineno, f"this is not well-formed XML ({error.msg})", "correct the file"
             ) from error
 
 
@@ -78,8 +78,8 @@ def _variant(tuv: Any) -> tuple[str, str]:
     return tuv.get(_LANG) or tuv.get("lang") or "", text
 
 
-def _forget(unit: Any) -> None:
-    """Free the unit and all before it, or the stream would grow into the whole document."""
+def _free(unit: Any) -> None:
+    """Free the unit and all before it, so that the tree does not grow to the whole document."""
     unit.clear()
     while unit.getprevious() is not None:
         del unit.getparent()[0]

@@ -1,6 +1,6 @@
 """Tab-separated pairs: source, target, and columns that are ignored (attribution, scores).
 
-There is no quoting: a quotation mark is a character like any other. A header is not guessed.
+There is no quoting, and no header is expected.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from os import PathLike
 
-from regard.formats.compressed import writing
+from regard.formats.compressed import open_write
 from regard.formats.lines import one_line, read_lines
-from regard.formats.pair import Languages, RawPair, ReadReport, mistake
+from regard.formats.pair import Languages, RawPair, ReadReport, format_error
 
 
 def read_tsv(
@@ -29,23 +29,19 @@ def read_tsv(
         elif not line.strip():
             yield RawPair("", "", str(path), number)
         else:
-            raise mistake(
-                path,
-                number,
-                "there is one column where two are expected",
-                "put a tab between source and target",
-            )
+            what = "there is one column where two are expected"
+            raise format_error(path, number, what, "put a tab between source and target")
 
 
 def has_tabs(path: str | PathLike[str], encoding: str = "utf-8") -> bool:
-    """Whether the first line with text in it has columns: then a text file is read as pairs."""
+    """Whether the first line that is not empty has columns: then a text file is read as pairs."""
     first = next((line for line in read_lines(path, encoding) if line.strip()), "")
     return "\t" in first.strip()
 
 
 def write_tsv(path: str | PathLike[str], rows: Iterable[Iterable[str]]) -> None:
     """Write rows of columns; a tab or a line break inside a column becomes a space."""
-    with writing(path) as file:
+    with open_write(path) as file:
         for row in rows:
             columns = (one_line(column).replace("\t", " ") for column in row)
             file.write(("\t".join(columns) + "\n").encode())

@@ -1,4 +1,4 @@
-"""XLIFF 1.x and 2.x, by translate-toolkit: the units that have a finished target."""
+"""XLIFF 1.x and 2.x, read by translate-toolkit: the units with a finished target."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from os import PathLike
 from typing import Any
 
 from regard.formats.compressed import read_bytes
-from regard.formats.inline import local_name, plain_text
-from regard.formats.pair import Languages, RawPair, ReadReport, goes_backwards, mistake, toolkit
+from regard.formats.inline_markup import local_name, plain_text
+from regard.formats.pair import (
+    Languages,
+    RawPair,
+    ReadReport,
+    format_error,
+    is_reversed,
+    storage_module,
+)
 
 
 def read_xliff(
@@ -20,8 +27,8 @@ def read_xliff(
 ) -> Iterator[RawPair]:
     """The pairs of all files in the document; of 2.x, one pair for each segment.
 
-    Units that are not to be translated are passed over; those that are untranslated or marked as
-    needing work as well, and counted. The encoding is the one that the XML declares.
+    Units that are not translatable are skipped; untranslated units and those marked as needing
+    work are skipped and counted. The encoding is the one that the XML declares.
     """
     report = report or ReadReport()
     for unit in _document(read_bytes(path), path).units:
@@ -37,7 +44,7 @@ def read_xliff(
             stated_source = _stated(element, "source-language", "srcLang")
             stated_target = _stated(element, "target-language", "trgLang")
             line = element.sourceline
-            if goes_backwards(stated_source, stated_target, languages, path, line):
+            if is_reversed(stated_source, stated_target, languages, path, line):
                 source, target = target, source
             yield RawPair(source, target, str(path), line)
 
@@ -47,7 +54,7 @@ def _side(element: Any, name: str) -> str:
 
 
 def _finished(element: Any) -> bool:
-    """Whether the state, of the target (1.x) or the segment (2.x), does not ask for more work."""
+    """Whether the state of the target (1.x) or the segment (2.x) is a finished one."""
     target = next(child for child in element if local_name(child) == "target")
     state = target.get("state") or element.get("state") or ""
     return state not in ("new", "initial") and not state.startswith("needs-")
@@ -65,17 +72,17 @@ def _stated(element: Any, *names: str) -> str | None:
 def _document(data: bytes, path: str | PathLike[str]) -> Any:
     from lxml import etree
 
-    first, second_version = toolkit("xliff", path), toolkit("xliff2", path)
+    first, second_version = storage_module("xliff", path), storage_module("xliff2", path)
     try:
         _, root = next(iter(etree.iterparse(BytesIO(data), events=("start",), no_network=True)))
         second = root.get("version", "").startswith("2")
         kind: Any = second_version.Xliff2File if second else first.xlifffile
         return kind.parsestring(data)
     except etree.XMLSyntaxError as error:
-        raise mistake(
-            path, error.lineno, f"this is not well-formed XML ({error.msg})", "mend the file"
+        raise format_error(
+            path, error.lineno, f"this is not well-formed XML ({error.msg})", "correct the file"
         ) from error
-    except Exception as error:  # the toolkit asserts what it expects of a document
-        raise mistake(
+    except Exception as error:  # the toolkit checks documents by assertions
+        raise format_error(
             path, None, "this is XML but not an XLIFF document", "export it again as XLIFF"
         ) from error

@@ -1,12 +1,12 @@
-"""Text and what models read of it: normal form, sentences, words, and tokenisers.
+"""Text processing: normalization, sentences, words, and tokenizers.
 
-`normalise`, `split_sentences` and `words` are functions of a string. A `Tokenizer` (SentencePiece
-pieces, words or characters) turns normalised text into ids and back; `load` reads any kind from
-its file. Importing this room loads none of the libraries behind it.
+`normalize`, `split_sentences` and `words` are functions of a string. A `Tokenizer` (SentencePiece
+pieces, words or characters) turns normalized text into ids and back; `load` reads any kind from
+its file. Importing this package loads none of the libraries behind it.
 """
 
 from regard.text.language import is_spaceless, joiner
-from regard.text.normal import normalise
+from regard.text.normalization import normalize
 from regard.text.sentences import sentence_spans, split_sentences
 from regard.text.tokenizer import BOS, EOS, MASK, PAD, UNK, Tokenizer, load
 from regard.text.words import Word, words
@@ -22,7 +22,7 @@ __all__ = [
     "is_spaceless",
     "joiner",
     "load",
-    "normalise",
+    "normalize",
     "sentence_spans",
     "split_sentences",
     "words",

@@ -1,13 +1,13 @@
-"""What the sentence splitter knows of languages: abbreviations, and words that begin sentences.
+"""Data of the sentence splitter: abbreviations, and words that begin sentences, by language.
 
-Everything is in lower case, without the final stop.
+All in lower case, without the final stop.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-_LEADING = {  # something always follows: a name, an example
+_LEADING = {  # never at the end of a sentence
     "en": "mr mrs ms messrs dr prof rev fr hon gen col maj capt cpt lt sgt cmdr sen rep gov pres "
     "st mt ft supt e.g i.e vs v viz cf approx ca resp eq ref dept est",
     "fr": "mm mme mmes mlle mlles me mgr dr pr st ste vve av env ex cf c.-à-d c.à.d p.ex i.e "
@@ -20,7 +20,7 @@ _LEADING = {  # something always follows: a name, an example
     "pt": "sr sra srta dr dra prof profa eng exmo exma d p.ex cf vs",
 }
 _EVERYWHERE = "mr mrs ms dr prof st e.g i.e vs"  # in text of any language
-_NUMBERED = {  # a number follows, or else it is the end of a sentence
+_NUMBERED = {  # not at the end of a sentence if a number follows
     "en": "no nos p pp vol vols ch chap sec sect fig figs tab eq art par ed nr jan feb mar apr "
     "jun jul aug sep sept oct nov dec",
     "fr": "n p pp vol chap fig art al éd janv févr avr juill sept oct nov déc",
@@ -61,7 +61,7 @@ _STARTERS = {
 
 @cache
 def leading(language: str) -> frozenset[str]:
-    """Abbreviations that never end a sentence; for a language that is not here, English ones."""
+    """Abbreviations that never end a sentence; English ones for an unknown language."""
     return _of(_LEADING, language) | frozenset(_EVERYWHERE.split())
 
 
@@ -79,7 +79,7 @@ def names(language: str) -> frozenset[str]:
 
 @cache
 def starters(language: str) -> frozenset[str]:
-    """Words that, with a capital after a stop, begin a sentence rather than continue a name."""
+    """Words that, capitalized after a stop, begin a sentence rather than continue a name."""
     return _of(_STARTERS, language)
 
 

@@ -1,8 +1,9 @@
-"""What the rooms need to know of a language: whether it puts spaces between words."""
+"""Languages and scripts without spaces between words."""
 
 from __future__ import annotations
 
-SPACELESS_LANGUAGES = "zh cmn yue wuu hak nan gan hsn lzh cjy ja th lo km my bo dz shn nod"
+CHINESE = frozenset(["zh", "cmn", "yue", "wuu", "hak", "nan", "gan", "hsn", "lzh", "cjy"])
+SPACELESS_LANGUAGES = CHINESE | frozenset(["ja", "th", "lo", "km", "my", "bo", "dz", "shn", "nod"])
 
 SPACELESS_SCRIPTS = (
     "\u2e80-\u2fdf"  # radicals
@@ -15,11 +16,11 @@ SPACELESS_SCRIPTS = (
     "\u1000-\u102a\u103f\u1050-\u1055"  # Myanmar
     "\u1780-\u17b3\u17d7\u17dc"  # Khmer
 )
-"""Letters of the scripts that are written without spaces, as ranges of a regular expression."""
+"""Letters of scripts written without spaces, as ranges of a regular expression."""
 
 
 def base_language(tag: str) -> str:
-    """The language of a tag, without script and region.
+    """The language subtag of a language tag, in lower case.
 
     >>> base_language("zh-Hant-TW"), base_language("EN_us")
     ('zh', 'en')
@@ -33,9 +34,9 @@ def is_spaceless(language: str) -> bool:
     >>> is_spaceless("zh-CN"), is_spaceless("ko")
     (True, False)
     """
-    return base_language(language) in SPACELESS_LANGUAGES.split()
+    return base_language(language) in SPACELESS_LANGUAGES
 
 
 def joiner(language: str) -> str:
-    """What goes between two sentences of a paragraph: a space, or nothing."""
+    """The separator of two sentences of a paragraph: a space, or nothing."""
     return "" if is_spaceless(language) else " "

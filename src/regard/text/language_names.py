@@ -1,4 +1,4 @@
-"""Names of languages, in English, as clients show them."""
+"""English names of languages, and language pairs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = dict(entry.strip().split(" ", 1) for entry in _NAMES.split(","))
 
 
 def language_name(code: str) -> str:
-    """The English name of a language, with what its tag says beyond the language.
+    """The English name of a language, with the region of its tag.
 
     >>> language_name("fr"), language_name("zh_TW"), language_name("tlh")
     ('French', 'Chinese (TW)', 'tlh')
@@ -37,38 +37,38 @@ def language_name(code: str) -> str:
     return f"{name} ({region})" if region and base in NAMES else name
 
 
-def same_language(asked: str, codes: list[str]) -> str | None:
-    """The code among `codes` that is meant: itself, or the same language in another form.
+def same_language(tag: str, codes: list[str]) -> str | None:
+    """The code among `codes` that equals a tag, or else has the same language.
 
     >>> same_language("zh-Hans", ["en", "zh"]), same_language("EN", ["en"])
     ('zh', 'en')
     >>> same_language("de", ["en"]) is None
     True
     """
-    if asked in codes:
-        return asked
-    base = base_language(asked)
+    if tag in codes:
+        return tag
+    base = base_language(tag)
     return next((code for code in codes if base_language(code) == base), None)
 
 
-def direction(text: str) -> str:
-    """A pair of languages as codes, from codes or English names with any of - _ : > between.
+def parse_direction(text: str) -> str:
+    """A language pair as codes, from codes or English names separated by - _ : or >.
 
-    Regions are in capitals (pt_BR-en), so that en_fr is a pair.
+    Regions are in capitals (pt_BR-en), so en_fr is a pair.
 
-    >>> [direction(text) for text in ("en-fr", "en_fr", "English-French", "zh_TW-en", "en")]
+    >>> [parse_direction(text) for text in ("en-fr", "en_fr", "English-French", "zh_TW-en", "en")]
     ['en-fr', 'en-fr', 'en-fr', 'zh_TW-en', 'en']
-    >>> direction("english-klingonese")
+    >>> parse_direction("english-klingonese")
     Traceback (most recent call last):
-    regard.errors.InputError: languages: 'klingonese' is not the code or name of a known language; \
-give two codes as in en-fr.
+    regard.errors.InputError: languages must be two codes as in en-fr, or names of \
+languages, got 'klingonese'.
     """
     parts = [part.strip() for part in re.split(r"\s*[-:>→]+\s*|_(?=[a-z]{2,3}$)", text.strip())]
     return "-".join(_code(part) for part in parts if part)
 
 
 def _code(word: str) -> str:
-    """The code of a language given by code or by name."""
+    """The code of a language that is given by code or by name."""
     if re.fullmatch(r"[A-Za-z]{2,3}(_\w+)?", word):
         base, _, region = word.partition("_")
         return f"{base.lower()}_{region}" if region else base.lower()
@@ -76,6 +76,5 @@ def _code(word: str) -> str:
         if word.casefold() == name.casefold():
             return code
     raise InputError(
-        f"languages: {word!r} is not the code or name of a known language; give two codes as in "
-        "en-fr."
+        f"languages must be two codes as in en-fr, or names of languages, got {word!r}."
     )

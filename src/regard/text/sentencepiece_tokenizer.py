@@ -1,7 +1,7 @@
 """SentencePiece tokens (unigram or BPE), with bytes for characters that training did not see.
 
-The file is an ordinary SentencePiece model, so that others can read it: normalisation "identity"
-(ours is done before), a space in front of each text, byte fallback, and our special ids.
+The file is an ordinary SentencePiece model: normalization "identity" (`normalize` is applied
+before), a space in front of each text, byte fallback, and the special ids of `tokenizer`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from regard.errors import InputError
 from regard.storage import replace_file
-from regard.text.normal import SPACE_MARK, normalise
+from regard.text.normalization import SPACE_MARK, normalize
 from regard.text.tokenizer import (
     BOS,
     EOS,
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 FIRST_PIECE = FIRST_BYTE + 256
 SMALLEST = FIRST_PIECE + 12
-LARGE_ALPHABET = 1000  # of Chinese or Japanese, whose rarest characters are better spelled
+LARGE_ALPHABET = 1000  # as of Chinese or Japanese, whose rarest characters are spelled in bytes
 LONGEST_LINE = 1000  # the trainer aborts the process at 65,536 characters without a space
 
 
 class SentencePieceTokenizer:
-    """A `Tokenizer` of SentencePiece pieces, for which nothing is unknown."""
+    """A `Tokenizer` of SentencePiece pieces; no character is unknown."""
 
     def __init__(self, model: bytes) -> None:
         self.model = model
@@ -48,35 +48,35 @@ class SentencePieceTokenizer:
 
     @classmethod
     def from_bytes(cls, model: bytes, file: object) -> SentencePieceTokenizer:
-        """The tokeniser in a file's bytes; a file of another kind is an error."""
+        """The tokenizer in a file's bytes; a file of another kind is an error."""
         try:
-            made = cls(model)
-            pieces = made.pieces(range(len(made)))  # a damaged one may be no text
+            tokenizer = cls(model)
+            pieces = tokenizer.pieces(range(len(tokenizer)))  # fails for a damaged file
         except (RuntimeError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{file}: this is neither a SentencePiece model nor a regard vocabulary; "
-                "take the file that training wrote."
+                "give the file that training wrote."
             ) from error
         specials = pieces[: MASK + 1]
         spelled = [f"<0x{byte:02X}>" for byte in range(256)]
         if specials != list(SPECIALS) or pieces[FIRST_BYTE:FIRST_PIECE] != spelled:
             raise InputError(
                 f"{file}: this SentencePiece model was not trained by regard (its first ids are "
-                f"{', '.join(specials)}, not {', '.join(SPECIALS)}); train a tokeniser."
+                f"{', '.join(specials)}, not {', '.join(SPECIALS)}); train a tokenizer."
             )
-        return made
+        return tokenizer
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's pieces."""
-        return self._ids(normalise(text))
+        return self._ids(normalize(text))
 
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which `[MASK]` stands for a piece, with the space before it."""
         ids: list[int] = []
-        for place, part in enumerate(normalise(text).split(SPECIALS[MASK])):
-            ids += [MASK] * (place > 0)
-            goes_on = place > 0 and not part.startswith(" ")
-            ids += self._unspaced.encode(part.rstrip()) if goes_on else self._ids(part.strip())
+        for index, part in enumerate(normalize(text).split(SPECIALS[MASK])):
+            ids += [MASK] * (index > 0)
+            within_word = index > 0 and not part.startswith(" ")
+            ids += self._unspaced.encode(part.rstrip()) if within_word else self._ids(part.strip())
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -85,25 +85,25 @@ class SentencePieceTokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The pieces of ids, ▁ for a space and <0x…> for a byte."""
-        return [self._processor.id_to_piece(int(number)) for number in ids]
+        return [self._processor.id_to_piece(int(token)) for token in ids]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """The characters of each piece, by walking along the text that the pieces spell."""
-        normal = normalise(text)
+        """The span of each piece, found by following the pieces along the text."""
+        normal = normalize(text)
         spans: list[tuple[int, int]] = []
-        place, bytes_left = -1, 0  # at -1 is the space that SentencePiece puts in front
-        for number in self._ids(normal):
-            if FIRST_BYTE <= number < FIRST_PIECE:
-                bytes_left = bytes_left or len(normal[place].encode())
-                spans.append((place, place + 1))
+        position, bytes_left = -1, 0  # at -1 is the space that SentencePiece puts in front
+        for token in self._ids(normal):
+            if FIRST_BYTE <= token < FIRST_PIECE:
+                bytes_left = bytes_left or len(normal[position].encode())
+                spans.append((position, position + 1))
                 bytes_left -= 1
-                place += bytes_left == 0
+                position += bytes_left == 0
             else:
-                piece = self._processor.id_to_piece(number)
-                end = place + len(piece)
-                start = place + (piece[0] == SPACE_MARK and len(piece) > 1)
+                piece = self._processor.id_to_piece(token)
+                end = position + len(piece)
+                start = position + (piece[0] == SPACE_MARK and len(piece) > 1)
                 spans.append((max(start, 0), end))
-                place = end
+                position = end
         return spans
 
     def __len__(self) -> int:
@@ -118,17 +118,17 @@ class SentencePieceTokenizer:
         return ids
 
     def _read(self, ids: Iterable[int]) -> Iterator[str | int]:
-        for number in map(int, ids):
-            if number >= FIRST_PIECE:
-                yield self._processor.id_to_piece(number).replace(SPACE_MARK, " ")
-            elif number >= FIRST_BYTE:
-                yield number - FIRST_BYTE
-            elif number == UNK:
+        for token in map(int, ids):
+            if token >= FIRST_PIECE:
+                yield self._processor.id_to_piece(token).replace(SPACE_MARK, " ")
+            elif token >= FIRST_BYTE:
+                yield token - FIRST_BYTE
+            elif token == UNK:
                 yield " " + UNKNOWN
 
     @cached_property
     def _unspaced(self) -> SentencePieceProcessor:
-        """The same pieces for text that goes on within a word or after one: no space in front."""
+        """The processor for text that continues a word: no space in front."""
         processor = _processor(self.model)
         processor.override_normalizer_spec(add_dummy_prefix=False)
         return processor
@@ -141,26 +141,23 @@ def train_sentencepiece(
     seed: int = 0,
     max_lines: int = 200_000,
 ) -> SentencePieceTokenizer:
-    """A tokeniser of at most `vocab_size` ids, of which 5 are special and 256 are bytes.
+    """A tokenizer of at most `vocab_size` ids, of which 5 are special and 256 are bytes.
 
-    Of a text too small for so many pieces, fewer are made. Of more than `max_lines` lines, a
-    sample is taken, drawn by `seed`. The same lines give the same model, byte for byte. Digits
-    stand alone, so that a number that was never seen can be copied. (BPE learns fifteen times
-    faster than unigram, and spells text in as few pieces.)
+    A small text gives fewer pieces. Of more than `max_lines` lines a sample is used, drawn by
+    `seed`. The same lines give the same model, byte for byte. Digits are single pieces, so that
+    unseen numbers can be copied. (BPE trains fifteen times faster than unigram and needs as few
+    pieces per text.)
     """
     import sentencepiece
 
     if vocab_size < SMALLEST:
-        raise InputError(
-            f"vocab_size is {vocab_size}, but the specials and bytes alone are {FIRST_PIECE}; "
-            f"ask for at least {SMALLEST}."
-        )
-    text = [part for line in map(normalise, lines) for part in _short_parts(line)]
+        raise InputError(f"vocab_size must be at least {SMALLEST}, got {vocab_size}.")
+    text = [part for line in map(normalize, lines) for part in _short_parts(line)]
     if len(text) > max_lines:
         drawn = sorted(random.Random(seed).sample(range(len(text)), max_lines))
         text = [text[number] for number in drawn]
     if not text:
-        raise InputError("There is no text to learn SentencePiece pieces from; give some lines.")
+        raise InputError("there are no lines to learn SentencePiece pieces from; give some text.")
     counts = Counter(character for line in text for character in line)
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -192,7 +189,7 @@ def train_sentencepiece(
 
 
 def _short_parts(line: str) -> list[str]:
-    """The line in parts of at most LONGEST_LINE characters, cut at spaces where there are any."""
+    """The line in parts of at most LONGEST_LINE characters, cut at spaces where possible."""
     parts = []
     while len(line) > LONGEST_LINE:
         cut = line.rfind(" ", 1, LONGEST_LINE + 1)
@@ -203,10 +200,10 @@ def _short_parts(line: str) -> list[str]:
 
 
 def _within_alphabet(text: list[str], counts: Counter[str], vocab_size: int) -> list[str]:
-    """The lines without the rarest characters, if the vocabulary has no room for all.
+    """The lines without the rarest characters, if the vocabulary is too small for all.
 
-    Each needs an id of its own, and a quarter of the ids is for longer pieces. Lines are cut where
-    such a character stood; in use it is spelled in bytes.
+    Each character needs its own id, and a quarter of the ids is for longer pieces. Lines are cut at
+    the removed characters, which are spelled in bytes.
     """
     room = (vocab_size - FIRST_PIECE) * 3 // 4
     if len(counts) <= room:

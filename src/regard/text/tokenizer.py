@@ -1,27 +1,30 @@
-"""What every tokeniser does, and the ids that mean the same in all of them."""
+"""The interface of all tokenizers, and the special ids that they share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike
+from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from regard.errors import InputError
 
 PAD, UNK, BOS, EOS, MASK = range(5)
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>", "[MASK]")
-"""The special ids' names, in the order of their ids."""
+"""The names of the special ids, in the order of the ids."""
 
 FIRST_BYTE = len(SPECIALS)
-"""Where the 256 bytes stand in tokenisers that spell out what they do not know."""
+"""The id of byte 0 in tokenizers that spell unknown characters in bytes."""
 
 UNKNOWN = "⁇"
-"""How an unknown token reads in decoded text: a gap that is seen, not one that is hidden."""
+"""An unknown token in decoded text."""
 
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """Text to ids and back. All methods take any text and look at its normal form.
+    """Text to ids and back; texts are normalized first.
 
-    For every text that the tokeniser knows, `decode(encode(text)) == normalise(text)`.
+    For every text without unknown tokens, `decode(encode(text)) == normalize(text)`.
     """
 
     def encode(self, text: str) -> list[int]:
@@ -33,10 +36,7 @@ class Tokenizer(Protocol):
         ...
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids; specials are skipped, but UNK reads ⁇.
-
-        Bytes that do not end a character (a sequence cut short) read U+FFFD.
-        """
+        """The text of ids; specials are skipped, UNK becomes ⁇, an incomplete character U+FFFD."""
         ...
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
@@ -44,31 +44,36 @@ class Tokenizer(Protocol):
         ...
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """For each id of `encode(text)`, the characters of `normalise(text)` that it stands for.
+        """For each id of `encode(text)`, its span of characters in `normalize(text)`.
 
-        A space before a word is left out of the word's span. The bytes of a character have that
-        character's span each. Together the spans cover all but spaces.
+        A space before a word is not part of its span. Each byte of a character has the character's
+        span. Together the spans cover all but spaces.
         """
         ...
 
     def __len__(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         ...
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the tokeniser to one file, from which `load` makes it again."""
+        """Write the tokenizer to one file, which `load` reads."""
         ...
 
 
 def load(path: str | PathLike[str]) -> Tokenizer:
-    """The tokeniser in a file, of whatever kind it is."""
+    """Load a tokenizer of any kind from its file."""
     from regard.text.char_tokenizer import CharTokenizer
     from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
-    from regard.text.storage import file_bytes
     from regard.text.vocabulary import parse_vocabulary
     from regard.text.word_tokenizer import WordTokenizer
 
-    data = file_bytes(path)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{path}: the tokenizer cannot be read ({error.strerror}); "
+            "check the path of the model folder."
+        ) from error
     if not data.lstrip().startswith(b"{"):
         return SentencePieceTokenizer.from_bytes(data, path)
     vocabulary = parse_vocabulary(data, path)
@@ -78,7 +83,7 @@ def load(path: str | PathLike[str]) -> Tokenizer:
 
 
 def decode_parts(parts: Iterable[str | int]) -> str:
-    """Join pieces of text and single bytes (as integers) into text.
+    """Join strings and single bytes (as integers) into text.
 
     >>> decode_parts(["caf", 0xC3, 0xA9, " ", 0xE4, 0xBD])
     'café \\ufffd'

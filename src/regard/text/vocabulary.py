@@ -1,4 +1,4 @@
-"""The vocabulary of word and character tokenisers: a list of tokens, kept as plain JSON."""
+"""The vocabulary of word and character tokenizers: a list of tokens, stored as JSON."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from regard.text.tokenizer import FIRST_BYTE, UNK
 
 FORMAT = "regard-vocabulary"
 VERSION = 1
-KINDS = ("word", "char")
 FIRST = {"word": FIRST_BYTE, "char": FIRST_BYTE + 256}
-"""The id of the first token: after the specials, of characters after the bytes as well."""
+"""The id of the first token: after the specials; of characters, after the bytes as well."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Tokens without the special ones; token i has the id `first + i`."""
+    """The tokens that are not special; token i has the id `first + i`."""
 
     kind: str
     language: str
@@ -35,7 +34,7 @@ class Vocabulary:
     @cached_property
     def ids(self) -> dict[str, int]:
         """The id of each token."""
-        return {token: self.first + place for place, token in enumerate(self.tokens)}
+        return {token: self.first + index for index, token in enumerate(self.tokens)}
 
     def id(self, token: str) -> int:
         """The token's id, or UNK."""
@@ -44,7 +43,7 @@ class Vocabulary:
     def token(self, number: int) -> str:
         """The token of an id that is not special."""
         if not self.first <= number < len(self):
-            raise IndexError(f"The id {number} is not one of a vocabulary of {len(self)}.")
+            raise IndexError(f"id must be from {self.first} to {len(self) - 1}, got {number}.")
         return self.tokens[number - self.first]
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -63,23 +62,49 @@ class Vocabulary:
 def most_frequent(tokens: Iterable[str], size: int | None, min_count: int = 1) -> tuple[str, ...]:
     """The most frequent tokens, at most `size`, each seen at least `min_count` times.
 
-    Equally frequent ones are in the order of their characters, so that the same text gives the
-    same vocabulary.
+    Ties are in the order of their characters, so that the vocabulary is deterministic.
 
     >>> most_frequent("to be or not to be".split(), 3)
     ('be', 'to', 'not')
     """
     counts = Counter(tokens)
-    kept = [token for token, count in counts.items() if count >= min_count]
-    kept.sort(key=lambda token: (-counts[token], token))
-    return tuple(kept[:size])
+    frequent = [token for token, count in counts.items() if count >= min_count]
+    frequent.sort(key=lambda token: (-counts[token], token))
+    return tuple(frequent[:size])
+
+
+def learn_vocabulary(
+    kind: str, tokens: Iterable[str], vocab_size: int | None, language: str, min_count: int
+) -> Vocabulary:
+    """The vocabulary of the most frequent tokens; `vocab_size` counts specials (and bytes) too."""
+    if vocab_size is not None and vocab_size <= FIRST[kind]:
+        raise InputError(f"vocab_size must be at least {FIRST[kind] + 1}, got {vocab_size}.")
+    size = None if vocab_size is None else vocab_size - FIRST[kind]
+    learned = most_frequent(tokens, size, min_count)
+    if not learned:
+        raise InputError("there are no tokens to learn a vocabulary from; give some text.")
+    return Vocabulary(kind, language, FIRST[kind], learned)
+
+
+class VocabularyTokenizer:
+    """A tokenizer that is defined by its vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the vocabulary as JSON."""
+        self.vocabulary.save(path)
 
 
 def parse_vocabulary(data: bytes, file: object) -> Vocabulary:
-    """The vocabulary in a file's bytes, or an error that says what is wrong with it."""
+    """The vocabulary in a file's bytes; malformed content is an `InputError`."""
     try:
         content = json.loads(data)
-        if content["format"] != FORMAT or content["kind"] not in KINDS:
+        if content["format"] != FORMAT or content["kind"] not in FIRST:
             raise ValueError("another format")
         version, first = content["version"], content["first"]
         if type(version) is not int or first != FIRST[content["kind"]]:
@@ -90,11 +115,11 @@ def parse_vocabulary(data: bytes, file: object) -> Vocabulary:
         if not all(isinstance(token, str) and token for token in tokens):
             raise ValueError("a token is not text")
         if len(set(tokens)) < len(tokens):
-            raise ValueError("a token is there twice")
+            raise ValueError("a token is repeated")
         vocabulary = Vocabulary(content["kind"], content["language"], first, tokens)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
-            f"{file}: this is not a regard vocabulary ({error}); take the file that training wrote."
+            f"{file}: this is not a regard vocabulary ({error}); give the file that training wrote."
         ) from error
     if version > VERSION:
         raise InputError(

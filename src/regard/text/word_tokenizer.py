@@ -1,38 +1,33 @@
-"""Whole words as tokens. What was not among the frequent ones in training is UNK.
+"""Words as tokens; infrequent words are UNK.
 
-A token that a space stands before begins with ▁, so that text comes back as it was: "▁Wait",
-"...", "▁what", "?". Case is kept. In languages with spaces the first word is marked too, as if a
-space stood before it, so that it is the same token everywhere.
+A token that follows a space begins with ▁, so that decoding restores the text: "▁Wait", "...",
+"▁what", "?". Case is kept. In languages with spaces the first word is marked too, so that a word
+is the same token at every position.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from os import PathLike
 
-from regard.errors import InputError
 from regard.text.language import is_spaceless
-from regard.text.normal import SPACE_MARK, normalise
+from regard.text.normalization import SPACE_MARK, normalize
 from regard.text.tokenizer import MASK, SPECIALS, UNK, UNKNOWN
-from regard.text.vocabulary import Vocabulary, most_frequent
+from regard.text.vocabulary import VocabularyTokenizer, learn_vocabulary
 from regard.text.words import words
 
 
-class WordTokenizer:
+class WordTokenizer(VocabularyTokenizer):
     """A `Tokenizer` of words."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's words."""
-        return self._ids(normalise(text), first=True)
+        return self._ids(normalize(text), first=True)
 
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which `[MASK]` stands for a word."""
         ids: list[int] = []
-        for place, part in enumerate(normalise(text).split(SPECIALS[MASK])):
-            ids += [MASK] * (place > 0) + self._ids(part, first=place == 0)
+        for index, part in enumerate(normalize(text).split(SPECIALS[MASK])):
+            ids += [MASK] * (index > 0) + self._ids(part, first=index == 0)
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -42,20 +37,13 @@ class WordTokenizer:
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The tokens of ids, ▁ for a space."""
         return [
-            SPECIALS[number] if 0 <= number < len(SPECIALS) else self.vocabulary.token(number)
-            for number in ids
+            SPECIALS[token] if 0 <= token < len(SPECIALS) else self.vocabulary.token(token)
+            for token in ids
         ]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """The place of each word in the normalised text."""
-        return [(start, end) for _, start, end in words(normalise(text), self.vocabulary.language)]
-
-    def __len__(self) -> int:
-        return len(self.vocabulary)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the vocabulary as JSON."""
-        self.vocabulary.save(path)
+        """The span of each word in the normalized text."""
+        return [(start, end) for _, start, end in words(normalize(text), self.vocabulary.language)]
 
     def _ids(self, normal: str, first: bool) -> list[int]:
         tokens = marked_words(normal, self.vocabulary.language, first)
@@ -63,17 +51,17 @@ class WordTokenizer:
 
     def _read(self, ids: Iterable[int]) -> Iterator[str]:
         spaced = not is_spaceless(self.vocabulary.language)
-        for number in ids:
-            if number == UNK:
+        for token in ids:
+            if token == UNK:
                 yield " " * spaced + UNKNOWN
-            elif number >= len(SPECIALS):
-                yield self.vocabulary.token(number).replace(SPACE_MARK, " ")
+            elif token >= len(SPECIALS):
+                yield self.vocabulary.token(token).replace(SPACE_MARK, " ")
 
 
 def marked_words(normal: str, language: str, first: bool = True) -> list[str]:
-    """The words of a normalised text, each with ▁ if a space stands before it.
+    """The words of a normalized text, each with ▁ if it follows a space.
 
-    `first`: the text begins a sentence, so that its first word counts as one after a space.
+    first  whether the text begins a sentence: then its first word is marked too
 
     >>> marked_words("Wait... what?", "en")
     ['▁Wait', '...', '▁what', '?']
@@ -92,15 +80,6 @@ def marked_words(normal: str, language: str, first: bool = True) -> list[str]:
 def train_words(
     lines: Iterable[str], vocab_size: int | None, language: str, min_count: int = 1
 ) -> WordTokenizer:
-    """A tokeniser of the most frequent words of the lines; `vocab_size` counts the specials too."""
-    room = None if vocab_size is None else vocab_size - len(SPECIALS)
-    if room is not None and room < 1:
-        raise InputError(
-            f"vocab_size is {vocab_size}, but {len(SPECIALS)} special tokens come first; "
-            f"ask for at least {len(SPECIALS) + 1}."
-        )
-    seen = (token for line in lines for token in marked_words(normalise(line), language))
-    tokens = most_frequent(seen, room, min_count)
-    if not tokens:
-        raise InputError("There are no words to learn a vocabulary from; give some text.")
-    return WordTokenizer(Vocabulary("word", language, len(SPECIALS), tokens))
+    """A tokenizer of the most frequent words of the lines; `vocab_size` counts the specials too."""
+    tokens = (token for line in lines for token in marked_words(normalize(line), language))
+    return WordTokenizer(learn_vocabulary("word", tokens, vocab_size, language, min_count))

@@ -1,8 +1,8 @@
-"""Words with their places, for display, alignment and the word tokeniser.
+"""Words with their spans, for display, alignment and the word tokenizer.
 
-A word is a run of letters, digits and their marks. English keeps its apostrophes (didn't), the
-languages that elide split after them (l' animal). Letters of scripts without spaces (Han, kana,
-Thai …) stand one by one, with their marks. Numbers keep their points, initials their stops
+A word is a run of letters, digits and their marks. English words keep their apostrophes (didn't),
+languages with elision split after them (l' animal). Letters of scripts without spaces (Han, kana,
+Thai …) are words of their own, with their marks. Numbers keep their points, initials their stops
 (U.S.), and a run of one punctuation mark (...) is one word. Every character that is not white
 space belongs to exactly one word.
 """
@@ -20,7 +20,7 @@ ELIDING = frozenset({"fr", "it", "ca", "oc", "wa", "pms", "scn"})
 
 
 class Word(NamedTuple):
-    """A word and its place: `text == whole[start:end]`."""
+    """A word and its span: `text == whole[start:end]`."""
 
     text: str
     start: int
@@ -37,19 +37,19 @@ def words(text: str, language: str = "") -> list[Word]:
     >>> [word.text for word in words("我用Python 3.11。", "zh")]
     ['我', '用', 'Python', '3.11', '。']
     """
-    found = _pattern(base_language(language) in ELIDING).finditer(text)
-    return [Word(match.group(), match.start(), match.end()) for match in found]
+    matches = _pattern(base_language(language) in ELIDING).finditer(text)
+    return [Word(match.group(), match.start(), match.end()) for match in matches]
 
 
 def count_words(text: str, language: str = "") -> int:
-    """How many words `words` finds."""
+    """The number of words of a text."""
     return len(_pattern(base_language(language) in ELIDING).findall(text))
 
 
 def has_long_word(text: str, longest: int) -> bool:
-    """Whether more than `longest` characters stand between two spaces.
+    """Whether there are more than `longest` characters between two spaces.
 
-    Letters of scripts without spaces do not count, and end a word.
+    Letters of scripts without spaces are not counted and end a word.
 
     >>> has_long_word("a base64 string: QUJDREVGR0hJSktM", 10), has_long_word("没有空格" * 9, 10)
     (True, False)
@@ -75,7 +75,7 @@ def _pattern(eliding: bool) -> re.Pattern[str]:
     ]
     if eliding:
         kinds += [
-            rf"(?i:aujourd|prud|quelqu|presqu|entr)['’]{run}",  # one word in spite of it
+            rf"(?i:aujourd|prud|quelqu|presqu|entr)['’]{run}",  # exceptions: one word
             r"(?i:\b(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’])",
             rf"{run}['’](?={letter})",
             run,

@@ -19,7 +19,7 @@ from regard.errors import InputError
 from regard.folder import Tokenizers
 from regard.text import Tokenizer
 from regard.text.language import SPACELESS_SCRIPTS
-from regard.text.normal import SPACE_MARK
+from regard.text.normalization import SPACE_MARK
 from regard.text.tokenizer import SPECIALS
 from regard.text.word_tokenizer import WordTokenizer
 from regard.training.report import Reporter, Silent

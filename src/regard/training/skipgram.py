@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.text import normalise, words
+from regard.text import normalize, words
 from regard.vectors import Vectors
 
 STRETCH = 64  # words in a stretch: with fewer, its context is fetched too often
@@ -98,7 +98,7 @@ def read_text(
     """The words of lines, a sentence (or a paragraph) each."""
     sentences = [
         [word.text for word in words(normal.lower() if lowercase else normal, language)]
-        for normal in map(normalise, lines)
+        for normal in map(normalize, lines)
     ]
     counted = Counter(word for sentence in sentences for word in sentence)
     kept = [word for word, count in counted.items() if count >= min_count]

@@ -1,55 +1,8 @@
-"""The façade: `load` gives what a model folder holds, ready for use.
-
->>> regard.load("model").translate("The cat sleeps.").text  # doctest: +SKIP
-'Le chat dort.'
-"""
+"""The translation façade, under the name that other rooms import it by."""
 
 from __future__ import annotations
 
-from os import PathLike
+from regard.tasks.translation.translation import Sentence, Translation
+from regard.tasks.translation.translator import Translator
 
-from regard.folder import load_folder
-from regard.models.classifier.network import ClassifierModel
-from regard.models.lm import LanguageModel, MaskedModel
-from regard.tasks.classification.classifier import Classified, Classifier
-from regard.tasks.handwriting.network import HandwritingModel
-from regard.tasks.handwriting.writer import Line, Penman
-from regard.tasks.language_model.generator import Generated, Generator
-from regard.tasks.masked_language_model.mask_filler import Filler, Guess
-from regard.translator.translate import Translator
-from regard.translator.translation import Sentence, Translation
-
-__all__ = [
-    "Classified",
-    "Classifier",
-    "Filler",
-    "Generated",
-    "Generator",
-    "Guess",
-    "Line",
-    "Penman",
-    "Sentence",
-    "Translation",
-    "Translator",
-    "load",
-]
-
-
-def load(
-    folder: str | PathLike[str], *, device: str = "cpu", threads: int = 0
-) -> Translator | Generator | Filler | Penman | Classifier:
-    """The model in a folder: a `Translator`, a `Generator` (lm), a `Filler` (mlm), a `Penman`
-    (handwriting) or a `Classifier`.
-
-    `threads` is how many cores it may use, 0 for all.
-    """
-    saved = load_folder(folder, device)
-    if isinstance(saved.network, LanguageModel):
-        return Generator(saved)
-    if isinstance(saved.network, MaskedModel):
-        return Filler(saved)
-    if isinstance(saved.network, HandwritingModel):
-        return Penman(saved)
-    if isinstance(saved.network, ClassifierModel):
-        return Classifier(saved)
-    return Translator(saved, threads=threads)
+__all__ = ["Sentence", "Translation", "Translator"]

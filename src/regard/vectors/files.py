@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from regard.errors import InputError
-from regard.formats.compressed import suffix, writing
+from regard.formats.compressed import open_write, suffix
 from regard.formats.lines import read_lines
-from regard.formats.pair import mistake
-from regard.storage import drafting
+from regard.formats.pair import format_error
+from regard.storage import atomic_path
 from regard.vectors.table import Floats, Vectors
 
 NAME = "vectors.safetensors"
@@ -42,7 +42,7 @@ def write_vectors(path: str | PathLike[str], vectors: Vectors) -> Path:
     if vectors.counts is not None:
         tensors["counts"] = np.ascontiguousarray(vectors.counts)
     words = json.dumps(vectors.words, ensure_ascii=False)
-    with drafting(final) as draft:
+    with atomic_path(final) as draft:
         save_file(tensors, draft, metadata={"format": "regard-vectors", "words": words})
     return final
 
@@ -78,7 +78,7 @@ def _write_text(path: Path, vectors: Vectors) -> None:
             f"{path}: the word {spaced!r} holds a space, which this format cannot; write "
             ".safetensors."
         )
-    with writing(path) as file:
+    with open_write(path) as file:
         file.write(f"{len(vectors)} {vectors.dim}\n".encode())
         for word, row in zip(vectors.words, vectors.matrix.tolist(), strict=True):
             file.write(f"{word} {' '.join(f'{x:.6g}' for x in row)}\n".encode())
@@ -90,7 +90,7 @@ def _read_text(path: Path) -> Vectors:
     seen: set[str] = set()
     for number, word, row in _rows(path):
         if rows and len(row) != len(rows[0]):
-            raise mistake(
+            raise format_error(
                 path, number, f"there are {len(row)} numbers where {len(rows[0])} were before",
                 "give each word as many",
             )  # fmt: skip
@@ -115,5 +115,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Floats]]:
         except ValueError:
             row = np.empty(0, dtype=np.float32)
         if not len(row):
-            raise mistake(path, number, "this is not a word and its numbers", "put spaces between")
+            raise format_error(
+                path, number, "this is not a word and its numbers", "put spaces between"
+            )
         yield number, parts[0], row

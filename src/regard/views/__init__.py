@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:  # on demand: these are what needs torch
 
         return switch_off_effects
     if name in ("gradient_figure", "gradient_times_attention", "label_score"):
-        from regard.views import gradient
+        from regard.views.maps import gradient
 
         return getattr(gradient, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,11 +7,11 @@ import torch
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
 from regard.attention import dropout_stream, record
-from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.models.batch import Source
 from regard.tasks.handwriting.density import Density
 from regard.tasks.handwriting.drawing import draw
 from regard.tasks.handwriting.network import HandwritingModel, StrokeBatch
+from regard.tasks.handwriting.settings import HandwritingSettings
 
 SMALL = HandwritingSettings(dim=10, embedding=5, components=3, mixture=3, stride=0.3, max_length=80)
 
@@ -137,7 +137,9 @@ def test_padding_and_neighbours_do_not_matter():
 
 @pytest.mark.parametrize("layers", [1, 3])
 def test_any_number_of_layers(layers):
-    model = network(HandwritingSettings(dim=6, embedding=4, num_layers=layers, components=2, mixture=2))
+    model = network(
+        HandwritingSettings(dim=6, embedding=4, num_layers=layers, components=2, mixture=2)
+    )
     density = model(batch())
     assert density.mean.shape == (3, 9, 2, 2) and model.features(batch()).shape == (
         3,

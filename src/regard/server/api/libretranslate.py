@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, Request
 
-from regard.documents.html import Page, parse
+from regard.documents.html import HtmlDocument, parse_html
 from regard.server.api.detection import Found, detect
 from regard.server.api.requests import FORMATS, DetectAsked, TranslateAsked
 from regard.server.api.responses import (
@@ -24,8 +24,8 @@ from regard.server.api.spec import body_of
 from regard.server.queue.batching import Answer
 from regard.server.queue.routing import Wanted, by_language
 from regard.server.queue.service import Service
+from regard.tasks.translation.translator import Wish
 from regard.text.language_names import language_name
-from regard.translator.translate import Wish
 
 PLAIN = Wish(alignment=False, attention=False)
 LINKED = Wish(alignment=True, attention=False)
@@ -97,7 +97,7 @@ async def translated(service: Service, request: Request, asked: TranslateAsked) 
     service.measure(request, texts)
     pages = None
     if asked.format == "html":
-        pages = await service.beside(request, lambda: [parse(text) for text in texts])
+        pages = await service.beside(request, lambda: [parse_html(text) for text in texts])
     pieces = [[text] for text in texts] if pages is None else [page.texts for page in pages]
     known = service.catalogue
     target = known.code(asked.target)
@@ -133,7 +133,7 @@ async def translated(service: Service, request: Request, asked: TranslateAsked) 
     return Translated(translatedText=made, detectedLanguage=detected, alternatives=others)
 
 
-def _pages(page: Page, answers: Sequence[Answer]) -> list[str]:
+def _pages(page: HtmlDocument, answers: Sequence[Answer]) -> list[str]:
     """A page with the best translations, then with the next best, where they are others."""
     most = max((len(one.others) for one in answers), default=0)
     made = [page.render([one.translation for one in answers])]

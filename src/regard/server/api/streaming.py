@@ -13,9 +13,9 @@ from regard.errors import InputError
 from regard.models.batch import source_of
 from regard.server.api.v1_schema import LookAsked
 from regard.server.http.errors import RefusalError
+from regard.tasks.translation.segments import Segment, put_together
 from regard.text import is_spaceless
 from regard.translator import Translator
-from regard.translator.segments import Segment, put_together
 
 Result = TypeVar("Result")
 

@@ -30,7 +30,7 @@ from regard.server.queue.catalogue import Model
 from regard.server.queue.cutting import must_fit, pieces
 from regard.server.queue.intervention import touched
 from regard.server.queue.service import Service
-from regard.translator.translate import Wish
+from regard.tasks.translation.translator import Wish
 
 JSON = ("application/json",)
 STREAM: dict[int | str, dict[str, Any]] = {

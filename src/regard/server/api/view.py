@@ -22,10 +22,10 @@ from regard.server.queue.batching import Manner
 from regard.server.queue.catalogue import Model
 from regard.server.queue.intervention import Touched, touched
 from regard.server.queue.service import Service
+from regard.tasks.translation.sentence_view import viewed
+from regard.tasks.translation.translator import Wish
 from regard.translator import Sentence, Translator
-from regard.translator.seen import viewed
-from regard.translator.translate import Wish
-from regard.views.html import payload as shown
+from regard.views.html.payload import shown
 
 Maps = Literal["all", "cross", "none"]
 MOST_WEIGHTS = 4_000_000  # in one answer, where they are packed

@@ -24,9 +24,9 @@ import torch
 from regard.config import SearchOptions
 from regard.server.http.errors import RefusalError
 from regard.server.queue.cutting import pieces
+from regard.tasks.translation.segments import Segment, put_together
+from regard.tasks.translation.translator import Wish
 from regard.translator import Sentence, Translation, Translator
-from regard.translator.segments import Segment, put_together
-from regard.translator.translate import Wish
 
 Result = TypeVar("Result")
 

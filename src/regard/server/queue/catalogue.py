@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from regard.errors import InputError
 from regard.folder import model_names
 from regard.server.http.errors import RefusalError
+from regard.tasks import load
 from regard.text.language_names import language_name, same_language
-from regard.translator import Translator, load
+from regard.translator import Translator
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from regard.errors import InputError
 from regard.server.http.errors import RefusalError
+from regard.tasks.translation.segments import Segment, segments, whole
 from regard.translator import Translator
-from regard.translator.segments import Segment, segments, whole
 
 
 def pieces(translator: Translator, text: str, *, split: bool, prefix: str = "") -> list[Segment]:

@@ -10,9 +10,9 @@ from regard.errors import InputError
 from regard.server.api.v1_schema import InterveneAsked, Overwritten, SwitchedOff, ViewAsked
 from regard.server.http.errors import RefusalError
 from regard.server.queue.cutting import pieces
+from regard.tasks.translation.segments import put_together
+from regard.tasks.translation.translator import Wish
 from regard.translator import Translation, Translator
-from regard.translator.segments import put_together
-from regard.translator.translate import Wish
 
 MOST_SENTENCES = 20
 NO_NUMBERS = "scores are not numbers"  # what a search says of a broken model

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import torch
 
-from regard.alignment import pieces, written_pieces
+from regard.alignment import tokenized_output, tokenized_words
 from regard.models.batch import batch_of
-from regard.text import normalise
+from regard.text import normalize
 from regard.translator import Sentence, Translator
 
 TOGETHER = 64  # sentences
@@ -26,8 +26,8 @@ def linked(translator: Translator, sentences: Sequence[Sentence]) -> list[Senten
         maps = translator.network.maps(batch.to(translator.device))
     made = []
     for row, sentence in enumerate(sentences):
-        own = pieces(normalise(sentence.source), source, translator.run.source_language)
-        other = written_pieces(
+        own = tokenized_words(normalize(sentence.source), source, translator.run.source_language)
+        other = tokenized_output(
             written[row][: room - 1], target, translator.run.target_language
         )  # fmt: skip
         made.append(

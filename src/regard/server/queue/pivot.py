@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from regard.documents.places import spans
+from regard.documents.projection import word_spans
 from regard.server.queue.batching import Answer
 from regard.translator import Sentence, Translation
 
@@ -38,11 +38,11 @@ def _through(first: Translation, second: Translation) -> tuple[tuple[int, int], 
 
     The two models may cut that text into words of their own, so that places decide.
     """
-    read = spans(first.text, second.source_words)  # in their order, which makes it quick
+    read = word_spans(first.text, second.source_words)  # in their order, which makes it quick
     starts, ends = [start for start, _ in read], [end for _, end in read]
     meets = [
         range(bisect_right(ends, start), bisect_left(starts, end))
-        for start, end in spans(first.text, first.words)
+        for start, end in word_spans(first.text, first.words)
     ]
     onward: dict[int, list[int]] = {}
     for one, other in second.alignment:

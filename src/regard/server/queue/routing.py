@@ -13,8 +13,8 @@ from regard.server.queue.catalogue import Model
 from regard.server.queue.linking import TOGETHER, linked
 from regard.server.queue.pivot import composed
 from regard.server.queue.service import Service
+from regard.tasks.translation.translator import Wish
 from regard.translator import Sentence, Translation
-from regard.translator.translate import Wish
 
 
 class Wanted(NamedTuple):

@@ -24,7 +24,7 @@ from regard.server.http.settings import Serving
 from regard.server.queue.background import Aside
 from regard.server.queue.batching import Answer, Batcher, Call, Errand, Manner, Texts
 from regard.server.queue.catalogue import Catalogue, Model
-from regard.training.shards import cores
+from regard.worker_pool import cores
 
 Result = TypeVar("Result")
 Groups = Sequence[tuple[Model, Sequence[str], Manner]]

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
-from regard.training.data_cursor import EpochBatches
 from torch import Tensor
 
 from regard.config import ClassifierSettings, Run
 from regard.corpus.batches import batches
 from regard.models.classifier.batch import LabeledBatch, Series, series_batch, text_batch
+from regard.training.data_cursor import EpochBatches
 
 
 class LabeledBatches(EpochBatches[LabeledBatch]):

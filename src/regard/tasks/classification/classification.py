@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.alignment import Pieces
+from regard.alignment import TokenizedWords
 from regard.config import ClassifierSettings
 from regard.models.classifier.explain import Method
 
@@ -76,7 +76,7 @@ def ranked(labels: Sequence[str], probabilities: FloatArray) -> dict[str, float]
     return {labels[n]: float(probabilities[n]) for n in order}
 
 
-def word_attributions(split: Pieces, scores: FloatArray) -> tuple[Attribution, ...]:
+def word_attributions(split: TokenizedWords, scores: FloatArray) -> tuple[Attribution, ...]:
     """The words of a text, from the scores (N,) of its tokens."""
     weights = _normalized(np.asarray(scores @ split.shares[: len(scores)]))
     return tuple(

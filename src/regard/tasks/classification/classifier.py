@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.alignment import pieces
+from regard.alignment import tokenized_words
 from regard.attention import AttentionMap
 from regard.config import ClassifierSettings
 from regard.errors import InputError
@@ -99,7 +99,7 @@ class Classifier:
             batch = text_batch([self.ids(text) for text in part]).to(self.device)
             decision, probabilities, scores = self._decide(batch, why)
             for row, text in enumerate(part):
-                split = pieces(normalize(text), self.tokenizer, self.run.source_language)
+                split = tokenized_words(normalize(text), self.tokenizer, self.run.source_language)
                 num_tokens = int(decision.maps.lengths[row])
                 words = word_attributions(split, scores[row, :num_tokens])
                 shares = ranked(self.labels, probabilities[row])

@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, cast
 
-from regard.tasks.text.task import train_tokenizer
-from regard.training.task import TrainData
-
 from regard.config import ClassifierSettings, Run
 from regard.corpus.labeled import check_labels, clean_labeled, split_labeled
 from regard.errors import InputError
@@ -19,6 +16,8 @@ from regard.formats.series import SeriesFile, in_order, is_series, numbered, rea
 from regard.models.classifier.batch import Series
 from regard.tasks.classification.batches import LabeledBatches
 from regard.tasks.classification.validation import LabeledDevelopmentSet
+from regard.tasks.text.task import train_tokenizer
+from regard.training.task import TrainData
 
 Files = Sequence[str | PathLike[str]]
 DEV = "the development set"

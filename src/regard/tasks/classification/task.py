@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from regard.training.task import Task, TrainData, TrainRequest
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -23,6 +22,7 @@ from regard.training.checkpoint import matching
 from regard.training.first_vectors import begin_with_vectors
 from regard.training.report import Reporter
 from regard.training.run_files import CORPUS, read_corpus, write_corpus
+from regard.training.task import Task, TrainData, TrainRequest
 
 
 class ClassificationTask(Task):
@@ -78,6 +78,12 @@ class ClassificationTask(Task):
     def example(self, run: Run) -> list[str]:
         return ["…" if self.reads_text(run) else "series.npz"]
 
+    def num_parameters(self, run: Run) -> int:
+        return 0  # unknown before the files are read; classifiers are small
+
+    def describe_purpose(self, run: Run) -> str:
+        return "labels texts" if self.reads_text(run) else "labels series"
+
     def describe_input(self, run: Run) -> str:
         channels = cast("ClassifierSettings", run.model).channels
         if not channels:
@@ -85,6 +91,8 @@ class ClassificationTask(Task):
         return f"Series of {len(channels)} channels: {', '.join(channels)}."
 
     def describe_validation(self, dev: Mapping[str, Any]) -> list[tuple[str, str]]:
+        if not dev:
+            return []
         rows = [("accuracy (development set)", f"{dev['accuracy']:.1%}")]
         for name, label in dev["labels"].items():
             figures = f"{label['precision']:.3f}, {label['recall']:.3f}, {label['f1']:.3f}"

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from regard.training.validation import ValidationResult, perplexity
-from regard.worker_pool import WorkerPool
 from torch.nn import functional as F
 
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.classifier.network import ClassifierModel
 from regard.tasks.classification.batches import LabeledBatches
+from regard.training.validation import ValidationResult, perplexity
+from regard.worker_pool import WorkerPool
 
 
 @dataclass(frozen=True)

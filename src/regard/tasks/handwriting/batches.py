@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from regard.training.data_cursor import EpochBatches
 from torch import Tensor
 
 from regard.config import Run
 from regard.corpus.batches import batches
 from regard.models.batch import source_of
 from regard.tasks.handwriting.network import StrokeBatch
+from regard.training.data_cursor import EpochBatches
 
 
 class StrokeBatches(EpochBatches[StrokeBatch]):

@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.tasks.commands import open_model, positive
-
 from regard.errors import InputError
+from regard.tasks.commands import open_model, positive
 
 if TYPE_CHECKING:
     from regard.tasks.handwriting.writer import HandwritingWriter, HandwrittenLine

@@ -8,7 +8,6 @@ from dataclasses import replace
 from os import PathLike
 
 import numpy as np
-from regard.training.task import TrainData
 
 from regard.config import Run
 from regard.corpus.pairs import Pair
@@ -21,6 +20,7 @@ from regard.tasks.handwriting.strokes import StrokeLine, sample
 from regard.tasks.handwriting.strokes.files import read_strokes
 from regard.tasks.handwriting.validation import StrokeDevelopmentSet
 from regard.text.char_tokenizer import train_chars
+from regard.training.task import TrainData
 
 Files = Sequence[str | PathLike[str]]
 NUM_DEV_LINES = 100

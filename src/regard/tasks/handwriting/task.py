@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from regard.training.task import Task, TrainData, TrainRequest
 from torch import Tensor
 
 from regard.config import Run
@@ -17,6 +16,7 @@ from regard.tasks.handwriting.validation import StrokeDevelopmentSet
 from regard.training.checkpoint import matching
 from regard.training.report import Reporter
 from regard.training.run_files import CORPUS, read_corpus, write_corpus
+from regard.training.task import Task, TrainData, TrainRequest
 
 
 class HandwritingTask(Task):
@@ -59,6 +59,8 @@ class HandwritingTask(Task):
         return ["attention", "--out", "line.svg"]
 
     def describe_validation(self, dev: Mapping[str, Any]) -> list[tuple[str, str]]:
+        if not dev:
+            return []
         rows = [("nats per point (development set)", f"{dev['loss']:.3f}")]
         if dev.get("recognised") is not None:
             rows.append(("characters recognised (development set)", f"{dev['recognised']:.1%}"))

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from regard.training.validation import ValidationResult, perplexity
-from regard.worker_pool import WorkerPool
 
 from regard.config import Run
 from regard.folder import Tokenizers
@@ -18,6 +16,8 @@ from regard.tasks.handwriting.drawing import draw
 from regard.tasks.handwriting.network import HandwritingModel, StrokeBatch
 from regard.tasks.handwriting.recognizer import character_error, recognize
 from regard.tasks.handwriting.settings import HandwritingSettings
+from regard.training.validation import ValidationResult, perplexity
+from regard.worker_pool import WorkerPool
 
 MAX_DRAWN = 24
 """Lines that are drawn and recognized in a validation."""

@@ -37,7 +37,6 @@ class Generated:
 
     def _repr_html_(self) -> str:
         from regard.tasks.notebook import notebook_html
-
         from regard.views import Viewed
 
         maps = [layer_map for layer_map in self.attention if layer_map.over == "keys"]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.formats import read_lines
-from regard.formats.pair import mistake
+from regard.formats.pair import format_error
 from regard.tasks.handwriting.strokes.sample import StrokeLine
 from regard.text import normalize
 
@@ -36,30 +36,32 @@ def _parse(line: str, path: object, number: int) -> StrokeLine:
     try:
         value = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise mistake(path, number, f"this is not JSON ({error})", REMEDY) from error
+        raise format_error(path, number, f"this is not JSON ({error})", REMEDY) from error
     if not isinstance(value, dict) or not {"text", "strokes"} <= set(value):
-        raise mistake(path, number, 'an object with "text" and "strokes" is expected', REMEDY)
+        raise format_error(path, number, 'an object with "text" and "strokes" is expected', REMEDY)
     text = normalize(value["text"]) if isinstance(value["text"], str) else ""
     if not text:
-        raise mistake(path, number, '"text" must be a non-empty string', REMEDY)
+        raise format_error(path, number, '"text" must be a non-empty string', REMEDY)
     return StrokeLine(text, _strokes(value["strokes"], path, number))
 
 
 def _strokes(value: Any, path: object, number: int) -> NDArray[np.float32]:
     if not isinstance(value, Sequence) or len(value) < 2:
-        raise mistake(path, number, '"strokes" must be a list of at least two points', REMEDY)
+        raise format_error(path, number, '"strokes" must be a list of at least two points', REMEDY)
     for index, point in enumerate(value, start=1):
         if not isinstance(point, list) or len(point) != 3 or not all(map(_is_number, point)):
             what = f"point {index} must be three numbers, got {point!r}"
-            raise mistake(path, number, what, REMEDY)
+            raise format_error(path, number, what, REMEDY)
         if point[2] not in (0, 1):
             what = f"point {index} must end in 0 (pen down) or 1 (lifted), got {point[2]!r}"
-            raise mistake(path, number, what, REMEDY)
+            raise format_error(path, number, what, REMEDY)
     strokes = np.asarray(value, np.float32)
     if not np.isfinite(strokes).all():
-        raise mistake(path, number, "a movement is not a finite number", REMEDY)
+        raise format_error(path, number, "a movement is not a finite number", REMEDY)
     if not strokes[:, :2].any():
-        raise mistake(path, number, "the pen never moves", "give dx and dy from point to point")
+        raise format_error(
+            path, number, "the pen never moves", "give dx and dy from point to point"
+        )
     strokes[-1, 2] = 1
     return strokes
 

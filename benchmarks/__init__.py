@@ -1,0 +1,1 @@
+"""Benchmarks of regard against its peers: `python -m benchmarks --help`."""

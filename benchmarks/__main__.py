@@ -1,0 +1,127 @@
+"""`python -m benchmarks SUBJECT`: regard against its peers, in ratios taken in one run.
+
+The exit code is 1 if a bar was missed and 2 for bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from regard.bench.row import Row, print_table
+from regard.errors import InputError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one benchmark and return its exit code."""
+    options = vars(_parser().parse_args(argv))
+    subject, run = options.pop("subject"), options.pop("run")
+    given = {name: value for name, value in options.items() if value is not None}
+    try:
+        return int(run(subject, **given))
+    except (InputError, OSError) as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    subjects = parser.add_subparsers(dest="subject", metavar="SUBJECT", required=True)
+
+    def subject(name: str, line: str, repeats: int, run: Callable[..., int]) -> Any:
+        sub = subjects.add_parser(name, help=line, description=line, allow_abbrev=False)
+        sub.set_defaults(run=run)
+        sub.add_argument("--json", action="store_true", help="print the results as JSON")
+        sub.add_argument("--only", metavar="WORD", default="", help="only rows that contain WORD")
+        sub.add_argument(
+            "--repeats", metavar="N", type=_positive, default=repeats,
+            help=f"runs to take the median of ({repeats})",
+        )  # fmt: skip
+        return sub
+
+    subject(
+        "attention", "the attention library against torch, naive formulas, KeOps, statsmodels",
+        7, _measure_rows,
+    )  # fmt: skip
+    train = subject(
+        "train", "training against a torch.nn.Transformer loop and JoeyNMT", 3, _measure_rows
+    )
+    train.add_argument("--steps", metavar="N", type=_positive, help="updates in each run (30)")
+    train.add_argument(
+        "--data", metavar=("SRC", "TGT"), nargs=2,
+        help="two aligned text files to train on, instead of random sentences",
+    )  # fmt: skip
+    train.add_argument(
+        "--joeynmt-env", metavar="DIR",
+        help="JoeyNMT's virtual environment, created on first use "
+        "($REGARD_BENCH_JOEYNMT, or regard/bench/joeynmt in the user's cache)",
+    )  # fmt: skip
+    serve = subject(
+        "serve", "`regard serve` under many clients: errors, mixed-up responses, memory, "
+        "throughput", 5, _report_load,
+    )  # fmt: skip
+    view = subject(
+        "view", "the page and the report in Chromium: latency, frames, size", 5, _measure_rows
+    )
+    for sub in (serve, view):
+        sub.add_argument(
+            "--model", metavar="DIR",
+            help="folder of a model that translates from English (default: that of `regard demo`, "
+            "trained on first use and cached)",
+        )  # fmt: skip
+    serve.add_argument(
+        "--clients", metavar="N", type=_positive, help="number of concurrent clients (200)"
+    )
+    serve.add_argument(
+        "--seconds", metavar="S", type=_positive, help="duration of the load test (60)"
+    )
+    return parser
+
+
+def _measure_rows(subject: str, only: str, repeats: int, json: bool, **options: Any) -> int:
+    """Measure and print the chosen rows of a subject."""
+    module = {"train": "train.race"}.get(subject, subject)
+    every = list(importlib.import_module(f"benchmarks.{module}").measurements(repeats, **options))
+    chosen = [measurement for measurement in every if only.lower() in measurement.name.lower()]
+    if not chosen:
+        names = "; ".join(measurement.name for measurement in every)
+        raise InputError(f"no row's name contains {only!r}; the rows are: {names}.")
+    rows = [_measure(measurement.name, measurement) for measurement in chosen]
+    _print(f"python -m benchmarks {subject}", rows, json)
+    return 0 if all(row.holds for row in rows) else 1
+
+
+def _measure(name: str, measurement: Callable[[], Row]) -> Row:
+    print(f"… {name}", file=sys.stderr, flush=True)
+    with contextlib.redirect_stdout(sys.stderr):  # peers print
+        return measurement()
+
+
+def _print(title: str, rows: Iterable[Row], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([row.as_json() for row in rows], indent=1))
+    else:
+        print_table(title, list(rows))
+
+
+def _report_load(subject: str, only: str, repeats: int, json: bool, **options: Any) -> int:
+    """Run the load test, which prints more than rows."""
+    from benchmarks.serve.load import report
+
+    return report(only, repeats, as_json=json, **options)
+
+
+def _positive(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {word}")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""`regard serve` under load: errors, mixed-up responses, memory, throughput."""

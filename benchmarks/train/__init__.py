@@ -1,0 +1,1 @@
+"""Training throughput against a `torch.nn.Transformer` loop and JoeyNMT."""

@@ -1,0 +1,74 @@
+"""The task of all contenders: sizes, settings, and the batches as ids.
+
+Contenders in other environments import this file, so it uses the standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+Rows = list[list[int]]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The model: a pre-norm Transformer with sinusoidal positions, all embeddings tied."""
+
+    dim: int = 256
+    heads: int = 4
+    ff: int = 1024
+    layers: int = 3  # of the encoder, and of the decoder
+    vocab: int = 8000
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A batch: rows of ids of both sides, without BOS, EOS or padding."""
+
+    sources: Rows
+    targets: Rows
+
+    @property
+    def tokens(self) -> int:
+        """The target tokens that are learnt from: each row's own, and its end."""
+        return sum(len(row) + 1 for row in self.targets)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Warm-up batches, then the timed ones, which are gone through once in every round.
+
+    dropout is that of embeddings, sub-layers, attention weights and inside feed-forward alike.
+    """
+
+    sizes: Sizes = field(default_factory=Sizes)
+    warmup: list[Pairs] = field(default_factory=list)
+    timed: list[Pairs] = field(default_factory=list)
+    rounds: int = 3
+    threads: int = 1
+    dropout: float = 0.1
+    smoothing: float = 0.1
+    rate: float = 1e-4
+    betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-9
+    seed: int = 0
+
+    def order(self) -> list[Pairs]:
+        """Every batch in the order of the steps."""
+        return self.warmup + self.timed * self.rounds
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Task:
+        """The task that `write` wrote."""
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found["sizes"] = Sizes(**found["sizes"])
+        found["betas"] = tuple(found["betas"])
+        for part in ("warmup", "timed"):
+            found[part] = [Pairs(**pairs) for pairs in found[part]]
+        return cls(**found)

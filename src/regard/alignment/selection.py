@@ -1,0 +1,138 @@
+"""Selecting the cross-attention that aligns best, without gold links.
+
+A statistical aligner, which is independent of the model, aligns the same sentences. The alignment
+head that agrees with it most is selected. Its links in both directions stand for gold: the
+intersection I for the sure ones, the union U for the possible ones. With A a head's links, summed
+over sentences:
+
+    agreement = (|A ∩ I| + |A ∩ U|) / (|A| + |I|)
+
+Shapes: H heads and their mean, T and S tokens, V target words, U source words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.alignment.heads import AlignmentHead, layer_maps, shift_rows
+from regard.alignment.links import Links, link_mask
+from regard.alignment.statistical import BidirectionalLinks
+from regard.alignment.tokenized_words import Array, Flags, TokenizedWords, pool
+from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.attention import AttentionMap
+
+
+Counts = NDArray[np.int64]
+
+
+class MappedBatch(NamedTuple):
+    """The maps of a batch, recorded with the targets given, and its texts in the maps' order."""
+
+    maps: Sequence[AttentionMap]
+    sources: Sequence[TokenizedWords]
+    targets: Sequence[TokenizedWords]
+
+
+class AlignmentSelection(NamedTuple):
+    """The best alignment head and its agreement with the statistical aligner (0 to 1).
+
+    table: every candidate with its agreement, the best first.
+    """
+
+    best: AlignmentHead
+    agreement: float
+    table: tuple[tuple[AlignmentHead, float], ...]
+
+
+def select_alignment_head(
+    batches: Iterable[MappedBatch],
+    aligned: BidirectionalLinks,
+    *,
+    null: float = 0.5,
+    mutual: bool = False,
+) -> AlignmentSelection:
+    """The best of all layers, heads and their means, and both rows.
+
+    `aligned` has links for every sentence of the batches, in their order, between the words of the
+    batches' `TokenizedWords`. Of equal candidates the first is taken: the lower layer, the mean
+    before heads, the predicting row. `null` and `mutual` are those of `extract_links`.
+    """
+    counts: dict[AlignmentHead, Counts] = {}
+    num_sentences = 0
+    for batch in batches:
+        layers = layer_maps(batch.maps, "cross")
+        for row, (source, target) in enumerate(zip(batch.sources, batch.targets, strict=True)):
+            if num_sentences >= len(aligned.forward):
+                raise InputError(
+                    f"there are more sentences than the {len(aligned.forward)} that are aligned; "
+                    "align the same sentences."
+                )
+            forward, backward = aligned.forward[num_sentences], aligned.backward[num_sentences]
+            sure = _as_mask(forward & backward, target, source)
+            possible = _as_mask(forward | backward, target, source)
+            for layer, (weights, heads) in layers.items():
+                for shift in (False, True):
+                    masks = _link_masks(weights[row], shift, target, source, null, mutual)
+                    per_head = _count(masks, sure, possible)
+                    for head, count in zip((*heads, None), per_head, strict=True):
+                        candidate = AlignmentHead(layer, head, shift)
+                        counts[candidate] = counts.get(candidate, 0) + count
+            num_sentences += 1
+    if not counts:
+        raise InputError("there are no maps of cross-attention to select from; record some.")
+    return _rank(counts)
+
+
+def _link_masks(
+    weights_HTS: Array,
+    shift: bool,
+    target: TokenizedWords,
+    source: TokenizedWords,
+    null: float,
+    mutual: bool,
+) -> Flags:
+    """(H + 1, V, U): the links of each head, and of the mean of all."""
+    with_mean = np.concatenate([weights_HTS, weights_HTS.mean(axis=0, keepdims=True)])
+    rows = with_mean[:, : target.num_tokens + 1]  # with EOS's row, where the last token is input
+    pooled = pool(shift_rows(rows) if shift else rows, target, source)
+    return link_mask(pooled, null=null, mutual=mutual)
+
+
+def _count(links_HVU: Flags, sure_VU: Flags, possible_VU: Flags) -> Counts:
+    """(H + 1, 2): |A ∩ I| + |A ∩ U| and |A| + |I|."""
+    total = links_HVU.sum(axis=(1, 2))
+    in_sure = (links_HVU & sure_VU).sum(axis=(1, 2))
+    in_possible = (links_HVU & possible_VU).sum(axis=(1, 2))
+    return np.stack([in_sure + in_possible, total + sure_VU.sum()], axis=1)
+
+
+def _as_mask(links: Links, target: TokenizedWords, source: TokenizedWords) -> Flags:
+    """(V, U): True where a link is."""
+    mask = np.zeros((len(target.words), len(source.words)), bool)
+    for source_word, target_word in links:
+        if not (source_word < len(source.words) and target_word < len(target.words)):
+            raise InputError(
+                f"the link {source_word}-{target_word} is outside of a sentence of "
+                f"{len(source.words)} source and {len(target.words)} target words; "
+                "align the same words."
+            )
+        mask[target_word, source_word] = True
+    return mask
+
+
+def _rank(counts: dict[AlignmentHead, Counts]) -> AlignmentSelection:
+    def order(row: tuple[AlignmentHead, float]) -> tuple[float, int, int, bool]:
+        (layer, head, shift), agreement = row
+        return -agreement, layer, -1 if head is None else head, shift
+
+    table = [
+        (head, float(part / whole) if whole else 0.0) for head, (part, whole) in counts.items()
+    ]
+    table.sort(key=order)
+    return AlignmentSelection(*table[0], tuple(table))

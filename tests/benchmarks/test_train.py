@@ -1,0 +1,196 @@
+"""`python -m benchmarks train`: one model in all contenders, the same batches, real processes."""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import torch
+
+from benchmarks.__main__ import main
+from benchmarks.train import race as train
+from benchmarks.train.batches import in_batches, made_up, tokenised
+from benchmarks.train.contender import Contender, ContenderError
+from benchmarks.train.joeynmt_environment import joeynmt_python
+from benchmarks.train.regard_contender import GivenBatches
+from benchmarks.train.task import Pairs, Sizes, Task
+from benchmarks.train.torch_contender import TorchTransformer, loss_of, padded
+from regard.errors import InputError
+from regard.models.batch import PAD
+from regard.training.data_cursor import DataCursor
+
+
+@pytest.fixture
+def tiny():
+    sizes = Sizes(dim=16, heads=2, ff=32, layers=2, vocab=300)
+    made = in_batches(*made_up(sizes.vocab, sentences=120), 5, max_tokens=200)
+    return Task(sizes=sizes, warmup=made[:2], timed=made[2:], rounds=2)
+
+
+def test_a_task_comes_back_as_it_was_written(tiny, tmp_path):
+    tiny.write(tmp_path / "task.json")
+    assert Task.read(tmp_path / "task.json") == tiny
+
+
+def test_regard_and_torch_have_one_loss_with_the_same_weights(tiny):
+    ours, peer = train.losses(tiny)
+    assert ours == pytest.approx(peer, abs=1e-5)
+    train._check_same_model(tiny)
+
+
+def test_another_model_is_not_taken_for_the_same(tiny, monkeypatch):
+    right = TorchTransformer.regard_state
+
+    def wrong(self):
+        state = right(self)
+        state["decoder.norm.weight"] = 1.1 * state["decoder.norm.weight"]
+        return state
+
+    monkeypatch.setattr(TorchTransformer, "regard_state", wrong)
+    with pytest.raises(RuntimeError, match="not the same model"):
+        train._check_same_model(tiny)
+
+
+def test_the_peer_sees_neither_padding_nor_the_future(tiny):
+    model = TorchTransformer(tiny).eval()
+    short, long = Pairs([[9, 10]], [[11, 12]]), Pairs([[20] * 7], [[21] * 8])
+    alone, beside = (
+        padded(short),
+        padded(Pairs(short.sources + long.sources, [*short.targets, *long.targets])),
+    )
+    with torch.no_grad():
+        scores = model(beside.source, beside.inputs)[0, :3]
+        assert torch.allclose(model(alone.source, alone.inputs)[0], scores, atol=1e-5)
+        loss = [float(loss_of(model, padded(pairs), 0.1)) for pairs in (short, long)]
+        both = float(loss_of(model, beside, 0.1))
+    assert both == pytest.approx((3 * loss[0] + 9 * loss[1]) / 12, abs=1e-5)
+
+
+def test_regard_learns_from_the_given_batches_in_their_order(tiny):
+    examples, place = GivenBatches(tiny), DataCursor()
+    for pairs in tiny.order():
+        batch, place = examples.take(place)
+        own = [[n for n in row if n != PAD][:-1] for row in batch.labels.tolist()]
+        assert own == pairs.targets
+        assert batch.source.tokens[0, : len(pairs.sources[0])].tolist() == pairs.sources[0]
+        assert int((batch.labels != PAD).sum()) == pairs.tokens
+    assert len(tiny.order()) == 2 + 2 * 3
+
+
+def test_made_up_sentences_are_like_captions():
+    sources, targets = made_up(8000, sentences=5000)
+    assert (sources, targets) == made_up(8000, sentences=5000)
+    for rows, mean in ((sources, 14), (targets, 15)):
+        assert sum(map(len, rows)) / len(rows) == pytest.approx(mean, rel=0.03)
+    lengths = torch.tensor([list(map(len, sources)), list(map(len, targets))])
+    assert torch.corrcoef(lengths.float())[0, 1] == pytest.approx(0.85, abs=0.05)
+    words = Counter(n for row in sources for n in row)
+    assert min(words) >= 5 and max(words) < 8000
+    assert len(words) > 4000
+
+
+def test_batches_are_of_the_asked_size():
+    sources, targets = made_up(8000, sentences=2000)
+    for pairs in in_batches(sources, targets, 5):
+        widths = [max(map(len, rows)) + 1 for rows in (pairs.sources, pairs.targets)]
+        assert 3500 < len(pairs.sources) * sum(widths) <= 4096
+    with pytest.raises(InputError, match="the text gives 1 batches, but 35"):
+        in_batches(sources[:9], targets[:9], 35)
+
+
+def test_ones_own_text_is_tokenised_by_one_bpe(tmp_path):
+    lines = {
+        "src": "the cat number {} sleeps 在屋顶上",
+        "tgt": "le chat numéro {} dort sur le toit",
+    }
+    for side, line in lines.items():
+        (tmp_path / side).write_text("\n".join(line.format(n) for n in range(200)) + "\n", "utf-8")
+    sources, targets, vocab = tokenised([tmp_path / "src", tmp_path / "tgt"], 400)
+    assert len(sources) == len(targets) > 100
+    assert 262 <= vocab <= 400
+    assert max(n for rows in (sources, targets) for row in rows for n in row) < vocab
+
+
+@pytest.mark.slow
+def test_a_race_of_real_processes_against_torch(tiny, capfd):
+    (race,) = [r for r in train.measurements(2, task=tiny) if "torch" in r.name]
+    row = race()
+    said = capfd.readouterr().err
+    assert row.ours > 0 and row.peer > 0 and row.ratio > 0
+    assert row.sense == ">=" and row.bar == 1.5
+    assert "round 2  regard:" in said and "round 2  torch.nn.Transformer, fp32:" in said
+    parameters = {line.split("; ")[-1] for line in said.splitlines() if " is warm " in line}
+    assert len(parameters) == 1, "all have the same number of parameters"
+
+
+def test_the_better_variant_of_a_peer_counts():
+    lap = train.Lap
+    race = next(train.measurements(3))
+    ours = [lap(1.0, 300, 0.0), lap(1.0, 400, 0.0), lap(1.0, 900, 0.0)]
+    slow = [lap(1.0, 10, 0.0)] * 3
+    fast = [lap(1.0, 100, 0.0), lap(1.0, 200, 0.0), lap(1.0, 150, 0.0)]
+    row = train._row(race, ours, [slow, fast])
+    assert (row.ours, row.peer, row.ratio) == (400, 150, 3.0)  # of the ratios 3, 2 and 6
+    assert row.holds
+
+
+def test_a_contender_that_sees_other_tokens_is_found_out(tiny, tmp_path):
+    liar = (
+        "import json; print(json.dumps({'about': {}}), flush=True); input();"
+        "print(json.dumps({'seconds': 1.0, 'tokens': 1, 'loss': 0.0}), flush=True)"
+    )
+    with Contender("liar", [sys.executable, "-c", liar], tmp_path / "log") as contender:
+        contender.warm()
+        with pytest.raises(RuntimeError, match="liar saw 1 tokens"):
+            train._laps(replace(tiny, rounds=1), [contender])
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", "SIGILL"),
+        ("raise ValueError('no such thing')", "exit code 1: ValueError: no such thing"),
+    ],
+)
+def test_how_a_contender_died_is_said(code, how, tmp_path):
+    with (
+        pytest.raises(ContenderError, match=how),
+        Contender("it", [sys.executable, "-c", code], tmp_path / "log") as contender,
+    ):
+        contender.warm()
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("all of it", "utf-8")
+    with pytest.raises(InputError, match="something else"):
+        joeynmt_python(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["attention", "--steps", "3"], "unrecognized arguments: --steps"),
+        (["attention", "--only", "no such row"], "no row's name contains 'no such row'"),
+        (["train", "--only", "fairseq"], "no row's name contains 'fairseq'"),
+        (["train", "--steps", "0"], "must be at least 1"),
+        (["train", "--data", "nowhere.en", "nowhere.de", "--only", "torch"], "nowhere"),
+    ],
+)
+def test_bad_input(words, message, capsys):
+    try:
+        code = main(words)
+    except SystemExit as stop:  # of argparse
+        code = stop.code
+    assert code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_race_against_joeynmt_in_its_own_environment(tiny):
+    (race,) = [r for r in train.measurements(2, task=tiny) if "joeynmt" in r.name.lower()]
+    row = race()
+    assert row.ours > 0 and row.peer > 0
+    assert row.bar == 3.0
+    json.dumps(row.as_json())

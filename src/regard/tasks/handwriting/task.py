@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from regard.config import Run
+from regard.folder import Tokenizers
 from regard.tasks.handwriting.batches import StrokeBatches
 from regard.tasks.handwriting.network import HandwritingModel, StrokeBatch
 from regard.tasks.handwriting.prepare import prepare

@@ -57,7 +57,7 @@ class Kind:
     title: str = ""
     """The kind in prose, as in "language model"; its name if empty."""
     inspect: Callable[[Any, Any, Any], Any] | None = None
-    """Of a façade, texts and `regard.tasks.inspection.InspectOptions`: what `regard inspect` shows."""
+    """Of a façade, texts and `InspectOptions`: what `regard inspect` shows (None: nothing)."""
     needs_files: bool = True
     """Whether `regard train` needs files; else there is a built-in corpus."""
     speed_unit: str = "tokens"

@@ -6,8 +6,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from regard.models.batch import PAD
+from regard.tasks.text import loss as module
 from regard.tasks.text.loss import label_loss
-from regard.training import loss as module
 
 LABELS = torch.tensor([[5, 6, 3, PAD], [7, 3, PAD, PAD], [8, 9, 10, 3]])
 

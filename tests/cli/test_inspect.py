@@ -11,8 +11,9 @@ from html import unescape
 import pytest
 from playwright.sync_api import expect
 
-from regard.config import HandwritingSettings, Run
+from regard.config import Run
 from regard.folder import save_run
+from regard.tasks.handwriting.settings import HandwritingSettings
 from trained import taught, trained
 
 PAIRS = taught("en-fr")

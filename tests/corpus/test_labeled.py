@@ -94,4 +94,4 @@ def test_known_texts_have_one_cause(language):
         causes = [word for word in words if word in row.text]
         assert causes == [row.cause] and words[row.cause] == row.label
         parts = list(row.text) if language == "zh" else row.text.split()
-        assert parts[row.index] == row.cause
+        assert parts[row.position] == row.cause

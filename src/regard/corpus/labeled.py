@@ -23,12 +23,12 @@ class LabeledExample(NamedTuple):
 
 
 class KnownText(NamedTuple):
-    """A text whose label is decided by the word `cause`, at `index` among its words."""
+    """A text whose label is decided by the word `cause`, at `position` among its words."""
 
     text: str
     label: str
     cause: str
-    index: int
+    position: int
 
 
 def clean_labeled(raw: Iterable[LabeledText]) -> tuple[list[LabeledExample], Counter[str]]:

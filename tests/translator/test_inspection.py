@@ -1,4 +1,4 @@
-"""What there is to see of a text with each kind of model, and in notebooks."""
+"""Inspection of texts with each kind of model, and in notebooks."""
 
 import math
 import pickle
@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from regard.translator.inspected import Asked, check_pair, facts_of, side_by_side
 
 from classified import classifier
 from regard.config import (
@@ -20,10 +19,18 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.folder import SavedModel
-from regard.tasks import build, load
-from regard.tasks import lazy_weights as passes
+from regard.tasks import build, lazy_weights, load
+from regard.tasks.inspection import (
+    InspectOptions,
+    check_pair,
+    describe_model,
+    inspect,
+    side_by_side,
+)
+from regard.tasks.language_model.generator import Generator
+from regard.tasks.masked_language_model.mask_filler import MaskFiller
+from regard.tasks.translation.translator import Translator
 from regard.text import MASK
-from regard.translator import Filler, Generator, Translator, inspected
 from regard.views import Viewed, page
 from trained import taught
 
@@ -31,8 +38,8 @@ FRENCH = taught("en-fr")
 TEXT = FRENCH[0][0]
 
 
-def look(model, *texts, **asked):
-    return inspected.inspected(model, texts, Asked(**asked))
+def look(model, *texts, **options):
+    return inspect(model, texts, InspectOptions(**options))
 
 
 def like(model, settings, **run):
@@ -48,53 +55,53 @@ def like(model, settings, **run):
 
 def test_sentences_of_a_translator(en_fr):
     (one, two, three) = look(en_fr, f"{TEXT} {FRENCH[1][0]}", FRENCH[2][0], name="mine")
-    assert [x.viewed.source for x in (one, two, three)] == [source for source, _ in FRENCH[:3]]
-    assert one.viewed.translation == FRENCH[0][1] and one.viewed.model == "mine"
-    assert {maps.kind for maps in one.viewed.maps} == {"cross", "encoder", "decoder"}
+    assert [x.view.source for x in (one, two, three)] == [source for source, _ in FRENCH[:3]]
+    assert one.view.translation == FRENCH[0][1] and one.view.model == "mine"
+    assert {maps.kind for maps in one.view.maps} == {"cross", "encoder", "decoder"}
     with torch.no_grad():
         score = one.score(en_fr.network(one.batch))
     found = en_fr.translate(TEXT).sentences[0].hypothesis
     assert float(score) == pytest.approx(found.log_probability, abs=1e-3)
     (whole,) = look(en_fr, f"{TEXT} {FRENCH[1][0]}", split=False)
-    assert whole.viewed.source.startswith(TEXT)
+    assert whole.view.source.startswith(TEXT)
     (begun,) = look(en_fr, TEXT, prefix="Une", settings=SearchOptions(beam=1))
-    assert begun.viewed.translation.split()[0] in ("Une", "⁇")
+    assert begun.view.translation.split()[0] in ("Une", "⁇")
 
 
-def test_a_language_model_reads_and_goes_on(lm):
+def test_a_language_model_reads_and_continues(lm):
     (read,) = look(lm, TEXT)
     ids = lm.tokenizer.encode(TEXT)
-    assert read.viewed.is_alone and len(read.viewed.source_tokens) == len(ids) + 1
-    assert [(m.kind, m.layer) for m in read.viewed.maps] == [("decoder", 0), ("decoder", 1)]
-    assert read.viewed.source_words[0] == "<s>" and math.isnan(read.viewed.confidence[0])
+    assert read.view.is_alone and len(read.view.source_tokens) == len(ids) + 1
+    assert [(m.kind, m.layer) for m in read.view.maps] == [("decoder", 0), ("decoder", 1)]
+    assert read.view.source_words[0] == "<s>" and math.isnan(read.view.confidence[0])
     with torch.no_grad():
         told = float(read.score(lm.network(read.batch)))  # its end is no word
         end = lm.network(read.batch)[0, -1].log_softmax(-1)[3]
-    assert np.log(read.viewed.confidence[1:]).sum() == pytest.approx(told - float(end), abs=1e-3)
+    assert np.log(read.view.confidence[1:]).sum() == pytest.approx(told - float(end), abs=1e-3)
     (on,) = look(lm, "The", generate=6)
     begun = len(lm.tokenizer.encode("The"))
-    assert len(on.viewed.source_tokens) <= begun + 6 + 1
-    assert on.viewed.source.startswith("The") and "tokens read" in on.viewed.title
-    np.testing.assert_allclose(on.viewed.maps[1].weights.sum(-1), 1, atol=1e-5)
+    assert len(on.view.source_tokens) <= begun + 6 + 1
+    assert on.view.source.startswith("The") and "tokens read" in on.view.title
+    np.testing.assert_allclose(on.view.maps[1].weights.sum(-1), 1, atol=1e-5)
 
 
-def test_a_masked_model_tells_its_guesses(mlm):
+def test_a_masked_language_model_shows_its_predictions(mlm):
     text = "The [MASK] was playing."
     one, plain = look(mlm, text, TEXT)
     (guesses,) = mlm.fill(text, 3)
     word = guesses[0].token.lstrip("▁")
-    assert one.viewed.title.startswith(f"[MASK] 1: “{word}” {guesses[0].probability:.0%}")
-    assert {maps.kind for maps in one.viewed.maps} == {"encoder"}
-    assert "[MASK]" in one.viewed.source_words
+    assert one.view.title.startswith(f"[MASK] 1: “{word}” {guesses[0].probability:.0%}")
+    assert {maps.kind for maps in one.view.maps} == {"encoder"}
+    assert "[MASK]" in one.view.source_words
     assert (one.batch.labels != 0).tolist() == (one.batch.inputs == MASK).tolist()
-    assert plain.score is None and plain.viewed.title == ""
+    assert plain.score is None and plain.view.title == ""
 
 
-def test_a_classifier_looks_from_its_label(tmp_path_factory):
+def test_a_classifier_attends_from_its_label(tmp_path_factory):
     model = load(classifier("text-en", tmp_path_factory))
     (one,) = look(model, "I was so happy zxzzx.")
     found = model.classify("I was so happy zxzzx.", why="attention")
-    shown = one.viewed
+    shown = one.view
     assert shown.target_words == (found.label,)
     assert shown.source_words == ("I", "was", "so", "happy", "zxzzx", ".")
     weights = shown.alignment_weights()[0]
@@ -115,30 +122,30 @@ def test_long_texts_are_recorded_layer_by_layer(kind, lm, en_fr, monkeypatch):
     text = " ".join(source for source, _ in FRENCH) * 2
     wish = {"split": False, "name": "x", "settings": SearchOptions(beam=1, max_length=40)}
     (short,) = look(model, text, **wish)
-    monkeypatch.setattr(inspected, "LONG", 20)
+    monkeypatch.setattr(lazy_weights, "LONG", 20)
     held = []
-    plain = passes.Pass.weights
-    monkeypatch.setattr(passes.Pass, "weights", lambda *a: held.append(a[1:]) or plain(*a))
+    plain = lazy_weights.Pass.weights
+    monkeypatch.setattr(lazy_weights.Pass, "weights", lambda *a: held.append(a[1:]) or plain(*a))
     (long,) = look(model, text, **wish)
     assert held == []  # nothing is recorded before somebody looks
-    assert all(isinstance(maps.weights, passes.Waiting) for maps in long.viewed.maps)
-    for one, other in zip(long.viewed.maps, short.viewed.maps, strict=True):
+    assert all(isinstance(maps.weights, lazy_weights.Waiting) for maps in long.view.maps)
+    for one, other in zip(long.view.maps, short.view.maps, strict=True):
         assert (one.kind, one.layer, one.heads) == (other.kind, other.layer, other.heads)
         np.testing.assert_allclose(np.asarray(one.weights), other.weights, atol=1e-5)
         np.testing.assert_allclose(one.plane(1), other.plane(1), atol=1e-5)
     for name in ("source_words", "target_words", "links", "aligned_by", "title"):
-        assert getattr(long.viewed, name) == getattr(short.viewed, name), name
-    np.testing.assert_allclose(long.viewed.confidence or (), short.viewed.confidence or ())
+        assert getattr(long.view, name) == getattr(short.view, name), name
+    np.testing.assert_allclose(long.view.confidence or (), short.view.confidence or ())
     held.clear()
-    assert page("t", [long.viewed])
+    assert page("t", [long.view])
     turns = [key for n, key in enumerate(held) if not n or held[n - 1] != key]
-    assert len(turns) == len(long.viewed.maps)  # each layer is recorded once
+    assert len(turns) == len(long.view.maps)  # each layer is recorded once
 
 
 def test_two_models_side_by_side(en_fr, rnn, lm, mlm, en_zh):
     check_pair(en_fr, rnn)
     check_pair(en_fr, en_zh)
-    first, second = ([one.viewed for one in look(m, TEXT, FRENCH[1][0])] for m in (en_fr, rnn))
+    first, second = ([one.view for one in look(m, TEXT, FRENCH[1][0])] for m in (en_fr, rnn))
     pairs = side_by_side(first, second)
     assert len(pairs) == 2 and page("t", pairs)
     with pytest.raises(InputError, match="two models of one kind"):
@@ -151,19 +158,19 @@ def test_two_models_side_by_side(en_fr, rnn, lm, mlm, en_zh):
         side_by_side(first, second[:1])
 
 
-def test_a_network_without_attention_says_so(rnn):
+def test_a_network_without_attention_is_described(rnn):
     model = like(rnn, RnnSettings(attention="none", embedding=16, dim=16, max_length=48))
     (one,) = look(model, TEXT, settings=SearchOptions(beam=1, max_length=9))
-    assert one.viewed.maps == () and one.viewed.links == ()
-    told = facts_of(model, "mine", [one.viewed])
+    assert one.view.maps == () and one.view.links == ()
+    told = describe_model(model, "mine", [one.view])
     assert told["kind"] == "recurrent network without attention"
     assert told["maps"] == "none: this recurrent network was trained without attention"
-    shown = facts_of(rnn, "mine", [look(rnn, TEXT)[0].viewed])
+    shown = describe_model(rnn, "mine", [look(rnn, TEXT)[0].view])
     assert shown["maps"] == "cross: 1 layer of 1 head"
 
 
 def test_what_a_model_cannot_do(en_fr, lm, mlm):
-    with pytest.raises(InputError, match="only a language model can go on"):
+    with pytest.raises(InputError, match="only a language model can continue"):
         look(en_fr, TEXT, generate=3)
     with pytest.raises(InputError, match="this model does not translate"):
         look(mlm, TEXT, prefix="x")
@@ -171,7 +178,9 @@ def test_what_a_model_cannot_do(en_fr, lm, mlm):
         look(lm, TEXT * 30)
     with pytest.raises(InputError, match="a word of 1,000 characters or more is copied"):
         look(en_fr, "a" * 1000)
-    assert isinstance(lm, Generator) and isinstance(mlm, Filler) and isinstance(en_fr, Translator)
+    assert (
+        isinstance(lm, Generator) and isinstance(mlm, MaskFiller) and isinstance(en_fr, Translator)
+    )
 
 
 def test_translations_in_notebooks(en_fr):

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from regard.config import ClassifierSettings
 from regard.errors import InputError
-from regard.models.build import build
 from regard.models.classifier import explain
 from regard.models.classifier.batch import LabeledBatch, series_batch, text_batch
 from regard.models.classifier.inputs import TimeInput
 from regard.models.classifier.network import ClassifierModel, cembedded
+from regard.tasks import build
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
 SMALL = {"dim": 16, "heads": 2, "ff": 24, "layers": 2, "max_length": 32, "labels": ("a", "b", "c")}

@@ -32,7 +32,7 @@ def test_labeled_text(tmp_path):
         ("a.tsv", "\tthe sun\n", "line 1: the label is empty"),
         ("a.txt", "x", "labeled text is read from files ending in .tsv or .jsonl"),
         ("a.jsonl", "{", "line 1: this is not JSON"),
-        ("a.jsonl", "[1]", "line 1: an object is expected, got list"),
+        ("a.jsonl", "[1]", "line 1: a JSON object is expected, got list"),
         ("a.jsonl", '{"label": 1.5, "text": "x"}', "a label and a text are expected"),
         ("a.jsonl", '{"text": "x"}', "got the keys 'text'"),
     ],

@@ -11,7 +11,7 @@ from regard.errors import InputError
 from regard.models.classifier import explain
 from regard.models.classifier.batch import LabeledBatch, series_batch, text_batch
 from regard.models.classifier.inputs import TimeInput
-from regard.models.classifier.network import ClassifierModel, cembedded
+from regard.models.classifier.network import ClassifierModel, centered
 from regard.tasks import build
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
@@ -145,7 +145,7 @@ def test_every_explanation_is_of_the_margin(encoder):
     for network, batch in networks(encoder=encoder):
         decision = network.classify(batch)
         labels = decision.logits.argmax(-1)
-        margin = cembedded(decision.logits).gather(1, labels[:, None])[:, 0]
+        margin = centered(decision.logits).gather(1, labels[:, None])[:, 0]
         parts = explain.contribution(decision, labels)
         assert parts.shape == explain.occlusion(network, batch, labels).shape
         assert parts.shape == explain.attention(decision).shape

@@ -10,14 +10,14 @@ from regard.attention import dropout, dropout_stream
 from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
-from regard.models.batch import BOS, PAD, batch_of
+from regard.models.batch import batch_of
 from regard.tasks.classification.batches import LabeledBatches
 from regard.tasks.handwriting.batches import StrokeBatches
 from regard.tasks.language_model.task import encode_text
 from regard.tasks.masked_language_model.task import MaskedCorpus, masked
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.translation.task import encode_pairs
-from regard.text import MASK
+from regard.text import BOS, MASK, PAD
 from regard.text.word_tokenizer import train_words
 from regard.training.data_cursor import DataCursor, EpochBatches
 

@@ -5,10 +5,11 @@ import torch
 
 from regard.attention import dropout_stream
 from regard.config import RnnSettings, TransformerSettings
-from regard.models.batch import PAD, batch_of
+from regard.models.batch import batch_of
 from regard.tasks import build
 from regard.tasks.masked_language_model.task import masked
 from regard.tasks.text.loss import label_loss
+from regard.text import PAD
 from regard.training.update import shards, summed_gradients
 from regard.worker_pool import WorkerPool, cores
 

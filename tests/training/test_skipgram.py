@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from regard.corpus.grammar import sample
-from regard.corpus.grammar.adjectives import ADJECTIVES
-from regard.corpus.grammar.nouns import KINDS, PLURAL_KINDS
+from regard.corpus.grammar.vocabulary import ADJECTIVES, KINDS, PLURAL_KINDS
 from regard.errors import InputError
 from regard.training import skipgram
 from regard.training.cbow import Cbow, cbow_gradients

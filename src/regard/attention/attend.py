@@ -139,8 +139,8 @@ def attend(
     if not looking:
         attended = _run(name, call, weights)
     else:
-        with observe.inside_ours():
-            place = observe.here() or observe.Place(_kind(itself, mask))
+        with observe.inside_regard():
+            place = observe.current_info() or observe.CallInfo(_kind(itself, mask))
             attended = _looked_at(_run(name, call, weights), call, place, looking, weights)
     if weights and attended.weights is None:
         attended = replace(attended, weights=call.weights())
@@ -191,15 +191,15 @@ def _versions(call: Call) -> tuple[int, ...]:
 def _looked_at(
     attended: Attended,
     call: Call,
-    place: observe.Place,
+    place: observe.CallInfo,
     looking: tuple[observe.Observer, ...],
     wanted: bool,
 ) -> Attended:
     """What is left after every observer has seen, and perhaps changed, the call."""
-    sight = observe.seen_by(looking, observe.Sight(call, attended.context, place))
-    if sight.overlay and wanted:
-        attended = replace(attended, weights=sight.weights())
-    return replace(attended, context=sight.context)
+    observed = observe.notify(looking, observe.ObservedCall(call, attended.context, place))
+    if observed.overlay and wanted:
+        attended = replace(attended, weights=observed.weights())
+    return replace(attended, context=observed.context)
 
 
 def _kind(itself: bool, mask: Mask | None) -> str:

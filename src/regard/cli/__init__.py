@@ -16,9 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from regard.config.kind import Command
 from regard.errors import InputError, InputWarning
-from regard.tasks import KINDS
 from regard.version import __version__
 
 COMMANDS = {
@@ -110,10 +108,14 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     return _parser(name).parse_args(words)
 
 
-def _commands(called: str | None) -> dict[str, Command]:
-    """Return the commands by name; those of kinds of model only if none of ours is called."""
-    commands = {name: Command(line, f"regard.cli.{name}") for name, line in COMMANDS.items()}
-    return commands if called in commands else commands | KINDS.commands()
+def _commands(called: str | None) -> dict[str, tuple[str, str]]:
+    """Return help and module of each command; those of kinds of model if none of ours is called."""
+    commands = {name: (line, f"regard.cli.{name}") for name, line in COMMANDS.items()}
+    if called in commands or called == "--version":
+        return commands
+    from regard.tasks import KINDS
+
+    return commands | KINDS.commands()
 
 
 class Parser(argparse.ArgumentParser):

@@ -22,9 +22,9 @@ from regard.alignment import tokenized_words
 from regard.attention import SwitchOff, intervene
 from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair
+from regard.corpus.grammar.measures import grammar_scores
 from regard.decoding import search
 from regard.demo.lesson import Language
-from regard.evaluation.grammar import grammar_scores
 from regard.models.batch import Batch, batch_of, source_of
 from regard.translator import Translator
 

@@ -18,10 +18,17 @@ from regard.alignment import (
 )
 from regard.config import AlignmentSettings, SearchOptions
 from regard.corpus.grammar import GrammarPair
+from regard.corpus.grammar.measures import (
+    AntecedentCount,
+    GrammarScores,
+    HeadRow,
+    count_antecedents,
+    grammar_scores,
+    merge_counts,
+    rank_heads,
+)
 from regard.demo.lesson import Language
 from regard.evaluation.aer import grammar_alignment_error_rate
-from regard.evaluation.coreference import Head, Tally, merged, ranked, tally
-from regard.evaluation.grammar import GrammarScores, grammar_scores
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
 from regard.translator import Translator
@@ -39,7 +46,7 @@ class Measured:
     scores: GrammarScores
     alignment_error_rate: float
     alignment: AlignmentSettings | None
-    heads: list[tuple[Head, Tally]]
+    heads: list[tuple[HeadRow, AntecedentCount]]
     translations: list[str]
 
     @property
@@ -72,16 +79,16 @@ def measure(translator: Translator, test: Sequence[GrammarPair], language: Langu
     )
     texts = [one.text for one in found]
     links: list[Links] = []
-    counts: list[dict[Head, Tally]] = []
+    counts: list[dict[HeadRow, AntecedentCount]] = []
     for part, batch in mapped(translator, test):
         links += _links(batch, translator.run.alignment, translator.tokenizers)
-        counts.append(tally(part, batch))
+        counts.append(count_antecedents(part, batch))
     error = grammar_alignment_error_rate(links, test).error_rate if links else 1.0
     return Measured(
         grammar_scores(test, texts, language),
         error,
         translator.run.alignment,
-        list(ranked(merged(counts))),
+        list(rank_heads(merge_counts(counts))),
         texts,
     )
 

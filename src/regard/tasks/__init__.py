@@ -14,13 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.command import command
-from regard.config import stored
 from regard.config.kind import Command, Kind, ModelSettings
 from regard.config.run import Run
 from regard.errors import InputError
@@ -67,6 +65,8 @@ class Registry(Mapping[str, Kind]):
 
     @cached_property
     def _all(self) -> dict[str, Kind]:
+        from importlib.metadata import entry_points
+
         kinds = dict(self._built_in)
         for point in entry_points(group=GROUP):
             try:
@@ -99,6 +99,8 @@ def build(settings: ModelSettings, source_vocab: int, target_vocab: int) -> Any:
 
 def load_run(folder: str | PathLike[str]) -> Run:
     """Return the settings in a model folder."""
+    from regard.config import stored
+
     return stored.load_run(folder, KINDS)
 
 
@@ -119,6 +121,7 @@ def load_folder(
     """Rebuild the network that a folder holds."""
     import torch
 
+    from regard.config.stored import load_metrics
     from regard.folder import (
         WEIGHTS,
         SavedModel,
@@ -140,4 +143,4 @@ def load_folder(
     with torch.device(device):
         network = build(run.model, len(tokenizers.source), len(tokenizers.target))
     put_weights(network, load_weights(path / WEIGHTS), str(path / WEIGHTS))
-    return SavedModel(path, run, tokenizers, network.eval(), stored.load_metrics(path))
+    return SavedModel(path, run, tokenizers, network.eval(), load_metrics(path))

@@ -125,7 +125,7 @@ def test_word_by_word_there_is_no_map_to_look_at():
     with pytest.raises(ValueError, match="keeps no keys"):
         linear.go_on(query, key, value, cache, weights=True)
     calls = []
-    with observe.observing(lambda sight: calls.append(sight) or sight):
+    with observe.observing(lambda call: calls.append(call) or call):
         linear.go_on(query, key, value, cache)
         linear(query, key, value)
     assert [getattr(seen.call, "over", "keys") for seen in calls] == ["none", "keys"]
@@ -138,7 +138,7 @@ def test_rows_and_heads_of_the_map():
     mask = Mask.causal() & Mask.lengths([6, 2])
     whole = linear(query, key, value, mask=mask, weights=True).weights
     calls = []
-    with observe.observing(lambda sight: calls.append(sight) or sight):
+    with observe.observing(lambda call: calls.append(call) or call):
         linear(query, key, value, mask=mask)
     some = calls[0].weights(torch.tensor([4, 1]), torch.tensor([1]))
     torch.testing.assert_close(some, whole[:, 1:][:, :, [4, 1]])

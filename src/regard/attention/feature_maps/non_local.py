@@ -122,7 +122,7 @@ class NonLocal(nn.Module):
         seen, kept = self._subsampled(x, there)
         query, key = _as_rows(x), _as_rows(seen)
         compiling = torch.compiler.is_compiling()  # then nobody looks
-        with nullcontext() if compiling else observe.at(observe.Place("self")):
+        with nullcontext() if compiling else observe.describe_calls(observe.CallInfo("self")):
             attended = attend(
                 self.query_proj(query),
                 self.key_proj(key),

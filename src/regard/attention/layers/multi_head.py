@@ -165,7 +165,7 @@ class MultiHead(nn.Module):
         else:
             held = memory
         heads_BHQD = self.positions.turn(self.query_proj(self.positions.add(query, offset)), offset)
-        with observe.at(observe.Place(kind, offset)):
+        with observe.describe_calls(observe.CallInfo(kind, offset)):
             attended = attend(
                 heads_BHQD,
                 held.key,
@@ -201,7 +201,7 @@ class MultiHead(nn.Module):
         if cache is not None:
             check_cache(cache, mechanism.cache_type)
             check_mask_of_cache(mask, query.shape[1], cache.length)
-        with observe.at(observe.Place(kind, offset)):
+        with observe.describe_calls(observe.CallInfo(kind, offset)):
             if cache is None:
                 attended: Attended = mechanism(
                     heads_BHQD, key, value, mask=mask, bias=self._bias(bias, 0),

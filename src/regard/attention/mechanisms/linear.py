@@ -204,7 +204,8 @@ class Linear(Mechanism):
         context, after = scan(self, query, key, value, before, causal=True)
         held = Sums(*after, length=cache.length + key.shape[-2])
         if observe.observers():  # heads can be switched off all the same
-            context = observe.shown(context, unseen_call(query, "keys are not kept"), "causal")
+            source = unseen_call(query, "keys are not kept")
+            context = observe.observed_context(context, source, "causal")
         return Attended(context, cache=held)
 
     def _start(self, key: Tensor, value: Tensor) -> State:

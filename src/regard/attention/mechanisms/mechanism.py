@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from regard.attention.attend import Attended
 from regard.attention.engines import arguments
 from regard.attention.inspection import observe
-from regard.attention.inspection.observe import Seen
+from regard.attention.inspection.observe import WeightSource
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask, as_mask, told_apart
@@ -121,24 +121,24 @@ class Mechanism(nn.Module):
         shown = self.declared.map != "none"
         if weights and not shown:
             _refuse(self, "has no map, so its weights cannot be had", "leave weights out")
-        with observe.unseen():
+        with observe.suppress_observers():
             context = self.context(asked)
         if tainted is not None:
             context = context.masked_fill(tainted, math.nan)
         if not weights and not observe.observers():
             return Attended(context)
-        with observe.inside_ours():
-            sight = observe.looked_at(
+        with observe.inside_regard():
+            observed = observe.observe_call(
                 context, self.seen(asked), "causal" if asked.causal else "self"
             )
-            return Attended(sight.context, sight.weights() if weights else None)
+            return Attended(observed.context, observed.weights() if weights else None)
 
     @abstractmethod
     def context(self, asked: Asked) -> Tensor:
         """The context (B, H, Q, Dv), at the promised cost."""
 
     @abstractmethod
-    def seen(self, asked: Asked) -> Seen:
+    def seen(self, asked: Asked) -> WeightSource:
         """The same call for those who look: weights on demand, row by row."""
 
     def pattern(self, asked: Asked) -> Mask:

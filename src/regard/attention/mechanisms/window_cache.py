@@ -87,15 +87,15 @@ def over_some(
     weights: bool,
 ) -> Attended:
     """Attend to some of `length` words, those at `place`; the map is over all of them."""
-    with observe.unseen():
+    with observe.suppress_observers():
         context = attend(query, *some, score=SCORE, bias=bias, mask=mask).context
     if not weights and not observe.observers():
         return Attended(context)
-    with observe.inside_ours():
+    with observe.inside_regard():
         call = Call(SCORE.form(query, some.key), some.value, bias, mask, SOFTMAX, 0.0)
         found = call.weights()
         everywhere = found.new_zeros(*found.shape[:-1], length).index_copy(-1, place, found)
         value = some.value.new_zeros(*some.value.shape[:-2], length, some.value.shape[-1])
         given = observe.GivenWeights(everywhere, value.index_copy(-2, place, some.value))
-        sight = observe.looked_at(context, given, "causal")
-        return Attended(sight.context, sight.weights() if weights else None)
+        observed = observe.observe_call(context, given, "causal")
+        return Attended(observed.context, observed.weights() if weights else None)

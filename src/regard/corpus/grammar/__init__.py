@@ -1,12 +1,13 @@
-"""The built-in corpus: a synchronous grammar that speaks English, French and Chinese at once.
+"""The built-in corpus: a synchronous grammar of English, French and Chinese.
 
-Each rule says itself in three languages, so a derivation yields a sentence, its one translation,
-the gold links between their words, and what every `it` and every ambiguous word means.
+Every rule is realized in three languages, so a derivation yields a sentence, its one translation,
+gold word alignments, and the antecedent of every `it` and the sense of every ambiguous word.
 
-    line ─▶ phrase ─▶ predicate ─▶ clause          the rules, and words with their marks
-    entry ─▶ nouns, adjectives, verbs, particles, senses, reasons    the lexicon
-    draft ─▶ draw_phrase ─▶ draw_clause, draw_special ─▶ compose     the dice
-    splits, seeds, written ─▶ sample                                 what comes out
+    lexicon/ ─▶ entries ─▶ vocabulary, contexts            tables of words, read and checked
+    derivation ─▶ phrases ─▶ predicates ─▶ clauses         rules
+    draw_phrases ─▶ draw_clauses, draw_annotated           random choices
+    pair, tokenization, showcase ─▶ sampling               sentence pairs
+    measures                                               scores of models on these pairs
 
 >>> pair = seed_sentences("fr")[0]
 >>> print(pair.source, pair.target, sep=chr(10))
@@ -14,23 +15,29 @@ The animal didn't cross the street because it was too tired.
 L'animal n'a pas traversé la rue parce qu'il était trop fatigué.
 """
 
-from regard.corpus.grammar.lexicon import lexicon_size
-from regard.corpus.grammar.pair import Coreference, GrammarPair, Language, Link, Sense, Split
-from regard.corpus.grammar.sample import sample, seed_sentences, statistics, stream
-from regard.corpus.grammar.written import detokenised, words
+from regard.corpus.grammar.pair import (
+    Coreference,
+    GoldLink,
+    GrammarPair,
+    Language,
+    SenseAnnotation,
+    Split,
+)
+from regard.corpus.grammar.sampling import sample, seed_sentences, statistics, stream
+from regard.corpus.grammar.tokenization import detokenize, lexicon_size, split_words
 
 __all__ = [
     "Coreference",
+    "GoldLink",
     "GrammarPair",
     "Language",
-    "Link",
-    "Sense",
+    "SenseAnnotation",
     "Split",
-    "detokenised",
+    "detokenize",
     "lexicon_size",
     "sample",
     "seed_sentences",
+    "split_words",
     "statistics",
     "stream",
-    "words",
 ]

@@ -1,19 +1,26 @@
-"""What the grammar yields: a sentence pair with gold word alignments and annotations.
+"""Sentence pairs with gold word alignments and annotations, and the split a pair belongs to.
 
-All indices are positions in `source_words` or `target_words`, counted from 0.
+All indices are positions in `source_words` or `target_words`, counted from 0. A hash of the
+sentence chooses its split. A sentence with coreference is split by its pair of nouns instead, so
+that the noun pairs of dev and test never occur as subject and object of one clause in train.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, NamedTuple
 
 Language = Literal["fr", "zh"]
 Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+SHOWCASE_PAIRS = frozenset({("animal", "street"), ("bridge", "van"), ("box", "donkey")})
+"""Noun pairs of the showcase sentences, reserved for test."""
 
 
-class Link(NamedTuple):
-    """Source word and target word belong together: surely, or possibly (function words)."""
+class GoldLink(NamedTuple):
+    """A source word and a target word aligned surely, or possibly (function words)."""
 
     source: int
     target: int
@@ -21,10 +28,10 @@ class Link(NamedTuple):
 
 
 class Coreference(NamedTuple):
-    """What an `it` stands for, and the adjective (`cue`) that alone decides it.
+    """The antecedent of an `it`, and the adjective (`cue`) that alone decides it.
 
-    `other` is the noun it does not stand for. `gender` is the French antecedent's, "m" or "f",
-    and "" for Chinese, where `target_pronoun` is the 它 that has no gender to show.
+    `other` is the noun that is not the antecedent. `gender` is the French antecedent's, "m" or
+    "f", and "" for Chinese, where `target_pronoun` is 它 for both.
     """
 
     pronoun: int
@@ -35,7 +42,7 @@ class Coreference(NamedTuple):
     gender: str
 
 
-class Sense(NamedTuple):
+class SenseAnnotation(NamedTuple):
     """The sense of a source word, its (first) target word, and the source word that shows it."""
 
     word: int
@@ -47,15 +54,33 @@ class Sense(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GrammarPair:
-    """A source sentence, its one correct translation, and what is known about them."""
+    """A source sentence, its one correct translation, and their annotations."""
 
     source: str
     target: str
     source_words: tuple[str, ...]
     target_words: tuple[str, ...]
-    links: tuple[Link, ...]
+    links: tuple[GoldLink, ...]
     coreference: tuple[Coreference, ...]
-    senses: tuple[Sense, ...]
+    senses: tuple[SenseAnnotation, ...]
     adjectives: tuple[tuple[int, int], ...]
     """(noun, adjective) pairs of source positions, for adjectives inside noun phrases."""
     phenomena: frozenset[str]
+
+
+def sentence_split(source: str) -> Split:
+    """The split of a sentence without coreference: 60 % train, 20 % dev, 20 % test."""
+    return _hashed_split(source, 5)
+
+
+@cache
+def pair_split(first: str, second: str) -> Split:
+    """The split of two nouns in coreference, in any order: 80 % train, 10 % dev, 10 % test."""
+    pair = (min(first, second), max(first, second))
+    return "test" if pair in SHOWCASE_PAIRS else _hashed_split(" ".join(pair), 10)
+
+
+def _hashed_split(text: str, buckets: int) -> Split:
+    """One bucket for dev, one for test, the others for train."""
+    bucket = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % buckets
+    return "dev" if bucket == 0 else "test" if bucket == 1 else "train"

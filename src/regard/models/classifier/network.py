@@ -22,8 +22,8 @@ from regard.config.attention import Attending
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.classifier.inputs import EncoderInput, InputLayer, SeriesInput, input_layer
 from regard.models.embedding import output_layer
-from regard.models.layer import FeedForward, Layer, added_place, attended_place, final_norm
-from regard.models.rnn.encoder import Encoder
+from regard.models.layer import FeedForward, Layer, attention_positions, final_norm, input_positions
+from regard.models.rnn.encoder import RnnEncoder
 
 
 class DecisionMaps(NamedTuple):
@@ -54,7 +54,7 @@ class SelfAttentionEncoder(nn.Module):
     def __init__(self, settings: ClassifierSettings) -> None:
         super().__init__()
         stack = stack_settings(settings)
-        place = attended_place(stack, causal=False)
+        place = attention_positions(stack, causal=False)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Layer(stack, place, cross=False) for _ in range(stack.layers)
         )
@@ -72,7 +72,7 @@ class RecurrentEncoder(nn.Module):
 
     def __init__(self, settings: ClassifierSettings) -> None:
         super().__init__()
-        self.encoder = Encoder(
+        self.encoder = RnnEncoder(
             RnnSettings(
                 cell=settings.cell,
                 embedding=settings.dim,
@@ -130,7 +130,7 @@ class ClassifierModel(nn.Module):
         super().__init__()
         self.max_length = settings.max_length
         recurrent = settings.encoder == "rnn"
-        place = Position() if recurrent else added_place(stack_settings(settings))
+        place = Position() if recurrent else input_positions(stack_settings(settings))
         self.front: InputLayer = input_layer(settings, vocab, place)
         self.encoder = RecurrentEncoder(settings) if recurrent else SelfAttentionEncoder(settings)
         self.pooling: Pooling | FixedPooling = (

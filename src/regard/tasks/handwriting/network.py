@@ -18,11 +18,11 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, dropout, record
 from regard.attention.aligners.aligner import Memory
-from regard.attention.aligners.graves import Graves, Stand
+from regard.attention.aligners.graves import Graves, GravesState
 from regard.attention.engines.precision import as_given
 from regard.attention.inspection import observe
 from regard.models.batch import Source
-from regard.models.rnn.cell import CELLS, State
+from regard.models.rnn.cell import CELLS, States
 from regard.models.rnn.scan import Recurrence
 from regard.tasks.handwriting.density import Density
 from regard.tasks.handwriting.settings import HandwritingSettings
@@ -64,12 +64,12 @@ class StrokeBatch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PenState:
-    """State between two points: text, window, its context, every layer's state, points so far."""
+    """States between two points: text, window, its context, every layer's state, points so far."""
 
     memory: Memory
-    window: Stand
+    window: GravesState
     context: Tensor
-    layers: tuple[State, ...]
+    layers: tuple[States, ...]
     num_points: int = 0
 
 
@@ -134,18 +134,18 @@ class HandwritingModel(nn.Module):
 
     def _initial(self, memory: Memory) -> PenState:
         rows = len(memory.values)
-        layers = tuple(layer.zeros(rows) for layer in self.layers)
+        layers = tuple(layer.initial_state(rows) for layer in self.layers)
         context = memory.values.new_zeros(rows, memory.values.shape[-1])
-        return PenState(memory, self.window.begin(memory), context, layers)
+        return PenState(memory, self.window.initial_state(memory), context, layers)
 
     def _advance(self, state: PenState, points: Tensor) -> tuple[Tensor, PenState, Tensor]:
         """Features (B, layers · D) after `points`, the next state, the window's weights."""
-        states: list[State] = []
+        states: list[States] = []
         context, window, weights = state.context, state.window, state.context
         outputs: list[Tensor] = []
         for number, layer in enumerate(self.layers):
             x = torch.cat([points, context, *outputs[-1:]], -1)
-            after = layer(layer.entering(x[None, None]), state.layers[number])
+            after = layer(layer.input_gates(x[None, None]), state.layers[number])
             states.append(tuple(part[0] for part in after))
             outputs.append(after[0][0, 0])
             if number == 0:
@@ -179,12 +179,12 @@ class HandwritingModel(nn.Module):
             x, first.weight_ih[0, 3:], first.weight_hh[0], first.bias_hh[0],
             window.weight, window.bias, memory.values,
         )  # fmt: skip
-        state = tuple(part[0] for part in first.zeros(inputs.shape[1]))
+        state = tuple(part[0] for part in first.initial_state(inputs.shape[1]))
         hidden, contexts = run_window_loop(first.cell, loop_inputs, self.window.stride, state)
         outputs = [hidden]
         for layer in others:
             x = torch.cat([inputs, contexts, outputs[-1]], -1)
-            after = layer(layer.entering(x[None]), layer.zeros(inputs.shape[1]))
+            after = layer(layer.input_gates(x[None]), layer.initial_state(inputs.shape[1]))
             outputs.append(after[0][:, 0])
         return torch.cat(outputs, -1).transpose(0, 1)
 

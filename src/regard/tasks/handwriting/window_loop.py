@@ -22,7 +22,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.attention.aligners.graves import HIGHEST, positions
 from regard.attention.engines.precision import as_given
-from regard.models.rnn.cell import Cell, State
+from regard.models.rnn.cell import RecurrentCell, States
 
 
 class WindowInputs(NamedTuple):
@@ -49,7 +49,7 @@ class WindowInputs(NamedTuple):
 class WindowStep(NamedTuple):
     """Values of one step saved for the backward pass."""
 
-    cell: State
+    cell: States
     unclamped: Tensor  # (B, 3 K): True where a logarithm is below its maximum
     beta: Tensor
     step: Tensor
@@ -58,7 +58,7 @@ class WindowStep(NamedTuple):
 
 
 def run_window_loop(
-    cell: Cell, inputs: WindowInputs, stride: float, state: State
+    cell: RecurrentCell, inputs: WindowInputs, stride: float, state: States
 ) -> tuple[Tensor, Tensor]:
     """States (T, B, D) and contexts (T, B, V) of all steps, from `state` and a zero context."""
     if torch.is_grad_enabled():
@@ -70,8 +70,8 @@ def run_window_loop(
 
 
 def _forward(
-    cell: Cell, inputs: WindowInputs, stride: float, state: State
-) -> tuple[list[State], list[Tensor], list[WindowStep]]:
+    cell: RecurrentCell, inputs: WindowInputs, stride: float, state: States
+) -> tuple[list[States], list[Tensor], list[WindowStep]]:
     """States and contexts before and after every step, and the values saved of each step."""
     values = inputs.values
     contexts = [values.new_zeros(len(values), values.shape[-1])]
@@ -97,7 +97,9 @@ def _forward(
 
 class _WindowLoop(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, cell: Cell, stride: float, *tensors: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, cell: RecurrentCell, stride: float, *tensors: Tensor
+    ) -> tuple[Tensor, Tensor]:
         count = len(WindowInputs._fields)
         inputs, state = WindowInputs(*tensors[:count]), tensors[count:]
         states, contexts, saved = _forward(cell, inputs, stride, state)
@@ -118,9 +120,9 @@ class _WindowLoop(torch.autograd.Function):
 
 
 def _backward(
-    cell: Cell,
+    cell: RecurrentCell,
     inputs: WindowInputs,
-    states: list[State],
+    states: list[States],
     contexts: list[Tensor],
     saved: list[WindowStep],
     grads: tuple[Tensor, ...],
@@ -133,7 +135,7 @@ def _backward(
     u = x if cell.summed else torch.empty_like(x)
     logs = x.new_empty(steps, x.shape[1], len(inputs.window_bias))
     total_context_grads = torch.empty_like(context_grads)
-    carried: State = tuple(torch.zeros_like(h) for h in states[0])
+    carried: States = tuple(torch.zeros_like(h) for h in states[0])
     kappa, context = torch.zeros_like(saved[0].kappa), torch.zeros_like(contexts[0])
     char_positions = positions(inputs.values.shape[1], inputs.values)
     for n in reversed(range(steps)):
@@ -142,7 +144,7 @@ def _backward(
             context_grad, kappa, saved[n], char_positions, inputs.values, logs[n]
         )
         hidden = torch.addmm(carried[0] + state_grads[n], logs[n], inputs.window)
-        direct, *others = cell.back(
+        direct, *others = cell.backward(
             (hidden, *carried[1:]), states[n], states[n + 1], saved[n].cell, x[n], u[n]
         )
         through = u[n] @ into_state if direct is None else direct.addmm_(u[n], into_state)

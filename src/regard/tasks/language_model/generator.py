@@ -76,7 +76,9 @@ class Generator:
     def stream(self, prompt: str = "", *, settings: SearchOptions | None = None) -> Iterator[str]:
         """The prompt and its continuation, in pieces as they are generated."""
         shown, ids = "", []
-        for step in stream(self.network, None, settings or SAMPLING, self._prompt_ids(prompt)):
+        for step in stream(
+            self.network, None, settings or SAMPLING, prefix=self._prompt_ids(prompt)
+        ):
             if step.finished:
                 return
             ids.append(step.token)

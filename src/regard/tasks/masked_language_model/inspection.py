@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import torch
 
-from regard.models.batch import PAD, Batch
+from regard.models.batch import Batch
 from regard.tasks.inspection import Inspection, InspectOptions, inspect_each, view_alone
 from regard.tasks.lazy_weights import Pass
 from regard.tasks.masked_language_model.mask_filler import MaskFiller
-from regard.text.tokenizer import MASK, SPECIALS
+from regard.text import MASK, PAD
+from regard.text.tokenizer import SPECIALS
 from regard.views import label_score
 
 NUM_PREDICTIONS = 3  # of each mask

@@ -9,9 +9,8 @@ import torch
 from regard.attention import AttentionMap, record
 from regard.errors import InputError
 from regard.folder import SavedModel
-from regard.models.batch import BOS
-from regard.models.lm import MaskedModel
-from regard.text import MASK, UNK
+from regard.models.lm import MaskedLanguageModel
+from regard.text import BOS, MASK, UNK
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class MaskFiller:
     """Predicts masked tokens, with the model of a folder."""
 
     def __init__(self, saved: SavedModel) -> None:
-        assert isinstance(saved.network, MaskedModel)
+        assert isinstance(saved.network, MaskedLanguageModel)
         self.run, self.path = saved.run, saved.path
         self.network = saved.network
         self.tokenizer = saved.tokenizers.target

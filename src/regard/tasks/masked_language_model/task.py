@@ -11,11 +11,11 @@ from torch import nn
 
 from regard.config import MaskedLanguageModelSettings, Run
 from regard.folder import Tokenizers
-from regard.models.batch import BOS, EOS, PAD, Batch
-from regard.models.lm import MaskedModel
+from regard.models.batch import Batch
+from regard.models.lm import MaskedLanguageModel
 from regard.tasks.language_model.task import LanguageModelTask
 from regard.tasks.text.encoded_corpus import EncodedCorpus
-from regard.text import MASK
+from regard.text import BOS, EOS, MASK, PAD
 from regard.training.data_cursor import DataCursor
 
 
@@ -24,7 +24,7 @@ class MaskedLanguageModelTask(LanguageModelTask):
 
     def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
         """Return a network with random weights."""
-        return MaskedModel(settings, target_vocab)
+        return MaskedLanguageModel(settings, target_vocab)
 
     def encoded_corpus(
         self,

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from regard.models.batch import PAD, Batch
+from regard.models.batch import Batch
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.text.loss import label_loss
-from regard.text import UNK
+from regard.text import PAD, UNK
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
 

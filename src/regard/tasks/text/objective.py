@@ -9,13 +9,13 @@ from torch import Tensor
 
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import Run
-from regard.models.sequence_parallel import own_labels
+from regard.models.sequence_parallel import local_labels
 from regard.tasks.text.loss import label_loss
 
 
 def token_loss(run: Run, network: Any, batch: Any, scale: float) -> Tensor:
     """Return scale · the cross-entropy of all labels, given the tokens before or around them."""
-    labels, smoothing = own_labels(network, batch.labels), run.training.label_smoothing
+    labels, smoothing = local_labels(network, batch.labels), run.training.label_smoothing
     loss = label_loss(network.features(batch), network.output, labels, smoothing, scale=scale)
     return loss + span_loss(run, network, batch, scale)
 

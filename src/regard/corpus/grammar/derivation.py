@@ -1,0 +1,201 @@
+"""A derivation: its random choices, nodes and annotations, and its words in one language.
+
+Every word is marked with the node it realizes: a mark is `8 · node + role`. Role 0 is the word with
+the node's meaning; the others are articles, auxiliaries, particles, measure words. Words of two
+languages with an equal mark are linked: surely for role 0, possibly for the others. A target word
+whose mark the source lacks (a measure word) is linked possibly to role 0 of its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+from regard.corpus.grammar.entries import Gender
+from regard.corpus.grammar.pair import GoldLink, Split
+
+T = TypeVar("T")
+ROLES = 8
+VOWELS = frozenset("aeiouhâàéèêëîïôûœAEIOUHÉÈ")
+"""First letters before which French elides; every h of this lexicon is mute."""
+ELIDED = {"le": "l'", "la": "l'", "ne": "n'", "que": "qu'", "de": "d'", "je": "j'", "ce": "cet"}
+CONTRACTED = {
+    ("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux",
+}  # fmt: skip
+
+
+class CoreferenceNodes(NamedTuple):
+    """A coreference by nodes; see `pair.Coreference`."""
+
+    pronoun: int
+    antecedent: int
+    other: int
+    cue: int
+    gender: Gender
+
+
+class SenseNodes(NamedTuple):
+    """A word sense by nodes; see `pair.SenseAnnotation`."""
+
+    word: int
+    lemma: str
+    sense: str
+    cue: int
+
+
+class CoreferenceCase(NamedTuple):
+    """One of the four cases of coreference, which are balanced."""
+
+    subject_is_antecedent: bool
+    subject_gender: Gender
+
+
+CASES = tuple(CoreferenceCase(first, gender) for first in (True, False) for gender in ("m", "f"))
+
+
+@dataclass(slots=True)
+class Derivation:
+    """The state of one sentence's derivation."""
+
+    random: Callable[[], float]
+    split: Split
+    case: Callable[[int], CoreferenceCase]
+    """The case of this sentence's n-th coreference."""
+    expansion: float = 1.0
+    """Factor on the probability of expanding a phrase; more than 1 in long sentences."""
+    num_nodes: int = 0
+    coreferences: list[CoreferenceNodes] = field(default_factory=list)
+    senses: list[SenseNodes] = field(default_factory=list)
+    adjectives: list[tuple[int, int]] = field(default_factory=list)
+    phenomena: set[str] = field(default_factory=set)
+
+    def node(self) -> int:
+        """A new node number."""
+        self.num_nodes += 1
+        return self.num_nodes
+
+    def chance(self, probability: float) -> bool:
+        """True with this probability."""
+        return self.random() < probability
+
+    def negated(self, probability: float) -> bool:
+        """True with this probability, annotated as a negation."""
+        negated = self.chance(probability)
+        if negated:
+            self.phenomena.add("negation")
+        return negated
+
+    def pick(self, choices: Sequence[T]) -> T:
+        """One of the choices, uniformly."""
+        return choices[int(self.random() * len(choices))]
+
+
+class CaseBalance:
+    """Deals the four cases of coreference equally often, in random order."""
+
+    def __init__(self, random: Callable[[], float]) -> None:
+        self._random = random
+        self._dealt: list[CoreferenceCase] = []
+        self._num_used = 0
+
+    def case(self, ahead: int) -> CoreferenceCase:
+        """The case at index `ahead` after those used."""
+        while len(self._dealt) <= self._num_used + ahead:
+            block = list(CASES)
+            while block:
+                self._dealt.append(block.pop(int(self._random() * len(block))))
+        return self._dealt[self._num_used + ahead]
+
+    def use(self, count: int) -> None:
+        """Mark the next `count` cases as used."""
+        self._num_used += count
+
+
+class Realization:
+    """Words and their marks, in order."""
+
+    __slots__ = ("extra_marks", "marks", "words")
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.marks: list[int] = []
+        self.extra_marks: list[tuple[int, int]] = []
+        """(position, mark): second marks of contracted words such as `du`."""
+
+    def add(self, word: str, node: int, role: int = 0) -> None:
+        """Append a word of a node."""
+        self.words.append(word)
+        self.marks.append(ROLES * node + role)
+
+    def add_all(self, words: Sequence[str], node: int) -> None:
+        """Append words that have a node's meaning together."""
+        for word in words:
+            self.add(word, node)
+
+    def mark_last(self, node: int, role: int) -> None:
+        """Give the last word a second mark."""
+        self.extra_marks.append((len(self.words) - 1, ROLES * node + role))
+
+    def position(self, node: int) -> int:
+        """The position of the node's first word of role 0."""
+        return self.marks.index(ROLES * node)
+
+    def capitalize(self) -> None:
+        """Begin with a capital letter."""
+        first = self.words[0]
+        self.words[0] = first[0].upper() + first[1:]
+
+
+def links(source: Realization, target: Realization) -> tuple[GoldLink, ...]:
+    """The gold links between two realizations of one derivation, ordered by target position."""
+    positions: dict[int, list[int]] = {}
+    for position, mark in enumerate(source.marks):
+        positions.setdefault(mark, []).append(position)
+    marked = list(enumerate(target.marks))
+    if target.extra_marks:
+        marked = sorted(marked + target.extra_marks)
+    gold: list[GoldLink] = []
+    for position, mark in marked:
+        role = mark % ROLES
+        linked = positions.get(mark)
+        if linked is None:
+            linked, role = positions.get(mark - role, []), 1
+        gold += [GoldLink(other, position, role == 0) for other in linked]
+    return tuple(gold)
+
+
+def begins_with_vowel(word: str) -> bool:
+    """Whether French elides before the word."""
+    return word[0] in VOWELS
+
+
+def elide(out: Realization) -> Realization:
+    """Apply French elision and contraction: `le animal` ▶ `l'animal`, `de le` ▶ `du`.
+
+    >>> out = Realization()
+    >>> out.add_all("je ai vu le animal près de le pont".split(), 0)
+    >>> elide(out).words
+    ["j'", 'ai', 'vu', "l'", 'animal', 'près', 'du', 'pont']
+    """
+    elided = Realization()
+    words, marks = out.words, out.marks
+    last = len(words) - 1
+    skip = False
+    for position, word in enumerate(words):
+        if skip:
+            skip = False
+            continue
+        if position < last and (word in ELIDED or word == "à"):
+            following = words[position + 1]
+            if following[0] in VOWELS:
+                word = ELIDED.get(word, word)
+            elif (word, following) in CONTRACTED and not (
+                following == "le" and words[position + 2][0] in VOWELS
+            ):
+                word = CONTRACTED[word, following]
+                elided.extra_marks.append((len(elided.words), marks[position + 1]))
+                skip = True
+        elided.words.append(word)
+        elided.marks.append(marks[position])
+    return elided

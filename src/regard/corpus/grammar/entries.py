@@ -1,0 +1,256 @@
+"""Types of lexical entries in three languages, regular inflection, and the function words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+Gender = Literal["m", "f"]
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A noun: English and French in both numbers, French gender, Chinese with its measure word."""
+
+    english: str
+    plural: str
+    french: tuple[str, ...]
+    french_plural: tuple[str, ...]
+    gender: Gender
+    chinese: str
+    measure: str
+    kind: str
+    sense: str = ""
+    """The sense of an ambiguous English noun; "" for ordinary nouns."""
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The words of the English singular."""
+        return tuple(self.english.split())
+
+    @property
+    def countable(self) -> bool:
+        """Whether it can be counted, unlike `bread`."""
+        return bool(self.measure)
+
+
+@dataclass(frozen=True)
+class Adjective:
+    """An adjective with its agreeing French forms and its two Chinese forms."""
+
+    english: str
+    forms: tuple[str, str, str, str]
+    """French: masculine, feminine, masculine plural, feminine plural."""
+    before_vowel: str
+    """French masculine singular before a vowel (`bel`)."""
+    rank: int
+    """0: before the French noun (size and age); 1: quality and 2: color, both after it."""
+    order: int
+    """Rank in English order: size, quality, age, color."""
+    chinese: str
+    attributive: str
+    particle: bool
+    """Whether 的 follows the attributive form."""
+    nouns: frozenset[str]
+    """Kinds and nouns that it can describe; with a minus, that it cannot."""
+
+    def fits(self, noun: Noun) -> bool:
+        """Whether it can describe the noun."""
+        name = noun.english
+        return (name in self.nouns or noun.kind in self.nouns) and "-" + name not in self.nouns
+
+    def french(self, gender: Gender, plural: bool) -> str:
+        """The agreeing form."""
+        return self.forms[(gender == "f") + 2 * plural]
+
+
+@dataclass(frozen=True)
+class PastVerb:
+    """An event: simple past, passé composé with avoir, 了."""
+
+    past: str
+    base: str
+    participle: str
+    chinese: str
+    subjects: tuple[Noun, ...]
+    objects: tuple[Noun, ...]
+
+
+@dataclass(frozen=True)
+class PresentVerb:
+    """A state or an attitude: `likes`, `aime`, 喜欢."""
+
+    base: str
+    third: str
+    french_singular: str
+    french_plural: str
+    chinese: str
+    negative: str
+    """The Chinese negated verb where it is not 不 and the verb; else ""."""
+    subjects: tuple[Noun, ...]
+    objects: tuple[Noun, ...]
+
+    def english(self, plural: bool) -> str:
+        """The form that agrees with its subject: `like`, `likes`."""
+        return self.base if plural else self.third
+
+    def french(self, plural: bool) -> str:
+        """The form that agrees with its subject: `aiment`, `aime`."""
+        return self.french_plural if plural else self.french_singular
+
+
+@dataclass(frozen=True)
+class ProgressiveVerb:
+    """An activity: `was sleeping`, `dormait`, 在睡觉."""
+
+    english: str
+    french_singular: str
+    french_plural: str
+    chinese: str
+    subjects: tuple[Noun, ...]
+
+    def french(self, plural: bool) -> str:
+        """The form that agrees with its subject: `dormaient`, `dormait`."""
+        return self.french_plural if plural else self.french_singular
+
+
+class Preposition(NamedTuple):
+    """A preposition; Chinese has a word before the noun and may have another after it."""
+
+    english: str
+    french: tuple[str, ...]
+    head: int
+    """Index of the French word with the meaning; the others are `à` and `de`."""
+    before: str
+    after: str
+    weight: int
+    """Relative frequency in phrases of place."""
+    nouns: tuple[Noun, ...]
+
+
+class Adverb(NamedTuple):
+    """An adverb of degree or manner."""
+
+    english: str
+    french: str
+    chinese: str
+
+
+class FirstName(NamedTuple):
+    """A person's name, the same in English and French."""
+
+    english: str
+    gender: Gender
+    chinese: str
+
+
+class City(NamedTuple):
+    """A city."""
+
+    english: str
+    french: str
+    chinese: str
+
+
+class TimeAdverbial(NamedTuple):
+    """A time that opens a sentence: words with their roles (see `derivation`)."""
+
+    english: tuple[tuple[str, int], ...]
+    french: tuple[tuple[str, int], ...]
+    chinese: str
+
+
+class Determiner(NamedTuple):
+    """A determiner."""
+
+    english: str
+    masculine: str
+    feminine: str
+    chinese: str
+    measured: bool
+    """Whether a Chinese measure word follows."""
+    plural: bool = False
+
+
+THE = Determiner("the", "le", "la", "", False)
+A = Determiner("a", "un", "une", "一", True)
+ONE = Determiner("one", "un", "une", "一", True)
+THIS = Determiner("this", "ce", "cette", "这", True)
+THAT = Determiner("that", "ce", "cette", "那", True)
+THE_PLURAL = Determiner("the", "les", "les", "", False, True)
+THESE = Determiner("these", "ces", "ces", "这些", False, True)
+THOSE = Determiner("those", "ces", "ces", "那些", False, True)
+TWO = Determiner("two", "deux", "deux", "两", True, True)
+THREE = Determiner("three", "trois", "trois", "三", True, True)
+SOME = Determiner("some", "quelques", "quelques", "一些", False, True)
+SEVERAL = Determiner("several", "plusieurs", "plusieurs", "几", True, True)
+MANY = Determiner("many", "beaucoup de", "beaucoup de", "很多", False, True)
+DETERMINERS = (
+    THE, A, ONE, THIS, THAT, THE_PLURAL, THESE, THOSE, TWO, THREE, SOME, SEVERAL, MANY,
+)  # fmt: skip
+
+
+class Pronoun(NamedTuple):
+    """A personal pronoun with its form of avoir."""
+
+    forms: tuple[str, str, str]
+    auxiliary: str
+    gender: Gender
+
+
+PRONOUNS = (
+    Pronoun(("I", "je", "我"), "ai", "m"),
+    Pronoun(("we", "nous", "我们"), "avons", "m"),
+    Pronoun(("he", "il", "他"), "a", "m"),
+    Pronoun(("she", "elle", "她"), "a", "f"),
+)
+IT: dict[Gender, Pronoun] = {
+    "m": Pronoun(("it", "il", "它"), "a", "m"),
+    "f": Pronoun(("it", "elle", "它"), "a", "f"),
+}
+
+
+class Connective(NamedTuple):
+    """A word between clauses; Chinese has a comma before each, and `and` is that comma alone."""
+
+    english: str
+    french: tuple[str, ...]
+    chinese: str
+    comma: bool = True
+
+
+AND = Connective("and", ("et",), "")
+BUT = Connective("but", ("mais",), "但是")
+SO = Connective("so", ("donc",), "所以")
+WHILE = Connective("while", ("pendant", "que"), "而")
+BECAUSE = Connective("because", ("parce", "que"), "因为", comma=False)
+CONNECTIVES = (AND, BUT, SO, WHILE, BECAUSE)
+
+
+def english_plural(word: str) -> str:
+    """The regular English plural.
+
+    >>> [english_plural(word) for word in ("dog", "fox", "cherry", "monkey", "torch")]
+    ['dogs', 'foxes', 'cherries', 'monkeys', 'torches']
+    """
+    if word.endswith(("s", "x", "ch", "sh")):
+        return word + "es"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "s"
+
+
+def french_plural(word: str) -> str:
+    """The regular French plural of a noun or an adjective.
+
+    >>> [french_plural(word) for word in ("chien", "oiseau", "cheval", "souris", "bleu")]
+    ['chiens', 'oiseaux', 'chevaux', 'souris', 'bleus']
+    """
+    if word.endswith(("s", "x", "z")):
+        return word
+    if word.endswith(("eau", "eu")) and word != "bleu":
+        return word + "x"
+    if word.endswith("al"):
+        return word[:-2] + "aux"
+    return word + "s"

@@ -1,0 +1,125 @@
+"""Splitting text into the grammar's words and joining them again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Sized
+from functools import cache
+
+from regard.corpus.grammar.contexts import SENSES
+from regard.corpus.grammar.entries import CONNECTIVES, DETERMINERS, PRONOUNS
+from regard.corpus.grammar.vocabulary import (
+    ACTIVITY_VERBS,
+    ADJECTIVES,
+    ATTITUDE_VERBS,
+    CITIES,
+    DEGREES,
+    EVENT_VERBS,
+    FIRST_NAMES,
+    MANNERS,
+    NOUNS,
+    PREPOSITIONS,
+    STATE_VERBS,
+    TIMES,
+    TRANSFER_VERBS,
+)
+
+PUNCTUATION = frozenset(".,!?;:。，！？；：、")
+_ENGLISH = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+_FRENCH = re.compile(r"\w+(?:-\w+)*['’]?|[^\w\s]")
+_CHINESE = re.compile(r"[A-Za-z0-9]+|\S")
+_CHINESE_PARTICLES = "的 了 们 在 很 不 没有 它 和 并 那 那些 。 ，"
+
+
+def split_words(text: str, language: str) -> tuple[str, ...]:
+    """The words of a text in `en`, `fr` or `zh`, with punctuation as separate words.
+
+    Elided French articles and particles are separate words. Chinese is segmented into the longest
+    words of the grammar's lexicon, and into single characters where none matches.
+
+    >>> split_words("L'animal n'a pas traversé la rue.", "fr")
+    ("L'", 'animal', "n'", 'a', 'pas', 'traversé', 'la', 'rue', '.')
+    >>> split_words("动物没有穿过街道。", "zh")
+    ('动物', '没有', '穿过', '街道', '。')
+    """
+    if language == "en":
+        return tuple(_ENGLISH.findall(text))
+    if language == "fr":
+        return tuple(_FRENCH.findall(text))
+    _check_language(language)
+    return tuple(_longest_words(text))
+
+
+def detokenize(words: Sequence[str], language: str) -> str:
+    """Join words to text; the inverse of `split_words`.
+
+    >>> detokenize(["L'", "animal", "dormait", "."], "fr")
+    "L'animal dormait."
+    """
+    _check_language(language)
+    if language == "zh":
+        return "".join(words)
+    text = ""
+    for word in words:
+        if text and word not in PUNCTUATION and not (language == "fr" and text[-1] in "'’"):
+            text += " "
+        text += word
+    return text
+
+
+def lexicon_size() -> int:
+    """The number of content words, counting each sense of the ambiguous ones."""
+    tables: tuple[Sized, ...] = (
+        NOUNS, ADJECTIVES, EVENT_VERBS, STATE_VERBS, ACTIVITY_VERBS, ATTITUDE_VERBS,
+        TRANSFER_VERBS, PREPOSITIONS, MANNERS, FIRST_NAMES, CITIES, TIMES, *SENSES.values(),
+    )  # fmt: skip
+    return sum(map(len, tables))
+
+
+def _check_language(language: str) -> None:
+    if language not in ("en", "fr", "zh"):
+        raise ValueError(f"language must be 'en', 'fr' or 'zh', got {language!r}.")
+
+
+def _longest_words(text: str) -> list[str]:
+    lexicon = _chinese_lexicon()
+    longest = max(map(len, lexicon))
+    words, start = [], 0
+    while start < len(text):
+        for end in range(min(len(text), start + longest), start, -1):
+            if text[start:end] in lexicon:
+                break
+        else:
+            match = _CHINESE.match(text, start)
+            end = match.end() if match else start + 1
+        if not text[start:end].isspace():
+            words.append(text[start:end])
+        start = end
+    return words
+
+
+@cache
+def _chinese_lexicon() -> frozenset[str]:
+    """Every Chinese word of the grammar."""
+    words = set(_CHINESE_PARTICLES.split())
+    for noun in (*NOUNS.values(), *(s.noun for senses in SENSES.values() for s in senses)):
+        words |= {noun.chinese, noun.measure}
+    for adjective in ADJECTIVES.values():
+        words |= {adjective.chinese, adjective.attributive}
+    for table in (EVENT_VERBS, ACTIVITY_VERBS, ATTITUDE_VERBS, STATE_VERBS, TRANSFER_VERBS):
+        words |= {verb.chinese for verb in table.values()}
+    words |= {verb.negative for verb in STATE_VERBS.values()}
+    for preposition in PREPOSITIONS.values():
+        words |= {preposition.before, preposition.after}
+    for entries in (
+        DETERMINERS,
+        DEGREES.values(),
+        MANNERS,
+        FIRST_NAMES,
+        CITIES,
+        TIMES,
+        CONNECTIVES,
+    ):
+        words |= {entry.chinese for entry in entries}
+    words |= {pronoun.forms[2] for pronoun in PRONOUNS}
+    return frozenset(words - {""})

@@ -31,7 +31,7 @@ from regard.tasks.language_model.generator import Generator
 from regard.tasks.masked_language_model.mask_filler import MaskFiller
 from regard.tasks.translation.translator import Translator
 from regard.text import MASK
-from regard.views import Viewed, page
+from regard.views import SentenceView, page
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -71,7 +71,7 @@ def test_sentences_of_a_translator(en_fr):
 def test_a_language_model_reads_and_continues(lm):
     (read,) = look(lm, TEXT)
     ids = lm.tokenizer.encode(TEXT)
-    assert read.view.is_alone and len(read.view.source_tokens) == len(ids) + 1
+    assert not read.view.has_target and len(read.view.source_tokens) == len(ids) + 1
     assert [(m.kind, m.layer) for m in read.view.maps] == [("decoder", 0), ("decoder", 1)]
     assert read.view.source_words[0] == "<s>" and math.isnan(read.view.confidence[0])
     with torch.no_grad():
@@ -124,16 +124,18 @@ def test_long_texts_are_recorded_layer_by_layer(kind, lm, en_fr, monkeypatch):
     (short,) = look(model, text, **wish)
     monkeypatch.setattr(lazy_weights, "LONG", 20)
     held = []
-    plain = lazy_weights.Pass.weights
-    monkeypatch.setattr(lazy_weights.Pass, "weights", lambda *a: held.append(a[1:]) or plain(*a))
+    plain = lazy_weights.RepeatedForward.weights
+    monkeypatch.setattr(
+        lazy_weights.RepeatedForward, "weights", lambda *a: held.append(a[1:]) or plain(*a)
+    )
     (long,) = look(model, text, **wish)
     assert held == []  # nothing is recorded before somebody looks
-    assert all(isinstance(maps.weights, lazy_weights.Waiting) for maps in long.view.maps)
+    assert all(isinstance(maps.weights, lazy_weights.LazyWeights) for maps in long.view.maps)
     for one, other in zip(long.view.maps, short.view.maps, strict=True):
         assert (one.kind, one.layer, one.heads) == (other.kind, other.layer, other.heads)
         np.testing.assert_allclose(np.asarray(one.weights), other.weights, atol=1e-5)
-        np.testing.assert_allclose(one.plane(1), other.plane(1), atol=1e-5)
-    for name in ("source_words", "target_words", "links", "aligned_by", "title"):
+        np.testing.assert_allclose(one.matrix(1), other.matrix(1), atol=1e-5)
+    for name in ("source_words", "target_words", "links", "alignment_head", "title"):
         assert getattr(long.view, name) == getattr(short.view, name), name
     np.testing.assert_allclose(long.view.confidence or (), short.view.confidence or ())
     held.clear()
@@ -195,8 +197,8 @@ def test_translations_in_notebooks(en_fr):
     assert "<iframe" not in en_fr.translate("")._repr_html_()
     assert "maker" not in repr(links)
     assert len(pickle.dumps(links)) < 4000
-    assert pickle.loads(pickle.dumps(links)).maker == links.maker
-    assert links.maker.alignment == en_fr.run.alignment
+    assert pickle.loads(pickle.dumps(links)).model == links.model
+    assert links.model.alignment == en_fr.run.alignment
 
 
 def test_generated_texts_in_notebooks(lm):
@@ -205,4 +207,6 @@ def test_generated_texts_in_notebooks(lm):
     (plain,) = lm.generate("The", settings=settings)
     assert "<iframe sandbox=" in looked._repr_html_()
     assert plain._repr_html_() == f'<p dir="auto" style="white-space: pre-wrap">{plain.text}</p>'
-    assert isinstance(Viewed.alone(looked.attention, tokens=("<s>", *looked.tokens)), Viewed)
+    assert isinstance(
+        SentenceView.from_text(looked.attention, tokens=("<s>", *looked.tokens)), SentenceView
+    )

@@ -181,7 +181,7 @@ def show(
     import numpy as np
     from rich.text import Text
 
-    from regard.views.terminal.decision import Strip, WeighedWords
+    from regard.views.terminal.decision import WeightStrip, WordWeights
 
     head = Text(result.label, "bold")
     if true is not None and true != result.label:
@@ -193,15 +193,15 @@ def show(
     console.print(head)
     if result.words:
         words, weights = zip(*((word.name, word.weight) for word in result.words), strict=True)
-        console.print(WeighedWords(words, weights))
+        console.print(WordWeights(words, weights))
     elif result.grid is not None:
-        console.print(Strip(result.grid, model.settings.channels, model.settings.patch))
+        console.print(WeightStrip(result.grid, model.settings.channels, model.settings.patch))
     elif result.moments:
         row = np.array([[moment.weight for moment in result.moments]])
-        console.print(Strip(row, ["moments"], model.settings.patch))
+        console.print(WeightStrip(row, ["moments"], model.settings.patch))
     elif result.channels:
         rows = np.array([[channel.weight] for channel in result.channels])
-        console.print(Strip(rows, model.settings.channels, result.channels[0].end))
+        console.print(WeightStrip(rows, model.settings.channels, result.channels[0].end))
     moment, channel = result.peak
     if not result.words:
         where = [f"moments {moment.name}"] if moment else []

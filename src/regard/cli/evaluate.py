@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from regard.cli.line_input import add_encoding
 from regard.cli.line_progress import LineProgress
-from regard.cli.searching import add_search, asked_search
+from regard.cli.searching import add_search, search_options
 from regard.errors import InputError
 from regard.tasks.commands import add_model, open_model
 
@@ -87,7 +87,7 @@ def translations(
     translator: Translator, sources: list[str], arguments: argparse.Namespace
 ) -> tuple[list[str], float]:
     """One translation for each source, taken as one sentence, and the seconds it took."""
-    settings = asked_search(arguments, translator.run.decoding, sample=False)
+    settings = search_options(arguments, translator.run.decoding, sample=False)
     begun = time.perf_counter()
     done: list[str] = []
     with LineProgress(len(sources)) as progress:

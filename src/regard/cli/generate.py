@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from regard.cli.searching import add_sampling, add_search, asked_search
+from regard.cli.searching import add_sampling, add_search, search_options
 from regard.tasks.commands import add_model, open_model, positive
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.max_length = None
     generator: Generator = open_model(arguments.model, "generate", arguments.threads)
     own = replace(generator.run.decoding, beam=1)
-    settings = asked_search(arguments, own, sample=arguments.beam is None)
+    settings = search_options(arguments, own, sample=arguments.beam is None)
     prompt_tokens = len(generator.tokenizer.encode(arguments.prompt)) if arguments.prompt else 0
     settings = replace(settings, max_length=prompt_tokens + max_tokens)
     streams = sys.stdout.isatty() and arguments.count == 1 and settings.beam == 1

@@ -29,7 +29,7 @@ from regard.tasks.classification.prepare import LabeledData, prepare_examples
 from regard.training.loop import Trainer
 from regard.training.report import Spoken, clock
 from regard.training.run import new_network
-from regard.views.terminal.decision import Strip
+from regard.views.terminal.decision import WeightStrip
 
 Encoder = Literal["transformer", "rnn"]
 Tokens = Literal["time", "channels"]
@@ -200,7 +200,7 @@ def _show(console: Console, model: Classifier, data: PlantedSeries) -> None:
         f"{moment.name}.",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
-    console.print(Strip(one.grid, model.settings.channels, model.settings.patch))
+    console.print(WeightStrip(one.grid, model.settings.channels, model.settings.patch))
 
 
 def _print(console: Console, found: Sequence[Found], test: int) -> None:

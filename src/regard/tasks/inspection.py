@@ -11,8 +11,8 @@ from torch import Tensor
 from regard.config import Run, SearchOptions
 from regard.errors import InputError
 from regard.tasks import KINDS, lazy_weights
-from regard.tasks.lazy_weights import Pass, waiting_maps
-from regard.views import Viewed
+from regard.tasks.lazy_weights import RepeatedForward, lazy_maps
+from regard.views import SentenceView
 from regard.views.maps.pieces import readable, words_of
 
 MAX_TEXTS = 300  # on one page
@@ -45,7 +45,7 @@ class Inspection:
     score  log-probability of the output, from the network's logits; None without an output
     """
 
-    view: Viewed
+    view: SentenceView
     batch: Any
     score: Callable[[Tensor], Tensor] | None
 
@@ -93,7 +93,9 @@ def inspect_each(
     return inspections
 
 
-def side_by_side(first: Sequence[Viewed], second: Sequence[Viewed]) -> list[tuple[Viewed, Viewed]]:
+def side_by_side(
+    first: Sequence[SentenceView], second: Sequence[SentenceView]
+) -> list[tuple[SentenceView, SentenceView]]:
     """Two models' views of the same texts, as pairs."""
     if [view.source for view in first] != [view.source for view in second]:
         raise InputError(
@@ -133,7 +135,7 @@ def describe_kind(run: Run) -> str:
     return (kind.title or kind.name) + suffix
 
 
-def describe_model(model: Any, name: str, views: Sequence[Viewed]) -> dict[str, str]:
+def describe_model(model: Any, name: str, views: Sequence[SentenceView]) -> dict[str, str]:
     """Facts of a model for the page."""
     facts = {"model": name, "kind": describe_kind(model.run)}
     if model.run.languages:
@@ -142,7 +144,7 @@ def describe_model(model: Any, name: str, views: Sequence[Viewed]) -> dict[str, 
     return {**facts, "maps": f"none: {reason}" if reason else _describe_maps(views)}
 
 
-def without_maps(model: Any, views: Sequence[Viewed]) -> str:
+def without_maps(model: Any, views: Sequence[SentenceView]) -> str:
     """Why there are no attention maps; empty if there are some."""
     if any(view.maps for view in views):
         return ""
@@ -151,26 +153,28 @@ def without_maps(model: Any, views: Sequence[Viewed]) -> str:
     return "this model's attention has no weights over words"
 
 
-def view_alone(source: Pass, tokens: tuple[str, ...], language: str, text: str) -> Viewed:
+def view_alone(
+    source: RepeatedForward, tokens: tuple[str, ...], language: str, text: str
+) -> SentenceView:
     """View of a text without output; the maps of a long one are recorded when they are shown."""
     if len(tokens) <= lazy_weights.LONG:
-        return Viewed.alone(source.all(), tokens=tokens, language=language, text=text)
+        return SentenceView.from_text(source.maps(), tokens=tokens, language=language, text=text)
     shown = readable(tokens)
     words, groups = words_of(shown)
     both = shown, shown
-    return Viewed(
+    return SentenceView(
         shown,
         (),
         words,
         (),
-        maps=waiting_maps(source, {"encoder": both, "decoder": both}),
+        maps=lazy_maps(source, {"encoder": both, "decoder": both}),
         source_language=language,
         source_groups=groups,
         source_text=text,
     )
 
 
-def _describe_maps(views: Sequence[Viewed]) -> str:
+def _describe_maps(views: Sequence[SentenceView]) -> str:
     """Number of layers and heads of each kind of attention, equal ones together."""
     maps = max((view.maps for view in views), key=len)
     kinds: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ from regard.errors import InputError
 from regard.models.classifier.batch import text_batch
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.inspection import Inspection, InspectOptions, inspect_each
-from regard.views import Viewed
+from regard.views import SentenceView
 
 
 def inspect(
@@ -33,7 +33,7 @@ def _inspect(classifier: Classifier, text: str, options: InspectOptions) -> Insp
     split = tokenized_words(text, classifier.tokenizer, classifier.run.source_language)
     groups = [tuple(np.flatnonzero(overlap).tolist()) for overlap in split.overlap[: len(ids)].T]
     number = classifier.labels.index(result.label)
-    view = Viewed.from_maps(
+    view = SentenceView.from_maps(
         [layer_map for layer_map in classifier.attention(text) if layer_map.over == "keys"],
         source_tokens=classifier.tokenizer.pieces(ids),
         target_tokens=(result.label,),
@@ -47,7 +47,7 @@ def _inspect(classifier: Classifier, text: str, options: InspectOptions) -> Insp
         source_language=classifier.run.source_language,
         source_text=text.strip(),
         target_text=result.label,
-        wrote="label",
+        target_kind="label",
     )
     return Inspection(
         view,

@@ -10,7 +10,7 @@ from regard.config import SearchOptions
 from regard.decoding import score, word_confidence
 from regard.tasks.inspection import Inspection, InspectOptions, inspect_each, view_alone
 from regard.tasks.language_model.generator import Generator
-from regard.tasks.lazy_weights import Pass
+from regard.tasks.lazy_weights import RepeatedForward
 from regard.views import label_score
 
 
@@ -37,7 +37,7 @@ def _inspect(generator: Generator, text: str, options: InspectOptions) -> Inspec
         title = f"{num_read:,} tokens read, {len(ids) - num_read:,} written"
     batch = generator.batch(ids)
     tokens = tuple(tokenizer.pieces(batch.inputs[0].tolist()))
-    source = Pass(generator.network, lambda: generator.network.features(batch))
+    source = RepeatedForward(generator.network, lambda: generator.network.features(batch))
     view = view_alone(source, tokens, generator.run.target_language, tokenizer.decode(ids))
     groups = [[token - 1 for token in group if token] for group in view.axis("source").groups]
     confidence = word_confidence(score(generator.network, None, [ids])[0], groups)

@@ -9,7 +9,7 @@ import torch
 
 from regard.models.batch import Batch
 from regard.tasks.inspection import Inspection, InspectOptions, inspect_each, view_alone
-from regard.tasks.lazy_weights import Pass
+from regard.tasks.lazy_weights import RepeatedForward
 from regard.tasks.masked_language_model.mask_filler import MaskFiller
 from regard.text import MASK, PAD
 from regard.text.tokenizer import SPECIALS
@@ -33,7 +33,7 @@ def _inspect(filler: MaskFiller, text: str, options: InspectOptions) -> Inspecti
             masks.append(f"{SPECIALS[MASK]} {number}: {listed}")
         labels = torch.where(ids == MASK, filler.network.fill(ids).argmax(-1), labels)
     batch = Batch(None, ids, labels)
-    source = Pass(filler.network, lambda: filler.network.features(batch))
+    source = RepeatedForward(filler.network, lambda: filler.network.features(batch))
     tokens = tuple(filler.tokenizer.pieces(ids[0].tolist()))
     view = view_alone(source, tokens, filler.run.source_language, text.strip())
     view = replace(view, title="; ".join(masks), model=options.name)

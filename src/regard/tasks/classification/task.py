@@ -19,10 +19,10 @@ from regard.tasks.classification.prepare import prepare
 from regard.tasks.classification.validation import LabeledDevelopmentSet
 from regard.tasks.text.objective import span_loss
 from regard.training.checkpoint import matching
-from regard.training.first_vectors import begin_with_vectors
 from regard.training.report import Reporter
 from regard.training.run_files import CORPUS, read_corpus, write_corpus
 from regard.training.task import Task, TrainData, TrainRequest
+from regard.vectors.initialize import initialize_embeddings
 
 
 class ClassificationTask(Task):
@@ -50,7 +50,7 @@ class ClassificationTask(Task):
         return data
 
     def initialize(self, network: ClassifierModel, data: TrainData, reporter: Reporter) -> None:
-        begin_with_vectors(network, data.run.training, data.tokenizers, reporter)
+        initialize_embeddings(network, data.run.training, data.tokenizers, reporter)
         assert isinstance(data.train, LabeledBatches)
         if isinstance(data.train.rows[0], np.ndarray):
             network.set_scale(*series_scale(cast("list[Series]", data.train.rows)))

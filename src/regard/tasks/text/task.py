@@ -29,12 +29,12 @@ from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
 from regard.text.word_tokenizer import train_words
 from regard.training.checkpoint import matching
-from regard.training.first_vectors import begin_with_vectors
 from regard.training.report import Reporter
 from regard.training.run_files import CORPUS, read_corpus, write_corpus
 from regard.training.stopping import end_seconds
 from regard.training.task import Task, TrainData, TrainRequest
 from regard.training.validation import DevelopmentSet
+from regard.vectors.initialize import initialize_embeddings
 
 Files = Sequence[str | PathLike[str]]
 
@@ -148,7 +148,7 @@ class TextTask(Task):
 
     def initialize(self, network: Any, data: TrainData, reporter: Reporter) -> None:
         """Begin with the word vectors that the settings name."""
-        begin_with_vectors(network, data.run.training, data.tokenizers, reporter)
+        initialize_embeddings(network, data.run.training, data.tokenizers, reporter)
 
     def objective(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
         """Return the cross-entropy of the labels."""

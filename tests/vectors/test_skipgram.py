@@ -12,16 +12,16 @@ from torch.nn import functional as F
 from regard.corpus.grammar import sample
 from regard.corpus.grammar.vocabulary import ADJECTIVES, KINDS, PLURAL_KINDS
 from regard.errors import InputError
-from regard.training import skipgram
-from regard.training.cbow import Cbow, cbow_gradients
-from regard.training.skipgram import (
+from regard.vectors import skipgram
+from regard.vectors.cbow import Cbow, cbow_gradients
+from regard.vectors.skipgram import (
     SkipGram,
     batches,
     gradients,
     learn,
-    near_words,
     read_text,
-    subsampled,
+    subsample,
+    window_pairs,
 )
 
 LINES = ["The cat saw the dog.", "the dog saw a cat", "猫看见狗。"]
@@ -35,7 +35,7 @@ def test_words_and_counts():
     assert read == "the cat saw the dog the dog saw cat"
     assert text.sentences.tolist() == [0] * 5 + [1] * 4
     assert "猫" in read_text(LINES, "zh", min_count=1).words
-    with pytest.raises(InputError, match="of 16 words 0 come 9 times or more, too few"):
+    with pytest.raises(InputError, match="must occur 9 times or more, got 0 in a text of 16 words"):
         read_text(LINES, "en", min_count=9)
 
 
@@ -60,41 +60,41 @@ def test_pairs_are_those_within_reach_of_each_other(lengths, window, seed):
     number = sum(lengths)
     stream = np.arange(number)  # each word tells where it stands
     sentences = np.repeat(np.arange(len(lengths)), lengths)
-    seen = set()
+    observed = set()
     chance = np.random.default_rng(seed)
     for share, batch in batches(stream, sentences, window, chance):
         assert 0 <= share < 1
-        near = near_words(batch, window)
+        near = window_pairs(batch, window)
         for s, i in np.argwhere(batch.sentences[:, window:-window].numpy() >= 0).tolist():
-            centre, reach = int(batch.around[s, i + window]), int(batch.reach[s, i])
-            found = batch.around[s][near[s, i] > 0].tolist()
-            assert found == [
+            centre, reach = int(batch.context[s, i + window]), int(batch.reach[s, i])
+            result = batch.context[s][near[s, i] > 0].tolist()
+            assert result == [
                 j
                 for j in range(centre - reach, centre + reach + 1)
                 if 0 <= j < number and j != centre and sentences[j] == sentences[centre]
             ]
-            assert centre not in seen
-            seen.add(centre)
-    assert seen == set(range(number))
+            assert centre not in observed
+            observed.add(centre)
+    assert observed == set(range(number))
 
 
 def test_frequent_words_are_passed_over():
     stream = np.repeat(np.arange(4), [60_000, 30_000, 9_000, 1_000])
     text = skipgram.Text(tuple("abcd"), np.bincount(stream), stream, np.zeros_like(stream))
-    kept, _ = subsampled(text, 0.05, np.random.default_rng(0))
-    share = np.bincount(kept) / text.counts
+    remaining, _ = subsample(text, 0.05, np.random.default_rng(0))
+    share = np.bincount(remaining) / text.counts
     wanted = np.minimum(1, np.sqrt(0.05 / (text.counts / len(stream))))
     np.testing.assert_allclose(share, wanted, atol=0.02)
-    assert len(subsampled(text, 0, np.random.default_rng(0))[0]) == len(stream)
+    assert len(subsample(text, 0, np.random.default_rng(0))[0]) == len(stream)
 
 
 def test_noise_is_drawn_by_the_three_quarters_power():
     text = skipgram.Text(tuple("abc"), np.array([810_000, 10_000, 16]), np.zeros(1, int),
                          np.zeros(1, int))  # fmt: skip
-    pupil = SkipGram(dim=2).pupil(text, np.random.default_rng(0))
-    drawn = np.bincount(pupil.drawn(5000).flatten().numpy(), minlength=3)
+    trainer = SkipGram(dim=2).trainer(text, np.random.default_rng(0))
+    draws = np.bincount(trainer.draw_noise(5000).flatten().numpy(), minlength=3)
     wanted = text.counts**0.75
-    np.testing.assert_allclose(drawn / drawn.sum(), wanted / wanted.sum(), atol=0.003)
+    np.testing.assert_allclose(draws / draws.sum(), wanted / wanted.sum(), atol=0.003)
 
 
 METHODS = {"skip-gram": SkipGram, "cbow": Cbow}
@@ -146,14 +146,14 @@ def test_neighbours_of_a_noun_are_of_its_kind(english):
 
 def asked(vectors, pairs, count=20):
     """How often d is among the answers to a : b :: c : ?, and the first answers."""
-    found, first = [], []
+    result, first = [], []
     for a, b in pairs[:10]:
         for c, d in pairs[::2]:
             if a != c:
                 answers = [near.word for near in vectors.analogy(a, b, c, count)]
-                found.append(d in answers)
+                result.append(d in answers)
                 first.append((d, answers[0]))
-    return np.mean(found), first
+    return np.mean(result), first
 
 
 def test_plural_analogies(english):
@@ -205,7 +205,7 @@ def test_learning_is_told():
 @both
 def test_vectors_of_pure_chance_are_refused(method):
     text = read_text(LINES * 9, "en", 1)
-    with pytest.raises(InputError, match="with --subsample 1e-12 nearly all words are passed over"):
+    with pytest.raises(InputError, match="--subsample 1e-12 skips nearly all words"):
         learn(text, METHODS[method](dim=4, subsample=1e-12))
     alone = read_text(["cat", "dog"] * 9, "en", 1)  # no word has a neighbour
     with pytest.raises(InputError, match="give longer lines"):

@@ -11,9 +11,8 @@ from regard.tasks import build
 from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
 from regard.text.word_tokenizer import train_words
-from regard.training.first_vectors import begin_with_vectors, known_rows, word_tables
-from regard.training.report import Silent
 from regard.vectors import Vectors, write_vectors
+from regard.vectors.initialize import embedding_tables, initialize_embeddings, vector_rows
 
 ENGLISH = ["The cat didn't see the dog, because it was tired.", "A dog saw a cat."] * 3
 FRENCH = ["L'animal n'a pas vu le chien.", "Un chat a vu la rue."] * 3
@@ -21,7 +20,7 @@ CHINESE = ["猫没有看见狗。", "我用Python写字。"] * 3
 DIM = 8
 
 
-class Heard(Silent):
+class Log:
     def __init__(self):
         self.lines = []
 
@@ -33,18 +32,18 @@ def vectors(*words, seed=0):
     return Vectors(words, 3 * np.random.default_rng(seed).normal(size=(len(words), DIM)))
 
 
-def found(table, tokenizer):
+def result(table, tokenizer):
     """The tokens that get a vector, and whose."""
-    rows = known_rows(table, tokenizer)
+    rows = vector_rows(table, tokenizer)
     return {tokenizer.pieces([token])[0]: table.words[row] for token, row in rows.items()}
 
 
 def test_word_tokens():
     table = vectors("the", "The", "cat", "didn't", ",", "animal", "l'")
-    assert found(table, train_words(ENGLISH, None, "en")) == {
+    assert result(table, train_words(ENGLISH, None, "en")) == {
         "▁The": "The", "▁cat": "cat", "▁didn't": "didn't", "▁the": "the", ",": ",",
     }  # fmt: skip
-    french = found(table, train_words(FRENCH, None, "fr"))
+    french = result(table, train_words(FRENCH, None, "fr"))
     assert french == {"▁L'": "l'", "animal": "animal"}
 
 
@@ -52,7 +51,7 @@ def test_pieces_that_are_whole_words():
     tokenizer = train_sentencepiece(ENGLISH, 300, "bpe")
     pieces = tokenizer.pieces(range(5, len(tokenizer)))
     table = vectors(*sorted({piece.removeprefix("▁") for piece in pieces} - {""}))
-    given = found(table, tokenizer)
+    given = result(table, tokenizer)
     assert given["▁cat"] == "cat" and given["."] == "."
     inner = [piece for piece in pieces if piece[0] != "▁" and piece.isalpha()]
     assert inner and not set(inner) & set(given)
@@ -61,7 +60,7 @@ def test_pieces_that_are_whole_words():
 
 def test_characters():
     table = vectors("猫", "狗", "a", "P", "。", "有")
-    assert set(found(table, train_chars(CHINESE, None, "zh"))) == {"猫", "狗", "。", "有"}
+    assert set(result(table, train_chars(CHINESE, None, "zh"))) == {"猫", "狗", "。", "有"}
 
 
 def models():
@@ -87,20 +86,20 @@ def began(name, tmp_path, **files):
     torch.manual_seed(0)
     network = build(settings, len(tokenizers.source), len(tokenizers.target))
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    heard = Heard()
-    begin_with_vectors(network, TrainingSettings(steps=1, **named), tokenizers, heard)
-    return network, tokenizers, before, heard.lines
+    log = Log()
+    initialize_embeddings(network, TrainingSettings(steps=1, **named), tokenizers, log)
+    return network, tokenizers, before, log.lines
 
 
 @pytest.mark.parametrize("name", ["transformer", "tied", "rnn", "lm"])
 def test_tokens_begin_with_their_vectors(name, tmp_path):
     table = vectors("cat", "dog", "le", "chien", "never")
     network, tokenizers, before, lines = began(name, tmp_path, vectors=table)
-    sides = dict(word_tables(network, tokenizers))
+    sides = dict(embedding_tables(network, tokenizers))
     assert set(sides) == ({"source", "target"} if name != "lm" else {"target"})
     for side, embedding in sides.items():
         tokenizer = getattr(tokenizers, side)
-        rows = known_rows(table, tokenizer)
+        rows = vector_rows(table, tokenizer)
         assert len(rows) == 2
         weight = embedding.weight.detach()
         given = torch.from_numpy(table.matrix[list(rows.values())])
@@ -113,8 +112,8 @@ def test_tokens_begin_with_their_vectors(name, tmp_path):
         usual = old[5:].square().sum(1).mean().sqrt()
         assert put.square().sum(1).mean().sqrt().item() == pytest.approx(usual.item(), rel=1e-4)
         assert (weight[0] == 0).all()
-    said = "2 of" in lines[0] and lines[0].endswith("vectors.vec.")
-    assert said and len(lines) == (1 if tokenizers.shared else 2)
+    message = "2 of" in lines[0] and lines[0].endswith("vectors.vec.")
+    assert message and len(lines) == (1 if tokenizers.shared else 2)
     if name != "lm":
         assert network.output.weight is sides["target"].weight
 
@@ -124,7 +123,7 @@ def test_each_side_has_its_own_file(tmp_path):
     network, tokenizers, before, lines = began(
         "transformer", tmp_path, vectors_source=english, vectors=both
     )
-    source, target = (table.weight for _, table in word_tables(network, tokenizers))
+    source, target = (table.weight for _, table in embedding_tables(network, tokenizers))
     cat, dog = (tokenizers.source.encode(f"A {word}")[1] for word in ("cat", "dog"))
     chien = tokenizers.target.encode("le chien")[1]
     assert not torch.equal(source[cat], before["source.vectors.weight"][cat])
@@ -148,7 +147,7 @@ def test_a_shared_table_takes_both_files(tmp_path):
 
 def test_another_width_is_refused(tmp_path):
     wide = Vectors(("cat",), np.ones((1, 5)))
-    with pytest.raises(InputError, match="have 5 numbers, but this model's words have 8; learn"):
+    with pytest.raises(InputError, match=r"must have 8 numbers.*got 5; learn"):
         began("tied", tmp_path, vectors=wide)
 
 

@@ -23,7 +23,8 @@ from regard.decoding import Hypothesis, search, word_confidence
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.models.batch import Batch, batch_of, source_of
-from regard.models.build import Translating
+from regard.models.rnn.model import RnnModel
+from regard.models.transformer import TransformerModel
 from regard.tasks.translation.options import TranslateOptions
 from regard.tasks.translation.segments import Segment
 from regard.tasks.translation.translation import ModelInfo, Sentence, copied_sentence
@@ -38,7 +39,7 @@ class SegmentTranslator:
     def __init__(self, saved: SavedModel, threads: int = 0) -> None:
         self.run: Run = saved.run
         self.path: Path = saved.path
-        assert isinstance(saved.network, Translating)
+        assert isinstance(saved.network, TransformerModel | RnnModel)
         self.network = saved.network
         self.tokenizers = saved.tokenizers
         self.device = next(saved.network.parameters()).device

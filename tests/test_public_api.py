@@ -66,9 +66,9 @@ def test_every_name_is_there_and_documented():
 def test_multihead_arguments():
     names = list(inspect.signature(regard.attention.MultiHead).parameters)
     assert names == [
-        "dim", "heads", "score", "kv_heads", "key_dim", "value_dim", "head_dim", "value_head_dim",
-        "out_dim", "out_proj", "projections", "positions", "dropout", "bias", "normalizer",
-        "engine", "mechanism",
+        "dim", "num_heads", "score", "num_kv_heads", "key_dim", "value_dim", "head_dim",
+        "value_head_dim", "out_dim", "out_proj", "projections", "positions", "dropout", "bias",
+        "normalizer", "engine", "mechanism",
     ]  # fmt: skip
 
 

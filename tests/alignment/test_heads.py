@@ -175,7 +175,7 @@ def test_rows_of_a_reading():
 
 def test_maps_of_single_steps_are_put_together():
     """What `record` sees of cross-attention, all rows at once or one after the other."""
-    layer = MultiHead(8, heads=2).eval()
+    layer = MultiHead(8, num_heads=2).eval()
     query, memory = torch.randn(3, 5, 8), torch.randn(3, 6, 8)
     with record(layer) as at_once:
         layer(query, memory)

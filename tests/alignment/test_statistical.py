@@ -12,7 +12,6 @@ from regard.alignment.statistical import (
     SPARSITY,
     TENSION,
     _cells,
-    _digamma,
     _posterior,
 )
 from regard.corpus.grammar import sample
@@ -68,11 +67,6 @@ def test_a_round_is_what_the_equations_say():
     wanted = [expected[tuple(map(int, key))] for key in keys]
     assert len(wanted) == len(expected)
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
-
-
-def test_digamma():
-    x = np.geomspace(1e-3, 1e6, 200)
-    np.testing.assert_allclose(_digamma(x), scipy.special.digamma(x), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize(("language", "limit"), [("fr", 0.12), ("zh", 0.20)])

@@ -11,7 +11,7 @@ from regard.errors import InputError
 from regard.tasks.classification.prepare import LabeledData, prepare, prepare_examples
 
 RUN = Run(
-    model=ClassifierSettings(dim=8, heads=2, ff=8, layers=1),
+    model=ClassifierSettings(dim=8, num_heads=2, ff=8, num_layers=1),
     training=TrainingSettings(steps=1),
 )
 LABELS = ["no", "yes"] * 6

@@ -137,7 +137,8 @@ def test_padding_and_neighbours_do_not_matter():
 
 @pytest.mark.parametrize("layers", [1, 3])
 def test_any_number_of_layers(layers):
-    model = network(HandwritingSettings(dim=6, embedding=4, layers=layers, components=2, mixture=2))
+    settings = HandwritingSettings(dim=6, embedding=4, num_layers=layers, components=2, mixture=2)
+    model = network(settings)
     density = model(batch())
     assert density.mean.shape == (3, 9, 2, 2) and model.features(batch()).shape == (
         3,

@@ -56,7 +56,7 @@ class SelfAttentionEncoder(nn.Module):
         stack = stack_settings(settings)
         place = attention_positions(stack, causal=False)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
-            Layer(stack, place, cross=False) for _ in range(stack.layers)
+            Layer(stack, place, cross=False) for _ in range(stack.num_layers)
         )
         self.norm = final_norm(stack)
 
@@ -77,7 +77,7 @@ class RecurrentEncoder(nn.Module):
                 cell=settings.cell,
                 embedding=settings.dim,
                 dim=settings.dim,
-                encoder_layers=settings.layers,
+                num_encoder_layers=settings.num_layers,
                 bidirectional=settings.bidirectional,
                 dropout=settings.dropout,
                 max_length=settings.max_length,
@@ -134,7 +134,7 @@ class ClassifierModel(nn.Module):
         self.front: InputLayer = input_layer(settings, vocab, place)
         self.encoder = RecurrentEncoder(settings) if recurrent else SelfAttentionEncoder(settings)
         self.pooling: Pooling | FixedPooling = (
-            Pooling(settings.dim, settings.pooling_heads, dropout=settings.attention_dropout)
+            Pooling(settings.dim, settings.num_pooling_heads, dropout=settings.attention_dropout)
             if settings.pooling == "attention"
             else FixedPooling(settings.pooling == "last")
         )
@@ -199,8 +199,8 @@ def stack_settings(settings: ClassifierSettings) -> MaskedLanguageModelSettings:
     """Settings of the same layers in a masked language model, where every token sees all others."""
     transformer = settings.encoder == "transformer"
     return MaskedLanguageModelSettings(
-        dim=settings.dim, heads=settings.heads if transformer else 1,
-        layers=settings.layers, ff=settings.ff, activation=settings.activation,
+        dim=settings.dim, num_heads=settings.num_heads if transformer else 1,
+        num_layers=settings.num_layers, ff=settings.ff, activation=settings.activation,
         norm=settings.norm, positions=settings.positions if transformer else "none",
         dropout=settings.dropout, attention_dropout=settings.attention_dropout,
         activation_dropout=settings.activation_dropout, max_length=settings.max_length,

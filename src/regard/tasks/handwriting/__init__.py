@@ -38,7 +38,7 @@ KINDS = (
         speed_unit="points",
         commands={
             "write": Command(
-                "write text by hand, and see which letter the pen was at",
+                "generate handwriting, and show which letter each stroke belongs to",
                 "regard.tasks.handwriting.command",
             )
         },

@@ -24,7 +24,7 @@ rotate to_keras to_onnx to_torch_mha to_torch_sdpa
 """
 
 
-DOOR = "InputError Translator __version__ attention load train views"
+PUBLIC = "InputError SearchOptions Translator __version__ attention load train views"
 FIRST_USE = """
 import sys
 import regard
@@ -39,9 +39,9 @@ assert load is regard.load and attention is regard.attention
 """
 
 
-def test_the_door():
+def test_public_names():
     """Everything that `import regard` offers, pinned, and there without another import."""
-    assert regard.__all__ == DOOR.split()
+    assert regard.__all__ == PUBLIC.split()
     done = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -53,7 +53,7 @@ def test_bad_input_is_a_value_error():
         regard.nonsense  # noqa: B018
 
 
-def test_names():
+def test_attention_names():
     assert sorted(regard.attention.__all__) == sorted((PROMISED + JOINED).split())
 
 

@@ -35,10 +35,10 @@ def learn(regard, folder, text="en", out="v.safetensors", **flags):
 
 
 @pytest.mark.parametrize("out", ["v.safetensors", "v.vec", "v.txt.gz", "place"])
-def test_learn_then_ask(regard, folder, out):
+def test_learn_then_query(regard, folder, out):
     said = learn(regard, folder, out=out)
     assert said.code == 0 and said.out == ""
-    assert "different ones" in said.err and "words/s" in said.err
+    assert "distinct ones" in said.err and "words/s" in said.err
     near = regard(
         "vectors", "near", "cat", "dog", "--vectors", folder / out, "--count", 3, "--json"
     )
@@ -77,11 +77,11 @@ def test_chinese(regard, folder):
 
 
 REFUSED = {
-    "no word": ("near zyxw --vectors {f}/v.safetensors", " words, but not this one: 'zyxw' has no"),
+    "no word": ("near zyxw --vectors {f}/v.safetensors", " words, without this one: 'zyxw' has no"),
     "case": ("near CAT --vectors {f}/v.safetensors", "similar words: 'cat'"),
     "analogy": ("analogy cat dog zyxw --vectors {f}/v.safetensors", "v.safetensors has "),
     "NaN": ("learn {f}/en.txt --out {f}/x.vec --subsample nan", "subsample must be 0 or more"),
-    "no file": ("near cat --vectors {f}/none.vec", "none.vec: there is no such file"),
+    "no file": ("near cat --vectors {f}/none.vec", "none.vec: no such file"),
     "no text": ("learn {f}/none.txt --out {f}/x.vec", "none.txt: there is no such file"),
     "no folder": ("learn {f}/en.txt --out {f}/no/x.vec", "there is no such folder"),
     "too little": ("learn {f}/en.txt --out {f}/x.vec --min-count 99999", "smaller --min-count"),
@@ -96,13 +96,13 @@ def test_refusals(regard, refused, folder, case):
     assert not (folder / "x.vec").exists()
 
 
-def test_what_learned_nothing_is_not_written(regard, folder):
+def test_nothing_learned_is_not_written(regard, folder):
     said = learn(regard, folder, out="chance.vec", subsample=1e-12)
     assert said.code == 2 and "give a larger one" in said.err
     assert not (folder / "chance.vec").exists()
 
 
-def test_a_model_begins_with_vectors(regard, folder, tmp_path):
+def test_a_model_is_initialized_with_vectors(regard, folder, tmp_path):
     """With a rate of zero the words are, after training, what they began with."""
     learn(regard, folder)
     flags = [*TRAIN.split(), "--training.vectors_source", folder / "v.safetensors"]

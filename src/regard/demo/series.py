@@ -18,15 +18,16 @@ from rich.console import Console
 from rich.table import Table
 
 from regard.config import ClassifierSettings, Run, TrainingSettings
-from regard.corpus.series import Planted, planted
+from regard.corpus.series import PlantedSeries, planted
 from regard.folder import SavedModel
-from regard.models.classifier_why import WHYS, Why
+from regard.models.classifier.explain import METHODS, Method
 from regard.tasks import find_task
-from regard.tasks.classification.task import Content, prepare_content
+from regard.tasks.classification.classification import Classification
+from regard.tasks.classification.classifier import Classifier
+from regard.tasks.classification.prepare import LabeledData, prepare_examples
 from regard.training.loop import Trainer
 from regard.training.report import Spoken, clock
 from regard.training.run import new_network
-from regard.translator.classify import Classified, Classifier
 from regard.views.terminal.decision import WeightStrip
 
 Encoder = Literal["transformer", "rnn"]
@@ -48,7 +49,7 @@ class SeriesScores:
     encoder: Encoder
     tokens: Tokens
     accuracy: float
-    causes: dict[Why, float]
+    causes: dict[Method, float]
     both: float
     seconds: float
 
@@ -127,7 +128,11 @@ def demo_settings(
 
 
 def located_share(
-    results: Sequence[Classified], data: Planted, *, moment: bool = True, channel: bool = True
+    results: Sequence[Classification],
+    data: PlantedSeries,
+    *,
+    moment: bool = True,
+    channel: bool = True,
 ) -> float:
     """Share of series with an event whose peak is within it and on its channel."""
     hits = 0
@@ -142,7 +147,7 @@ def located_share(
 
 
 def _train_and_score(
-    run: Run, data: tuple[Planted, Planted, Planted], console: Console
+    run: Run, data: tuple[PlantedSeries, PlantedSeries, PlantedSeries], console: Console
 ) -> tuple[SeriesScores, Classifier]:
     """Train one classifier in memory and score it."""
     start = time.monotonic()
@@ -150,7 +155,7 @@ def _train_and_score(
     settings = run.model
     assert isinstance(settings, ClassifierSettings)
     encoder, tokens = settings.encoder, settings.tokens
-    prepared = prepare_content(_content(train_set), _content(dev), run, "the planted series")
+    prepared = prepare_examples(_labeled(train_set), _labeled(dev), run, "the planted series")
     console.print(f"Training: {_name(encoder)}, {tokens} as tokens …", highlight=False)
     task, reporter = find_task("classifier"), Spoken(console)
     network = new_network(task, prepared)
@@ -159,25 +164,25 @@ def _train_and_score(
     if not outcome.finished:
         raise KeyboardInterrupt
     model = Classifier(SavedModel(Path(), prepared.run, prepared.tokenizers, network.eval(), {}))
-    by_method = {why: model.classify(list(test.x), why=why) for why in WHYS}
+    by_method = {method: model.classify(list(test.x), why=method) for method in METHODS}
     results = by_method["gradient"]
     right = sum(result.label == test.labels[y] for result, y in zip(results, test.y, strict=True))
     axis = {"moment": tokens == "time", "channel": tokens == "channels"}
-    causes = {why: located_share(answers, test, **axis) for why, answers in by_method.items()}
+    causes = {method: located_share(answers, test, **axis) for method, answers in by_method.items()}
     seconds = time.monotonic() - start
     both = located_share(results, test)
     return SeriesScores(encoder, tokens, right / len(results), causes, both, seconds), model
 
 
-def _content(data: Planted) -> Content:
-    return Content(list(data.x), [data.labels[y] for y in data.y], data.channels)
+def _labeled(data: PlantedSeries) -> LabeledData:
+    return LabeledData(list(data.x), [data.labels[y] for y in data.y], data.channels)
 
 
 def _name(encoder: Encoder) -> str:
     return "Transformer" if encoder == "transformer" else "recurrent network"
 
 
-def _show(console: Console, model: Classifier, data: Planted) -> None:
+def _show(console: Console, model: Classifier, data: PlantedSeries) -> None:
     """Print the map of one series beside its planted cause."""
     result = model.classify(data.x[0])
     moment, channel = result.peak
@@ -196,12 +201,12 @@ def _print(console: Console, scores: Sequence[SeriesScores], test: int) -> None:
     table = Table(box=box.SIMPLE)
     for column in ("encoder", "tokens"):
         table.add_column(column)
-    for column in ("labels right", *WHYS, "moment and channel", "time"):
+    for column in ("labels right", *METHODS, "moment and channel", "time"):
         table.add_column(column, justify="right")
     for scored in scores:
         table.add_row(
             _name(scored.encoder), scored.tokens, f"{scored.accuracy:.1%}",
-            *(f"{scored.causes[why]:.1%}" for why in WHYS), f"{scored.both:.1%}",
+            *(f"{scored.causes[method]:.1%}" for method in METHODS), f"{scored.both:.1%}",
             clock(scored.seconds),
         )  # fmt: skip
     console.print(f"\n[bold]Share of {test} series in which the map locates the planted cause[/]")

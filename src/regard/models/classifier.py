@@ -10,7 +10,6 @@ terms.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import torch
@@ -19,7 +18,6 @@ from torch import Tensor, nn
 from regard.attention import AttentionMap, Dropout, Mask, Position, record
 from regard.attention.layers.pooling import Pooled, Pooling
 from regard.config import ClassifierSettings, MaskedLanguageModelSettings, RnnSettings
-from regard.config.attention import Attending
 from regard.models.classifier_batch import Labelled
 from regard.models.classifier_front import Front, Series, Tokens, front_of, measure
 from regard.models.embedding import output_layer
@@ -206,5 +204,5 @@ def stack_settings(settings: ClassifierSettings) -> MaskedLanguageModelSettings:
         dropout=settings.dropout,
         attention_dropout=settings.attention_dropout,
         activation_dropout=settings.activation_dropout, max_length=settings.max_length,
-        **{field.name: getattr(settings, field.name) for field in fields(Attending)},
+        attention=settings.attention, normalizer=settings.normalizer,
     )  # fmt: skip

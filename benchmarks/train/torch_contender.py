@@ -18,7 +18,8 @@ from torch.nn import functional as F
 
 from benchmarks.train.rounds import Rounds
 from benchmarks.train.task import Pairs, Task
-from regard.models.batch import PAD, batch_of
+from regard.models.batch import batch_of
+from regard.text import PAD
 
 LONGEST = 1024
 TRIES = 3  # of each Adam, the quickest counts

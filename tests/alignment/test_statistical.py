@@ -64,7 +64,7 @@ def test_a_round_is_what_the_equations_say():
     cells = _cells(sources, targets)
     found = _posterior(cells, 1)
     expected = plain_posterior(sources, targets)
-    keys = zip(cells.sentence[cells.row], cells.word[cells.row], cells.place - 1, strict=True)
+    keys = zip(cells.sentence[cells.row], cells.word[cells.row], cells.position - 1, strict=True)
     wanted = [expected[tuple(map(int, key))] for key in keys]
     assert len(wanted) == len(expected)
     np.testing.assert_allclose(found, wanted, rtol=1e-6)

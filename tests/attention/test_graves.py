@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.attention import intervene, record
-from regard.attention.aligners.graves import Graves, Stand
+from regard.attention.aligners.graves import Graves, GravesState
 from regard.attention.inspection.edit import SwitchOff
 
 
@@ -27,7 +27,7 @@ def test_is_the_written_formula():
     memory = memory_of(aligner)
     query = torch.randn(3, 5, dtype=torch.float64)
     before = torch.rand(3, 3, dtype=torch.float64) * 4
-    attended, after = aligner.align(query, memory, Stand(before))
+    attended, after = aligner.align(query, memory, GravesState(before))
     weight, bias = aligner.window.weight.tolist(), aligner.window.bias.tolist()
     for b in range(3):
         p = [
@@ -58,7 +58,9 @@ def test_gradients_are_exact(normalize):
         with torch.nn.utils.parametrize.cached():
             memory = aligner.memory(states, lengths)
             named = {"window.weight": weight, "window.bias": aligner.window.bias}
-            one, state = torch.func.functional_call(aligner, named, (query, memory, Stand(kappa)))
+            one, state = torch.func.functional_call(
+                aligner, named, (query, memory, GravesState(kappa))
+            )
             two, state = torch.func.functional_call(aligner, named, (query * 2, memory, state))
             return one.context, two.context, state.kappa
 
@@ -77,7 +79,7 @@ def test_only_moves_forward_and_sees_only_what_is_there(seed, stride, normalize)
     aligner = Graves(4, 3, stride=stride, normalize=normalize)
     torch.nn.init.normal_(aligner.window.weight, std=2.0)
     memory = memory_of(aligner)
-    state = aligner.begin(memory)
+    state = aligner.initial_state(memory)
     for _ in range(8):
         attended, after = aligner.align(torch.randn(3, 4) * 3, memory, state)
         assert (after.kappa >= state.kappa).all()
@@ -93,7 +95,7 @@ def test_what_is_not_there_never_comes_through():
     states = torch.randn(2, 5, 3)
     states[1, 2:] = math.nan
     memory = aligner.memory(states, torch.tensor([5, 2]))
-    attended, _ = aligner.align(torch.randn(2, 4), memory, aligner.begin(memory))
+    attended, _ = aligner.align(torch.randn(2, 4), memory, aligner.initial_state(memory))
     assert attended.context.isfinite().all()
 
 
@@ -101,7 +103,7 @@ def test_far_beyond_the_end_the_gradient_is_finite():
     aligner = Graves(4, normalize=True)
     memory = memory_of(aligner)
     query = (torch.randn(3, 4) * 1e6).requires_grad_()
-    attended, _ = aligner.align(query, memory, Stand(torch.full((3, 5), 1e4)))
+    attended, _ = aligner.align(query, memory, GravesState(torch.full((3, 5), 1e4)))
     attended.context.sum().backward()
     assert query.grad is not None and query.grad.isfinite().all()
 
@@ -110,21 +112,21 @@ def test_can_be_looked_at_and_switched_off():
     aligner = Graves(4)
     memory = memory_of(aligner)
     query = torch.randn(3, 4)
-    plain, _ = aligner.align(query, memory, aligner.begin(memory), offset=7)
+    plain, _ = aligner.align(query, memory, aligner.initial_state(memory), offset=7)
     with record(aligner) as recording:
-        seen, _ = aligner.align(query, memory, aligner.begin(memory), offset=7)
+        seen, _ = aligner.align(query, memory, aligner.initial_state(memory), offset=7)
     assert torch.equal(plain.context, seen.context)
     assert recording[0].kind == "cross" and recording[0].rows == (7,)
     assert torch.equal(recording[0].weights[:, 0], plain.weights)
     with intervene(aligner, SwitchOff(kind="cross", heads=0)):
-        off, _ = aligner.align(query, memory, aligner.begin(memory))
+        off, _ = aligner.align(query, memory, aligner.initial_state(memory))
     assert (off.context == 0).all()
 
 
 def test_rows_are_reordered_with_the_beam():
     aligner = Graves(4)
     memory = memory_of(aligner)
-    _, state = aligner.align(torch.randn(3, 4), memory, aligner.begin(memory))
+    _, state = aligner.align(torch.randn(3, 4), memory, aligner.initial_state(memory))
     chosen = state.select(torch.tensor([2, 0]))
     assert torch.equal(chosen.kappa, state.kappa[[2, 0]])
 

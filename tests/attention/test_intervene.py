@@ -185,7 +185,7 @@ def test_a_part_is_touched_and_the_rest_is_not():
 
 def test_an_edit_that_met_nothing_is_warned_of():
     model = Two()
-    warned = pytest.warns(UserWarning, match="SwitchOff met no call")
+    warned = pytest.warns(UserWarning, match="SwitchOff matched no attention call")
     with warned, intervene(model, SwitchOff(layer=5, heads=0)):
         model(torch.randn(1, 3, D))
 
@@ -211,11 +211,11 @@ def test_undone_after_an_error():
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda: SwitchOff(heads=9), "heads must be from 0 to 3 in this call, but 9 came"),
-        (lambda: SwitchOff(batch=3), "batch must be from 0 to 2 in this call, but 3 came"),
+        (lambda: SwitchOff(heads=9), "heads must be from 0 to 3 in this call, got 9"),
+        (lambda: SwitchOff(batch=3), "batch must be from 0 to 2 in this call, got 3"),
         (
             lambda: Overwrite(rows=0, weights=[1.0, 0.0], renormalize=True),
-            "one number for each of the 6 keys, but 2 came",
+            "one number for each of the 6 keys, got 2",
         ),
         (
             lambda: Overwrite(rows=[0, 1], weights=torch.ones(3, 6), renormalize=True),
@@ -225,7 +225,7 @@ def test_undone_after_an_error():
             lambda: Overwrite(rows=0, weights=[0.0] * 6, renormalize=True),
             "a sum above zero",
         ),
-        (lambda: ForceAlignment(links={0: 6}), "keys below 6, but 6 came"),
+        (lambda: ForceAlignment(links={0: 6}), "keys below 6, got 6"),
         (lambda: SwitchOff(kind="Cross"), 'kind must be "self", "causal" or "cross"'),
         (lambda: SwitchOff(scale=float("nan")), "scale must be a finite number"),
     ],
@@ -241,7 +241,7 @@ def test_bad_edits(tensors, edit, message):
         (lambda: SwitchOff(heads="0"), "heads must be whole numbers, got '0'"),
         (lambda: SwitchOff(heads=1.0), "heads must be whole numbers, got 1.0"),
         (lambda: Overwrite(rows=0, weights=None, renormalize=True), "weights must be numbers"),
-        (lambda: ForceAlignment(links=3), "links must map whole positions of queries to keys"),
+        (lambda: ForceAlignment(links=3), "links must map positions of queries to keys"),
     ],
 )
 def test_edits_of_the_wrong_type(edit, message):

@@ -17,7 +17,7 @@ from benchmarks.train.regard_contender import GivenBatches
 from benchmarks.train.task import Pairs, Sizes, Task
 from benchmarks.train.torch_contender import TorchTransformer, loss_of, padded
 from regard.errors import InputError
-from regard.models.batch import PAD
+from regard.text import PAD
 from regard.training.place import Place
 
 

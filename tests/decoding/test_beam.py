@@ -1,23 +1,22 @@
-"""Beam search: against every possible output, against a beam by hand, alone and in company."""
+"""Beam search: against every possible output, a reference beam, alone and in a batch."""
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.writers import (
-    BOS,
-    EOS,
+from decoding.step_models import (
+    MODELS,
     SENTENCES,
     WORDS,
-    WRITERS,
-    TableWriter,
-    beam_by_hand,
+    TableModel,
     enumerated,
-    reading,
+    reference_beam,
+    sources,
 )
 from regard.config import SearchOptions
-from regard.decoding import beam, greedy, request, search
+from regard.decoding import beam_search, greedy, prepare_request, search
+from regard.text import BOS, EOS
 
 SEEDS = st.integers(0, 10_000)
 ALPHAS = st.sampled_from([0.0, 0.6, 1.0, 2.0])
@@ -26,120 +25,120 @@ GRAINS = st.sampled_from([None, 2.0])
 
 
 def same(found, expected):
-    assert [(one.tokens, one.finished) for one in found] == [(t, end) for t, _, end in expected]
-    assert [one.score for one in found] == pytest.approx(
+    assert [(hyp.tokens, hyp.finished) for hyp in found] == [(t, end) for t, _, end in expected]
+    assert [hyp.score for hyp in found] == pytest.approx(
         [score for _, score, _ in expected], 1e-5, 1e-5
     )
 
 
 @given(SEEDS, SOURCES, ALPHAS, st.integers(1, 4))
 def test_a_wide_beam_finds_all_that_is_possible(seed, sentences, alpha, limit):
-    writer = TableWriter(seed)
+    model = TableModel(seed)
     found = search(
-        writer,
-        reading(*sentences),
+        model,
+        sources(*sentences),
         SearchOptions(beam=130, n_best=130, length_penalty=alpha, max_length=limit),
     )
     for sentence, hypotheses in zip(sentences, found, strict=True):
-        same(hypotheses, enumerated(writer, sentence, limit, alpha))
+        same(hypotheses, enumerated(model, sentence, limit, alpha))
 
 
 @given(SEEDS, SOURCES, ALPHAS, st.integers(2, 5), st.sampled_from([0.0, 3.0]))
 def test_a_narrow_beam_is_the_one_by_hand(seed, sentences, alpha, width, ending):
-    writer = TableWriter(seed, ending=ending)
+    model = TableModel(seed, ending=ending)
     settings = SearchOptions(beam=width, n_best=width, length_penalty=alpha, max_length=6)
-    found = search(writer, reading(*sentences), settings)
+    found = search(model, sources(*sentences), settings)
     for sentence, hypotheses in zip(sentences, found, strict=True):
-        same(hypotheses, beam_by_hand(writer, sentence, 6, alpha, width))
+        same(hypotheses, reference_beam(model, sentence, 6, alpha, width))
 
 
 @given(SEEDS, SOURCES, ALPHAS, GRAINS)
 def test_a_beam_of_one_is_greedy(seed, sentences, alpha, grain):
-    writer = TableWriter(seed, grain=grain)
-    wanted = request(writer, reading(*sentences), max_length=9)
-    narrow = beam(writer, wanted, beam=1, length_penalty=alpha)
-    assert [[one] for one in greedy(writer, wanted, length_penalty=alpha)] == narrow
+    model = TableModel(seed, grain=grain)
+    request = prepare_request(model, sources(*sentences), max_length=9)
+    narrow = beam_search(model, request, beam=1, length_penalty=alpha)
+    assert [[hyp] for hyp in greedy(model, request, length_penalty=alpha)] == narrow
 
 
 @given(SEEDS, SOURCES, ALPHAS, st.integers(2, 6), GRAINS)
-def test_alone_as_in_company(seed, sentences, alpha, width, grain):
-    writer = TableWriter(seed, grain=grain)
+def test_alone_as_in_a_batch(seed, sentences, alpha, width, grain):
+    model = TableModel(seed, grain=grain)
     settings = SearchOptions(beam=width, n_best=width, length_penalty=alpha)
-    together = search(writer, reading(*sentences), settings)
-    alone = [search(writer, reading(sentence), settings)[0] for sentence in sentences]
+    together = search(model, sources(*sentences), settings)
+    alone = [search(model, sources(sentence), settings)[0] for sentence in sentences]
     assert together == alone
 
 
 @given(SEEDS, SOURCES, ALPHAS, st.integers(2, 6), GRAINS)
 def test_stopping_early_changes_nothing(seed, sentences, alpha, width, grain):
-    writer = TableWriter(seed, grain=grain, ending=1.0)
-    many, one = (
+    model = TableModel(seed, grain=grain, ending=1.0)
+    many, single = (
         search(
-            writer,
-            reading(*sentences),
+            model,
+            sources(*sentences),
             SearchOptions(beam=width, n_best=n_best, length_penalty=alpha, max_length=12),
         )
         for n_best in (width, 1)
     )
-    assert [found[:1] for found in many] == one
+    assert [found[:1] for found in many] == single
 
 
 @given(SEEDS, SOURCES, ALPHAS, st.integers(1, 6), GRAINS)
 def test_n_best_are_sorted_different_and_plain(seed, sentences, alpha, width, grain):
-    writer = TableWriter(seed, grain=grain)
+    model = TableModel(seed, grain=grain)
     settings = SearchOptions(beam=max(width, 2), n_best=max(width, 2), length_penalty=alpha)
     for sentence, found in zip(
-        sentences, search(writer, reading(*sentences), settings), strict=True
+        sentences, search(model, sources(*sentences), settings), strict=True
     ):
         limit = 2 * (len(sentence) + 1) + 10
-        assert len({(one.tokens, one.finished) for one in found}) == len(found) >= 1
-        order = [-one.score for one in found]
+        assert len({(hyp.tokens, hyp.finished) for hyp in found}) == len(found) >= 1
+        order = [-hyp.score for hyp in found]
         assert order == sorted(order)
-        for one in found:
-            assert set(one.tokens) <= set(WORDS)
-            assert len(one.token_log_probabilities) == len(one.tokens) + one.finished
-            assert len(one.tokens) < limit if one.finished else len(one.tokens) == limit
-            logs = writer.logs(sentence, [*one.tokens, *[EOS] * one.finished])
-            assert one.token_log_probabilities == pytest.approx(logs, abs=1e-5)
-            assert one.log_probability == pytest.approx(sum(logs), abs=1e-4)
+        for hyp in found:
+            assert set(hyp.tokens) <= set(WORDS)
+            assert len(hyp.token_log_probabilities) == len(hyp.tokens) + hyp.finished
+            assert len(hyp.tokens) < limit if hyp.finished else len(hyp.tokens) == limit
+            logs = model.logs(sentence, [*hyp.tokens, *[EOS] * hyp.finished])
+            assert hyp.token_log_probabilities == pytest.approx(logs, abs=1e-5)
+            assert hyp.log_probability == pytest.approx(sum(logs), abs=1e-4)
 
 
 @given(SEEDS, SOURCES)
 def test_no_finished_sample_or_greedy_output_beats_a_wide_beam(seed, sentences):
-    writer = TableWriter(seed, ending=1.0)
-    source = reading(*sentences)
-    (wide, one, drawn) = (
-        search(writer, source, SearchOptions(length_penalty=0.0, max_length=4, **more))
+    model = TableModel(seed, ending=1.0)
+    source = sources(*sentences)
+    (wide, narrow, sampled) = (
+        search(model, source, SearchOptions(length_penalty=0.0, max_length=4, **more))
         for more in ({"beam": 130}, {"beam": 1}, {"sample": True, "n_best": 5})
     )
-    for best, *rivals in zip(wide, one, drawn, strict=True):
+    for best, *rivals in zip(wide, narrow, sampled, strict=True):
         for rival in (rival for found in rivals for rival in found if rival.finished):
             assert best[0].log_probability >= rival.log_probability - 1e-5
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("width", [1, 4])
-def test_every_kind_of_writer_alone_as_in_company(kind, width):
-    writer = WRITERS[kind]()
+def test_every_kind_of_model_alone_as_in_a_batch(kind, width):
+    model = MODELS[kind]()
     settings = SearchOptions(beam=width, n_best=width)
     prefix = [[], [30], [], [31, 32, 33], []]
-    together = search(writer, reading(*SENTENCES), settings, prefix=prefix)
+    together = search(model, sources(*SENTENCES), settings, prefix=prefix)
     for sentence, begin, found in zip(SENTENCES, prefix, together, strict=True):
-        alone = search(writer, reading(sentence), settings, prefix=[begin])[0]
-        assert [one.tokens for one in found] == [one.tokens for one in alone]
-        assert [one.score for one in found] == pytest.approx([one.score for one in alone], 1e-4)
+        alone = search(model, sources(sentence), settings, prefix=[begin])[0]
+        assert [hyp.tokens for hyp in found] == [hyp.tokens for hyp in alone]
+        assert [hyp.score for hyp in found] == pytest.approx([hyp.score for hyp in alone], 1e-4)
     assert len({found[0].tokens for found in together}) > 1
 
 
 @pytest.mark.parametrize("width", [1, 4])
 def test_a_batch_is_no_more_work_than_its_sentences_alone(width):
-    writer, settings = TableWriter(3, ending=2.0), SearchOptions(beam=width, n_best=width)
-    search(writer, reading(*SENTENCES), settings)
-    together, alone = writer.rows, [0] * len(writer.rows)
+    model, settings = TableModel(3, ending=2.0), SearchOptions(beam=width, n_best=width)
+    search(model, sources(*SENTENCES), settings)
+    together, alone = model.rows, [0] * len(model.rows)
     for sentence in SENTENCES:
-        writer.rows = []
-        search(writer, reading(sentence), settings)
-        for step, rows in enumerate(writer.rows):
+        model.rows = []
+        search(model, sources(sentence), settings)
+        for step, rows in enumerate(model.rows):
             alone[step] += rows
     assert together == alone
     assert together[0] == len(SENTENCES)  # one row each before there is anything to compare
@@ -147,41 +146,41 @@ def test_a_batch_is_no_more_work_than_its_sentences_alone(width):
 
 
 def test_a_sentence_stops_when_nothing_can_win_any_more():
-    writer = TableWriter(0)
-    writer.table[:] = 0.0
-    writer.table[..., 2, 5] = 9.0  # after BOS a 5, and after it the end: all else is hopeless
-    writer.table[..., 5, EOS] = 9.0
+    model = TableModel(0)
+    model.table[:] = 0.0
+    model.table[..., 2, 5] = 9.0  # after BOS a 5, and after it the end: all else is hopeless
+    model.table[..., 5, EOS] = 9.0
     settings = {"beam": 3, "length_penalty": 0.0, "max_length": 20}
-    ((found,),) = search(writer, reading([6]), SearchOptions(**settings))
-    assert found.tokens == (5,) and len(writer.rows) == 2
-    search(writer, reading([6]), SearchOptions(n_best=3, **settings))
-    assert len(writer.rows) > 2 + 2
+    ((found,),) = search(model, sources([6]), SearchOptions(**settings))
+    assert found.tokens == (5,) and len(model.rows) == 2
+    search(model, sources([6]), SearchOptions(n_best=3, **settings))
+    assert len(model.rows) > 2 + 2
 
 
 def test_rows_that_stay_are_not_copied():
-    certain = TableWriter(0)
+    certain = TableModel(0)
     certain.table = torch.full_like(certain.table, -30.0)
     certain.table[..., 5] = 0.0
-    search(certain, reading([5]), SearchOptions(beam=1, max_length=8))
-    wanted = request(certain, reading([5]), max_length=8)
-    beam(certain, wanted, beam=1)
+    search(certain, sources([5]), SearchOptions(beam=1, max_length=8))
+    request = prepare_request(certain, sources([5]), max_length=8)
+    beam_search(certain, request, beam=1)
     assert certain.selected == []
 
 
 def test_what_cannot_go_on_is_given_back_unfinished():
-    writer = TableWriter(0)
-    writer.table[:] = -torch.inf
-    writer.table[..., BOS, 5] = 0.0
+    model = TableModel(0)
+    model.table[:] = -torch.inf
+    model.table[..., BOS, 5] = 0.0
     for width in (1, 3):
-        (found,) = search(writer, reading([5]), SearchOptions(beam=width))
-        assert [(one.tokens, one.finished) for one in found] == [((5,), False)]
+        (found,) = search(model, sources([5]), SearchOptions(beam=width))
+        assert [(hyp.tokens, hyp.finished) for hyp in found] == [((5,), False)]
 
 
 def test_equal_scores_go_to_the_lower_id():
-    writer = TableWriter(0, max_length=3)
-    writer.table[:] = 0.0
+    model = TableModel(0, max_length=3)
+    model.table[:] = 0.0
     for width in (1, 2, 3, 7):
         settings = SearchOptions(beam=width, n_best=width, max_length=1)
-        (found,) = search(writer, reading([5]), settings)
-        tokens = [one.tokens for one in found]
+        (found,) = search(model, sources([5]), settings)
+        tokens = [hyp.tokens for hyp in found]
         assert tokens == [(), (5,), (6,), (7,)][:width]

@@ -1,43 +1,41 @@
-"""Scoring, alternatives, confidence and ensembles, on every kind of writer."""
+"""Scoring, alternatives and confidence, on every kind of model."""
 
 import math
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.writers import EOS, UNK, WRITERS, TableWriter, gru, reading, transformer
+from decoding.step_models import MODELS, TableModel, sources, transformer
 from regard.config import SearchOptions
 from regard.decoding import (
-    Ensemble,
     alternatives,
     score,
     search,
     stream,
-    token_confidence,
     word_confidence,
 )
 from regard.errors import InputError
 from regard.models.batch import batch_of
+from regard.text import EOS, UNK
 
 SOURCE = ([9, 8, 7], [12, 30], [20])
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("width", [1, 4])
 def test_what_search_finds_scores_as_search_said(kind, width):
-    writer = WRITERS[kind]()
-    found = [kept[0] for kept in search(writer, reading(*SOURCE), SearchOptions(beam=width))]
-    scored = score(writer, reading(*SOURCE), [one.tokens for one in found])
-    for one, other in zip(found, scored, strict=True):
-        count = len(one.token_log_probabilities)
-        assert other.tokens == one.tokens and other.finished
+    model = MODELS[kind]()
+    found = [hyps[0] for hyps in search(model, sources(*SOURCE), SearchOptions(beam=width))]
+    scored = score(model, sources(*SOURCE), [hyp.tokens for hyp in found])
+    for hyp, other in zip(found, scored, strict=True):
+        count = len(hyp.token_log_probabilities)
+        assert other.tokens == hyp.tokens and other.finished
         assert other.token_log_probabilities[:count] == pytest.approx(
-            one.token_log_probabilities, abs=1e-4
+            hyp.token_log_probabilities, abs=1e-4
         )
-        if one.finished:
-            assert other.score == pytest.approx(one.score, abs=1e-4)
+        if hyp.finished:
+            assert other.score == pytest.approx(hyp.score, abs=1e-4)
 
 
 def test_scores_are_those_of_the_model_itself():
@@ -52,118 +50,82 @@ def test_scores_are_those_of_the_model_itself():
 @given(st.integers(0, 100), st.lists(st.integers(5, 7), max_size=5), st.integers(0, 5))
 def test_alternatives_are_the_best_other_tokens(seed, tokens, position):
     position = min(position, len(tokens))
-    writer = TableWriter(seed)
-    found = alternatives(writer, reading([5, 6]), tokens, position, 9)
+    model = TableModel(seed)
+    found = alternatives(model, sources([5, 6]), tokens, position, 9)
     before, given_ = tokens[:position], [*tokens, EOS][position]
     others = [token for token in (EOS, 5, 6, 7) if token != given_]
-    probability = {token: math.exp(writer.logs([5, 6], [*before, token])[-1]) for token in others}
-    assert [one.token for one in found] == sorted(others, key=lambda token: -probability[token])
-    assert [one.probability for one in found] == pytest.approx(
-        [probability[one.token] for one in found], rel=1e-4
+    probability = {token: math.exp(model.logs([5, 6], [*before, token])[-1]) for token in others}
+    assert [alternative.token for alternative in found] == sorted(
+        others, key=lambda token: -probability[token]
     )
-    assert alternatives(writer, reading([5, 6]), tokens, position, 1) == found[:1]
+    assert [alternative.probability for alternative in found] == pytest.approx(
+        [probability[alternative.token] for alternative in found], rel=1e-4
+    )
+    assert alternatives(model, sources([5, 6]), tokens, position, 1) == found[:1]
     completed = alternatives(
-        writer, reading([5, 6]), tokens, position, 9, settings=SearchOptions(beam=2)
+        model, sources([5, 6]), tokens, position, 9, options=SearchOptions(beam=2)
     )
-    assert [one[:2] for one in completed] == [one[:2] for one in found]
-    for one in completed:
-        whole = [*one.continuation.tokens, *[EOS] * one.continuation.finished]
-        assert whole[: position + 1] == [*before, one.token]
-        assert one.continuation.token_log_probabilities == pytest.approx(
-            writer.logs([5, 6], whole), abs=1e-4
+    assert [alternative[:2] for alternative in completed] == [
+        alternative[:2] for alternative in found
+    ]
+    for alternative in completed:
+        whole = [*alternative.continuation.tokens, *[EOS] * alternative.continuation.finished]
+        assert whole[: position + 1] == [*before, alternative.token]
+        assert alternative.continuation.token_log_probabilities == pytest.approx(
+            model.logs([5, 6], whole), abs=1e-4
         )
 
 
-@pytest.mark.parametrize("kind", WRITERS)
-def test_alternatives_of_every_kind_of_writer(kind):
-    writer, source = WRITERS[kind](), reading([9, 8, 7])
-    ((best,),) = search(writer, source, SearchOptions(beam=1))
-    found = alternatives(writer, source, best.tokens, 1, 3, settings=SearchOptions(beam=1))
-    assert len(found) == 3 and best.tokens[1] not in [one.token for one in found]
-    for one in found:
-        begin = [best.tokens[0], one.token]
-        if one.token != EOS:
-            ((alone,),) = search(writer, source, SearchOptions(beam=1), prefix=[begin])
-            assert alone.tokens == one.continuation.tokens
-        assert one.probability < math.exp(best.token_log_probabilities[1])
-        assert one.token != UNK
+@pytest.mark.parametrize("kind", MODELS)
+def test_alternatives_of_every_kind_of_model(kind):
+    model, source = MODELS[kind](), sources([9, 8, 7])
+    ((best,),) = search(model, source, SearchOptions(beam=1))
+    found = alternatives(model, source, best.tokens, 1, 3, options=SearchOptions(beam=1))
+    assert len(found) == 3 and best.tokens[1] not in [alternative.token for alternative in found]
+    for alternative in found:
+        begin = [best.tokens[0], alternative.token]
+        if alternative.token != EOS:
+            ((alone,),) = search(model, source, SearchOptions(beam=1), prefix=[begin])
+            assert alone.tokens == alternative.continuation.tokens
+        assert alternative.probability < math.exp(best.token_log_probabilities[1])
+        assert alternative.token != UNK
 
 
 def test_confidence_is_the_chain_rule():
-    writer = TableWriter(2)
-    ((found,),) = search(writer, reading([5]), SearchOptions(beam=1), prefix=[[5, 6, 7]])
-    tokens = token_confidence(found)
-    assert tokens == pytest.approx([math.exp(log) for log in found.token_log_probabilities])
+    model = TableModel(2)
+    ((found,),) = search(model, sources([5]), SearchOptions(beam=1), prefix=[[5, 6, 7]])
+    tokens = [math.exp(log) for log in found.token_log_probabilities]
     words = word_confidence(found, [[0], [1, 2], [2], []])
     assert words == pytest.approx([tokens[0], tokens[1] * tokens[2], tokens[2], 1.0])
     mean = word_confidence(found, [[1, 2]], mean=True)
     assert mean == pytest.approx([math.sqrt(tokens[1] * tokens[2])])
-    with pytest.raises(InputError, match="tokens at"):
+    with pytest.raises(InputError, match="token indices"):
         word_confidence(found, [[len(found.tokens)]])
-
-
-def test_an_ensemble_is_the_mean_of_probabilities():
-    members = [TableWriter(1, vocab=40), gru(), transformer()]
-    together, source = Ensemble(members), reading(*SOURCE)
-    assert together.max_length == 40
-    start = torch.full((3,), 2)
-    mean = torch.stack(
-        [member.step(member.start(source), start)[0].softmax(-1) for member in members]
-    ).mean(0)
-    got, _, maps = together.step(together.start(source), start, look=True)
-    assert torch.allclose(got.exp(), mean, atol=1e-6)
-    own = [len(member.step(member.start(source), start, look=True)[2]) for member in members]
-    assert len(maps) == sum(own) and own[2] > 0
-    found = search(together, source, SearchOptions(beam=3))
-    targets = [kept[0].tokens for kept in found]
-    for one, scored in zip(found, score(together, source, targets), strict=True):
-        assert scored.token_log_probabilities[: len(one[0].tokens)] == pytest.approx(
-            one[0].token_log_probabilities[: len(one[0].tokens)], abs=1e-4
-        )
-
-
-@pytest.mark.parametrize("kind", ["table", "gru", "transformer"])
-def test_an_ensemble_of_one_twice_is_that_one(kind):
-    writer, source = WRITERS[kind](), reading(*SOURCE)
-    for settings in (
-        SearchOptions(beam=1),
-        SearchOptions(beam=4, n_best=2),
-        SearchOptions(sample=True),
-    ):
-        alone = search(writer, source, settings)
-        twice = search(Ensemble([writer, writer]), source, settings)
-        assert [[one.tokens for one in found] for found in alone] == [
-            [one.tokens for one in found] for found in twice
-        ]
 
 
 def test_a_stream_of_the_transformer_shows_its_maps():
     model = transformer()
-    steps = list(stream(model, reading([9, 8, 7]), SearchOptions(max_length=5), look=True))
+    steps = list(stream(model, sources([9, 8, 7]), SearchOptions(max_length=5), attention=True))
     assert all(step.maps for step in steps)
-    assert all(one.weights.shape[-2] == 1 for step in steps for one in step.maps)
+    assert all(layer_map.weights.shape[-2] == 1 for step in steps for layer_map in step.maps)
 
 
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda writer: score(writer, reading([5]), [[5], [6]]), "2 targets for 1"),
-        (lambda writer: score(writer, reading([5]), [[5] * 50]), "51 tokens.* 50"),
-        (lambda writer: score(writer, reading([5]), [[99]]), "id 99"),
-        (lambda writer: alternatives(writer, reading([5]), [5], 2, 3), "position 2"),
-        (lambda writer: alternatives(writer, reading([5]), [5], 0, 0), "count is 0"),
-        (lambda writer: alternatives(writer, reading([5], [6]), [5], 0, 1), "2 came"),
-        (lambda writer: alternatives(writer, None, [5] * 60, 50, 1), "beyond the 50"),
-        (lambda writer: stream(writer, reading([5], [6]), SearchOptions()), "one sentence"),
-        (lambda writer: Ensemble([]), "no members"),
+        (lambda model: score(model, sources([5]), [[5], [6]]), "each of 1 sentences, got 2"),
+        (lambda model: score(model, sources([5]), [[5] * 50]), "at most 50 tokens.*got 51"),
+        (lambda model: score(model, sources([5]), [[99]]), "got 99"),
+        (lambda model: alternatives(model, sources([5]), [5], 2, 3), "from 0 to 1.*got 2"),
+        (lambda model: alternatives(model, sources([5]), [5], 0, 0), "count.*got 0"),
         (
-            lambda writer: search(
-                Ensemble([writer, TableWriter(vocab=9)]), reading([5]), SearchOptions()
-            ),
-            "vocabularies of",
+            lambda model: alternatives(model, sources([5], [6]), [5], 0, 1),
+            "one sentence, got 2",
         ),
+        (lambda model: alternatives(model, None, [5] * 60, 50, 1), "below 50.*got 50"),
+        (lambda model: stream(model, sources([5], [6]), SearchOptions()), "one sentence"),
     ],
 )
 def test_what_is_wrong_is_said(ask, message):
     with pytest.raises(InputError, match=message):
-        ask(TableWriter())
+        ask(TableModel())

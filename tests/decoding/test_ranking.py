@@ -5,16 +5,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.decoding.ranking import best, log_probabilities
+from regard.decoding.ranking import log_probabilities, top_k
 from regard.errors import InputError
 
 FEW = st.sampled_from([0.0, -0.0, 1.0, -1.5, 3e30, 1e-40, -1e-40, float("-inf")])
 
 
 @given(st.lists(FEW, min_size=1, max_size=30), st.integers(1, 12))
-def test_best_is_a_stable_sort(row, count):
+def test_top_k_is_a_stable_sort(row, count):
     rows = torch.tensor([row, row[::-1]])
-    values, places = best(rows, count)
+    values, places = top_k(rows, count)
     wanted = rows.sort(dim=1, descending=True, stable=True)
     assert torch.equal(values, wanted.values[:, :count])
     known = wanted.values[:, :count] > -torch.inf  # what is impossible has no order
@@ -22,10 +22,10 @@ def test_best_is_a_stable_sort(row, count):
 
 
 @given(st.integers(0, 1000), st.integers(1, 8), st.integers(500, 3000), st.booleans())
-def test_best_of_many(seed, count, width, rough):
+def test_top_k_of_many(seed, count, width, rough):
     scores = torch.randn(5, width, generator=torch.Generator().manual_seed(seed))
     scores = scores.bfloat16().float() if rough else scores
-    values, places = best(scores, count)
+    values, places = top_k(scores, count)
     wanted = scores.sort(dim=1, descending=True, stable=True)
     assert torch.equal(values, wanted.values[:, :count])
     assert torch.equal(places, wanted.indices[:, :count])
@@ -33,7 +33,7 @@ def test_best_of_many(seed, count, width, rough):
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_scores_that_are_no_numbers_are_said_to_be(bad):
-    with pytest.raises(InputError, match="not numbers"):
+    with pytest.raises(InputError, match="NaN or infinite"):
         log_probabilities(torch.tensor([[0.0, 1.0], [0.0, bad]]))
 
 

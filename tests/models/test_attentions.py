@@ -14,8 +14,9 @@ from regard.config import (
 )
 from regard.decoding import search
 from regard.errors import InputError
-from regard.models.batch import BOS, batch_of, source_of
+from regard.models.batch import batch_of, source_of
 from regard.models.build import build
+from regard.text import BOS
 
 SOURCES = [[5, 6, 7, 8, 9, 4, 10, 11, 5, 6], [9, 6], [7, 7, 8]]
 TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5, 6, 7, 8, 9, 10], [7]]
@@ -108,7 +109,7 @@ def test_beam_and_greedy_write_and_show(name):
         found = search(model, source, SearchOptions(beam=beam, max_length=12))
         assert len(found) == 3
     state = model.start(source)
-    _, _, maps = model.step(state, torch.full((3,), BOS), look=True)
+    _, _, maps = model.step(state, torch.full((3,), BOS), attention=True)
     assert any(one.kind == "cross" for one in maps)
 
 

@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
-from regard.models.batch import BOS, PAD, batch_of
+from regard.models.batch import batch_of
 from regard.models.build import build
-from regard.models.lm import LanguageModel, MaskedModel
+from regard.models.lm import LanguageModel, MaskedLanguageModel
+from regard.text import BOS, PAD
 
 ROWS = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8, 12, 11, 10, 5]]
 BATCH = batch_of(None, ROWS)
@@ -22,7 +23,11 @@ def lm(**settings):
 
 
 def mlm(**settings):
-    return MaskedModel(MaskedLanguageModelSettings(**{**SMALL, **settings}), 13).double().eval()
+    return (
+        MaskedLanguageModel(MaskedLanguageModelSettings(**{**SMALL, **settings}), 13)
+        .double()
+        .eval()
+    )
 
 
 @every_position
@@ -82,7 +87,7 @@ def test_steps_look_at_what_is_before():
     whole = {one.layer: one.weights for one in network.maps(BATCH)}
     state = network.start(batch=3)
     for place, column in enumerate(BATCH.inputs.T):
-        _, state, maps = network.step(state, column, look=True)
+        _, state, maps = network.step(state, column, attention=True)
         for one in maps:
             assert one.rows == (place,)
             torch.testing.assert_close(
@@ -116,7 +121,7 @@ def test_fill_gives_probabilities():
 
 def test_build_makes_the_kind_that_is_asked_for():
     assert isinstance(build(LanguageModelSettings(**SMALL), 9, 13), LanguageModel)
-    assert isinstance(build(MaskedLanguageModelSettings(**SMALL), 9, 13), MaskedModel)
+    assert isinstance(build(MaskedLanguageModelSettings(**SMALL), 9, 13), MaskedLanguageModel)
 
 
 def test_it_learns_to_count():

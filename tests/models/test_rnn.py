@@ -17,8 +17,9 @@ from regard.attention import (
 from regard.config import RnnSettings, SearchOptions
 from regard.decoding import score, search
 from regard.errors import InputError
-from regard.models.batch import BOS, EOS, PAD, batch_of, source_of
+from regard.models.batch import batch_of, source_of
 from regard.models.rnn.model import RnnModel
+from regard.text import BOS, EOS, PAD
 
 SOURCES = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8]]
 TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5], [7]]
@@ -67,11 +68,11 @@ every_cell = pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
 every_depth = pytest.mark.parametrize("depth", [(1, 1), (2, 2), (2, 1), (1, 3)])
 
 
-def steps(network, batch, look=False):
+def steps(network, batch, attention=False):
     """Scores (B, T, V) and maps of one step after another."""
     state, scores, maps = network.start(batch.source), [], []
     for column in batch.inputs.T:
-        found, state, seen = network.step(state, column, look=look)
+        found, state, seen = network.step(state, column, attention=attention)
         scores.append(found)
         maps += seen
     return torch.stack(scores, 1), maps
@@ -166,7 +167,7 @@ def test_maps_are_the_steps_and_hide_padding(kind, cell, layers):
     for row, source in enumerate(SOURCES):
         assert (found.weights[row, ..., len(source) + 1 :] == 0).all()
         assert (found.weights[row, ..., : len(source) + 1] > 0).all() or kind not in SOFTMAX
-    _, maps = steps(network, BATCH, look=True)
+    _, maps = steps(network, BATCH, attention=True)
     assert [m.rows for m in maps] == [(t,) for t in range(7)]
     assert {m.module for m in maps} == {found.module}
     torch.testing.assert_close(torch.cat([m.weights for m in maps], 2), found.weights)
@@ -178,7 +179,7 @@ def test_without_attention_there_are_no_maps_and_no_warning(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert network.maps(BATCH) == []
-        assert steps(network, BATCH, look=True)[1] == []
+        assert steps(network, BATCH, attention=True)[1] == []
 
 
 @every_kind
@@ -238,7 +239,7 @@ def test_edits_address_rows_by_absolute_position(kind, layers):
     with intervene(network, edits):
         (changed,) = network.maps(BATCH)
         scores = network(BATCH)
-        stepped, maps = steps(network, BATCH, look=True)
+        stepped, maps = steps(network, BATCH, attention=True)
     torch.testing.assert_close(stepped, scores)
     assert torch.equal(scores[:, :3], plain[:, :3])
     assert not torch.allclose(scores[:, 3], plain[:, 3])
@@ -263,7 +264,7 @@ def test_tied_embeddings_are_one_matrix():
     assert output.target.weight is output.output.weight
     none = RnnModel(RnnSettings(tied="none", **settings), 13, 14)
     assert none.target.weight is not none.output.weight
-    with pytest.raises(InputError, match="13 and 14"):
+    with pytest.raises(InputError, match="13 source and 14 target"):
         RnnModel(RnnSettings(tied="all", **settings), 13, 14)
 
 

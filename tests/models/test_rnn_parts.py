@@ -10,8 +10,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from regard.attention import Additive, Mask, attend
 from regard.config import RnnSettings
 from regard.models.rnn.cell import CELLS
-from regard.models.rnn.encoder import Encoder, along, turned_around
-from regard.models.rnn.loop import Parts, aligned_steps, joined_step
+from regard.models.rnn.encoder import RnnEncoder, gather_steps, reversed_order
+from regard.models.rnn.loop import LoopTensors, aligned_steps, cell_step
 from regard.models.rnn.scan import Recurrence, scan
 
 F64 = torch.float64
@@ -37,9 +37,9 @@ def test_recurrence_is_torchs(cell):
     ours = Recurrence(CELLS[cell], WIDTH, DIM).double()
     load(ours, theirs)
     x = torch.randn(T, B, WIDTH, dtype=F64, requires_grad=True)
-    state = tuple(torch.randn(1, B, DIM, dtype=F64) for _ in range(CELLS[cell].states))
+    state = tuple(torch.randn(1, B, DIM, dtype=F64) for _ in range(CELLS[cell].num_states))
     expected, _ = theirs(x, state if cell == "lstm" else state[0])
-    states = ours(ours.entering(x[None]), state)
+    states = ours(ours.input_gates(x[None]), state)
     torch.testing.assert_close(states[0][:, 0], expected)
     probe = torch.randn(T, B, DIM, dtype=F64)
     wanted = [x, theirs.weight_ih_l0, theirs.weight_hh_l0, theirs.bias_ih_l0, theirs.bias_hh_l0]
@@ -54,8 +54,8 @@ def test_recurrence_is_torchs(cell):
 @every_cell
 def test_scan_gradients_of_every_state(cell):
     kind = CELLS[cell]
-    width = kind.gates * DIM
-    state = [torch.randn(2, B, DIM, dtype=F64, requires_grad=True) for _ in range(kind.states)]
+    width = kind.num_gates * DIM
+    state = [torch.randn(2, B, DIM, dtype=F64, requires_grad=True) for _ in range(kind.num_states)]
     x = torch.randn(2, T, B, width, dtype=F64, requires_grad=True)
     weight = torch.randn(2, DIM, width, dtype=F64, requires_grad=True)
     bias = torch.randn(2, width, dtype=F64, requires_grad=True)
@@ -74,7 +74,7 @@ def test_encoder_is_torchs_over_packed_sentences(cell, bidirectional):
     )
     ways = 1 + bidirectional
     theirs = TORCH[cell](WIDTH, 2 * DIM // ways, 2, bidirectional=bidirectional).double()
-    ours = Encoder(settings).double().eval()
+    ours = RnnEncoder(settings).double().eval()
     for number, layer in enumerate(ours.layers):
         load(layer, theirs, number)
     x, lengths = torch.randn(T, B, WIDTH, dtype=F64), torch.tensor([2, 5, 1])
@@ -91,17 +91,17 @@ def test_encoder_is_torchs_over_packed_sentences(cell, bidirectional):
 def test_turning_around_twice_is_nothing(lengths):
     steps = max(lengths)
     x = torch.randn(steps, len(lengths), 2)
-    places = turned_around(steps, torch.tensor(lengths))
-    turned = along(x, places)
+    places = reversed_order(steps, torch.tensor(lengths))
+    turned = gather_steps(x, places)
     for row, length in enumerate(lengths):
         assert torch.equal(turned[:length, row], x[:length, row].flip(0))
         assert torch.equal(turned[length:, row], x[length:, row])
-    assert torch.equal(along(turned, places), x)
+    assert torch.equal(gather_steps(turned, places), x)
 
 
 def loop_parts(cell):
     """Everything the loop needs, and a score that holds the same parameters."""
-    width, kind = CELLS[cell].gates * DIM, CELLS[cell]
+    width, kind = CELLS[cell].num_gates * DIM, CELLS[cell]
     score = Additive(DIM, WIDTH, 5).double()
     shapes = [(T, B, width), (WIDTH, width), (DIM, width), (width,)]
     free = [torch.randn(*shape, dtype=F64, requires_grad=True) for shape in shapes]
@@ -109,8 +109,10 @@ def loop_parts(cell):
     keys = torch.randn(B, S, 5, dtype=F64, requires_grad=True)
     lengths = torch.tensor([4, 2, 1])
     padding = torch.arange(S) >= lengths[:, None]
-    state = tuple(torch.randn(B, DIM, dtype=F64, requires_grad=True) for _ in range(kind.states))
-    parts = Parts(*free, score.query_proj.weight, score.v, keys, values, padding)
+    state = tuple(
+        torch.randn(B, DIM, dtype=F64, requires_grad=True) for _ in range(kind.num_states)
+    )
+    parts = LoopTensors(*free, score.query_proj.weight, score.v, keys, values, padding)
     return parts, state, score, lengths
 
 
@@ -127,7 +129,7 @@ def test_the_loop_is_attend_and_the_cell_step_by_step(cell):
             context = attended.context[:, 0]
             assert torch.equal(contexts[step], context)
             matrices = parts.context, parts.weight, parts.bias
-            state, _ = joined_step(CELLS[cell], x, context, state, matrices)
+            state, _ = cell_step(CELLS[cell], x, context, state, matrices)
             for all_steps, after in zip(states, state, strict=True):
                 assert torch.equal(all_steps[step], after)
 
@@ -139,7 +141,7 @@ def test_the_loop_goes_back_by_the_chain_rule(cell):
 
     def run(*tensors):
         states, contexts = aligned_steps(
-            CELLS[cell], Parts(*tensors[:count], parts.padding), tensors[count:]
+            CELLS[cell], LoopTensors(*tensors[:count], parts.padding), tensors[count:]
         )
         return *states, contexts
 

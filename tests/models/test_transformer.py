@@ -6,8 +6,9 @@ import torch
 from regard.attention import record
 from regard.config import TransformerSettings
 from regard.errors import InputError
-from regard.models.batch import BOS, PAD, batch_of, source_of
+from regard.models.batch import batch_of, source_of
 from regard.models.transformer import TransformerModel
+from regard.text import BOS, PAD
 
 SOURCES = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8]]
 TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5], [7]]
@@ -37,11 +38,11 @@ every_norm = pytest.mark.parametrize("norm", ["pre", "post"])
 every_tie = pytest.mark.parametrize("tied", ["all", "output", "none"])
 
 
-def steps(network, batch, look=False):
+def steps(network, batch, attention=False):
     """Scores (B, T, V) and maps of one step after another."""
     state, scores, maps = network.start(batch.source), [], []
     for column in batch.inputs.T:
-        found, state, seen = network.step(state, column, look=look)
+        found, state, seen = network.step(state, column, attention=attention)
         scores.append(found)
         maps += seen
     return torch.stack(scores, 1), maps
@@ -149,7 +150,7 @@ def test_maps_sum_to_one_and_padding_gets_none(positions, norm):
 def test_maps_of_steps_are_those_of_the_whole():
     network = model()
     whole = {(m.kind, m.layer): m.weights for m in network.maps(BATCH) if m.kind != "self"}
-    _, seen = steps(network, BATCH, look=True)
+    _, seen = steps(network, BATCH, attention=True)
     assert len(seen) == 7 * 4
     for one in seen:
         (row,) = one.rows
@@ -178,7 +179,7 @@ def test_tied_vectors_are_one(tied):
 def test_a_vocabulary_for_each_side():
     network = TransformerModel(TransformerSettings(**SMALL, tied="output"), 17, 13)
     assert network(BATCH).shape == (3, 7, 13)
-    with pytest.raises(InputError, match="17 and 13"):
+    with pytest.raises(InputError, match="17 source and 13 target"):
         TransformerModel(TransformerSettings(**SMALL), 17, 13)
 
 

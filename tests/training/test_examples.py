@@ -10,8 +10,8 @@ from regard.attention import dropout, dropout_stream
 from regard.config import MaskedLanguageModelSettings, Run, TrainingSettings
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
-from regard.models.batch import BOS, PAD, batch_of
-from regard.text import MASK
+from regard.models.batch import batch_of
+from regard.text import BOS, MASK, PAD
 from regard.text.word_tokenizer import train_words
 from regard.training.class_examples import ClassExamples
 from regard.training.epochs import Epochs

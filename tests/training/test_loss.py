@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from regard.models.batch import PAD
+from regard.text import PAD
 from regard.training import loss as module
 from regard.training.loss import label_loss
 

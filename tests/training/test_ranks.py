@@ -14,7 +14,7 @@ from regard.config import LanguageModelSettings, TransformerSettings
 from regard.config.attention import check_ranks
 from regard.corpus.grammar import sample
 from regard.errors import InputError
-from regard.models.sequence_parallel import Split, split_of
+from regard.models.sequence_parallel import SequenceShard, shard_of
 
 COMMON = (
     "--preset", "tiny", "--model.dim", "16", "--model.num_heads", "2", "--model.ff", "32",
@@ -96,8 +96,8 @@ def test_a_ring_needs_ranks_and_ranks_need_a_ring(monkeypatch):
 
 def test_parts_of_a_sentence():
     tokens = torch.arange(1, 8)[None]
-    parts = [Split(rank, 3).own(tokens) for rank in range(3)]
+    parts = [SequenceShard(rank, 3).local(tokens) for rank in range(3)]
     assert torch.cat(parts, 1)[:, :7].equal(tokens)
     assert {part.shape for part in parts} == {(1, 3)}
-    assert [Split(rank, 3).offset(7) for rank in range(3)] == [0, 3, 6]
-    assert split_of(torch.nn.Linear(2, 2)) == Split(0, 1)
+    assert [SequenceShard(rank, 3).offset(7) for rank in range(3)] == [0, 3, 6]
+    assert shard_of(torch.nn.Linear(2, 2)) == SequenceShard(0, 1)

@@ -5,8 +5,9 @@ import torch
 
 from regard.attention import dropout_stream
 from regard.config import MaskedLanguageModelSettings, RnnSettings, TransformerSettings
-from regard.models.batch import PAD, batch_of
+from regard.models.batch import batch_of
 from regard.models.build import build
+from regard.text import PAD
 from regard.training.examples import masked
 from regard.training.loss import label_loss
 from regard.training.shards import Crew, cores, shards

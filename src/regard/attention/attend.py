@@ -130,9 +130,9 @@ def attend(
     if not observers:
         attended = _run(name, call, weights)
     else:
-        with observe.inside_ours():
-            place = observe.here() or observe.Place(_kind(self_attention, mask))
-            attended = _observed(_run(name, call, weights), call, place, observers, weights)
+        with observe.inside_regard():
+            info = observe.current_info() or observe.CallInfo(_kind(self_attention, mask))
+            attended = _observed(_run(name, call, weights), call, info, observers, weights)
     if weights and attended.weights is None:
         attended = replace(attended, weights=call.weights())
     return attended
@@ -189,15 +189,15 @@ def _versions(call: AttentionCall) -> tuple[int, ...]:
 def _observed(
     attended: Attended,
     call: AttentionCall,
-    place: observe.Place,
+    info: observe.CallInfo,
     observers: tuple[observe.Observer, ...],
     wanted: bool,
 ) -> Attended:
     """The result after every observer has seen, and perhaps changed, the call."""
-    sight = observe.seen_by(observers, observe.Sight(call, attended.context, place))
-    if sight.overlay and wanted:
-        attended = replace(attended, weights=sight.weights())
-    return replace(attended, context=sight.context)
+    observed = observe.notify(observers, observe.ObservedCall(call, attended.context, info))
+    if observed.overlay and wanted:
+        attended = replace(attended, weights=observed.weights())
+    return replace(attended, context=observed.context)
 
 
 def _kind(self_attention: bool, mask: Mask | None) -> str:

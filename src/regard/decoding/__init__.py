@@ -1,30 +1,29 @@
-"""Search that knows no model: whatever can start, step and select can be searched.
+"""Search over any model that has `start`, `step` and `select` (`StepModel`).
 
-    writer ◀─ ensemble         what search needs of a model; several models as one
-    request ◀─ search          what is asked for, and the front door
-    walk ◀─ greedy, sample, stream   the loop of rows that do not compete
-    beam ─▶ ranking            the loop of rows that do
-    hypothesis ◀─ scoring, alternatives, confidence   what is found, and what is asked about it
+    step_model                        what search needs of a model
+    request ◀─ search                 limits, prefixes and suppressed tokens; the entry point
+    step_loop ◀─ greedy, sample, stream   the loop over rows that do not compete
+    beam ─▶ ranking                   the loop over rows that do
+    hypothesis ◀─ scoring, alternatives, confidence   the result, and questions about it
 
-Search leaves attention alone: the maps of a hypothesis are those of one pass with its tokens
-given (the model's `maps(batch)`). A stream hands out each step's maps on request.
+Search does not compute attention maps: those of a hypothesis come from one forward pass over its
+tokens (the model's `maps(batch)`). `stream` returns each step's maps on request.
 """
 
 from regard.decoding.alternatives import Alternative, alternatives
-from regard.decoding.beam import beam
-from regard.decoding.confidence import token_confidence, word_confidence
-from regard.decoding.ensemble import Ensemble
+from regard.decoding.beam import beam_search
+from regard.decoding.confidence import word_confidence
 from regard.decoding.greedy import greedy
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.request import Request, request
+from regard.decoding.request import SearchRequest, prepare_request
 from regard.decoding.sample import sample
 from regard.decoding.scoring import score
 from regard.decoding.search import search
-from regard.decoding.stream import Step, stream
-from regard.decoding.writer import Reading, Writer
+from regard.decoding.step_model import SourceBatch, StepModel
+from regard.decoding.stream import StreamedToken, stream
 
 __all__ = [
-    "Alternative", "Ensemble", "Hypothesis", "Reading", "Request", "Step", "Writer",
-    "alternatives", "beam", "greedy", "request", "sample", "score", "search", "stream",
-    "token_confidence", "word_confidence",
+    "Alternative", "Hypothesis", "SearchRequest", "SourceBatch", "StepModel", "StreamedToken",
+    "alternatives", "beam_search", "greedy", "prepare_request", "sample", "score", "search",
+    "stream", "word_confidence",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What else could stand at a place of a translation, and how it would go on from there."""
+"""Other tokens at one position of an output, and how the output would continue from there."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import NamedTuple
 import torch
 
 from regard.config import SearchOptions
-from regard.decoding.hypothesis import Hypothesis, hypothesis
-from regard.decoding.ranking import NOTHING, best, log_probabilities
-from regard.decoding.request import Prefixes, request
+from regard.decoding.hypothesis import Hypothesis, make_hypothesis
+from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
+from regard.decoding.request import prepare_request
 from regard.decoding.search import search
-from regard.decoding.walk import forced_logs
-from regard.decoding.writer import BOS, EOS, UNK, Reading, Writer
+from regard.decoding.step_loop import forced_logs
+from regard.decoding.step_model import SourceBatch, StepModel
 from regard.errors import InputError
+from regard.text import BOS, EOS, UNK
 
 
 class Alternative(NamedTuple):
-    """Another token at a place.
+    """Another token at a position.
 
-    token         its id; EOS is the alternative of ending there
-    probability   the model's own, after the same beginning
-    continuation  the whole output with it, if asked for
+    token         its id; EOS means ending there
+    probability   under the model, after the same prefix
+    continuation  the whole output with it, if requested
     """
 
     token: int
@@ -33,84 +34,81 @@ class Alternative(NamedTuple):
 
 
 def alternatives(
-    writer: Writer,
-    source: Reading | None,
+    model: StepModel,
+    source: SourceBatch | None,
     tokens: Sequence[int],
     position: int,
     count: int,
     *,
-    settings: SearchOptions | None = None,
-    never: Collection[int] = (UNK,),
+    options: SearchOptions | None = None,
+    suppress_tokens: Collection[int] = (UNK,),
 ) -> list[Alternative]:
-    """The `count` most probable other tokens at a position of one sentence's output, best first.
+    """Return the `count` most probable other tokens at a position of an output, best first.
 
-    What stands before the position is kept; position `len(tokens)` is that of EOS. With `settings`
-    every alternative is completed, all in one batch, by the search that they ask for.
-
-    There are fewer when the vocabulary has no more.
+    The tokens before the position are kept; position `len(tokens)` is that of EOS. With `options`
+    every alternative is completed by a search with them, all in one batch. There are fewer than
+    `count` when the vocabulary has no more.
     """
     if not 0 <= position <= len(tokens):
         raise InputError(
-            f"position {position} is not in an output of {len(tokens)} tokens; "
-            f"give one from 0 to {len(tokens)}."
+            f"position must be from 0 to {len(tokens)}, the length of the output, got {position}."
         )
     if count < 1:
-        raise InputError(f"count is {count}; ask for at least 1 alternative.")
+        raise InputError(f"count must be at least 1, got {count}.")
     if source is not None and len(source.tokens) != 1:
+        raise InputError(f"alternatives takes one sentence, got {len(source.tokens)}.")
+    if position >= model.max_length:
         raise InputError(
-            f"alternatives are those of one sentence, but {len(source.tokens)} came; "
-            "ask for them in turn."
+            f"position must be below {model.max_length}, the model's length limit, got {position}."
         )
-    if position >= writer.max_length:
-        raise InputError(
-            f"position {position} is beyond the {writer.max_length} tokens that the model writes."
+    prefix = list(tokens[:position])
+    current = EOS if position == len(tokens) else tokens[position]
+    logs, candidates = _next_tokens(model, source, prefix, {*suppress_tokens, current}, count)
+    if options is None:
+        return [Alternative(token, math.exp(log), None) for token, log in candidates]
+    prefixes = [[*prefix, token] for token, _ in candidates if token != EOS]
+    completed = iter(
+        search(
+            model,
+            source,
+            replace(options, n_best=1),
+            prefix=prefixes,
+            suppress_tokens=suppress_tokens,
         )
-    begin = list(tokens[:position])
-    given = EOS if position == len(tokens) else tokens[position]
-    logs, found = _next(writer, source, begin, {*never, given}, count)
-    if settings is None:
-        return [Alternative(token, math.exp(log), None) for token, log in found]
-    prefixes = [[*begin, token] for token, _ in found if token != EOS]
-    completed = iter(_completed(writer, source, prefixes, settings, never))
+        if prefixes
+        else []
+    )
     return [
         Alternative(
             token,
             math.exp(log),
-            hypothesis([*begin, EOS], [*logs, log], settings.length_penalty)
+            make_hypothesis([*prefix, EOS], [*logs, log], options.length_penalty)
             if token == EOS
-            else next(completed),
+            else next(completed)[0],
         )
-        for token, log in found
+        for token, log in candidates
     ]
 
 
 @torch.inference_mode()
-def _next(
-    writer: Writer, source: Reading | None, begin: list[int], never: Collection[int], count: int
+def _next_tokens(
+    model: StepModel,
+    source: SourceBatch | None,
+    prefix: list[int],
+    suppress_tokens: Collection[int],
+    count: int,
 ) -> tuple[list[float], list[tuple[int, float]]]:
-    """Log-probabilities of a beginning, and the most probable tokens after it with theirs."""
-    wanted = request(writer, source, max_length=writer.max_length, prefix=[begin], never=never)
-    token, state, logs = torch.tensor([BOS], device=wanted.device), wanted.state, []
-    for place in range(len(begin) + 1):
-        logits, state, _ = writer.step(state, token)
+    """Return the prefix's log-probabilities, and the most probable next tokens with theirs."""
+    request = prepare_request(
+        model, source, max_length=model.max_length, prefix=[prefix], suppress_tokens=suppress_tokens
+    )
+    token, state, logs = torch.tensor([BOS], device=request.device), request.state, []
+    for position in range(len(prefix) + 1):
+        logits, state, _ = model.step(state, token)
         all_logs = log_probabilities(logits)
-        if place < len(begin):
-            token = wanted.prefix[:, place]
+        if position < len(prefix):
+            token = request.prefix[:, position]
             logs.append(float(forced_logs(all_logs, token)))
-    values, places = best(all_logs.index_fill_(1, wanted.never, NOTHING), count)
-    found = zip(places[0].tolist(), values[0].tolist(), strict=True)
-    return logs, [(token, log) for token, log in found if log > NOTHING]
-
-
-def _completed(
-    writer: Writer,
-    source: Reading | None,
-    prefixes: Prefixes,
-    settings: SearchOptions,
-    never: Collection[int],
-) -> list[Hypothesis]:
-    """The best output with each beginning."""
-    if not prefixes:
-        return []
-    one = replace(settings, n_best=1)
-    return [found[0] for found in search(writer, source, one, prefix=prefixes, never=never)]
+    values, ids = top_k(all_logs.index_fill_(1, request.suppressed, IMPOSSIBLE), count)
+    candidates = zip(ids[0].tolist(), values[0].tolist(), strict=True)
+    return logs, [(token, log) for token, log in candidates if log > IMPOSSIBLE]

@@ -1,4 +1,4 @@
-"""How sure the model was of each token and of each word that it wrote."""
+"""The probability of each word of an output."""
 
 from __future__ import annotations
 
@@ -9,35 +9,30 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.errors import InputError
 
 
-def token_confidence(found: Hypothesis) -> list[float]:
-    """The probability of each token, and of EOS as the last if it is finished."""
-    return [math.exp(log) for log in found.token_log_probabilities]
-
-
 def word_confidence(
-    found: Hypothesis, words: Sequence[Sequence[int]], *, mean: bool = False
+    hypothesis: Hypothesis, words: Sequence[Sequence[int]], *, mean: bool = False
 ) -> list[float]:
-    """The probability of each word, given as the places of its tokens in `found.tokens`.
+    """Return the probability of each word, a word being the indices of its tokens.
 
-        p(word) = Π p(token | what is before it), over the word's tokens
+        p(word) = Π p(token | tokens before it), over the word's tokens
 
-    By the chain rule the product is the probability that the model writes just this word here, and
-    one doubtful piece makes the word doubtful. The geometric mean (`mean=True`) does not punish
-    words for having many pieces, but hides that piece: 0.1 · 1 · 1 has a mean of 0.46. A token
-    that is part of two words counts for both. Of a word without tokens nothing is doubted: 1.
+    The product is the probability of generating this word here, so one improbable token makes the
+    word improbable. The geometric mean (`mean=True`) does not penalize words of many tokens, but
+    hides that token: 0.1 · 1 · 1 has a mean of 0.46. A token shared by two words counts for both;
+    a word without tokens has probability 1.
 
-    >>> found = Hypothesis((8, 9, 7), -0.9, -3.6, (-0.5, -0.1, -2.0, -1.0), True)
-    >>> [round(p, 3) for p in word_confidence(found, [[0, 1], [2]])]
+    >>> hypothesis = Hypothesis((8, 9, 7), -0.9, -3.6, (-0.5, -0.1, -2.0, -1.0), True)
+    >>> [round(p, 3) for p in word_confidence(hypothesis, [[0, 1], [2]])]
     [0.549, 0.135]
     """
-    logs = found.token_log_probabilities[: len(found.tokens)]
-    for places in words:
-        if any(not 0 <= place < len(logs) for place in places):
+    logs = hypothesis.token_log_probabilities[: len(hypothesis.tokens)]
+    for indices in words:
+        if any(not 0 <= index < len(logs) for index in indices):
             raise InputError(
-                f"a word has its tokens at {list(places)}, but the output has {len(logs)} tokens; "
-                "give the words of this output."
+                f"token indices of a word must be below {len(logs)}, the tokens of the output, "
+                f"got {list(indices)}."
             )
     return [
-        math.exp(sum(logs[place] for place in places) / (max(len(places), 1) if mean else 1))
-        for places in words
+        math.exp(sum(logs[index] for index in indices) / (max(len(indices), 1) if mean else 1))
+        for indices in words
     ]

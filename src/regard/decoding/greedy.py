@@ -1,4 +1,4 @@
-"""Greedy search: at every step the most probable token, of equal ones the one with the lower id."""
+"""Greedy search: the most probable token at every step; of equal ones the lower id."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.ranking import best
-from regard.decoding.request import Request
-from regard.decoding.walk import collected, walk
-from regard.decoding.writer import Writer
+from regard.decoding.ranking import top_k
+from regard.decoding.request import SearchRequest
+from regard.decoding.step_loop import collect, decode_steps
+from regard.decoding.step_model import StepModel
 
 
-def most_probable(logs_RV: Tensor, rows: Sequence[int]) -> Tensor:
-    """(R,): each row's best token."""
-    return best(logs_RV, 1)[1][:, 0]
+def argmax(logs_RV: Tensor, rows: Sequence[int]) -> Tensor:
+    """(R,): each row's most probable token."""
+    return top_k(logs_RV, 1)[1][:, 0]
 
 
-def greedy(writer: Writer, request: Request, *, length_penalty: float = 1.0) -> list[Hypothesis]:
-    """One hypothesis for each sentence; the length penalty is for its score alone."""
-    return collected(walk(writer, request, most_probable), len(request), length_penalty)
+def greedy(
+    model: StepModel, request: SearchRequest, *, length_penalty: float = 1.0
+) -> list[Hypothesis]:
+    """Return one hypothesis per sentence; the length penalty affects its score only."""
+    return collect(decode_steps(model, request, argmax), len(request), length_penalty)

@@ -1,24 +1,24 @@
-"""What search finds: tokens, and how probable the model holds each of them."""
+"""The result of search: tokens and their log-probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from regard.decoding.writer import EOS
+from regard.text import EOS
 
 
 class Hypothesis(NamedTuple):
     """One output of a sentence.
 
-    tokens                   ids without BOS and EOS; a forced prefix is part of them
-    score                    log_probability / length ** length_penalty, EOS counted in the length
-    log_probability          of all tokens together, EOS and the prefix among them
-    token_log_probabilities  of each token, and EOS's as the last if it is finished
-    finished                 whether the model wrote EOS, or else was stopped at the maximum length
+    tokens                   ids without BOS and EOS, a forced prefix included
+    score                    log_probability / length ** length_penalty, EOS included in the length
+    log_probability          sum over all tokens, EOS and the prefix included
+    token_log_probabilities  of each token, and of EOS as the last if finished
+    finished                 True if it ended with EOS, False if it was cut off at the length limit
 
-    Log-probabilities are the model's own, over the whole vocabulary: neither the temperature nor
-    tokens that may not be written change them, so that those of any two searches compare.
+    Log-probabilities are over the whole vocabulary, unaffected by temperature and suppressed
+    tokens, so that those of different searches can be compared.
     """
 
     tokens: tuple[int, ...]
@@ -28,35 +28,30 @@ class Hypothesis(NamedTuple):
     finished: bool
 
 
-def hypothesis(
-    written: Sequence[int], log_probabilities: Sequence[float], length_penalty: float
+def make_hypothesis(
+    tokens: Sequence[int], log_probabilities: Sequence[float], length_penalty: float
 ) -> Hypothesis:
-    """The hypothesis of what was written, with EOS or (stopped before it) without.
+    """Build the hypothesis of generated tokens, with or (if cut off) without a final EOS.
 
-    >>> hypothesis([7, 8, 3], [-0.5, -0.25, -0.75], 1.0)
+    >>> make_hypothesis([7, 8, 3], [-0.5, -0.25, -0.75], 1.0)
     Hypothesis(tokens=(7, 8), score=-0.5, log_probability=-1.5, \
 token_log_probabilities=(-0.5, -0.25, -0.75), finished=True)
     """
-    finished = bool(written) and written[-1] == EOS
+    finished = bool(tokens) and tokens[-1] == EOS
     total = float(sum(log_probabilities))
     return Hypothesis(
-        tokens=tuple(written[:-1] if finished else written),
-        score=penalised(total, len(written), length_penalty),
+        tokens=tuple(tokens[:-1] if finished else tokens),
+        score=float(total / max(len(tokens), 1) ** length_penalty),
         log_probability=total,
         token_log_probabilities=tuple(log_probabilities),
         finished=finished,
     )
 
 
-def penalised(log_probability: float, length: int, length_penalty: float) -> float:
-    """The score: log p / length ** α. At α = 0 the log-probability, at α = 1 a token's mean."""
-    return float(log_probability / max(length, 1) ** length_penalty)
+def ranked(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """Sort by score, best first; ties keep their order.
 
-
-def ranked(found: Iterable[Hypothesis]) -> list[Hypothesis]:
-    """By score, best first; of equal ones the one found first.
-
-    Outputs cut off at the maximum length compete like finished ones: were those preferred, a poor
-    early end would beat every good output that needs more room.
+    Outputs cut off at the length limit compete with finished ones: otherwise a poor early end
+    would beat every good output that needs more tokens.
     """
-    return sorted(found, key=lambda one: -one.score)
+    return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)

@@ -1,6 +1,6 @@
-"""What is asked of a search: how long, beginning how, without which tokens.
+"""Input of a search: model state, length limits, forced prefixes and suppressed tokens.
 
-B sentences, P tokens of the longest prefix.
+B sentences, P tokens of the longest prefix, N suppressed tokens.
 """
 
 from __future__ import annotations
@@ -12,63 +12,64 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.decoding.writer import BOS, EOS, MASK, PAD, UNK, Reading, Writer, device_of
+from regard.decoding.step_model import SourceBatch, StepModel, device_of
 from regard.errors import InputError
+from regard.text import BOS, EOS, MASK, PAD, UNK
 
 FREE = -1
-"""Stands in a table of prefixes where the model may choose."""
+"""Marks positions of the prefix table at which the model chooses the token."""
 
 Prefixes = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Request:
-    """Sentences to be written, ready for the first step.
+class SearchRequest:
+    """Sentences ready for the first step.
 
-    state     the writer's, one row for each sentence
-    limits    (B,)    most tokens of each, EOS and prefix counted
-    prefix    (B, P)  what each must begin with, then FREE
-    never     (N,)    ids that are not written, unless a prefix has them
+    state       the model's, one row for each sentence
+    limits      (B,)    maximum number of tokens of each, EOS and prefix included
+    prefix      (B, P)  tokens that each must begin with, then FREE
+    suppressed  (N,)    ids never generated, unless forced by a prefix
     """
 
     state: Any
     limits: Tensor
     prefix: Tensor
-    never: Tensor
+    suppressed: Tensor
 
     def __len__(self) -> int:
         return len(self.limits)
 
     @property
     def device(self) -> torch.device:
-        """Where all of it is."""
+        """Device of all tensors."""
         return self.limits.device
 
-    def select(self, writer: Writer, rows: Tensor) -> Request:
-        """The request of chosen sentences, which may come more than once."""
+    def select(self, model: StepModel, rows: Tensor) -> SearchRequest:
+        """Return the request of the given sentences, which may occur more than once."""
         return replace(
             self,
-            state=writer.select(self.state, rows),
+            state=model.select(self.state, rows),
             limits=self.limits[rows],
             prefix=self.prefix[rows],
         )
 
 
-def request(
-    writer: Writer,
-    source: Reading | None,
+def prepare_request(
+    model: StepModel,
+    source: SourceBatch | None,
     *,
     max_length: int | None = None,
     prefix: Prefixes | None = None,
-    never: Collection[int] = (UNK,),
+    suppress_tokens: Collection[int] = (UNK,),
     batch: int = 1,
-) -> Request:
-    """Read the source and settle each sentence's limits; PAD, BOS and MASK are never written.
+) -> SearchRequest:
+    """Encode the source and set each sentence's limit; PAD, BOS and MASK are always suppressed.
 
     Without a source the number of sentences is that of the prefixes, or else `batch`. A single
-    source may have several prefixes: it is read once and written after each of them.
+    source may have several prefixes: it is encoded once, with one output for each prefix.
     """
-    device = device_of(writer, source)
+    device = device_of(model, source)
     lengths = None if source is None else source.lengths.tolist()
     if prefix is not None and lengths is not None and len(lengths) == 1:
         lengths *= len(prefix)
@@ -79,59 +80,63 @@ def request(
     prefix = [()] * batch if prefix is None else prefix
     if len(prefix) != batch:
         raise InputError(
-            f"there are {len(prefix)} prefixes for {batch} sentences; give one for each, "
-            "empty where there is none."
+            f"prefix must have one list of ids for each of {batch} sentences, empty where there "
+            f"is none, got {len(prefix)}."
         )
-    limits = _limits(writer, lengths, max_length, prefix)
-    return Request(
-        state=_started(writer, source, batch, device),
+    limits = _limits(model, lengths, max_length, prefix)
+    suppressed = sorted({PAD, BOS, MASK, *suppress_tokens})
+    return SearchRequest(
+        state=_initial_state(model, source, batch, device),
         limits=torch.tensor(limits, device=device, dtype=torch.int64),
-        prefix=_table(prefix).to(device),
-        never=torch.tensor(sorted({PAD, BOS, MASK, *never}), device=device, dtype=torch.int64),
+        prefix=_prefix_table(prefix).to(device),
+        suppressed=torch.tensor(suppressed, device=device, dtype=torch.int64),
     )
 
 
 @torch.inference_mode()
-def _started(writer: Writer, source: Reading | None, batch: int, device: torch.device) -> Any:
-    """The writer's state, one row for each of `batch` outputs."""
+def _initial_state(
+    model: StepModel, source: SourceBatch | None, batch: int, device: torch.device
+) -> Any:
+    """Return the model's state before the first token, one row for each of `batch` outputs."""
     if not batch:
         return None
     if source is None or len(source.tokens) == batch:
-        return writer.start(source, batch)
+        return model.start(source, batch)
     rows = torch.zeros(batch, dtype=torch.int64, device=device)
-    return writer.select(writer.start(source, 1), rows)
+    return model.select(model.start(source, 1), rows)
 
 
 def _limits(
-    writer: Writer, lengths: list[int] | None, max_length: int | None, prefix: Prefixes
+    model: StepModel, lengths: list[int] | None, max_length: int | None, prefix: Prefixes
 ) -> list[int]:
-    """The most tokens of each sentence; a prefix that does not fit is an error, not cut."""
+    """Return the maximum number of tokens of each sentence, and check that the prefix fits."""
     if max_length is not None:
-        wanted = [max_length] * len(prefix)
+        limits = [max_length] * len(prefix)
     elif lengths is not None:
-        wanted = [
-            max(2 * length, len(begin)) + 10 for length, begin in zip(lengths, prefix, strict=True)
+        limits = [
+            max(2 * length, len(tokens)) + 10
+            for length, tokens in zip(lengths, prefix, strict=True)
         ]
     else:
-        wanted = [writer.max_length] * len(prefix)
-    limits = [min(limit, writer.max_length) for limit in wanted]
-    for number, (begin, limit) in enumerate(zip(prefix, limits, strict=True)):
-        if len(begin) > limit:
+        limits = [model.max_length] * len(prefix)
+    limits = [min(limit, model.max_length) for limit in limits]
+    for index, (tokens, limit) in enumerate(zip(prefix, limits, strict=True)):
+        if len(tokens) > limit:
             raise InputError(
-                f"the prefix of sentence {number} has {len(begin)} tokens, but its output may "
-                f"have {limit}; shorten it or raise decoding.max_length "
-                f"(the model writes at most {writer.max_length})."
+                f"the prefix of sentence {index} must have at most {limit} tokens, got "
+                f"{len(tokens)}; shorten it or raise decoding.max_length "
+                f"(the model's limit is {model.max_length})."
             )
-        wrong = [token for token in begin if token < 0 or token in (PAD, BOS, EOS)]
-        if wrong:
+        invalid = [token for token in tokens if token < 0 or token in (PAD, BOS, EOS)]
+        if invalid:
             raise InputError(
-                f"the prefix of sentence {number} has the id {wrong[0]}, which stands for no "
-                "text; give the ids of words only, without BOS and EOS."
+                f"the prefix of sentence {index} must have ids of text only, without BOS and EOS, "
+                f"got the id {invalid[0]}."
             )
     return limits
 
 
-def _table(prefix: Prefixes) -> Tensor:
+def _prefix_table(prefix: Prefixes) -> Tensor:
     longest = max(map(len, prefix), default=0)
-    rows = [[*begin, *[FREE] * (longest - len(begin))] for begin in prefix]
+    rows = [[*tokens, *[FREE] * (longest - len(tokens))] for tokens in prefix]
     return torch.tensor(rows, dtype=torch.int64).reshape(len(prefix), longest)

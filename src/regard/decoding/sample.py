@@ -1,8 +1,8 @@
-"""Sampling: tokens drawn at random, as probable as the model holds them, or only likely ones.
+"""Sampling, with temperature, top-k and top-p.
 
-Each row has its own stream of chance, seeded by (seed, sentence's number, which of its samples), so
-that a sentence's samples do not depend on the batch around it. A token is drawn by one uniform
-number u: it is the first whose cumulated probability exceeds u.
+Each row has its own random generator, seeded by (seed, sample id of the sentence, number of the
+sample), so that a sentence's samples do not depend on the batch. A token is drawn with one uniform
+number u: the first token whose cumulative probability exceeds u.
 
 R rows, V tokens of the vocabulary, K tokens that may be drawn.
 """
@@ -17,92 +17,94 @@ from torch import Tensor
 
 from regard.config import SearchOptions
 from regard.decoding.hypothesis import Hypothesis, ranked
-from regard.decoding.ranking import best
-from regard.decoding.request import Request
-from regard.decoding.walk import Choose, collected, walk
-from regard.decoding.writer import Writer
+from regard.decoding.ranking import top_k as best_k
+from regard.decoding.request import SearchRequest
+from regard.decoding.step_loop import ChooseTokens, collect, decode_steps
+from regard.decoding.step_model import StepModel
 from regard.errors import InputError
 
 FEW = 256
-"""Tokens among which the nucleus is sought first."""
+"""Number of most probable tokens among which the nucleus is searched for first."""
 
 
 def sample(
-    writer: Writer,
-    request: Request,
-    settings: SearchOptions,
+    model: StepModel,
+    request: SearchRequest,
+    options: SearchOptions,
     *,
-    numbers: Sequence[int] | None = None,
+    sample_ids: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """`n_best` samples of each sentence, by score; two of them may be equal.
+    """Return `n_best` samples of each sentence, by score; samples may be equal.
 
-    `numbers` are the sentences' numbers, from which chance is seeded; without them their places.
+    `sample_ids` are integers that seed each sentence's sampling; by default its index.
     """
-    count = settings.n_best
-    numbers = range(len(request)) if numbers is None else numbers
-    if len(numbers) != len(request):
+    count = options.n_best
+    sample_ids = range(len(request)) if sample_ids is None else sample_ids
+    if len(sample_ids) != len(request):
         raise InputError(
-            f"there are {len(numbers)} numbers for {len(request)} sentences; give one for each."
+            f"sample_ids must have one integer for each of {len(request)} sentences, "
+            f"got {len(sample_ids)}."
         )
     rows = torch.arange(len(request), device=request.device).repeat_interleave(count)
-    repeated = request if count == 1 or not len(request) else request.select(writer, rows)
-    choose = drawing(settings, [(number, nth) for number in numbers for nth in range(count)])
-    found = collected(walk(writer, repeated, choose), len(repeated), settings.length_penalty)
-    return [ranked(found[first : first + count]) for first in range(0, len(found), count)]
+    repeated = request if count == 1 or not len(request) else request.select(model, rows)
+    choose = sampler(
+        options, [(sample_id, nth) for sample_id in sample_ids for nth in range(count)]
+    )
+    samples = collect(decode_steps(model, repeated, choose), len(repeated), options.length_penalty)
+    return [ranked(samples[first : first + count]) for first in range(0, len(samples), count)]
 
 
-def drawing(settings: SearchOptions, rows: Sequence[tuple[int, int]]) -> Choose:
-    """The choice of a walk whose row r is sample rows[r][1] of sentence number rows[r][0]."""
-    temperature, top_k, top_p = settings.temperature, settings.top_k, settings.top_p
+def sampler(options: SearchOptions, rows: Sequence[tuple[int, int]]) -> ChooseTokens:
+    """Return the function that draws tokens; row r is sample rows[r][1] of sentence rows[r][0]."""
+    temperature, top_k, top_p = options.temperature, options.top_k, options.top_p
     if not temperature > 0:
         raise InputError(
-            f"decoding.temperature must be above 0, but {temperature} came; "
-            "for the most probable tokens leave decoding.sample out and set decoding.beam to 1."
+            f"decoding.temperature must be above 0, got {temperature}; for the most probable "
+            "tokens leave decoding.sample out and set decoding.beam to 1."
         )
     if not 0 < top_p <= 1:
-        raise InputError(f"decoding.top_p must be above 0 and at most 1, but {top_p} came.")
-    chances = [Random(f"{settings.seed} {number} {nth}") for number, nth in rows]
+        raise InputError(f"decoding.top_p must be above 0 and at most 1, got {top_p}.")
+    generators = [Random(f"{options.seed} {sample_id} {nth}") for sample_id, nth in rows]
 
-    def choose(scores_RV: Tensor, live: Sequence[int]) -> Tensor:
-        uniform = torch.tensor([chances[row].random() for row in live], dtype=torch.float32)
-        return drawn(scores_RV, uniform.to(scores_RV.device), temperature, top_k, top_p)
+    def choose(logs_RV: Tensor, live: Sequence[int]) -> Tensor:
+        uniform = torch.tensor([generators[row].random() for row in live], dtype=torch.float32)
+        return draw(logs_RV, uniform.to(logs_RV.device), temperature, top_k, top_p)
 
     return choose
 
 
-def drawn(
+def draw(
     logs_RV: Tensor, uniform_R: Tensor, temperature: float, top_k: int, top_p: float
 ) -> Tensor:
-    """(R,): tokens drawn by softmax(logs / temperature), top-k taken first and top-p of those.
+    """(R,): tokens drawn from softmax(logs / temperature), limited to top-k, then to top-p.
 
-    Top-p keeps the fewest of the most probable tokens whose probabilities reach p together
+    Top-p keeps the fewest of the most probable tokens whose probabilities sum to at least p
     (Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1).
     """
     tokens_RK = None
     if 0 < top_k < logs_RV.shape[1]:
-        logs_RV, tokens_RK = best(logs_RV, top_k)
-    shares_RK = (logs_RV / temperature).softmax(-1)
+        logs_RV, tokens_RK = best_k(logs_RV, top_k)
+    probs_RK = (logs_RV / temperature).softmax(-1)
     if top_p < 1:
-        shares_RK, places_RK = _nucleus(logs_RV, shares_RK, top_p)
-        tokens_RK = places_RK if tokens_RK is None else tokens_RK.gather(1, places_RK)
-    summed_RK = shares_RK.cumsum(1)
-    wanted_R1 = uniform_R[:, None] * summed_RK[:, -1:]
-    places_R1 = torch.searchsorted(summed_RK, wanted_R1, right=True)
-    last_R1 = summed_RK.argmax(1, keepdim=True)  # where rounding would run over the end
-    places_R1 = torch.minimum(places_R1, last_R1)
-    return (places_R1 if tokens_RK is None else tokens_RK.gather(1, places_R1))[:, 0]
+        probs_RK, indices_RK = _nucleus(logs_RV, probs_RK, top_p)
+        tokens_RK = indices_RK if tokens_RK is None else tokens_RK.gather(1, indices_RK)
+    cumulative_RK = probs_RK.cumsum(1)
+    threshold_R1 = uniform_R[:, None] * cumulative_RK[:, -1:]
+    index_R1 = torch.searchsorted(cumulative_RK, threshold_R1, right=True)
+    last_R1 = cumulative_RK.argmax(1, keepdim=True)  # rounding may exceed the last token
+    index_R1 = torch.minimum(index_R1, last_R1)
+    return (index_R1 if tokens_RK is None else tokens_RK.gather(1, index_R1))[:, 0]
 
 
-def _nucleus(logs_RV: Tensor, shares_RV: Tensor, top_p: float) -> tuple[Tensor, Tensor]:
-    """The shares of the most probable tokens that reach p, 0 for others, and their places.
+def _nucleus(logs_RV: Tensor, probs_RV: Tensor, top_p: float) -> tuple[Tensor, Tensor]:
+    """Return the probabilities of the tokens that reach p, 0 for others, and their ids.
 
-    A few tokens nearly always reach it, so that all are sorted only when these do not.
+    A few tokens nearly always reach it, so the whole vocabulary is sorted only when they do not.
     """
     for count in (FEW, logs_RV.shape[1]):
-        places_RK = best(logs_RV, count)[1]
-        sorted_RK = shares_RV.gather(1, places_RK)
+        indices_RK = best_k(logs_RV, count)[1]
+        sorted_RK = probs_RV.gather(1, indices_RK)
         before_RK = sorted_RK.cumsum(1) - sorted_RK
         if bool((before_RK[:, -1] >= top_p).all()):
             break
-    kept_RK = before_RK < top_p
-    return torch.where(kept_RK, sorted_RK, 0.0), places_RK
+    return torch.where(before_RK < top_p, sorted_RK, 0.0), indices_RK

@@ -1,57 +1,63 @@
-"""The front door of search: settings in, the best hypotheses of every sentence out."""
+"""The entry point of search: options in, the best hypotheses of every sentence out."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
 from regard.config import SearchOptions
-from regard.decoding.beam import beam
+from regard.decoding.beam import beam_search
 from regard.decoding.greedy import greedy
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.request import Prefixes, request
+from regard.decoding.request import Prefixes, prepare_request
 from regard.decoding.sample import sample
-from regard.decoding.writer import UNK, Reading, Writer
+from regard.decoding.step_model import SourceBatch, StepModel
 from regard.errors import InputError
+from regard.text import UNK
 
 
 def search(
-    writer: Writer,
-    source: Reading | None,
-    settings: SearchOptions,
+    model: StepModel,
+    source: SourceBatch | None,
+    options: SearchOptions,
     *,
     prefix: Prefixes | None = None,
-    never: Collection[int] = (UNK,),
-    numbers: Sequence[int] | None = None,
+    suppress_tokens: Collection[int] = (UNK,),
+    sample_ids: Sequence[int] | None = None,
     batch: int = 1,
 ) -> list[list[Hypothesis]]:
-    """For each sentence its `n_best` hypotheses by score, best first, finished or cut off.
+    """Return the `n_best` hypotheses of each sentence by score, best first.
 
-    prefix   ids that each output must begin with, of any lengths; their log-probabilities count.
-             A single source may have several: one output for each
-    never    ids that are not written, beside PAD, BOS and MASK, unless a prefix has them
-    numbers  each sentence's number, from which sampling is seeded; its place in the batch without
-    batch    how many outputs, when there is neither a source nor a prefix
+    prefix           ids that each output must begin with, of any lengths; their log-probabilities
+                     count. A single source may have several prefixes: one output for each
+    suppress_tokens  ids never generated, besides PAD, BOS and MASK, unless forced by a prefix
+    sample_ids       an integer per sentence that seeds its sampling; by default its index
+    batch            number of outputs when there is neither a source nor a prefix
 
-    A sentence's result is the same alone and in any batch. Without `max_length` an output has at
-    most 2 · source + 10 tokens (more if its prefix needs it), within the model's limit.
+    The result of a sentence does not depend on the batch. Without `max_length` an output has at
+    most 2 · source + 10 tokens (more if its prefix needs them), within the model's limit.
     """
-    wanted = request(
-        writer, source, max_length=settings.max_length, prefix=prefix, never=never, batch=batch
+    request = prepare_request(
+        model,
+        source,
+        max_length=options.max_length,
+        prefix=prefix,
+        suppress_tokens=suppress_tokens,
+        batch=batch,
     )
-    if settings.sample:
-        return sample(writer, wanted, settings, numbers=numbers)
-    if settings.n_best > settings.beam:
+    if options.sample:
+        return sample(model, request, options, sample_ids=sample_ids)
+    if options.n_best > options.beam:
         raise InputError(
-            f"decoding.n_best is {settings.n_best}, but a beam of {settings.beam} finds no more "
-            "than that; raise decoding.beam."
+            f"decoding.n_best must be at most decoding.beam, got n_best={options.n_best}, "
+            f"beam={options.beam}; raise decoding.beam."
         )
-    if settings.beam == 1:
-        found = greedy(writer, wanted, length_penalty=settings.length_penalty)
-        return [[one] for one in found]
-    return beam(
-        writer,
-        wanted,
-        beam=settings.beam,
-        n_best=settings.n_best,
-        length_penalty=settings.length_penalty,
+    if options.beam == 1:
+        hypotheses = greedy(model, request, length_penalty=options.length_penalty)
+        return [[hypothesis] for hypothesis in hypotheses]
+    return beam_search(
+        model,
+        request,
+        beam=options.beam,
+        n_best=options.n_best,
+        length_penalty=options.length_penalty,
     )

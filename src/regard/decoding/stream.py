@@ -1,4 +1,4 @@
-"""One sentence, token by token, each handed out as soon as it is written."""
+"""Generate one sentence token by token, yielding each as soon as it is known."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from regard.config import SearchOptions
-from regard.decoding.greedy import most_probable
-from regard.decoding.request import Request, request
-from regard.decoding.sample import drawing
-from regard.decoding.walk import Choose, walk
-from regard.decoding.writer import EOS, UNK, Reading, Writer
+from regard.decoding.greedy import argmax
+from regard.decoding.request import prepare_request
+from regard.decoding.sample import sampler
+from regard.decoding.step_loop import StepOutput, decode_steps
+from regard.decoding.step_model import SourceBatch, StepModel
 from regard.errors import InputError
+from regard.text import EOS, UNK
 
 
-class Step(NamedTuple):
-    """One token as it is written.
+class StreamedToken(NamedTuple):
+    """One generated token.
 
-    token            its id; EOS at the end of what is finished
-    log_probability  the model's own
-    forced           whether it is one of the prefix
-    maps             with `look`, what each layer and head looked at for it
+    token            its id; EOS at the end of a finished output
+    log_probability  under the model
+    forced           whether it belongs to the prefix
+    maps             with `attention`, this step's row of every layer and head
     """
 
     token: int
@@ -30,38 +31,39 @@ class Step(NamedTuple):
 
     @property
     def finished(self) -> bool:
-        """Whether it is the end. A stream that ends without it was stopped at its length."""
+        """Whether it is EOS. A stream that ends without EOS was cut off at its length limit."""
         return self.token == EOS
 
 
 def stream(
-    writer: Writer,
-    source: Reading | None,
-    settings: SearchOptions,
-    prefix: Sequence[int] = (),
+    model: StepModel,
+    source: SourceBatch | None,
+    options: SearchOptions,
     *,
-    look: bool = False,
-    never: Collection[int] = (UNK,),
-    number: int = 0,
-) -> Iterator[Step]:
-    """Write one sentence greedily, or by sampling, the prefix first.
+    prefix: Sequence[int] = (),
+    suppress_tokens: Collection[int] = (UNK,),
+    sample_id: int = 0,
+    attention: bool = False,
+) -> Iterator[StreamedToken]:
+    """Generate one sentence greedily or by sampling, the prefix first.
 
-    The source is read, and errors are raised, at once; a token is computed when it is asked for.
-    The tokens are those that `search` finds with a beam of 1, or the first sample of sentence
-    `number`.
+    The source is encoded, and errors are raised, at once; each token is computed when requested.
+    The tokens are those of `search` with beam 1, or of the first sample of sentence `sample_id`.
     """
     if source is not None and len(source.tokens) != 1:
-        raise InputError(
-            f"a stream writes one sentence, but {len(source.tokens)} came; stream them in turn."
-        )
-    wanted = request(writer, source, max_length=settings.max_length, prefix=[prefix], never=never)
-    choose = drawing(settings, [(number, 0)]) if settings.sample else most_probable
-    return _steps(writer, wanted, choose, len(prefix), look)
+        raise InputError(f"stream takes one sentence, got {len(source.tokens)}.")
+    request = prepare_request(
+        model,
+        source,
+        max_length=options.max_length,
+        prefix=[prefix],
+        suppress_tokens=suppress_tokens,
+    )
+    choose = sampler(options, [(sample_id, 0)]) if options.sample else argmax
+    return _tokens(decode_steps(model, request, choose, attention=attention), len(prefix))
 
 
-def _steps(
-    writer: Writer, wanted: Request, choose: Choose, forced: int, look: bool
-) -> Iterator[Step]:
-    for place, moment in enumerate(walk(writer, wanted, choose, look=look)):
-        for token, log in zip(moment.tokens, moment.log_probabilities, strict=True):
-            yield Step(token, log, place < forced, moment.maps)
+def _tokens(outputs: Iterator[StepOutput], num_forced: int) -> Iterator[StreamedToken]:
+    for position, output in enumerate(outputs):
+        for token, log in zip(output.tokens, output.log_probabilities, strict=True):
+            yield StreamedToken(token, log, position < num_forced, output.maps)

@@ -39,8 +39,8 @@ class ReadReport:
 def format_error(file: object, line: int | None, what: str, remedy: str) -> InputError:
     """The error for a malformed file: position, problem, and what to do.
 
-    >>> print(mistake("a.tsv", 3, "there is one column", "put a tab between source and target"))
-    a.tsv, line 3: there is one column; put a tab between source and target.
+    >>> print(format_error("a.tsv", 3, "there is one column", "put a tab between the sides"))
+    a.tsv, line 3: there is one column; put a tab between the sides.
     """
     position = f"{file}" if line is None else f"{file}, line {line}"
     return InputError(f"{position}: {what}; {remedy}.")

@@ -1,4 +1,4 @@
-"""What models read: sentences as ids, padded to a rectangle.
+"""Sentences as padded tensors of token ids.
 
 B sentences, S source tokens, T target tokens.
 """
@@ -11,31 +11,30 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-PAD, BOS, EOS = 0, 2, 3
-"""Ids that mean the same in every tokeniser (they are `regard.text`'s)."""
+from regard.text import BOS, EOS, PAD
 
 
 class Source(NamedTuple):
-    """What is read.
+    """Input of an encoder.
 
     tokens   (B, S)  ids, each sentence ending in EOS, then PAD
-    lengths  (B,)    tokens of each, EOS counted
+    lengths  (B,)    number of tokens of each, EOS included
     """
 
     tokens: Tensor
     lengths: Tensor
 
     def to(self, device: torch.device) -> Source:
-        """The same, there."""
+        """Move to a device."""
         return Source(self.tokens.to(device), self.lengths.to(device))
 
 
 class Batch(NamedTuple):
-    """Sentences to learn from.
+    """Training examples.
 
-    source  what is read; None for a model that only writes
-    inputs  (B, T)  BOS and the target's ids, then PAD: what the decoder is given
-    labels  (B, T)  the target's ids and EOS, then PAD: what it is to answer
+    source  input of the encoder; None for a model without one
+    inputs  (B, T)  BOS and the target's ids, then PAD: the decoder's input
+    labels  (B, T)  the target's ids and EOS, then PAD: the expected output
     """
 
     source: Source | None
@@ -44,17 +43,17 @@ class Batch(NamedTuple):
 
     @property
     def answers(self) -> int:
-        """How many labels there are: what the loss is a mean of."""
+        """Number of labels, over which the loss is averaged."""
         return int((self.labels != PAD).sum())
 
     @property
     def sizes(self) -> Tensor:
-        """(B,): how much there is to read and write in each sentence."""
-        sizes = (self.inputs != PAD).sum(1)  # not labels: a masked model has few of them
+        """(B,): number of source and target tokens of each sentence."""
+        sizes = (self.inputs != PAD).sum(1)  # not labels: a masked language model has few of them
         return sizes if self.source is None else sizes + self.source.lengths
 
     def rows(self, rows: Tensor) -> Batch:
-        """Chosen sentences, cut to the longest of them."""
+        """Return the given sentences, cut to the longest of them."""
         inputs = self.inputs[rows]
         longest = int((inputs != PAD).sum(1).max())
         source = self.source
@@ -64,13 +63,13 @@ class Batch(NamedTuple):
         return Batch(source, inputs[:, :longest], self.labels[rows, :longest])
 
     def to(self, device: torch.device) -> Batch:
-        """The same, there."""
+        """Move to a device."""
         source = self.source and self.source.to(device)
         return Batch(source, self.inputs.to(device), self.labels.to(device))
 
 
 def padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of ids as one tensor (B, longest), PAD at the ends.
+    """Return rows of ids as one tensor (B, longest), padded at the end.
 
     >>> padded([[5, 6, 3], [7, 3]])
     tensor([[5, 6, 3],
@@ -81,14 +80,14 @@ def padded(rows: Sequence[Sequence[int]]) -> Tensor:
 
 
 def source_of(rows: Sequence[Sequence[int]]) -> Source:
-    """Sentences' ids, without specials, as a model reads them."""
+    """Return the source batch of sentences' ids without specials."""
     return Source(
         padded([[*row, EOS] for row in rows]), torch.tensor([len(row) + 1 for row in rows])
     )
 
 
 def batch_of(sources: Sequence[Sequence[int]] | None, targets: Sequence[Sequence[int]]) -> Batch:
-    """Sentences and their translations, ids without specials, as a model learns from them."""
+    """Return the training batch of sentences and their targets, ids without specials."""
     return Batch(
         None if sources is None else source_of(sources),
         padded([[BOS, *row] for row in targets]),

@@ -19,13 +19,13 @@ from regard.config import (
 from regard.errors import InputError
 from regard.models.classifier import ClassifierModel
 from regard.models.handwriting import HandwritingModel
-from regard.models.lm import LanguageModel, MaskedModel
+from regard.models.lm import LanguageModel, MaskedLanguageModel
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 
 Translating = TransformerModel | RnnModel
 """Those that read a source and write a target."""
-Network = Translating | LanguageModel | MaskedModel | ClassifierModel | HandwritingModel
+Network = Translating | LanguageModel | MaskedLanguageModel | ClassifierModel | HandwritingModel
 
 
 ORDINARY, MOST_LAYERS = 4096, 1000
@@ -80,6 +80,6 @@ def _built(settings: ModelSettings, source_vocab: int, target_vocab: int) -> Net
         case HandwritingSettings():
             return HandwritingModel(settings, source_vocab)
         case MaskedLanguageModelSettings():
-            return MaskedModel(settings, target_vocab)
+            return MaskedLanguageModel(settings, target_vocab)
         case LanguageModelSettings():
             return LanguageModel(settings, target_vocab)

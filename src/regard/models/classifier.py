@@ -21,8 +21,8 @@ from regard.config import ClassifierSettings, MaskedLanguageModelSettings, RnnSe
 from regard.models.classifier_batch import Labelled
 from regard.models.classifier_front import Front, Series, Tokens, front_of, measure
 from regard.models.embedding import output_layer
-from regard.models.layer import FeedForward, Layer, added_place, attended_place, final_norm
-from regard.models.rnn.encoder import Encoder
+from regard.models.layer import FeedForward, Layer, attention_positions, final_norm, input_positions
+from regard.models.rnn.encoder import RnnEncoder
 
 
 class Maps(NamedTuple):
@@ -53,7 +53,7 @@ class Attentive(nn.Module):
     def __init__(self, settings: ClassifierSettings) -> None:
         super().__init__()
         plain = stack_settings(settings)
-        place = attended_place(plain, causal=False)
+        place = attention_positions(plain, causal=False)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Layer(plain, place, cross=False) for _ in range(plain.num_layers)
         )
@@ -74,7 +74,7 @@ class Recurrent(nn.Module):
 
     def __init__(self, settings: ClassifierSettings) -> None:
         super().__init__()
-        self.encoder = Encoder(
+        self.encoder = RnnEncoder(
             RnnSettings(
                 cell=settings.cell,
                 embedding=settings.dim,
@@ -132,7 +132,7 @@ class ClassifierModel(nn.Module):
         super().__init__()
         self.max_length = settings.max_length
         recurrent = settings.encoder == "rnn"
-        place = Position() if recurrent else added_place(stack_settings(settings))
+        place = Position() if recurrent else input_positions(stack_settings(settings))
         self.front: Front = front_of(settings, vocab, place)
         self.encoder = Recurrent(settings) if recurrent else Attentive(settings)
         self.pooling: Pooling | Fixed = (

@@ -20,7 +20,7 @@ from regard.attention import Dropout, Mask, Position
 from regard.attention.layers.pooling import Pooling
 from regard.config import ClassifierSettings
 from regard.models.classifier_batch import Labelled
-from regard.models.embedding import word_vectors
+from regard.models.embedding import token_embedding
 
 FILTERS = 8  # over time, at the least
 
@@ -43,7 +43,7 @@ class Words(nn.Module):
 
     def __init__(self, settings: ClassifierSettings, vocab: int, place: Position) -> None:
         super().__init__()
-        self.vectors = word_vectors(vocab, settings.dim)
+        self.vectors = token_embedding(vocab, settings.dim)
         self.place, self.dropout = place, Dropout(settings.dropout)
 
     def entered(self, batch: Labelled) -> Tensor:

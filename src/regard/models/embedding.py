@@ -1,4 +1,4 @@
-"""Words' vectors, and the linear layer that turns features back into words.
+"""Token embeddings, and the output layer from features to logits.
 
 B sentences, T tokens, V tokens of the vocabulary, D features.
 """
@@ -10,13 +10,14 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.attention import Dropout, Position
+from regard.attention import Position
+from regard.dropout import Dropout
 from regard.errors import InputError
-from regard.models.batch import PAD
+from regard.text import PAD
 
 
-def word_vectors(vocab: int, dim: int) -> nn.Embedding:
-    """One vector for each token, of norm about 1, zero for padding."""
+def token_embedding(vocab: int, dim: int) -> nn.Embedding:
+    """Return a table of one vector per token, of norm about 1, zero for padding."""
     vectors = nn.Embedding(vocab, dim, padding_idx=PAD)
     nn.init.normal_(vectors.weight, std=dim**-0.5)
     with torch.no_grad():
@@ -24,21 +25,21 @@ def word_vectors(vocab: int, dim: int) -> nn.Embedding:
     return vectors
 
 
-def both_vectors(
+def embedding_pair(
     tied: str, source_vocab: int, target_vocab: int, dim: int
 ) -> tuple[nn.Embedding, nn.Embedding]:
-    """The vectors of source and target tokens; one and the same if `tied` is all."""
+    """Return the tables of source and target tokens; the same table if `tied` is all."""
     if tied == "all" and source_vocab != target_vocab:
         raise InputError(
-            f"model.tied is all, but the vocabularies have {source_vocab} and {target_vocab} "
-            "tokens; share the tokeniser (text.shared) or set model.tied to output."
+            f"model.tied=all needs one vocabulary, got {source_vocab} source and {target_vocab} "
+            "target tokens; share the tokenizer (text.shared) or set model.tied to output."
         )
-    target = word_vectors(target_vocab, dim)
-    return target if tied == "all" else word_vectors(source_vocab, dim), target
+    target = token_embedding(target_vocab, dim)
+    return target if tied == "all" else token_embedding(source_vocab, dim), target
 
 
 def output_layer(dim: int, vocab: int, tied: nn.Embedding | None) -> nn.Linear:
-    """The final linear layer (D → V), its matrix that of `tied` if given."""
+    """Return the final linear layer (D → V), its weight that of `tied` if given."""
     layer = nn.Linear(dim, vocab)
     nn.init.zeros_(layer.bias)
     if tied is None:
@@ -49,35 +50,37 @@ def output_layer(dim: int, vocab: int, tied: nn.Embedding | None) -> nn.Linear:
 
 
 class Embedding(nn.Module):
-    """√D · vector of each token, plus its place, with dropout (Vaswani 2017, §3.4–3.5)."""
+    """dropout(√D · vector + position) of each token (Vaswani 2017, §3.4–3.5)."""
 
-    def __init__(self, vectors: nn.Embedding, place: Position, dropout: float) -> None:
+    def __init__(self, vectors: nn.Embedding, positions: Position, dropout: float) -> None:
         super().__init__()
         self.vectors = vectors
-        self.place = place
+        self.place = positions
         self.dropout = Dropout(dropout)
 
     def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
-        """(B, T) ids as (B, T, D); the first stands at `offset`."""
-        return self.placed(self.vectors(tokens), offset)
+        """Embed ids (B, T) as (B, T, D); the first is at position `offset`."""
+        return self.add_positions(self.vectors(tokens), offset)
 
-    def placed(self, vectors: Tensor, offset: int = 0) -> Tensor:
-        """The same from tokens' vectors (B, T, D)."""
+    def add_positions(self, vectors: Tensor, offset: int = 0) -> Tensor:
+        """Scale vectors (B, T, D) of the table and add their positions."""
         scaled = vectors * math.sqrt(self.vectors.embedding_dim)
-        placed: Tensor = self.dropout(self.place.add(scaled, offset))
-        return placed
+        output: Tensor = self.dropout(self.place.add(scaled, offset))
+        return output
 
 
-def both_embedded(
+def embed_pair(
     source: Embedding, target: Embedding, source_tokens: Tensor, target_tokens: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """(B, S, D) and (B, T, D) of two embeddings; vectors that both share are looked up at once.
+    """Return (B, S, D) and (B, T, D) of two embeddings, with one lookup in a shared table.
 
-    The gradient of a shared table is as large as the table, and is then made once, not twice.
+    The gradient of a table is as large as the table, so one lookup saves one such tensor.
     """
     if source.vectors is not target.vectors:
         return source(source_tokens), target(target_tokens)
     tokens = torch.cat([source_tokens.flatten(), target_tokens.flatten()])
     parts = source.vectors(tokens).split([source_tokens.numel(), target_tokens.numel()])
-    shapes = (*source_tokens.shape, -1), (*target_tokens.shape, -1)
-    return source.placed(parts[0].view(shapes[0])), target.placed(parts[1].view(shapes[1]))
+    return (
+        source.add_positions(parts[0].view(*source_tokens.shape, -1)),
+        target.add_positions(parts[1].view(*target_tokens.shape, -1)),
+    )

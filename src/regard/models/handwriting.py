@@ -19,14 +19,14 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, dropout, record
 from regard.attention.aligners.aligner import Memory
-from regard.attention.aligners.graves import Graves, Stand
+from regard.attention.aligners.graves import Graves, GravesState
 from regard.attention.engines.precision import as_given
 from regard.attention.inspection import observe
 from regard.config.handwriting import HandwritingSettings
 from regard.models.batch import Source
 from regard.models.handwriting_density import Density
 from regard.models.handwriting_loop import Parts, windowed_steps
-from regard.models.rnn.cell import CELLS, State
+from regard.models.rnn.cell import CELLS, States
 from regard.models.rnn.scan import Recurrence
 
 
@@ -71,9 +71,9 @@ class Pen:
     """
 
     memory: Memory
-    window: Stand
+    window: GravesState
     context: Tensor
-    layers: tuple[State, ...]
+    layers: tuple[States, ...]
     drawn: int = 0
 
 
@@ -138,18 +138,18 @@ class HandwritingModel(nn.Module):
 
     def _begun(self, memory: Memory) -> Pen:
         rows = len(memory.values)
-        layers = tuple(layer.zeros(rows) for layer in self.layers)
+        layers = tuple(layer.initial_state(rows) for layer in self.layers)
         context = memory.values.new_zeros(rows, memory.values.shape[-1])
-        return Pen(memory, self.window.begin(memory), context, layers)
+        return Pen(memory, self.window.initial_state(memory), context, layers)
 
     def _moved(self, pen: Pen, points: Tensor) -> tuple[Tensor, Pen, Tensor]:
         """Features (B, layers · D) after `points`, the pen after them, the window's weights."""
-        states: list[State] = []
+        states: list[States] = []
         context, window, weights = pen.context, pen.window, pen.context
         below: list[Tensor] = []
         for number, layer in enumerate(self.layers):
             x = torch.cat([points, context, *below[-1:]], -1)
-            after = layer(layer.entering(x[None, None]), pen.layers[number])
+            after = layer(layer.input_gates(x[None, None]), pen.layers[number])
             states.append(tuple(part[0] for part in after))
             below.append(after[0][0, 0])
             if number == 0:
@@ -178,12 +178,12 @@ class HandwritingModel(nn.Module):
             share, first.weight_ih[0, 3:], first.weight_hh[0], first.bias_hh[0],
             window.weight, window.bias, memory.values,
         )  # fmt: skip
-        state = tuple(part[0] for part in first.zeros(inputs.shape[1]))
+        state = tuple(part[0] for part in first.initial_state(inputs.shape[1]))
         hidden, contexts = windowed_steps(first.cell, parts, self.window.stride, state)
         below = [hidden]
         for layer in others:
             x = torch.cat([inputs, contexts, below[-1]], -1)
-            after = layer(layer.entering(x[None]), layer.zeros(inputs.shape[1]))
+            after = layer(layer.input_gates(x[None]), layer.initial_state(inputs.shape[1]))
             below.append(after[0][:, 0])
         return torch.cat(below, -1).transpose(0, 1)
 

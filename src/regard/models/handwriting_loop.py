@@ -23,7 +23,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.attention.aligners.graves import HIGHEST, positions
 from regard.attention.engines.precision import as_given
-from regard.models.rnn.cell import Cell, State
+from regard.models.rnn.cell import RecurrentCell, States
 
 
 class Parts(NamedTuple):
@@ -50,7 +50,7 @@ class Parts(NamedTuple):
 class Kept(NamedTuple):
     """What one step leaves for the way back."""
 
-    cell: State
+    cell: States
     low: Tensor  # (B, 3 K): 1 where a logarithm is not held back
     beta: Tensor
     step: Tensor
@@ -58,7 +58,9 @@ class Kept(NamedTuple):
     phi: Tensor  # (B, K, S)
 
 
-def windowed_steps(cell: Cell, parts: Parts, stride: float, state: State) -> tuple[Tensor, Tensor]:
+def windowed_steps(
+    cell: RecurrentCell, parts: Parts, stride: float, state: States
+) -> tuple[Tensor, Tensor]:
     """States (T, B, D) and contexts (T, B, V) of all steps, from `state` and no context."""
     if torch.is_grad_enabled():
         # torch gives `Function.apply` no types
@@ -69,8 +71,8 @@ def windowed_steps(cell: Cell, parts: Parts, stride: float, state: State) -> tup
 
 
 def _forward(
-    cell: Cell, parts: Parts, stride: float, state: State
-) -> tuple[list[State], list[Tensor], list[Kept]]:
+    cell: RecurrentCell, parts: Parts, stride: float, state: States
+) -> tuple[list[States], list[Tensor], list[Kept]]:
     """States and contexts before and after every step, and what each step keeps."""
     values = parts.values
     contexts = [values.new_zeros(len(values), values.shape[-1])]
@@ -96,7 +98,9 @@ def _forward(
 
 class _Loop(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, cell: Cell, stride: float, *tensors: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, cell: RecurrentCell, stride: float, *tensors: Tensor
+    ) -> tuple[Tensor, Tensor]:
         count = len(Parts._fields)
         parts, state = Parts(*tensors[:count]), tensors[count:]
         states, contexts, kept = _forward(cell, parts, stride, state)
@@ -115,9 +119,9 @@ class _Loop(torch.autograd.Function):
 
 
 def _backward(
-    cell: Cell,
+    cell: RecurrentCell,
     parts: Parts,
-    states: list[State],
+    states: list[States],
     contexts: list[Tensor],
     kept: list[Kept],
     grads: tuple[Tensor, ...],
@@ -130,14 +134,14 @@ def _backward(
     u = x if cell.summed else torch.empty_like(x)
     logs = x.new_empty(steps, x.shape[1], len(parts.offset))
     looks = torch.empty_like(of_contexts)
-    carried: State = tuple(torch.zeros_like(h) for h in states[0])
+    carried: States = tuple(torch.zeros_like(h) for h in states[0])
     kappa, context = torch.zeros_like(kept[0].kappa), torch.zeros_like(contexts[0])
     places = positions(parts.values.shape[1], parts.values)
     for n in reversed(range(steps)):
         look = torch.add(context, of_contexts[n], out=looks[n])
         kappa = _window_back(look, kappa, kept[n], places, parts.values, logs[n])
         hidden = torch.addmm(carried[0] + of_states[n], logs[n], parts.window)
-        way, *others = cell.back(
+        way, *others = cell.backward(
             (hidden, *carried[1:]), states[n], states[n + 1], kept[n].cell, x[n], u[n]
         )
         through = u[n] @ into_state if way is None else way.addmm_(u[n], into_state)

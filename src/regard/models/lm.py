@@ -1,4 +1,4 @@
-"""Transformers with one stack: the next-token model and the masked-token model.
+"""Transformers of one stack: the language model and the masked language model.
 
 B texts, T tokens, D features, V tokens of the vocabulary.
 """
@@ -13,110 +13,114 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Mask, record
 from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
-from regard.models.batch import PAD, Batch, Source
-from regard.models.embedding import Embedding, output_layer, word_vectors
-from regard.models.layer import Layer, LayerCache, added_place, attended_place, final_norm
-from regard.models.sequence_parallel import split_of
-
-CAUSAL = Mask.causal()
-BEFORE = Mask.causal(corner="bottom-right")
+from regard.models.batch import Batch, Source
+from regard.models.embedding import Embedding, output_layer, token_embedding
+from regard.models.layer import (
+    Layer,
+    LayerCache,
+    attention_positions,
+    final_norm,
+    input_positions,
+)
+from regard.models.sequence_parallel import shard_of
+from regard.models.transformer import CACHED_CAUSAL, CAUSAL
+from regard.text import PAD
 
 
 @dataclass(frozen=True)
-class Written:
-    """The state between two steps: each layer's cache."""
+class LanguageModelState:
+    """State between two steps: the cache of each layer."""
 
     layers: tuple[LayerCache, ...]
 
 
-class Stack(nn.Module):
-    """Word vectors, layers of self-attention, linear layer: what both models have."""
+class TransformerStack(nn.Module):
+    """Base of both models: embedding, layers of self-attention, output layer."""
 
     def __init__(self, settings: LanguageModelSettings, vocab: int, *, causal: bool) -> None:
         super().__init__()
         self.max_length = settings.max_length
-        vectors = word_vectors(vocab, settings.dim)
-        self.words = Embedding(vectors, added_place(settings), settings.dropout)
-        place = attended_place(settings, causal=causal)
+        vectors = token_embedding(vocab, settings.dim)
+        self.words = Embedding(vectors, input_positions(settings), settings.dropout)
+        positions = attention_positions(settings, causal=causal)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
-            Layer(settings, place, cross=False, causal=causal) for _ in range(settings.num_layers)
+            Layer(settings, positions, cross=False, causal=causal)
+            for _ in range(settings.num_layers)
         )
         self.norm = final_norm(settings)
         self.output = output_layer(settings.dim, vocab, vectors if settings.tied == "all" else None)
 
-    def read(self, tokens: Tensor, mask: Mask) -> Tensor:
-        """(B, T) ids as features (B, T, D); of this process's part, where sentences are split."""
-        split = split_of(self)
-        offset = split.offset(tokens.shape[1])
-        x = self.words(split.own(tokens), offset)
+    def encode(self, tokens: Tensor, mask: Mask) -> Tensor:
+        """Return features (B, T, D) of ids (B, T); of this process's shard in sharded training."""
+        shard = shard_of(self)
+        offset = shard.offset(tokens.shape[1])
+        x = self.words(shard.local(tokens), offset)
         for layer in self.layers:
             x, _ = layer(x, mask, offset=offset)
-        return self.norm(x)  # type: ignore[no-any-return]  # modules answer Any
+        return self.norm(x)  # type: ignore[no-any-return]  # modules return Any
 
     def features(self, batch: Batch) -> Tensor:
-        """(B, T, D): what the final layer sees at each token."""
-        raise NotImplementedError  # each kind has its own
+        """Return the output layer's input (B, T, D)."""
+        raise NotImplementedError
 
     def forward(self, batch: Batch) -> Tensor:
-        """Scores (B, T, V) at each token."""
-        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules answer Any
+        """Return logits (B, T, V) at each token."""
+        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules return Any
 
     @torch.no_grad()
     def maps(self, batch: Batch) -> list[AttentionMap]:
-        """Every head's attention while `batch` is read."""
+        """Return the attention of every layer and head for the given texts."""
         with record(self) as recording:
             self.features(batch)
         return recording.maps
 
 
-class LanguageModel(Stack):
-    """Decoder-only: each token sees those before it and guesses the next."""
+class LanguageModel(TransformerStack):
+    """Decoder-only model of the next token; a `StepModel`."""
 
     def __init__(self, settings: LanguageModelSettings, vocab: int) -> None:
         super().__init__(settings, vocab, causal=True)
 
     def features(self, batch: Batch) -> Tensor:
-        """(B, T, D): what the final layer sees at each token."""
-        return self.read(batch.inputs, CAUSAL)
+        return self.encode(batch.inputs, CAUSAL)
 
-    def start(self, source: Source | None = None, batch: int = 1) -> Written:
-        """The state before the first token of `batch` texts."""
-        return Written(
+    def start(self, source: Source | None = None, batch: int = 1) -> LanguageModelState:
+        """Return the state before the first token of `batch` texts."""
+        return LanguageModelState(
             tuple(LayerCache(layer.attention.empty_cache(batch)) for layer in self.layers)
         )
 
     def step(
-        self, state: Written, tokens: Tensor, look: bool = False
-    ) -> tuple[Tensor, Written, list[AttentionMap]]:
-        """Scores (B, V) of the token after `tokens` (B,)."""
-        if look:
+        self, state: LanguageModelState, tokens: Tensor, attention: bool = False
+    ) -> tuple[Tensor, LanguageModelState, list[AttentionMap]]:
+        """Return logits (B, V) of the token after `tokens` (B,)."""
+        if attention:
             with record(self) as recording:
-                scores, state, _ = self.step(state, tokens)
-            return scores, state, recording.maps
+                logits, state, _ = self.step(state, tokens)
+            return logits, state, recording.maps
         x = self.words(tokens[:, None], state.layers[0].own.length)
-        kept = []
+        caches = []
         for layer, cache in zip(self.layers, state.layers, strict=True):
-            x, own = layer(x, BEFORE, cache=cache.own)
-            kept.append(LayerCache(own))
-        return self.output(self.norm(x[:, 0])), Written(tuple(kept)), []
+            x, own = layer(x, CACHED_CAUSAL, cache=cache.own)
+            caches.append(LayerCache(own))
+        return self.output(self.norm(x[:, 0])), LanguageModelState(tuple(caches)), []
 
-    def select(self, state: Written, rows: Tensor) -> Written:
-        """The state of chosen rows of the batch."""
-        return Written(tuple(cache.select(rows) for cache in state.layers))
+    def select(self, state: LanguageModelState, rows: Tensor) -> LanguageModelState:
+        """Return the state of the given rows of the batch."""
+        return LanguageModelState(tuple(cache.select(rows) for cache in state.layers))
 
 
-class MaskedModel(Stack):
-    """Encoder-only: every token sees all others, and the hidden ones are guessed."""
+class MaskedLanguageModel(TransformerStack):
+    """Encoder-only model of masked tokens."""
 
     def __init__(self, settings: MaskedLanguageModelSettings, vocab: int) -> None:
         super().__init__(settings, vocab, causal=False)
 
     def features(self, batch: Batch) -> Tensor:
-        """(B, T, D): what the final layer sees at each token."""
-        return self.read(batch.inputs, Mask.lengths((batch.inputs != PAD).sum(1)))
+        return self.encode(batch.inputs, Mask.lengths((batch.inputs != PAD).sum(1)))
 
     @torch.no_grad()
     def fill(self, tokens: Tensor) -> Tensor:
-        """Probabilities (B, T, V) of what stands at each token of `tokens` (B, T)."""
-        nothing = torch.full_like(tokens, PAD)
-        return torch.softmax(self(Batch(None, tokens, nothing)).float(), -1)
+        """Return probabilities (B, T, V) of the token at each position of `tokens` (B, T)."""
+        labels = torch.full_like(tokens, PAD)
+        return torch.softmax(self(Batch(None, tokens, labels)).float(), -1)

@@ -11,7 +11,7 @@ from regard.errors import InputError
 class NullTokenizer:
     """A `Tokenizer` without tokens; encoding a text is an error.
 
-    >>> len(Wordless()), Wordless().decode([])
+    >>> len(NullTokenizer()), NullTokenizer().decode([])
     (0, '')
     """
 

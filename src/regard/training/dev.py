@@ -14,9 +14,9 @@ from regard.corpus.pairs import Pair
 from regard.decoding import Hypothesis, search
 from regard.evaluation import corpus_scores
 from regard.folder import Tokenizers
-from regard.models.batch import PAD, Batch, source_of
+from regard.models.batch import Batch, source_of
 from regard.models.build import Network, Translating
-from regard.text import UNK
+from regard.text import PAD, UNK
 from regard.training.examples import Examples, is_paired, masked
 from regard.training.loss import label_loss
 from regard.training.shards import Crew

@@ -13,8 +13,8 @@ from regard.config import MaskedLanguageModelSettings, ModelSettings
 from regard.corpus.batches import batches
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
-from regard.models.batch import BOS, EOS, PAD, Batch, batch_of
-from regard.text import MASK
+from regard.models.batch import Batch, batch_of
+from regard.text import BOS, EOS, MASK, PAD
 from regard.training.epochs import Epochs
 
 Ids = np.ndarray[tuple[int], np.dtype[np.int32]]

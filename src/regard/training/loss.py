@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.models.batch import PAD
+from regard.text import PAD
 
 CHUNK = 1 << 21  # scores held at once
 

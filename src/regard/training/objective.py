@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import ClassifierSettings, HandwritingSettings, Run
 from regard.folder import Tokenizers
-from regard.models.sequence_parallel import own_labels
+from regard.models.sequence_parallel import local_labels
 from regard.training.loss import label_loss
 from regard.training.place import Place
 
@@ -63,7 +63,7 @@ Objective = Callable[[Any, Any, float, float], Tensor]
 
 def next_token(network: Any, batch: Any, smoothing: float, scale: float) -> Tensor:
     """Cross-entropy of every label, given what stands before it (or around it)."""
-    labels = own_labels(network, batch.labels)
+    labels = local_labels(network, batch.labels)
     return label_loss(network.features(batch), network.output, labels, smoothing, scale=scale)
 
 

@@ -11,7 +11,7 @@ from os import PathLike
 from regard.folder import load_folder
 from regard.models.classifier import ClassifierModel
 from regard.models.handwriting import HandwritingModel
-from regard.models.lm import LanguageModel, MaskedModel
+from regard.models.lm import LanguageModel, MaskedLanguageModel
 from regard.tasks.translation.translation import Sentence, Translation
 from regard.tasks.translation.translator import Translator
 from regard.translator.classify import Classified, Classifier
@@ -46,7 +46,7 @@ def load(
     saved = load_folder(folder, device)
     if isinstance(saved.network, LanguageModel):
         return Generator(saved)
-    if isinstance(saved.network, MaskedModel):
+    if isinstance(saved.network, MaskedLanguageModel):
         return Filler(saved)
     if isinstance(saved.network, HandwritingModel):
         return Penman(saved)

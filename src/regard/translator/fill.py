@@ -10,9 +10,8 @@ from regard.attention import AttentionMap, record
 from regard.config import Run
 from regard.errors import InputError
 from regard.folder import SavedModel
-from regard.models.batch import BOS
-from regard.models.lm import MaskedModel
-from regard.text import MASK, UNK
+from regard.models.lm import MaskedLanguageModel
+from regard.text import BOS, MASK, UNK
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Filler:
     """Guesses what `[MASK]` hides, with the model of a folder."""
 
     def __init__(self, saved: SavedModel) -> None:
-        assert isinstance(saved.network, MaskedModel)
+        assert isinstance(saved.network, MaskedLanguageModel)
         self.run: Run = saved.run
         self.path = saved.path
         self.network = saved.network

@@ -78,7 +78,7 @@ class Generator:
         """The prompt and its continuation, in pieces as they are written."""
         settings = settings or SearchOptions(sample=True, max_length=100)
         shown, ids = "", []
-        for step in stream(self.network, None, settings, self._ids(prompt, settings)):
+        for step in stream(self.network, None, settings, prefix=self._ids(prompt, settings)):
             if step.finished:
                 return
             ids.append(step.token)

@@ -15,13 +15,14 @@ from regard.alignment import tokenized_words
 from regard.config import RnnSettings, Run, SearchOptions
 from regard.decoding import score, word_confidence
 from regard.errors import InputError
-from regard.models.batch import PAD, Batch, batch_of
+from regard.models.batch import Batch, batch_of
 from regard.models.classifier_batch import texts_batch
 from regard.models.transformer import TransformerModel
 from regard.tasks.lazy_weights import LONG, Pass, waiting_maps
 from regard.tasks.translation.segments import ENDLESS_WORD, pieces_of, segments, whole
 from regard.tasks.translation.sentence_view import long_sentence, seen_sentence
 from regard.tasks.translation.translator import Translator
+from regard.text import PAD
 from regard.text.tokenizer import MASK, SPECIALS
 from regard.translator.classify import Classifier
 from regard.translator.fill import Filler

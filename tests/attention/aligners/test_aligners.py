@@ -35,7 +35,7 @@ def inputs(dtype=F64, grad=False):
 def looks(aligner, queries, states, lengths=LENGTHS):
     """Contexts (T, B, D), weights (T, B, S) and the last state."""
     memory = aligner.memory(states, lengths)
-    state, contexts, weights = aligner.begin(memory), [], []
+    state, contexts, weights = aligner.initial_state(memory), [], []
     for position, query in enumerate(queries):
         attended, state = aligner.align(query, memory, state, offset=position)
         contexts.append(attended.context[:, 0])
@@ -118,7 +118,7 @@ def test_a_sentence_does_not_know_its_neighbours(name):
 def test_selected_rows_go_on_as_the_rows_would_have(name):
     aligner, (queries, states) = made(name), inputs()
     memory = aligner.memory(states, LENGTHS)
-    _, state = aligner.align(queries[0], memory, aligner.begin(memory))
+    _, state = aligner.align(queries[0], memory, aligner.initial_state(memory))
     rows = torch.tensor([3, 0, 0, 1, 2])
     expected, after = aligner.align(queries[1], memory, state)
     found, chosen = aligner.align(queries[1][rows], memory.select(rows), state.select(rows))
@@ -132,7 +132,7 @@ def test_selected_rows_go_on_as_the_rows_would_have(name):
 def test_a_look_is_pure(name):
     aligner, (queries, states) = made(name), inputs()
     memory = aligner.memory(states, LENGTHS)
-    _, state = aligner.align(queries[0], memory, aligner.begin(memory))
+    _, state = aligner.align(queries[0], memory, aligner.initial_state(memory))
     before = copy.deepcopy(state)
     first, after = aligner.align(queries[1], memory, state)
     again, same = aligner.align(queries[1], memory, state)

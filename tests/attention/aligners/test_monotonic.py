@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from regard.attention import Monotonic, dropout_stream
-from regard.attention.aligners.monotonic import arrived, expected_stop, first_stop
+from regard.attention.aligners.monotonic import expected_stop, first_stop, reached
 
 F64 = torch.float64
 
@@ -69,7 +69,7 @@ def test_its_gradients_are_exact_where_weights_are_zero():
     log_stay = -torch.rand(2, 5, dtype=F64) * 3
     before = torch.rand(2, 5, dtype=F64)
     inputs = log_stay.requires_grad_(), before.requires_grad_()
-    assert gradcheck(arrived, inputs)
+    assert gradcheck(reached, inputs)
     before = torch.tensor([[0.0, 0.5, 0.0, 0.5, 0.0]], dtype=F64, requires_grad=True)
     energy = torch.randn(1, 5, dtype=F64, requires_grad=True)
     probe = torch.randn(1, 5, dtype=F64)
@@ -121,7 +121,7 @@ def test_sure_coins_make_the_expectation_hard():
 def test_noise_is_for_training_and_follows_the_stream():
     aligner = Monotonic(4, 4, 3)
     memory = aligner.memory(torch.randn(2, 6, 4), torch.tensor([6, 4]))
-    query, state = torch.randn(2, 4), aligner.begin(memory)
+    query, state = torch.randn(2, 4), aligner.initial_state(memory)
 
     def look(*seed):
         with dropout_stream(*seed):

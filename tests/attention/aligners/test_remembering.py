@@ -21,7 +21,7 @@ def queries_and_memory(aligner):
 def test_location_is_a_convolution_of_the_last_weights():
     aligner = LocationSensitive(DIM, DIM, HIDDEN, filters=2, width=5).double()
     queries, memory = queries_and_memory(aligner)
-    state, last = aligner.begin(memory), torch.zeros(B, S, dtype=F64)
+    state, last = aligner.initial_state(memory), torch.zeros(B, S, dtype=F64)
     for query in queries:
         attended, state = aligner.align(query, memory, state)
         features = F.conv1d(last[:, None], aligner.filters[:, None], padding=2).transpose(1, 2)
@@ -35,7 +35,7 @@ def test_location_is_a_convolution_of_the_last_weights():
 def test_coverage_is_the_sum_of_all_weights():
     aligner = Coverage(DIM, DIM, HIDDEN).double()
     queries, memory = queries_and_memory(aligner)
-    state, total = aligner.begin(memory), torch.zeros(B, S, dtype=F64)
+    state, total = aligner.initial_state(memory), torch.zeros(B, S, dtype=F64)
     for query in queries:
         attended, state = aligner.align(query, memory, state)
         hidden = aligner.energy.query_proj(query)[:, None] + memory.keys

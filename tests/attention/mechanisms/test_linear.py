@@ -130,7 +130,7 @@ def test_word_by_word_there_is_no_map_to_look_at():
     with observe.observing(lambda sight: calls.append(sight) or sight):
         linear.decode_step(query, key, value, cache)
         linear(query, key, value)
-    assert [getattr(seen.call, "over", "keys") for seen in calls] == ["none", "keys"]
+    assert [getattr(call.source, "over", "keys") for call in calls] == ["none", "keys"]
     with pytest.raises(ValueError, match="cannot be shown"):
         calls[0].weights()
 

@@ -1,14 +1,14 @@
-"""Aligners: attention that remembers where it has looked, one query after another.
+"""Base of the aligners: attention of one query after another, with a state.
 
-An aligner is pure: what it remembers is an argument and a return value.
+An aligner is pure: its state is an argument and a return value.
 
-    memory = aligner.memory(states, lengths)      read once
-    state = aligner.begin(memory)                 before the first query
+    memory = aligner.memory(states, lengths)      once per source
+    state = aligner.initial_state(memory)         before the first query
     attended, state = aligner.align(query, memory, state)
 
-What `intervene` changes is what is seen; an aligner remembers where it meant to look.
+`intervene` changes the returned context and maps, not the weights that the state stores.
 
-Shapes: B sentences, S states to look at, D features of a state, K of a key, Q of a query.
+Shapes: B sentences, S encoder states, D features of a state, K of a key, Q of a query.
 """
 
 from __future__ import annotations
@@ -28,22 +28,26 @@ from regard.attention.masks.mask import Mask
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """A value whose tensors all have the sentences of a batch as their first dimension."""
+class AlignerState:
+    """State of an aligner; the first dimension of all its tensors is the sentence."""
 
     def select(self, rows: Tensor) -> Self:
-        """The same of chosen sentences, in that order (beam search reorders)."""
+        """Return the state of the given sentences, in that order (beam search reorders)."""
         chosen = {f.name: getattr(self, f.name).index_select(0, rows) for f in fields(self)}
         return replace(self, **chosen)
 
 
+Aligned = tuple[Attended, AlignerState]
+"""The context and weights of a query, and the state after it."""
+
+
 @dataclass(frozen=True, eq=False)
-class Memory(Rows):
-    """What may be looked at.
+class Memory(AlignerState):
+    """The encoder states to attend to.
 
     values   (B, S, D)
     keys     (B, S, K)  the values, projected once if the aligner projects them
-    lengths  (B,)       how many of the S are there
+    lengths  (B,)       number of states of each sentence
     """
 
     values: Tensor
@@ -52,74 +56,74 @@ class Memory(Rows):
 
     @property
     def mask(self) -> Mask:
-        """Only what is there is looked at."""
+        """Mask of the padding."""
         return Mask.lengths(self.lengths)
 
     @cached_property
-    def absent(self) -> Tensor:
-        """(B, S): True where there is no state."""
-        return absent(self.values, self.lengths)
+    def padding(self) -> Tensor:
+        """(B, S): True at padding."""
+        return padding_of(self.values, self.lengths)
 
     @cached_property
     def empty(self) -> Tensor | None:
-        """(B, 1): True where a sentence has nothing to look at; None if that is nowhere so."""
+        """(B, 1): True for a sentence without states; None if there is no such sentence."""
         empty = (self.lengths <= 0)[:, None]
         return empty if bool(empty.any()) else None
 
 
-def absent(states: Tensor, lengths: Tensor) -> Tensor:
-    """(B, S): True from each sentence's length on, of states (B, S, D)."""
+def padding_of(states: Tensor, lengths: Tensor) -> Tensor:
+    """(B, S): True from each sentence's length on, for states (B, S, D)."""
     return torch.arange(states.shape[1], device=lengths.device) >= lengths[:, None]
 
 
 class Aligner(nn.Module):
-    """Base of all aligners; `forward` is `align`, so that `record` and `intervene` see it."""
+    """Base of all aligners; `forward` is the computation of `align`."""
 
     sums_to_one: bool = True
-    """Whether a query's weights sum to one (in a sentence that has something to look at)."""
+    """Whether a query's weights sum to one (unless the sentence is empty)."""
     moves_forward: bool = False
-    """Whether a query never looks before the place where the query before it looked."""
+    """Whether a query never attends before the position of the previous query."""
 
     def memory(self, states: Tensor, lengths: Tensor) -> Memory:
-        """States (B, S, D) as keys and values; what stands beyond the lengths becomes zero."""
-        states = states.masked_fill(absent(states, lengths)[..., None], 0.0)
+        """Return keys and values of states (B, S, D); padding becomes zero."""
+        states = states.masked_fill(padding_of(states, lengths)[..., None], 0.0)
         return Memory(states, self.keys(states), lengths)
 
     def keys(self, states: Tensor) -> Tensor:
-        """(B, S, K): what of the states is compared with queries."""
+        """(B, S, K): the keys of states (B, S, D)."""
         return states
 
-    def begin(self, memory: Memory) -> Rows:
-        """What is remembered before the first query."""
-        return Rows()
+    def initial_state(self, memory: Memory) -> AlignerState:
+        """Return the state before the first query."""
+        return AlignerState()
 
     def align(
-        self, query: Tensor, memory: Memory, state: Rows, *, offset: int = 0
-    ) -> tuple[Attended, Rows]:
-        """One look: query (B, Q) gives context (B, 1, D) and what is remembered after it.
+        self, query: Tensor, memory: Memory, state: AlignerState, *, offset: int = 0
+    ) -> Aligned:
+        """Return the context (B, 1, D) of query (B, Q) and the next state.
 
-        `offset` is the query's absolute position, for those who look.
+        `offset` is the query's absolute position, for `record` and `intervene`.
         """
-        with observe.at(observe.Place("cross", offset)):
-            answer: tuple[Attended, Rows] = self(query, memory, state)
-        return answer
+        with observe.describe_calls(observe.CallInfo("cross", offset)):
+            output: Aligned = self(query, memory, state)
+        return output
 
     @abstractmethod
-    def forward(self, query: Tensor, memory: Memory, state: Rows) -> tuple[Attended, Rows]:
-        """The look itself, at the place that `align` said."""
+    def forward(self, query: Tensor, memory: Memory, state: AlignerState) -> Aligned:
+        """Compute `align`."""
 
 
 def softmax_weights(scores: Tensor, memory: Memory) -> Tensor:
-    """(B, S): softmax of finite scores (B, S) over what is there; zeros where there is nothing."""
-    hidden = memory.absent if memory.empty is None else memory.absent & ~memory.empty
+    """(B, S): softmax of finite scores (B, S) without padding; zeros for an empty sentence."""
+    hidden = memory.padding if memory.empty is None else memory.padding & ~memory.empty
     weights = torch.softmax(scores.masked_fill(hidden, float("-inf")), -1)
     return weights if memory.empty is None else weights.masked_fill(memory.empty, 0.0)
 
 
-def weighted(weights: Tensor, memory: Memory) -> Attended:
-    """context = Σ_s weights_s · value_s, of weights (B, S), shown to those who look."""
-    given = weights[:, None].to(memory.values.dtype)
-    with as_given(given.device):
-        context = torch.bmm(given, memory.values)
-    context = observe.shown(context, observe.GivenWeights(given, memory.values), "cross")
-    return Attended(context, given)
+def attended(weights: Tensor, memory: Memory) -> Attended:
+    """context = Σ_s weights_s · value_s, of weights (B, S), passed to the observers."""
+    weights = weights[:, None].to(memory.values.dtype)
+    with as_given(weights.device):
+        context = torch.bmm(weights, memory.values)
+    source = observe.GivenWeights(weights, memory.values)
+    return Attended(observe.observed_context(context, source, "cross"), weights)

@@ -1,8 +1,8 @@
-"""Coverage (Tu 2016; See 2017, §2.3): the score sees how much each state was looked at so far.
+"""Coverage (Tu 2016; See 2017, §2.3): the score depends on the summed weights of each state.
 
     c_s = Σ of the weights on s so far      e_s = v·tanh(W_q q + W_k h_s + w c_s)
 
-So that nothing is said twice and nothing is left out.
+This avoids repeated and omitted words.
 
 Shapes: B sentences, S states, H hidden features.
 """
@@ -14,20 +14,26 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.attention.aligners.aligner import Aligner, Memory, Rows, softmax_weights, weighted
+from regard.attention.aligners.aligner import (
+    Aligned,
+    Aligner,
+    AlignerState,
+    Memory,
+    attended,
+    softmax_weights,
+)
 from regard.attention.aligners.energy import Energy
-from regard.attention.attend import Attended
 
 
 @dataclass(frozen=True, eq=False)
-class Covered(Rows):
-    """`total` (B, S): the sum of all weights given so far."""
+class CoverageState(AlignerState):
+    """`total` (B, S): the sum of all weights so far."""
 
     total: Tensor
 
 
 class Coverage(Aligner):
-    """The additive score, with the accumulated weights as one more feature of each state.
+    """The additive score, with the summed weights as a feature of each state.
 
     Parameters: those of `Energy`, and `feature_proj` (1, H), w of the formula.
     """
@@ -42,11 +48,11 @@ class Coverage(Aligner):
         keys: Tensor = self.energy.key_proj(states)
         return keys
 
-    def begin(self, memory: Memory) -> Covered:
-        return Covered(memory.values.new_zeros(memory.values.shape[:2]))
+    def initial_state(self, memory: Memory) -> CoverageState:
+        return CoverageState(memory.values.new_zeros(memory.values.shape[:2]))
 
-    def forward(self, query: Tensor, memory: Memory, state: Rows) -> tuple[Attended, Rows]:
-        assert isinstance(state, Covered)
-        scores = self.energy.over(query, memory.keys, state.total[..., None], self.feature_proj)
+    def forward(self, query: Tensor, memory: Memory, state: AlignerState) -> Aligned:
+        assert isinstance(state, CoverageState)
+        scores = self.energy.scores(query, memory.keys, state.total[..., None], self.feature_proj)
         weights = softmax_weights(scores, memory)
-        return weighted(weights, memory), Covered(state.total + weights)
+        return attended(weights, memory), CoverageState(state.total + weights)

@@ -1,11 +1,11 @@
-"""The additive score of aligners, which may see features of what is remembered beside the keys.
+"""The additive score of aligners, with features of the aligner's state.
 
     e_s = v·tanh(W_q q + k_s + Mᵀ f_s)
 
-Its way back is written out: tanh is computed again, so that what a step keeps for training is
-its features, not a (B, S, H) tensor.
+Its backward pass recomputes tanh, so that a training step saves its features instead of a
+(B, S, H) tensor.
 
-Shapes: B sentences, S states, Q features of a query, K of a state, H hidden, F remembered.
+Shapes: B sentences, S states, Q features of a query, K of a state, H hidden, F extra.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from regard.attention.scores.additive import Additive
 
 
 class Energy(Additive):
-    """e_s = v·tanh(W_q q + W_k h_s + Mᵀ f_s): `Additive`, with features that were remembered."""
+    """e_s = v·tanh(W_q q + W_k h_s + Mᵀ f_s): `Additive` with features f."""
 
-    def over(
+    def scores(
         self,
         query: Tensor,
         keys: Tensor,
@@ -46,15 +46,15 @@ def energies(
 ) -> Tensor:
     """v·tanh(q + k + Mᵀ f), (B, S), of projected query (B, H) and keys (B, S, H).
 
-    Half precision is summed in float32.
+    Half precision is accumulated in float32.
     """
     dtype = accumulated(v).dtype
     query, keys, v = query.to(dtype), keys.to(dtype), v.to(dtype)
     if features is not None and matrix is not None:
         features, matrix = features.to(dtype), matrix.to(dtype)
     # torch gives `Function.apply` no types
-    found: Tensor = _Energies.apply(query, keys, v, features, matrix)  # type: ignore[no-untyped-call]  # torch's
-    return found
+    scores: Tensor = _Energies.apply(query, keys, v, features, matrix)  # type: ignore[no-untyped-call]  # torch's
+    return scores
 
 
 def _tanh(query: Tensor, keys: Tensor, features: Tensor | None, matrix: Tensor | None) -> Tensor:
@@ -87,12 +87,12 @@ class _Energies(torch.autograd.Function):
         with as_given(keys.device):
             tanh = _tanh(query, keys, features, matrix)
             flat = grad.reshape(-1)
-            for_v = flat @ tanh
+            grad_v = flat @ tanh
             slope = flat[:, None] * v
             torch.ops.aten.tanh_backward.grad_input(slope, tanh, grad_input=slope)  # · (1 − tanh²)
-            for_keys = slope.view_as(keys)
-            for_features = for_matrix = None
+            grad_keys = slope.view_as(keys)
+            grad_features = grad_matrix = None
             if features is not None:
-                for_features = (slope @ matrix.t()).view_as(features)
-                for_matrix = features.flatten(0, 1).t() @ slope
-        return for_keys.sum(1), for_keys, for_v, for_features, for_matrix
+                grad_features = (slope @ matrix.t()).view_as(features)
+                grad_matrix = features.flatten(0, 1).t() @ slope
+        return grad_keys.sum(1), grad_keys, grad_v, grad_features, grad_matrix

@@ -1,8 +1,8 @@
-"""Location-sensitive attention (Chorowski 2015, §2.1): the score sees where was looked last.
+"""Location-sensitive attention (Chorowski 2015, §2.1): the score depends on the last weights.
 
     f_s = Σ_j F_j · a_{s+j}      e_s = v·tanh(W_q q + W_k h_s + U f_s)      weights = softmax(e)
 
-a are the weights of the query before, and F (filters × width) is a convolution over them.
+a are the weights of the previous query, and F (filters × width) is a convolution over them.
 
 Shapes: B sentences, S states, H hidden features, C filters, N width of a filter.
 """
@@ -15,21 +15,27 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.attention.aligners.aligner import Aligner, Memory, Rows, softmax_weights, weighted
+from regard.attention.aligners.aligner import (
+    Aligned,
+    Aligner,
+    AlignerState,
+    Memory,
+    attended,
+    softmax_weights,
+)
 from regard.attention.aligners.energy import Energy
-from regard.attention.attend import Attended
 from regard.attention.engines import arguments
 
 
 @dataclass(frozen=True, eq=False)
-class Last(Rows):
-    """`weights` (B, S) of the query before; zeros before the first."""
+class LocationState(AlignerState):
+    """`weights` (B, S) of the previous query; zeros before the first."""
 
     weights: Tensor
 
 
 class LocationSensitive(Aligner):
-    """The additive score, with features convolved from the last weights.
+    """The additive score, with features convolved from the previous weights.
 
     Parameters: those of `Energy`, `filters` (C, N), `feature_proj` (C, H). The two matrices are
     multiplied first: a window of N weights then costs one product.
@@ -40,7 +46,7 @@ class LocationSensitive(Aligner):
     ) -> None:
         super().__init__()
         if arguments.positive("width", width) % 2 == 0:
-            raise ValueError(f"width must be odd, with a middle, but {width} came.")
+            raise ValueError(f"width must be odd, got {width}.")
         self.energy = Energy(query_dim, key_dim, hidden_dim)
         self.filters = nn.Parameter(torch.empty(arguments.positive("filters", filters), width))
         self.feature_proj = nn.Parameter(torch.empty(filters, hidden_dim))
@@ -51,19 +57,20 @@ class LocationSensitive(Aligner):
         keys: Tensor = self.energy.key_proj(states)
         return keys
 
-    def begin(self, memory: Memory) -> Last:
-        return Last(memory.values.new_zeros(memory.values.shape[:2]))
+    def initial_state(self, memory: Memory) -> LocationState:
+        return LocationState(memory.values.new_zeros(memory.values.shape[:2]))
 
-    def forward(self, query: Tensor, memory: Memory, state: Rows) -> tuple[Attended, Rows]:
-        assert isinstance(state, Last)
-        seen = windows(state.weights, self.filters.shape[1])
-        scores = self.energy.over(query, memory.keys, seen, self.filters.t() @ self.feature_proj)
+    def forward(self, query: Tensor, memory: Memory, state: AlignerState) -> Aligned:
+        assert isinstance(state, LocationState)
+        features = windows(state.weights, self.filters.shape[1])
+        matrix = self.filters.t() @ self.feature_proj
+        scores = self.energy.scores(query, memory.keys, features, matrix)
         weights = softmax_weights(scores, memory)
-        return weighted(weights, memory), Last(weights)
+        return attended(weights, memory), LocationState(weights)
 
 
 def windows(weights: Tensor, width: int) -> Tensor:
-    """(B, S, N): around each place the weights (B, S) of N places, zero beyond the ends.
+    """(B, S, N): the N weights (B, S) around each position, zero beyond the ends.
 
     >>> windows(torch.tensor([[1.0, 2.0, 3.0]]), 3)
     tensor([[[0., 1., 2.],

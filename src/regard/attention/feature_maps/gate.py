@@ -54,8 +54,8 @@ def shown(gate_BK: Tensor, kind: str) -> Tensor:
     if not observe.observers():
         return gate_BK
     row = gate_BK[:, None, None, :]
-    with observe.at(observe.Place(kind)):
-        return observe.shown(row, _Row(row), kind)[:, 0, 0]
+    with observe.describe_calls(observe.CallInfo(kind)):
+        return observe.observed_context(row, _Row(row), kind)[:, 0, 0]
 
 
 @dataclass(frozen=True, eq=False)

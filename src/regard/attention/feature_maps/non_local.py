@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.attention.attend import Engine, attend
+from regard.attention.attend import attend
 from regard.attention.engines import arguments
+from regard.attention.engines.choice import Engine
 from regard.attention.feature_maps.gate import check_feature_map, check_there
 from regard.attention.inspection import observe
 from regard.attention.masks.mask import Mask
@@ -122,7 +123,7 @@ class NonLocal(nn.Module):
         seen, kept = self._subsampled(x, there)
         query, key = _as_rows(x), _as_rows(seen)
         compiling = torch.compiler.is_compiling()  # then nobody looks
-        with nullcontext() if compiling else observe.at(observe.Place("self")):
+        with nullcontext() if compiling else observe.describe_calls(observe.CallInfo("self")):
             attended = attend(
                 self.query_proj(query),
                 self.key_proj(key),

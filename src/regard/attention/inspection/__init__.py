@@ -1,1 +1,1 @@
-"""Recording and changing attention while a model runs: `record`, `intervene`."""
+"""Record and change attention while a model runs: `record`, `intervene`."""

@@ -1,8 +1,8 @@
-"""Seeing the attention of models that are not ours, without changing them.
+"""Observe the attention of models that are not ours, without changing them.
 
-Every call of torch's `scaled_dot_product_attention` and of `multi_head_attention_forward` (which
-`nn.MultiheadAttention` runs) passes through here while somebody looks; the call itself is made as
-it would have been, and its parts are handed to the observers as one of ours.
+While there are observers, calls of torch's `scaled_dot_product_attention` and of
+`multi_head_attention_forward` (which `nn.MultiheadAttention` runs) are intercepted: the call itself
+is unchanged, and its arguments are passed to the observers like one of ours.
 
 Shapes: query (B, H, Q, D), key (B, G, K, D), value (B, G, K, Dv).
 """
@@ -33,7 +33,7 @@ _MHA_SIGNATURE = inspect.signature(F.multi_head_attention_forward)
 
 
 class Interception(TorchFunctionMode):
-    """Shows this thread's calls of torch's attention functions to the observers."""
+    """Passes this thread's calls of torch's attention functions to the observers."""
 
     def __torch_function__(
         self,
@@ -43,34 +43,35 @@ class Interception(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        if observe.is_inside_ours():
+        if observe.is_inside_regard():
             return result
         if func is F.scaled_dot_product_attention:
-            return _shown(_sdpa_call(*args, **(kwargs or {})), result)
+            return _observe(_sdpa_call(*args, **(kwargs or {})), result)
         if func is F.multi_head_attention_forward:
             bound = _MHA_SIGNATURE.bind(*args, **(kwargs or {}))
             bound.apply_defaults()
-            _shown(_mha_call(**bound.arguments), result[0], fixed=True)
+            _observe(_mha_call(**bound.arguments), result[0], read_only=True)
         return result
 
 
 @contextmanager
 def intercepted() -> Iterator[None]:
-    """Show torch's own attention inside to the observers; compiled code runs as it is written."""
+    """Observe torch's own attention inside; compiled code runs eagerly."""
     with ExitStack() as stack:
-        if "torch._dynamo" in sys.modules:  # else nothing can be compiled, and importing it is slow
+        if "torch._dynamo" in sys.modules:  # else nothing is compiled, and importing it is slow
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(Interception())
         yield
 
 
-def _shown(called: tuple[AttentionCall, str], context: Tensor, fixed: bool = False) -> Tensor:
-    call, kind = called
-    sight = observe.Sight(call, context, observe.Place(kind, guessed=not fixed), fixed=fixed)
-    with observe.inside_ours():
-        for observer in observe.observers():
-            sight = observer(sight)
-    return sight.context
+def _observe(
+    call_and_kind: tuple[AttentionCall, str], context: Tensor, read_only: bool = False
+) -> Tensor:
+    call, kind = call_and_kind
+    info = observe.CallInfo(kind, guessed=not read_only)
+    observed = observe.ObservedCall(call, context, info, read_only=read_only)
+    with observe.inside_regard():
+        return observe.notify(observe.observers(), observed).context
 
 
 def _sdpa_call(
@@ -86,25 +87,25 @@ def _sdpa_call(
     attn_mask = None if attn_mask is None else torch.atleast_2d(attn_mask)
     mask, bias = from_torch_sdpa(attn_mask, is_causal=is_causal)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    placed = None if bias is None else as_bias(bias)
     prepared = PreparedDot(query, key, scale)
-    call = AttentionCall(prepared, value, placed, mask, Softmax(), dropout_p)
-    causal = is_causal or (attn_mask is not None and _hides_the_future(call))
+    additive = None if bias is None else as_bias(bias)
+    call = AttentionCall(prepared, value, additive, mask, Softmax(), dropout_p)
+    causal = is_causal or (attn_mask is not None and _is_causal(call))
     same = query.shape[-2] == key.shape[-2]
     return call, "causal" if causal else "self" if same else "cross"
 
 
-def _hides_the_future(call: AttentionCall) -> bool:
-    """Whether a mask given as a tensor bars every query from the keys after it."""
+def _is_causal(call: AttentionCall) -> bool:
+    """Whether a mask given as a tensor hides later keys from every query."""
     if call.num_queries != call.num_keys or call.num_keys < 2:
         return False
     tile = call.whole()
-    seen = torch.ones((call.num_queries, call.num_keys), dtype=torch.bool, device=tile.device)
+    visible = torch.ones((call.num_queries, call.num_keys), dtype=torch.bool, device=tile.device)
     if call.mask is not None:
-        seen = seen & call.mask.tile(tile)
-    if call.bias is not None:  # models that add a mask write large negative numbers for −inf
-        seen = seen & (call.bias.tile(tile) > -1e4)
-    return not bool(seen.triu(1).any()) and bool(seen[..., -1, 1:].any())
+        visible = visible & call.mask.tile(tile)
+    if call.bias is not None:  # additive masks may have large negative numbers for −inf
+        visible = visible & (call.bias.tile(tile) > -1e4)
+    return not bool(visible.triu(1).any()) and bool(visible[..., -1, 1:].any())
 
 
 def _mha_call(
@@ -127,7 +128,7 @@ def _mha_call(
     v_proj_weight: Tensor | None,
     **_: Any,
 ) -> tuple[AttentionCall, str]:
-    """The call inside `multi_head_attention_forward`; its inputs are (T, B, dim) or (T, dim)."""
+    """Return the call inside `multi_head_attention_forward`, of inputs (T, B, dim) or (T, dim)."""
     packed: tuple[Tensor | None, ...] = (q_proj_weight, k_proj_weight, v_proj_weight)
     if not use_separate_proj_weight:
         assert in_proj_weight is not None
@@ -154,10 +155,9 @@ def _mha_call(
     )
     heads_BHQD, heads_BHKD = split(q, num_heads), split(k, num_heads)
     prepared = PreparedDot(heads_BHQD, heads_BHKD, 1 / math.sqrt(q.shape[-1] // num_heads))
-    placed = None if bias is None else as_bias(bias)
-    call = AttentionCall(
-        prepared, split(v, num_heads), placed, mask, Softmax(), dropout_p if training else 0.0
-    )
+    additive = None if bias is None else as_bias(bias)
+    p = dropout_p if training else 0.0
+    call = AttentionCall(prepared, split(v, num_heads), additive, mask, Softmax(), p)
     if key is not query:
         return call, "cross"
-    return call, "causal" if attn_mask is not None and _hides_the_future(call) else "self"
+    return call, "causal" if attn_mask is not None and _is_causal(call) else "self"

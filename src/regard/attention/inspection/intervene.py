@@ -1,4 +1,4 @@
-"""Touch attention: the other hand of `record`, explicit and undone on exit."""
+"""Change attention while a model runs; the counterpart of `record`, undone on exit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import nn
 from regard.attention.inspection import observe
 from regard.attention.inspection.edit import Edit
 from regard.attention.inspection.intercept import intercepted
-from regard.attention.inspection.observe import Sight
+from regard.attention.inspection.observe import ObservedCall
 from regard.attention.inspection.sites import Sites
 
 
@@ -26,10 +26,9 @@ def intervene(
     """Change the attention of what runs inside, on this thread.
 
     `edits` are `SwitchOff` (heads), `Overwrite` (rows of weights) and `ForceAlignment`, applied in
-    order. Rows, heads and sentences that no edit names keep their values to the bit. A `record`
-    opened inside shows the changed maps. An edit that met no call is warned of, or handed to
-    `unused`. With activation checkpointing, keep the backward pass inside too: it computes the
-    layers again.
+    order. Rows, heads and sentences that no edit names stay bit-identical. A `record` opened inside
+    returns the changed maps. An edit that matched no call is passed to `unused`, or warned of. With
+    activation checkpointing, keep the backward pass inside too: it recomputes the layers.
 
     >>> import torch
     >>> from regard.attention import MultiHead, SwitchOff, intervene
@@ -38,48 +37,46 @@ def intervene(
     ...     print(layer(torch.randn(1, 3, 8)).context.abs().max().item())
     0.0
     """
-    listed = [edits] if isinstance(edits, Edit) else list(edits)
-    for edit in listed:
+    edits = [edits] if isinstance(edits, Edit) else list(edits)
+    for edit in edits:
         if not isinstance(edit, Edit):
-            raise TypeError(
-                f"edits must be SwitchOff, Overwrite or ForceAlignment, but {edit!r} came."
-            )
-    hand = _Hand(listed, Sites(model), set())
-    with hand.sites.watched(), observe.observing(hand), intercepted():
+            raise TypeError(f"edits must be SwitchOff, Overwrite or ForceAlignment, got {edit!r}.")
+    editor = _Editor(edits, Sites(model), set())
+    with editor.sites.tracked(), observe.observing(editor), intercepted():
         yield
-    for edit in listed:
-        if id(edit) in hand.used:
+    for edit in edits:
+        if id(edit) in editor.used:
             continue
         if unused is not None:
             unused(edit)
         else:
-            warnings.warn(f"{type(edit).__name__} met no call of attention: {edit}", stacklevel=3)
+            warnings.warn(f"{type(edit).__name__} matched no attention call: {edit}", stacklevel=3)
 
 
 @dataclass
-class _Hand:
+class _Editor:
     """The observer behind `intervene`."""
 
     edits: list[Edit]
     sites: Sites
     used: set[int]
 
-    def __call__(self, sight: Sight) -> Sight:
-        site = self.sites.find(sight)
+    def __call__(self, call: ObservedCall) -> ObservedCall:
+        site = self.sites.find(call)
         if site is None:
-            return sight
-        sight = replace(sight, place=observe.Place(site.kind, site.offset))
+            return call
+        call = replace(call, info=observe.CallInfo(site.kind, site.offset))
         for edit in self.edits:
-            if not edit.means(site.kind, site.layer):
+            if not edit.matches(site.kind, site.layer):
                 continue
-            changed = edit.apply(sight)
+            changed = edit.apply(call)
             if changed is None:
                 continue
-            if sight.fixed:
+            if call.read_only:
                 raise ValueError(
                     f"the attention of {site.module} is inside nn.MultiheadAttention and cannot be "
                     "changed; load its state dict into a MultiHead."
                 )
             self.used.add(id(edit))
-            sight = changed
-        return sight
+            call = changed
+        return call

@@ -1,7 +1,7 @@
-"""Who is looking: the observers of this thread and the place in the model they see.
+"""Observers of attention calls: how `record` and `intervene` see, and may change, each call.
 
-`record` and `intervene` register themselves here. Everything lives in context variables: nothing is
-left on modules, and another thread running the same model sees nothing of it.
+All state is in context variables: nothing is left on modules, and another thread that runs the same
+model is not observed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 
-class Seen(Protocol):
-    """What made a context, as far as observers look: weights on demand, over these values."""
+class WeightSource(Protocol):
+    """The weights of an attention call, computed on demand, and the values they apply to."""
 
     @property
     def value(self) -> Tensor:
-        """(…, K, Dv): what the weights are given to."""
+        """(…, K, Dv)."""
         ...
 
     @property
@@ -39,18 +39,18 @@ class Seen(Protocol):
         """K."""
         ...
 
-    def spread(self) -> Seen:
-        """The same with grouped values repeated, one for each query head."""
+    def spread(self) -> WeightSource:
+        """Return the same with grouped values repeated, one for each query head."""
         ...
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """(…, r, K): the weights of the asked rows and heads (all by default)."""
+        """(…, r, K): the weights of the given rows and heads (all by default)."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class GivenWeights:
-    """Weights (…, Q, K) that are there anyway, over values (…, K, Dv) of the same heads."""
+    """Weights (…, Q, K) that were computed anyway, over values (…, K, Dv) of the same heads."""
 
     given: Tensor
     value: Tensor
@@ -71,18 +71,18 @@ class GivenWeights:
         return self.given.shape[-1]
 
     def spread(self) -> GivenWeights:
-        """Itself: it has no grouped heads."""
+        """Return itself: it has no grouped heads."""
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """(…, r, K): those of the asked rows and heads."""
-        shown = self.given if rows is None else self.given.index_select(-2, rows)
-        return shown if heads is None else shown.index_select(-3, heads)
+        """(…, r, K): the weights of the given rows and heads."""
+        chosen = self.given if rows is None else self.given.index_select(-2, rows)
+        return chosen if heads is None else chosen.index_select(-3, heads)
 
 
 @dataclass(frozen=True, eq=False)
 class NoWeights:
-    """A call whose weights cannot be had; heads can still be switched off."""
+    """A call whose weights are not available; heads can still be switched off."""
 
     batch: tuple[int, ...]
     num_queries: int
@@ -91,30 +91,30 @@ class NoWeights:
 
     @property
     def value(self) -> Tensor:
-        """There is none to give other weights to."""
-        raise ValueError(f"weights cannot be changed here: {self.why}.")
+        """Not available."""
+        raise ValueError(f"weights cannot be changed in this call: {self.why}.")
 
     @property
     def num_keys(self) -> int:
-        """There are none to give other weights to."""
-        raise ValueError(f"weights cannot be changed here: {self.why}.")
+        """Not available."""
+        raise ValueError(f"weights cannot be changed in this call: {self.why}.")
 
     def spread(self) -> NoWeights:
-        """Itself."""
+        """Return itself."""
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """There are none."""
-        raise ValueError(f"weights cannot be shown here: {self.why}.")
+        """Not available."""
+        raise ValueError(f"weights cannot be shown in this call: {self.why}.")
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where in a model a call of attention happens.
+class CallInfo:
+    """What is known of a call within its model.
 
-    `kind` is "self", "causal" or "cross", or "channel" or "spatial" of a feature map's gate;
-    `offset` is the absolute position of the first query.
-    `guessed` says that the kind was read from shapes, so that the module around may know better.
+    kind     "self", "causal" or "cross"; "channel" or "spatial" for a gate of a feature map
+    offset   absolute position of the first query
+    guessed  whether the kind was inferred from shapes, so that the enclosing module may know better
     """
 
     kind: str
@@ -123,111 +123,113 @@ class Place:
 
 
 class Overlay(Protocol):
-    """Rewrites weights (…, r, K) of chosen rows and heads (None: all)."""
+    """Rewrites weights (…, r, K) of the given rows and heads (None: all)."""
 
     def __call__(self, weights: Tensor, rows: Tensor | None, heads: Tensor | None) -> Tensor: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
-    """What an observer sees of one call: its context, its weights on demand, and its place."""
+class ObservedCall:
+    """One attention call as observers see it.
 
-    call: Seen
-    context: Tensor  # (…, Q, Dv)
-    place: Place
+    source     its weights, on demand
+    context    (…, Q, Dv)
+    read_only  whether a changed context would have no effect
+    """
+
+    source: WeightSource
+    context: Tensor
+    info: CallInfo
     overlay: tuple[Overlay, ...] = ()
-    fixed: bool = False  # the context cannot be changed from here
+    read_only: bool = False
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """The weights (…, r, K) that made the context, of the asked rows and heads."""
-        weights = self.call.weights(rows, heads)
+        """(…, r, K): the weights of the given rows and heads, as edited so far."""
+        weights = self.source.weights(rows, heads)
         for rewrite in self.overlay:
             weights = rewrite(weights, rows, heads)
         return weights
 
 
 class Observer(Protocol):
-    """Looks at a call, and may hand on a changed one."""
+    """Receives a call and returns it, possibly changed."""
 
-    def __call__(self, sight: Sight) -> Sight: ...
+    def __call__(self, call: ObservedCall) -> ObservedCall: ...
 
 
 _observers: ContextVar[tuple[Observer, ...]] = ContextVar("regard_observers", default=())
-_place: ContextVar[Place | None] = ContextVar("regard_place", default=None)
+_info: ContextVar[CallInfo | None] = ContextVar("regard_call_info", default=None)
 _inside: ContextVar[bool] = ContextVar("regard_inside", default=False)
 
 
 def observers() -> tuple[Observer, ...]:
-    """Those who look at this thread's calls, the outermost first."""
+    """Return the observers of this thread's calls, the outermost first."""
     return () if torch.compiler.is_compiling() else _observers.get()
 
 
 @contextmanager
 def observing(observer: Observer) -> Iterator[None]:
-    """Let `observer` see every call of attention inside."""
+    """Pass every attention call inside to `observer`."""
     _observers.set((*_observers.get(), observer))
     try:
         yield
-    finally:  # not by a token: a generator may be closed in another context than it was begun in
+    finally:  # not by a token: a generator may be closed in another context than it was started in
         _observers.set(tuple(o for o in _observers.get() if o is not observer))
 
 
-def shown(context: Tensor, seen: Seen, kind: str = "self") -> Tensor:
-    """The context (…, Q, Dv) after every observer has seen, and perhaps changed, the call.
-
-    The place is the one that was said (`at`); else one of this `kind`.
-    """
-    return looked_at(context, seen, kind).context
+def observed_context(context: Tensor, source: WeightSource, kind: str = "self") -> Tensor:
+    """Return the context (…, Q, Dv) after all observers have received the call."""
+    return observe_call(context, source, kind).context
 
 
-def looked_at(context: Tensor, seen: Seen, kind: str = "self") -> Sight:
-    """The same, with the weights as they are after it."""
-    return seen_by(observers(), Sight(seen, context, here() or Place(kind)))
+def observe_call(context: Tensor, source: WeightSource, kind: str = "self") -> ObservedCall:
+    """Return the call after all observers have received it; `kind` is used unless described."""
+    return notify(observers(), ObservedCall(source, context, current_info() or CallInfo(kind)))
 
 
-def seen_by(looking: tuple[Observer, ...], sight: Sight) -> Sight:
-    """The call after every one of the observers has seen, and perhaps changed, it."""
-    for observer in looking:
-        sight = observer(sight)
-    return sight
+def notify(observers: tuple[Observer, ...], call: ObservedCall) -> ObservedCall:
+    """Return the call after each of the observers has received it."""
+    for observer in observers:
+        call = observer(call)
+    return call
 
 
 @contextmanager
-def at(place: Place) -> Iterator[None]:
-    """Say where the calls inside happen."""
-    if torch.compiler.is_compiling():  # nobody looks there, and a graph must not break
+def describe_calls(info: CallInfo) -> Iterator[None]:
+    """Describe the calls inside to the observers."""
+    if torch.compiler.is_compiling():  # there are no observers, and the graph must not break
         yield
         return
-    token = _place.set(place)
+    token = _info.set(info)
     try:
         yield
     finally:
-        _place.reset(token)
+        _info.reset(token)
 
 
-def here() -> Place | None:
-    """The place that was said, if any."""
-    return _place.get()
+def current_info() -> CallInfo | None:
+    """Return the innermost description, if any."""
+    return _info.get()
 
 
 @contextmanager
-def unseen() -> Iterator[None]:
-    """Calls inside are parts of a larger one, which is shown as a whole."""
+def suppress_observers() -> Iterator[None]:
+    """Hide the calls inside: they are parts of a larger one, which is observed as a whole."""
     before = observers()
     if not before:
         yield
         return
     _observers.set(())
     try:
-        with inside_ours():
+        with inside_regard():
             yield
     finally:
         _observers.set(before)
 
 
 @contextmanager
-def inside_ours() -> Iterator[None]:
-    """Calls of torch's own attention inside are part of ours and are not seen twice."""
+def inside_regard() -> Iterator[None]:
+    """Mark calls of torch's attention inside as parts of ours, which are not observed again."""
     token = _inside.set(True)
     try:
         yield
@@ -235,6 +237,6 @@ def inside_ours() -> Iterator[None]:
         _inside.reset(token)
 
 
-def is_inside_ours() -> bool:
+def is_inside_regard() -> bool:
     """Whether regard itself is calling torch's attention."""
     return _inside.get()

@@ -1,6 +1,6 @@
-"""Look at attention: collect exact maps, per head, from any engine and any torch model.
+"""Record attention: exact maps, per head, from any engine and any torch model.
 
-Shapes: weights (B, H, r, K): the chosen heads and rows.
+Shapes: weights (B, H, r, K) of the chosen heads and rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from regard.attention.engines.arguments import known_kind, whole_numbers
 from regard.attention.inspection import observe
 from regard.attention.inspection.intercept import intercepted
-from regard.attention.inspection.observe import Sight
+from regard.attention.inspection.observe import ObservedCall
 from regard.attention.inspection.sites import Sites
 
 Choice = int | Iterable[int] | None
@@ -25,15 +25,15 @@ Choice = int | Iterable[int] | None
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
-    """The weights of one call of attention.
+    """The weights of one attention call.
 
-    weights  (B, H, r, K)  before dropout; a softmax row sums to one, or to zero if it sees nothing
-    kind     "self", "causal" or "cross"; "channel" or "spatial" of a feature map's gate
-    layer    number of the layer within its kind, from 0 in the order of first calls
-    heads    which heads these are
-    rows     absolute positions of the queries these are
-    module   name of the module that attended
-    over     what a column is: one of the "keys", or one "projected" from all of them (Linformer)
+    weights  (B, H, r, K)  before dropout; softmax rows sum to one, or to zero if fully masked
+    kind     "self", "causal" or "cross"; "channel" or "spatial" for a gate of a feature map
+    layer    index of the layer within its kind, in the order of first calls
+    heads    indices of the heads
+    rows     absolute positions of the queries
+    module   name of the module
+    over     what a column is: one of the "keys", or "projected" from all of them (Linformer)
     """
 
     weights: Tensor
@@ -65,7 +65,7 @@ class Recording:
         return self.maps[index]
 
     def of(self, kind: str | None = None, layer: int | None = None) -> list[AttentionMap]:
-        """The maps of one kind, one layer, or both."""
+        """Return the maps of a kind, a layer, or both."""
         return [m for m in self.maps if kind in (None, m.kind) and layer in (None, m.layer)]
 
 
@@ -78,14 +78,14 @@ def record(
     heads: Choice = None,
     rows: Choice = None,
 ) -> Iterator[Recording]:
-    """Collect the attention maps of what runs inside, on this thread; the answers do not change.
+    """Collect the attention maps of what runs inside, on this thread; outputs do not change.
 
-    Only what is asked for is computed and kept: `kinds` ("self", "causal", "cross"), `layers`,
-    `heads`, and `rows` (absolute positions of queries). With a `model`, only its calls are seen,
-    and maps carry its modules' names. Torch's own attention functions are seen too, so a model
-    that is not ours needs no change (`nn.TransformerEncoder` leaves its inference fast path, which
-    rounds differently). Inside an `intervene` the changed maps are seen, outside of it the plain
-    ones. What a checkpointed layer computes again on the way back is not seen twice.
+    Only the selected maps are computed: `kinds` ("self", "causal", "cross"), `layers`, `heads`, and
+    `rows` (absolute positions of queries). With a `model`, only its calls are recorded, with its
+    modules' names. Torch's own attention functions are recorded too, so a model that is not ours
+    needs no change (`nn.TransformerEncoder` leaves its inference fast path, which rounds
+    differently). Inside an `intervene` the changed maps are recorded, outside of it the original
+    ones. What a checkpointed layer recomputes in the backward pass is not recorded again.
 
     >>> from regard.attention import MultiHead, record
     >>> layer = MultiHead(8, num_heads=2)
@@ -94,7 +94,7 @@ def record(
     >>> recording[0]
     AttentionMap(self layer 0, 1×1×3×3, module='MultiHead')
     """
-    watcher = _Watcher(
+    recorder = _Recorder(
         Recording(),
         Sites(model),
         _kinds(kinds),
@@ -102,20 +102,20 @@ def record(
         _chosen("heads", heads),
         _chosen("rows", rows),
     )
-    with watcher.sites.watched(), observe.observing(watcher), intercepted():
-        yield watcher.recording
-    if not watcher.recording.maps:
+    with recorder.sites.tracked(), observe.observing(recorder), intercepted():
+        yield recorder.recording
+    if not recorder.recording.maps:
         warnings.warn(
-            f"record saw {watcher.seen} calls of attention, and none was asked for by its kinds, "
-            "layers and rows." if watcher.seen else "record saw no call of attention; one that is "
-            "written out in matrix products cannot be seen (a model of transformers: load it with "
+            f"record saw {recorder.num_calls} attention calls, none of which matches kinds, layers "
+            "and rows." if recorder.num_calls else "record saw no attention call; one written as "
+            "matrix products cannot be recorded (a model of transformers: load it with "
             'attn_implementation="sdpa").',
             stacklevel=3,
         )  # fmt: skip
 
 
 @dataclass
-class _Watcher:
+class _Recorder:
     """The observer behind `record`."""
 
     recording: Recording
@@ -124,51 +124,48 @@ class _Watcher:
     layers: set[int] | None
     heads: set[int] | None
     rows: set[int] | None
-    seen: int = 0
+    num_calls: int = 0
 
-    def __call__(self, sight: Sight) -> Sight:
-        site = None if _in_backward() else self.sites.find(sight)
-        if site is None or getattr(sight.call, "over", "keys") == "none":
-            return sight
-        self.seen += 1
+    def __call__(self, call: ObservedCall) -> ObservedCall:
+        over = getattr(call.source, "over", "keys")
+        site = None if _in_backward() else self.sites.find(call)
+        if site is None or over == "none":
+            return call
+        self.num_calls += 1
         if self.kinds is not None and site.kind not in self.kinds:
-            return sight
+            return call
         if self.layers is not None and site.layer not in self.layers:
-            return sight
-        heads = self._heads(sight)
-        offset = site.offset
-        here = range(offset, offset + sight.call.num_queries)
-        rows = [p for p in here if p in self.rows] if self.rows is not None else list(here)
+            return call
+        batch, offset, device = call.source.batch, site.offset, call.context.device
+        heads = self._heads(batch)
+        positions = range(offset, offset + call.source.num_queries)
+        rows = [p for p in positions if self.rows is None or p in self.rows]
         if not rows and self.rows is not None:
-            return sight
-        device = sight.context.device
-        one = len(sight.call.batch) < 2  # no dimension of heads
+            return call
+        all_heads = self.heads is None or len(batch) < 2  # or no dimension of heads
         with torch.no_grad():
-            weights = sight.weights(
+            weights = call.weights(
                 None if self.rows is None else torch.tensor(rows, device=device) - offset,
-                None if self.heads is None or one else torch.tensor(heads, device=device),
+                None if all_heads else torch.tensor(heads, device=device),
+            ).detach()
+        size = math.prod(batch[:-1] if len(batch) > 1 else batch)
+        weights = weights.reshape(size, len(heads), *weights.shape[-2:])
+        self.recording.maps.append(
+            AttentionMap(
+                weights, site.kind, site.layer, tuple(heads), tuple(rows), site.module, over
             )
-        weights = weights.detach()
-        lead = math.prod(sight.call.batch[:-1] if len(sight.call.batch) > 1 else sight.call.batch)
-        weights = weights.reshape(lead, len(heads), *weights.shape[-2:])
-        over = getattr(sight.call, "over", "keys")
-        found = AttentionMap(
-            weights, site.kind, site.layer, tuple(heads), tuple(rows), site.module, over
         )
-        self.recording.maps.append(found)
-        return sight
+        return call
 
-    def _heads(self, sight: Sight) -> list[int]:
-        batch = sight.call.batch
-        number = batch[-1] if len(batch) > 1 else 1
+    def _heads(self, batch: tuple[int, ...]) -> list[int]:
+        num_heads = batch[-1] if len(batch) > 1 else 1
         if self.heads is None:
-            return list(range(number))
-        beyond = [h for h in sorted(self.heads) if h >= number]
-        if beyond:
-            raise ValueError(
-                f"heads must be below {number}, the heads there are, but {beyond[0]} came."
-            )
-        return sorted(self.heads)
+            return list(range(num_heads))
+        heads = sorted(self.heads)
+        if heads and heads[-1] >= num_heads:
+            beyond = next(head for head in heads if head >= num_heads)
+            raise ValueError(f"heads must be below {num_heads}, the number of heads, got {beyond}.")
+        return heads
 
 
 def _chosen(name: str, choice: Choice) -> set[int] | None:
@@ -176,7 +173,7 @@ def _chosen(name: str, choice: Choice) -> set[int] | None:
         return None
     chosen = whole_numbers(name, choice)
     if any(n < 0 for n in chosen):
-        raise ValueError(f"{name} must be whole numbers from 0, but {sorted(chosen)} came.")
+        raise ValueError(f"{name} must be integers from 0, got {sorted(chosen)}.")
     return set(chosen)
 
 
@@ -190,5 +187,5 @@ def _kinds(kinds: str | Iterable[str] | None) -> set[str] | None:
 
 
 def _in_backward() -> bool:
-    """Whether autograd is running: a checkpointed layer computes again what was seen before."""
+    """Whether autograd is running: a checkpointed layer recomputes what was recorded before."""
     return torch._C._current_graph_task_id() != -1

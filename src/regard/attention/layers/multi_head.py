@@ -170,7 +170,7 @@ class MultiHead(nn.Module):
             bias_offset = offset if cross else self.mechanism.cached_length(cache)
         causal = cache is not None or (mask is not None and mask.is_causal)
         kind = "cross" if cross else "causal" if causal else "self"
-        with observe.at(observe.Place(kind, offset)):
+        with observe.describe_calls(observe.CallInfo(kind, offset)):
             attended: Attended = self.mechanism(
                 heads_BHQD, keys.key, keys.value, mask=mask,
                 bias=self._bias(bias, bias_offset),

@@ -199,7 +199,9 @@ class Linear(Mechanism):
         context, after = scan(self, query, key, value, state, causal=True)
         extended = KernelCache(*after, length=cache.length + key.shape[-2])
         if observe.observers():  # they can still switch heads off
-            context = observe.shown(context, no_weights(query, "keys are not cached"), "causal")
+            context = observe.observed_context(
+                context, no_weights(query, "keys are not cached"), "causal"
+            )
         return Attended(context, cache=extended)
 
     def _start(self, key: Tensor, value: Tensor) -> KernelState:

@@ -20,7 +20,7 @@ from regard.attention.attend import Attended
 from regard.attention.engines import arguments
 from regard.attention.engines.call import AttentionCall
 from regard.attention.inspection import observe
-from regard.attention.inspection.observe import Seen
+from regard.attention.inspection.observe import WeightSource
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask, as_mask, decompose_mask
@@ -130,24 +130,24 @@ class Mechanism(nn.Module):
         call, nonfinite_rows = self._remove_nonfinite(call)
         if weights and self.facts.map == "none":
             self._refuse("has no map, so there are no weights", "leave weights out")
-        with observe.unseen():
+        with observe.suppress_observers():
             context = self.context(call)
         if nonfinite_rows is not None:
             context = context.masked_fill(nonfinite_rows, math.nan)
         if not weights and not observe.observers():
             return Attended(context)
-        with observe.inside_ours():
-            sight = observe.looked_at(
+        with observe.inside_regard():
+            observed = observe.observe_call(
                 context, self.weight_source(call), "causal" if call.causal else "self"
             )
-            return Attended(sight.context, sight.weights() if weights else None)
+            return Attended(observed.context, observed.weights() if weights else None)
 
     @abstractmethod
     def context(self, call: AttentionInput) -> Tensor:
         """The context (B, H, Q, Dv), at the promised cost."""
 
     @abstractmethod
-    def weight_source(self, call: AttentionInput) -> Seen:
+    def weight_source(self, call: AttentionInput) -> WeightSource:
         """The weights of the same call for observers, row by row on demand."""
 
     def pattern(self, call: AttentionInput) -> Mask | None:

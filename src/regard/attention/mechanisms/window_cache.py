@@ -86,15 +86,15 @@ def attend_to_some(
     weights: bool,
 ) -> Attended:
     """Attend to some of `length` tokens, those at `positions`; the map is over all of them."""
-    with observe.unseen():
+    with observe.suppress_observers():
         context = attend(query, *keys, score=SCALED_DOT, bias=bias, mask=mask).context
     if not weights and not observe.observers():
         return Attended(context)
-    with observe.inside_ours():
+    with observe.inside_regard():
         prepared = SCALED_DOT.prepare(query, keys.key)
         some = AttentionCall(prepared, keys.value, bias, mask, SOFTMAX, 0.0).weights()
         every = some.new_zeros(*some.shape[:-1], length).index_copy(-1, positions, some)
         value = keys.value.new_zeros(*keys.value.shape[:-2], length, keys.value.shape[-1])
         given = observe.GivenWeights(every, value.index_copy(-2, positions, keys.value))
-        sight = observe.looked_at(context, given, "causal")
-        return Attended(sight.context, sight.weights() if weights else None)
+        observed = observe.observe_call(context, given, "causal")
+        return Attended(observed.context, observed.weights() if weights else None)

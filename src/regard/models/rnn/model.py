@@ -1,4 +1,4 @@
-"""The recurrent encoder–decoder, from word vectors to the final linear layer.
+"""The recurrent encoder–decoder, from token ids to logits.
 
 B sentences, S source tokens, T target tokens, D features, V tokens of the vocabulary.
 """
@@ -10,28 +10,29 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from regard.attention import AttentionMap, Dropout, record
+from regard.attention import AttentionMap, record
 from regard.attention.engines.precision import as_given
 from regard.config import RnnSettings
+from regard.dropout import Dropout
 from regard.models.batch import Batch, Source
-from regard.models.embedding import both_vectors, output_layer
-from regard.models.rnn.decoder import DECODERS, Progress
-from regard.models.rnn.encoder import Encoder
+from regard.models.embedding import embedding_pair, output_layer
+from regard.models.rnn.decoder import DECODERS, RnnState
+from regard.models.rnn.encoder import RnnEncoder
 
 
 class RnnModel(nn.Module):
-    """Reads with one recurrent network, writes with another, and looks back if it has attention.
+    """Embeddings, recurrent encoder, recurrent decoder and output layer; a `StepModel`.
 
-    A `Writer`. Features have the width of words' vectors, so that the final matrix may be theirs.
+    Features have the width of embeddings, so that the output layer can share their matrix.
     """
 
     def __init__(self, settings: RnnSettings, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
         self.max_length = settings.max_length
         width = settings.embedding
-        self.source, self.target = both_vectors(settings.tied, source_vocab, target_vocab, width)
+        self.source, self.target = embedding_pair(settings.tied, source_vocab, target_vocab, width)
         self.dropout = Dropout(settings.dropout)
-        self.encoder = Encoder(settings)
+        self.encoder = RnnEncoder(settings)
         self.decoder = DECODERS[settings.attention](settings)
         self.attends = settings.attention != "none"
         self.output = output_layer(
@@ -39,66 +40,67 @@ class RnnModel(nn.Module):
         )
 
     def forward(self, batch: Batch) -> Tensor:
-        """Scores (B, T, V) of the word after each target word."""
-        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules answer Any
+        """Return logits (B, T, V) of the token after each target token."""
+        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules return Any
 
     def features(self, batch: Batch) -> Tensor:
-        """(B, T, D): what the final layer sees at each target word."""
-        features, _ = self._written(batch.inputs, self.start(batch.source))
+        """Return the output layer's input (B, T, D)."""
+        features, _ = self._decode(batch.inputs, self.start(batch.source))
         return features.transpose(0, 1)
 
-    def start(self, source: Source | None, batch: int = 1) -> Progress:
-        """The state before the first word, the source read."""
+    def start(self, source: Source | None, batch: int = 1) -> RnnState:
+        """Encode the source and return the state before the first token."""
         if source is None:
-            raise ValueError("an encoder–decoder needs a source to read, but None came.")
+            raise ValueError("an encoder–decoder needs a source, got None.")
         with as_given(source.tokens.device):
-            words = self._vectors(self.source, source.tokens)
-            return self.decoder.begin(self.encoder(words, source.lengths))
+            embedded = self._embed(self.source, source.tokens)
+            return self.decoder.start(self.encoder(embedded, source.lengths))
 
     def step(
-        self, state: Progress, tokens: Tensor, look: bool = False
-    ) -> tuple[Tensor, Progress, list[AttentionMap]]:
-        """Scores (B, V) of the word after `tokens` (B,)."""
-        if look and self.attends:
+        self, state: RnnState, tokens: Tensor, attention: bool = False
+    ) -> tuple[Tensor, RnnState, list[AttentionMap]]:
+        """Return logits (B, V) of the token after `tokens` (B,)."""
+        if attention and self.attends:
             with record(self) as recording:
-                scores, state, _ = self.step(state, tokens)
-            return scores, state, recording.maps
-        features, state = self._written(tokens[:, None], state)
+                logits, state, _ = self.step(state, tokens)
+            return logits, state, recording.maps
+        features, state = self._decode(tokens[:, None], state)
         return self.output(features[0]), state, []
 
-    def select(self, state: Progress, rows: Tensor) -> Progress:
-        """The state of chosen rows of the batch."""
+    def select(self, state: RnnState, rows: Tensor) -> RnnState:
+        """Return the state of the given rows of the batch."""
         return state.select(rows)
 
     @torch.no_grad()
     def maps(self, batch: Batch) -> list[AttentionMap]:
-        """The one head's attention while `batch` is written, (B, 1, T, S); none without any."""
+        """Return the attention (B, 1, T, S) for the given targets; none without an aligner."""
         if not self.attends:
             return []
         with record(self) as recording:
             self.features(batch)
-        return [_merged(recording.maps)]
+        return [_merge(recording.maps)]
 
-    def _written(self, tokens: Tensor, state: Progress) -> tuple[Tensor, Progress]:
-        """Features (T, B, D) after each of tokens (B, T), and the state after them.
+    def _decode(self, tokens: Tensor, state: RnnState) -> tuple[Tensor, RnnState]:
+        """Return features (T, B, D) after each of tokens (B, T), and the state after them.
 
-        Recurrence keeps the parameters' precision under autocast: rounding would add up with every
-        step, and products this small gain nothing.
+        Recurrence keeps the parameters' precision under autocast: rounding errors would add up
+        over the steps, and products this small gain nothing.
         """
         with as_given(tokens.device):
-            return self.decoder(self._vectors(self.target, tokens), state)  # type: ignore[no-any-return]  # modules answer Any
+            return self.decoder(self._embed(self.target, tokens), state)  # type: ignore[no-any-return]  # modules return Any
 
-    def _vectors(self, words: nn.Embedding, tokens: Tensor) -> Tensor:
-        """(T, B, D): D^¼ · vectors of tokens (B, T), steps first as recurrence goes.
+    def _embed(self, vectors: nn.Embedding, tokens: Tensor) -> Tensor:
+        """(T, B, D): D^¼ · the vectors of tokens (B, T), steps first.
 
-        Vectors have norm 1, right for the final matrix and faint for cells; grown by √D they are
-        learnt soon but generalise late. The middle was best on both sides of that.
+        Vectors have norm 1, which suits the output layer but is small for cells; scaled by √D they
+        are learned quickly but generalize late. D^¼ was better than both.
         """
-        vectors: Tensor = self.dropout(words(tokens.t()) * words.embedding_dim**0.25)
-        return vectors
+        embedded: Tensor = self.dropout(vectors(tokens.t()) * vectors.embedding_dim**0.25)
+        return embedded
 
 
-def _merged(maps: list[AttentionMap]) -> AttentionMap:
-    """Maps of successive steps as one."""
-    rows = tuple(row for part in maps for row in part.rows)
-    return replace(maps[0], weights=torch.cat([part.weights for part in maps], 2), rows=rows)
+def _merge(maps: list[AttentionMap]) -> AttentionMap:
+    """Concatenate the maps of successive steps."""
+    rows = tuple(row for step_map in maps for row in step_map.rows)
+    weights = torch.cat([step_map.weights for step_map in maps], 2)
+    return replace(maps[0], weights=weights, rows=rows)

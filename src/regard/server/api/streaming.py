@@ -55,7 +55,7 @@ async def _growing(
     source = source_of([translator.tokenizers.source.encode(text)]).to(translator.device)
     begin = target.encode(prefix) if prefix else []
     spaceless = is_spaceless(translator.run.target_language)
-    tokens = await step(lambda: stream(translator.network, source, settings, begin))
+    tokens = await step(lambda: stream(translator.network, source, settings, prefix=begin))
     ids: list[int] = []
     shown = ""
     while (token := await step(partial(next, tokens, None))) is not None and not token.finished:

@@ -214,7 +214,7 @@ class Translator:
         position = int(np.flatnonzero(target.overlap[:, word])[0])
         source = source_of([self.tokenizers.source.encode(text)]).to(self.device)
         found = alternatives(
-            self.network, source, ids, position, count, settings=SearchOptions(beam=1)
+            self.network, source, ids, position, count, options=SearchOptions(beam=1)
         )  # fmt: skip
         texts = []
         for one in found:
@@ -233,7 +233,7 @@ class Translator:
     ) -> list[Sentence]:
         source = source_of(ids).to(self.device)
         prefix = [start] * len(ids) if start else None
-        found = search(self.network, source, settings, prefix=prefix, numbers=numbers)
+        found = search(self.network, source, settings, prefix=prefix, sample_ids=numbers)
         best = [hypotheses[0] for hypotheses in found]
         maps: list[AttentionMap] = []
         if wish.alignment or wish.attention:

@@ -12,7 +12,7 @@ from torch import nn
 
 from regard.attention import Edit, SwitchOff, intervene
 from regard.attention.inspection.edit import as_BHQ
-from regard.attention.inspection.observe import Sight
+from regard.attention.inspection.observe import ObservedCall
 from regard.views.maps.layers import KIND_NAMES
 from regard.views.maps.summaries import HeadTable
 
@@ -55,10 +55,10 @@ class _Counted(Edit):
     heads_of: dict[tuple[str, int], int] = field(default_factory=dict)
     _layer: list[tuple[str, int]] = field(default_factory=list)
 
-    def means(self, kind: str, layer: int) -> bool:
+    def matches(self, kind: str, layer: int) -> bool:
         self._layer[:] = [(kind, layer)]
         return True
 
-    def apply(self, sight: Sight) -> Sight | None:
-        self.heads_of[self._layer[0]] = as_BHQ(sight.context).shape[1]
-        return replace(sight)
+    def apply(self, call: ObservedCall) -> ObservedCall | None:
+        self.heads_of[self._layer[0]] = as_BHQ(call.context).shape[1]
+        return replace(call)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Edit, intervene
 from regard.attention.inspection.edit import as_BHQ
-from regard.attention.inspection.observe import Sight
+from regard.attention.inspection.observe import ObservedCall
 from regard.views.figures.figure import Figure
 from regard.views.figures.heatmap import heatmap
 from regard.views.maps.layers import Maps, layers_of
@@ -77,26 +77,26 @@ class _Loosened(Edit):
     found: list[tuple[Tensor, AttentionMap]] = field(default_factory=list)
     _layer: list[tuple[str, int]] = field(default_factory=list)
 
-    def means(self, kind: str, layer: int) -> bool:
+    def matches(self, kind: str, layer: int) -> bool:
         self._layer[:] = [(kind, layer)]
-        return super().means(kind, layer)
+        return super().matches(kind, layer)
 
-    def apply(self, sight: Sight) -> Sight | None:
-        if getattr(sight.call, "over", "keys") == "none":
+    def apply(self, call: ObservedCall) -> ObservedCall | None:
+        if getattr(call.source, "over", "keys") == "none":
             return None
-        (kind, layer), start = self._layer[0], sight.place.offset
+        (kind, layer), start = self._layer[0], call.info.offset
         with torch.no_grad():
-            weights = as_BHQ(sight.weights()).clone()
+            weights = as_BHQ(call.weights()).clone()
         nudge = torch.zeros_like(weights, requires_grad=True)
-        value_BHKD = as_BHQ(sight.call.spread().value)
-        context = as_BHQ(sight.context) + nudge @ value_BHKD
+        value_BHKD = as_BHQ(call.source.spread().value)
+        context = as_BHQ(call.context) + nudge @ value_BHKD
         seen = AttentionMap(
             weights, kind, layer, tuple(range(weights.shape[1])),
-            tuple(range(start, start + sight.call.num_queries)), f"{kind} {layer}",
-            getattr(sight.call, "over", "keys"),
+            tuple(range(start, start + call.source.num_queries)), f"{kind} {layer}",
+            getattr(call.source, "over", "keys"),
         )  # fmt: skip
         self.found.append((nudge, seen))
-        return replace(sight, context=context.reshape(sight.context.shape))
+        return replace(call, context=context.reshape(call.context.shape))
 
 
 def gradient_figure(

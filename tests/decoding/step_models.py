@@ -1,4 +1,4 @@
-"""Tiny real writers: a table of trigrams, a GRU, and the Transformer; and searches by hand."""
+"""Tiny real models: a table of trigrams, a GRU, and the Transformer; and reference searches."""
 
 import itertools
 import math
@@ -10,8 +10,8 @@ from torch import nn
 from regard.config import TransformerSettings
 from regard.models.batch import source_of
 from regard.models.transformer import TransformerModel
+from regard.text import BOS, EOS
 
-PAD, UNK, BOS, EOS, MASK = range(5)
 VOCAB = 8
 WORDS = (5, 6, 7)
 
@@ -21,10 +21,10 @@ class TableState(NamedTuple):
     before: torch.Tensor
 
 
-class TableWriter:
+class TableModel:
     """Scores of the next token by the source's sum and the two tokens before, from a table.
 
-    `grain` rounds the scores, which makes equal ones. It counts the rows that it works on.
+    `grain` rounds the scores, which makes ties. It counts the rows of every step.
     """
 
     def __init__(self, seed=0, vocab=VOCAB, kinds=11, max_length=50, grain=None, ending=0.0):
@@ -43,10 +43,10 @@ class TableWriter:
             kind = source.tokens.sum(1) % len(self.table)
         return TableState(kind, torch.full_like(kind, BOS))
 
-    def step(self, state, tokens, look=False):
+    def step(self, state, tokens, attention=False):
         self.rows.append(len(tokens))
         logits = self.table[state.sentence, state.before, tokens]
-        maps = [("row", len(self.rows))] if look else []
+        maps = [("row", len(self.rows))] if attention else []
         return logits, TableState(state.sentence, tokens), maps
 
     def select(self, state, rows):
@@ -63,7 +63,7 @@ class TableWriter:
         ]
 
 
-class GruWriter(nn.Module):
+class GruModel(nn.Module):
     """A GRU that begins with the sum of the source's vectors."""
 
     def __init__(self, vocab=40, dim=16):
@@ -81,7 +81,7 @@ class GruWriter(nn.Module):
         own = torch.arange(source.tokens.shape[1]) < source.lengths[:, None]
         return (self.words(source.tokens) * own[..., None]).sum(1).tanh()
 
-    def step(self, state, tokens, look=False):
+    def step(self, state, tokens, attention=False):
         state = self.cell(self.words(tokens), state)
         return self.output(state), state, []
 
@@ -91,7 +91,7 @@ class GruWriter(nn.Module):
 
 def gru(seed=0):
     torch.manual_seed(seed)
-    return GruWriter()
+    return GruModel()
 
 
 def transformer(seed=0):
@@ -108,15 +108,15 @@ def transformer(seed=0):
     return model.eval()
 
 
-WRITERS = {"table": lambda: TableWriter(vocab=40, kinds=5), "gru": gru, "transformer": transformer}
+MODELS = {"table": lambda: TableModel(vocab=40, kinds=5), "gru": gru, "transformer": transformer}
 SENTENCES = [[5, 6, 7], [9, 8], [30, 12, 13, 14, 15, 16], [11], [20, 21, 22, 20, 21]]
 
 
-def reading(*sentences):
+def sources(*sentences):
     return source_of(sentences)
 
 
-def enumerated(writer, sentence, limit, alpha, prefix=()):
+def enumerated(model, sentence, limit, alpha, prefix=()):
     """(tokens, score, finished) of every possible output, best first."""
     found = []
     for length in range(limit + 1):
@@ -124,19 +124,19 @@ def enumerated(writer, sentence, limit, alpha, prefix=()):
             if words[: len(prefix)] != tuple(prefix):
                 continue
             finished = length < limit
-            logs = writer.logs(sentence, [*words, EOS] if finished else words)
+            logs = model.logs(sentence, [*words, EOS] if finished else words)
             found.append((words, sum(logs) / len(logs) ** alpha, finished))
-    return sorted(found, key=lambda one: -one[1])
+    return sorted(found, key=lambda output: -output[1])
 
 
-def beam_by_hand(writer, sentence, limit, alpha, width):
+def reference_beam(model, sentence, limit, alpha, width):
     """(tokens, score, finished), best first: one sentence, in lists, each step from its start."""
     live, done = [((), 0.0)], []
     for length in range(1, limit + 1):
         options = []
         for rank, (words, total) in enumerate(live):
             for token in (EOS, *WORDS):
-                log = writer.logs(sentence, [*words, token])[-1]
+                log = model.logs(sentence, [*words, token])[-1]
                 options.append((-(total + log), rank, -log, token, words))
         taken = sorted(options)[: width - sum(end for *_, end in done)]
         live = []
@@ -148,4 +148,4 @@ def beam_by_hand(writer, sentence, limit, alpha, width):
         if not live:
             break
     done += [(words, total / math.pow(limit, alpha), False) for words, total in live]
-    return sorted(done, key=lambda one: -one[1])
+    return sorted(done, key=lambda output: -output[1])

@@ -12,18 +12,23 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 from regard.cli.model import use_of
 from regard.cli.train_help import full_help, short_help
 from regard.command import command
-from regard.config import MODELS, Run, TrainingSettings
+from regard.config import MODELS, Run
+from regard.config.attention import FIELDS
+from regard.config.mechanisms import MECHANISM_SETTINGS, option_names
 from regard.config.settings import (
     ENDS,
     SECTIONS,
     Settings,
+    choices_of,
     fitted,
+    is_mechanism,
     merged,
+    model_types,
     names_of,
     plain,
     preset,
@@ -45,10 +50,12 @@ def parse(words: Sequence[str]) -> Namespace:
     """The files, the folder, and the settings that were given."""
     first = _first(words)
     base = _base(first)
+    model = MODELS[base["model"]["kind"]]
     if first.help or first.help_all:
-        print(full_help(base) if first.help_all else short_help(), end="")
+        shown = merged(base, {"model": {"attention": first.attention}} if first.attention else {})
+        print(full_help(shown) if first.help_all else short_help(), end="")
         raise SystemExit(0)
-    arguments = _parsed(_parser(base), words, MODELS[base["model"]["kind"]])
+    arguments = _parsed(_parser(model), words, model)
     given = merged(_config(first), {n: arguments[n] for n in SETTINGS if arguments.get(n)})
     given["model"] = {"kind": base["model"]["kind"], **(given.get("model") or {})}
     if arguments.get("languages"):
@@ -145,23 +152,27 @@ def _parsed(parser: Any, words: Sequence[str], model: type) -> Settings:
     """What was given, without defaults; what is wrong becomes one sentence."""
     from jsonargparse import ArgumentError
 
-    words = _whole_corpus(words)
+    words = _rewritten(words, model)
     try:
         parsed: Settings = parser.parse_args(words, defaults=False).as_dict()
         return parsed
     except ArgumentError as error:
         text = str(error)
-    named = re.search(r'Parser key "(?:(\w+)\.)?(\w+)"', text)
+    named = re.search(r'Parser key "(?:(\w+)\.)?([\w.]+)"', text)
     given = re.search(r"(?:Given|Got) value: (.*)", text)
-    unknown = re.search(r"unrecognized arguments: --model\.(\w+)", text)
+    unknown = re.search(r"unrecognized arguments: --model\.([\w.]+)", text)
     if unknown:
         raise InputError(_of_another_kind(unknown[1], None, model, f"--model.{unknown[1]}"))
-    if named and given:  # our own words for it, which name what may come
-        kinds = get_type_hints({"model": model, **SECTIONS}.get(named[1], TrainingSettings))
-        place = f"{named[1]}.{named[2]}" if named[1] else f"--{named[2]}"
-        if named[1] == "model" and get_origin(kinds.get(named[2])) is Literal:
-            raise InputError(_of_another_kind(named[2], given[1], model, place))
-        fitted(given[1], kinds.get(named[2], float), place)
+    if named and given:  # our own sentence, which lists the choices
+        section, key = named[1], named[2].removesuffix(".name")
+        flag = f"{section}.{key}" if section else f"--{key}"
+        types = {} if section else {key: float}
+        types |= model_types(model) if section == "model" else {}
+        types |= get_type_hints(SECTIONS[section]) if section in SECTIONS else {}
+        listed = key not in types or get_origin(types[key]) is Literal
+        if section == "model" and "." not in key and listed:
+            raise InputError(_of_another_kind(key, given[1], model, flag))
+        fitted(given[1], types.get(key, float), flag)
     line = " ".join(text.split()).rstrip(".")
     raise InputError(f"{line}; `regard train --help-all` lists all flags.")
 
@@ -171,8 +182,7 @@ def _of_another_kind(name: str, value: str | None, model: type, flag: str) -> st
     kinds = [
         kind
         for kind, other in MODELS.items()
-        if name in names_of(other)
-        and (value is None or value in get_args(get_type_hints(other)[name]))
+        if name in names_of(other) and (value is None or value in choices_of(other, name))
     ]
     own = next(kind for kind, other in MODELS.items() if other is model)
     shown = flag if value is None else f"{flag} {value}"
@@ -180,18 +190,28 @@ def _of_another_kind(name: str, value: str | None, model: type, flag: str) -> st
         listed = " or ".join(f"--model.kind {kind}" for kind in kinds)
         return f"{shown} belongs to {listed}, but the kind is {own}; add {listed}."
     if value is not None:
-        choices = ", ".join(map(str, get_args(get_type_hints(model)[name])))
+        choices = ", ".join(choices_of(model, name))
         return f"{flag} must be {choices}, got {value!r}."
+    owners = [n for n, settings in MECHANISM_SETTINGS.items() if name in option_names(settings)]
+    if owners:
+        return f"there is no {flag}; give --model.attention {owners[0]} --model.attention.{name}."
     return f"there is no {flag}; `regard train --help-all --model.kind {own}` lists all settings."
 
 
-def _whole_corpus(words: Sequence[str]) -> list[str]:
-    """The words with `--model.max_length corpus` as 0, which stands for it in the settings."""
-    made = [w.replace("corpus", "0") if w == "--model.max_length=corpus" else w for w in words]
-    for place, word in enumerate(made[:-1]):
-        if word == "--model.max_length" and made[place + 1] == "corpus":
-            made[place + 1] = "0"
-    return made
+def _rewritten(words: Sequence[str], model: type) -> list[str]:
+    """The arguments with `--model.attention.name` for mechanisms, and 0 for a length of corpus."""
+    mechanisms = {f"--model.{name}" for name in FIELDS if is_mechanism(model, name)}
+    flat = [part for word in words for part in _split_flag(word)]
+    result = [f"{word}.name" if word in mechanisms else word for word in flat]
+    for index, word in enumerate(result[:-1]):
+        if word == "--model.max_length" and result[index + 1] == "corpus":
+            result[index + 1] = "0"
+    return result
+
+
+def _split_flag(word: str) -> list[str]:
+    """`--model.X=value` as two arguments."""
+    return word.split("=", 1) if word.startswith("--model.") else [word]
 
 
 def _first(words: Sequence[str]) -> Namespace:
@@ -202,6 +222,7 @@ def _first(words: Sequence[str]) -> Namespace:
     parser.add_argument("--preset")
     parser.add_argument("--config")
     parser.add_argument("--model.kind", dest="kind")
+    parser.add_argument("--model.attention", dest="attention")
     parser.add_argument("--resume")
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--help-all", action="store_true")
@@ -227,7 +248,7 @@ def _base(first: Namespace) -> Settings:
     return preset(first.preset or "small", kind)
 
 
-def _parser(settings: Settings) -> Any:
+def _parser(model: type) -> Any:
     from jsonargparse import ArgumentParser
 
     parser = ArgumentParser(prog="regard train", exit_on_error=False, add_help=False)
@@ -238,7 +259,10 @@ def _parser(settings: Settings) -> Any:
     parser.add_argument("--json", action="store_true")
     for name in ("languages", "preset", "config", "resume", "encoding"):
         parser.add_argument(f"--{name}")
-    parser.add_argument("--model", type=MODELS[settings["model"]["kind"]])
+    for name, kind in model_types(model).items():
+        parser.add_argument(f"--model.{name}", type=kind)
+    for name in (name for name in FIELDS if is_mechanism(model, name)):
+        parser.add_argument(f"--model.{name}.name", type=Literal[*choices_of(model, name)])
     for name, section in SECTIONS.items():
         parser.add_argument(f"--{name}", type=section)
     return parser

@@ -19,7 +19,7 @@ from regard.config.alignment import AlignmentSettings
 from regard.config.attention import FIELDS, mechanism_options, plain_mechanism
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
-from regard.config.mechanisms import MECHANISM_SETTINGS, MechanismSettings
+from regard.config.mechanisms import MECHANISM_SETTINGS, MechanismSettings, option_names
 from regard.config.migration import migrated
 from regard.config.model import MODELS
 from regard.config.run import FORMAT_VERSION, Run
@@ -193,6 +193,33 @@ def _made(kind: Any, values: Any, name: str, place: str) -> Any:
     return kind(**made)
 
 
+def is_mechanism(model: Any, name: str) -> bool:
+    """Whether a setting of a model names a mechanism of self-attention."""
+    hint = typing.get_type_hints(model).get(name)
+    return MechanismSettings in (hint, *typing.get_args(hint))
+
+
+def choices_of(model: Any, name: str) -> list[str]:
+    """The values that a setting of a model can have, if they can be listed."""
+    hint = typing.get_type_hints(model)[name]
+    if not is_mechanism(model, name):
+        return [str(choice) for choice in typing.get_args(hint)]
+    return [*(["same"] if typing.get_args(hint) else []), *MECHANISM_SETTINGS]
+
+
+def model_types(model: Any) -> Settings:
+    """The settings of a model and the types of their values; mechanisms by their options."""
+    hints, types = typing.get_type_hints(model), {}
+    for name in names_of(model):
+        if not is_mechanism(model, name):
+            types[name] = hints[name]
+            continue
+        for kind in MECHANISM_SETTINGS.values():
+            options = typing.get_type_hints(kind)
+            types |= {f"{name}.{option}": options[option] for option in option_names(kind)}
+    return types
+
+
 def names_of(section: Any) -> list[str]:
     """The settings of a section, its own before those it shares with others."""
     own = inspect.get_annotations(section)
@@ -207,7 +234,8 @@ def fitted(value: Any, wanted: Any, place: str) -> Any:
     """
     choices = typing.get_args(wanted)
     if MechanismSettings in (wanted, *choices):
-        return value if choices and value == "same" else _mechanism(value, place)
+        same = choices and value in ("same", {"name": "same"})
+        return "same" if same else _mechanism(value, place)
     if typing.get_origin(wanted) is typing.Literal:
         if not any(type(value) is type(choice) and value == choice for choice in choices):
             listed = ", ".join(map(str, choices))

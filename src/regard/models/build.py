@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
+from typing import Any
 
 import torch
 
@@ -16,6 +16,7 @@ from regard.config import (
     RnnSettings,
     TransformerSettings,
 )
+from regard.config.mechanisms import MechanismSettings
 from regard.errors import InputError
 from regard.models.classifier import ClassifierModel
 from regard.models.handwriting import HandwritingModel
@@ -36,11 +37,7 @@ def build(settings: ModelSettings, source_vocab: int, target_vocab: int) -> Netw
 
     One that this computer cannot hold is an error before any memory is taken.
     """
-    numbers = {
-        field.name: getattr(settings, field.name)
-        for field in fields(settings)
-        if type(getattr(settings, field.name)) is int
-    }
+    numbers = _sizes(settings)
     for name, number in numbers.items():
         if name.endswith("layers") and number > MOST_LAYERS:
             raise InputError(f"model.{name} must be at most {MOST_LAYERS}, got {number}.")
@@ -48,6 +45,17 @@ def build(settings: ModelSettings, source_vocab: int, target_vocab: int) -> Netw
     if numbers[largest] > ORDINARY:
         _check_memory(settings, source_vocab, target_vocab, f"model.{largest}={numbers[largest]}")
     return _built(settings, source_vocab, target_vocab)
+
+
+def _sizes(settings: Any) -> dict[str, int]:
+    """The whole numbers among the settings, those of mechanisms included."""
+    sizes: dict[str, int] = {}
+    for name, value in vars(settings).items():
+        if isinstance(value, MechanismSettings):
+            sizes |= {f"{name}.{option}": size for option, size in _sizes(value).items()}
+        elif type(value) is int:
+            sizes[name] = value
+    return sizes
 
 
 def _check_memory(

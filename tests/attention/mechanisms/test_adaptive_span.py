@@ -6,6 +6,7 @@ import torch
 from regard.attention import Mask
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import LanguageModelSettings, Run
+from regard.config.mechanisms import AdaptiveSpanSettings
 from regard.models.batch import batch_of
 from regard.models.build import build
 from regard.training.objective import next_token, objective_of, with_spans
@@ -51,9 +52,7 @@ def test_a_price_makes_spans_short():
         num_heads=2,
         num_layers=1,
         ff=16,
-        attention="adaptive-span",
-        span=32,
-        span_penalty=0.5,
+        attention=AdaptiveSpanSettings(max_span=32, penalty=0.5),
         dropout=0.0,
         max_length=64,
     )

@@ -103,7 +103,8 @@ class ClassifierSettings(SelfAttentionSettings):
         if (self.attention.name, self.normalizer) != ("full", "softmax"):
             raise InputError(
                 f"model.attention {self.attention.name} and model.normalizer {self.normalizer} are "
-                "the Transformer's; a recurrent encoder has neither: set model.encoder to transformer."
+                "the Transformer's, and a recurrent encoder has neither; set model.encoder to "
+                "transformer."
             )
         if self.bidirectional and self.dim % 2:
             divides(self, "two directions", 2, "dim")

@@ -204,7 +204,10 @@ def choices_of(model: Any, name: str) -> list[str]:
     hint = typing.get_type_hints(model)[name]
     if not is_mechanism(model, name):
         return [str(choice) for choice in typing.get_args(hint)]
-    return [*(["same"] if typing.get_args(hint) else []), *MECHANISM_SETTINGS]
+    if not typing.get_args(hint):
+        return list(MECHANISM_SETTINGS)
+    causal = [name for name, kind in MECHANISM_SETTINGS.items() if kind.facts.causal]
+    return ["same", *causal]  # of a decoder
 
 
 def model_types(model: Any) -> Settings:

@@ -19,7 +19,7 @@ from benchmarks.serve.questions import demo_model
 from regard.bench.row import Measurement
 from regard.corpus.grammar import sample
 from regard.errors import InputError
-from regard.folder import load_folder
+from regard.tasks import load_folder
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Playwright

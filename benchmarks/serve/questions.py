@@ -41,7 +41,8 @@ def ask_alone(model: Path, clients: int, each: int = EACH) -> Questions:
     import torch
 
     from regard.corpus.grammar import sample
-    from regard.translator import Translator, load
+    from regard.tasks import load
+    from regard.translator import Translator
 
     translator = load(model)
     if not isinstance(translator, Translator) or translator.run.source_language != "en":

@@ -45,13 +45,15 @@ def made_up(vocab: int, seed: int = 0, sentences: int = SENTENCES) -> tuple[Rows
 
 def tokenised(files: Sequence[str | PathLike[str]], vocab: int) -> tuple[Rows, Rows, int]:
     """Ids of one's own aligned files, by a BPE of both sides; and how many tokens that has."""
-    from regard.training.examples import encoded
-    from regard.training.prepare import read_texts, train_tokenizers
+    from regard.tasks import find_task
+    from regard.tasks.translation.task import TranslationTask, encode_pairs
 
     run = Run(text=TextSettings(unit="bpe", vocab_size=vocab))
-    pairs = read_texts(files, (), run).train
-    tokenizers = train_tokenizers(pairs, run)
-    sources, targets, _ = encoded(pairs, tokenizers, LONGEST)
+    task = find_task(run.model.kind)
+    assert isinstance(task, TranslationTask)
+    pairs = task.read_corpus(files, (), run).train
+    tokenizers = task.train_tokenizers(pairs, run)
+    sources, targets, _ = encode_pairs(pairs, tokenizers, LONGEST)
     return sources, targets, len(tokenizers.target)
 
 

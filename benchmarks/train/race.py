@@ -83,8 +83,8 @@ def losses(task: Task) -> tuple[float, float]:
     from benchmarks.train.regard_contender import settings
     from benchmarks.train.torch_contender import TorchTransformer, loss_of, padded
     from regard.models.batch import batch_of
-    from regard.models.build import build
-    from regard.training.loss import label_loss
+    from regard.tasks import build
+    from regard.tasks.text.loss import label_loss
 
     pairs, vocab = task.warmup[0], task.sizes.vocab
     torch.manual_seed(task.seed)
@@ -100,7 +100,7 @@ def losses(task: Task) -> tuple[float, float]:
 
 def _task(rounds: int, steps: int, data: Sequence[str] | None) -> Task:
     from benchmarks.train.batches import in_batches, made_up, tokenised
-    from regard.training.shards import cores
+    from regard.worker_pool import cores
 
     vocab = Sizes().vocab
     if data:

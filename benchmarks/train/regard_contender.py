@@ -8,15 +8,14 @@ from typing import Any
 from benchmarks.train.rounds import Rounds
 from benchmarks.train.task import Task
 from regard.config import Run, TrainingSettings, TransformerSettings
-from regard.folder import Tokenizers
-from regard.models.build import build
-from regard.text.char_tokenizer import train_chars
-from regard.training.examples import Examples
+from regard.tasks import build, find_task
+from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.training.loop import Trainer
 from regard.training.report import Silent
+from regard.training.task import TrainData
 
 
-class GivenBatches(Examples):
+class GivenBatches(EncodedCorpus):
     """Batches in a given order, instead of those that the seed would make."""
 
     def __init__(self, task: Task) -> None:
@@ -73,12 +72,12 @@ def main(path: str) -> None:
     task = Task.read(path)
     run = settings(task)
     network = build(run.model, task.sizes.vocab, task.sizes.vocab)
-    nothing = train_chars(["a"], 300, "")  # without a development set nobody asks the tokenisers
-    trainer = Trainer(network, run, Tokenizers(nothing, nothing), GivenBatches(task))
+    trainer = Trainer(find_task(run.model.kind), network, TrainData(run, GivenBatches(task)))
+    updater = trainer.updater
     trainer.reporter = Metronome(
         task,
         {
-            "settings": f"{trainer.precision}, fused Adam, {trainer.cores} threads",
+            "settings": f"{updater.precision}, fused Adam, {updater.num_threads} threads",
             "parameters": sum(p.numel() for p in network.parameters()),
         },
     )

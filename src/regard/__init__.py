@@ -15,16 +15,17 @@ from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard import attention, views
-    from regard.translator import Translator, load
-    from regard.translator.train import train
+    from regard.tasks import load
+    from regard.tasks.train import train
+    from regard.tasks.translation.translator import Translator
 
 __all__ = ["InputError", "Translator", "__version__", "attention", "load", "train", "views"]
 
 _MODULES = {"attention": "regard.attention", "views": "regard.views"}
 _NAMES = {
-    "Translator": "regard.translator",
-    "load": "regard.translator",
-    "train": "regard.translator.train",
+    "Translator": "regard.tasks.translation.translator",
+    "load": "regard.tasks",
+    "train": "regard.tasks.train",
 }
 
 

@@ -20,18 +20,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import torch
 import yaml
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from regard.command import command
-from regard.config import ClassifierSettings, Run
+from regard.config import Run
 from regard.config.settings import plain
-from regard.config.stored import CONFIG, METRICS, load_metrics, load_run
+from regard.config.stored import CONFIG, METRICS
 from regard.errors import InputError
-from regard.models.build import Network, build
 from regard.storage import atomic_path, replace_file
 from regard.text import Tokenizer, load
 from regard.text.null_tokenizer import NullTokenizer
@@ -60,7 +57,7 @@ class SavedModel:
     path: Path
     run: Run
     tokenizers: Tokenizers
-    network: Network
+    network: nn.Module
     metrics: Mapping[str, Any]
 
 
@@ -134,23 +131,6 @@ def put_weights(network: nn.Module, weights: Mapping[str, Tensor], place: str) -
 def save_metrics(folder: Path, metrics: Mapping[str, Any]) -> None:
     """Write metrics.json."""
     replace_file(folder / METRICS, json.dumps(metrics, indent=2, ensure_ascii=False) + "\n")
-
-
-def load_folder(folder: str | PathLike[str], device: str | torch.device = "cpu") -> SavedModel:
-    """Rebuild the model that a folder holds."""
-    path = Path(folder)
-    run = load_run(path)
-    if not (path / WEIGHTS).is_file():
-        raise InputError(
-            f"{path}: there is no {WEIGHTS} yet; its training was stopped before the first look "
-            f"at the development set: go on with `{command('train', '--resume', path)}`."
-        )
-    wordless = isinstance(run.model, ClassifierSettings) and run.model.input == "series"
-    tokenizers = no_tokenizers() if wordless else load_tokenizers(path)
-    with torch.device(device):
-        network = build(run.model, len(tokenizers.source), len(tokenizers.target))
-    put_weights(network, load_weights(path / WEIGHTS), str(path / WEIGHTS))
-    return SavedModel(path, run, tokenizers, network.eval(), load_metrics(path))
 
 
 def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

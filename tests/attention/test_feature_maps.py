@@ -26,7 +26,7 @@ from regard.attention.feature_maps.non_local import PAIRWISE
 F64 = torch.float64
 B, C = 3, 6
 PLACES = {"signal": (11,), "image": (5, 7)}
-places = pytest.mark.parametrize("size", PLACES.values(), ids=PLACES)
+positions = pytest.mark.parametrize("size", PLACES.values(), ids=PLACES)
 GATES = {
     "squeeze": lambda dims: SqueezeExcitation(C, reduction=2),
     "eca": lambda dims: EfficientChannel(C, kernel_size=3),
@@ -59,14 +59,14 @@ def by_channel(gate, x):
     return gate.reshape(B, C, *[1] * (x.ndim - 2)) * x
 
 
-@places
+@positions
 def test_squeeze_and_excitation(size):
     module, x = made("squeeze", size)
     gate = torch.sigmoid(perceptron(module, x.flatten(2).mean(-1)))
     torch.testing.assert_close(module(x), by_channel(gate, x))
 
 
-@places
+@positions
 def test_efficient_channel(size):
     module, x = made("eca", size)
     z = F.pad(x.flatten(2).mean(-1), (1, 1))
@@ -81,7 +81,7 @@ def test_the_kernel_grows_with_the_channels(channels, size):
     assert EfficientChannel(channels).filter.kernel_size == (size,)
 
 
-@places
+@positions
 def test_cbam(size):
     module, x = made("cbam", size)
     flat = x.flatten(2)
@@ -108,22 +108,22 @@ def pairwise(module, x):
     return dots.exp() / dots.exp().sum(-1, keepdim=True)
 
 
-@places
+@positions
 @pytest.mark.parametrize("name", PAIRWISE)
 def test_non_local(name, size):
     module, x = made(name, size)
     weights = pairwise(module, x)
-    found = module.out_proj(weights @ module.value_proj(x.flatten(2).mT)).mT.reshape(x.shape)
+    result = module.out_proj(weights @ module.value_proj(x.flatten(2).mT)).mT.reshape(x.shape)
     with record(module) as recording:
-        torch.testing.assert_close(module(x), x + found)
-    (seen,) = recording
-    assert seen.kind == "self"
-    torch.testing.assert_close(seen.weights[:, 0], weights)
+        torch.testing.assert_close(module(x), x + result)
+    (observed,) = recording
+    assert observed.kind == "self"
+    torch.testing.assert_close(observed.weights[:, 0], weights)
     summed = torch.allclose(weights.sum(-1), weights.new_ones(()))
     assert summed == module.sums_to_one
 
 
-@places
+@positions
 def test_a_new_non_local_layer_changes_nothing(size):
     x = torch.randn(B, C, *size)
     for name in PAIRWISE:
@@ -135,13 +135,13 @@ def test_subsampled_places():
     with record(module) as recording:
         module(x)
     assert recording[0].weights.shape == (B, 1, 35, 3 * 4)
-    seen = F.max_pool2d(F.pad(x, (0, 1, 0, 1), value=-math.inf), 2).flatten(2).mT
-    dots = module.query_proj(x.flatten(2).mT) @ module.key_proj(seen).mT
+    observed = F.max_pool2d(F.pad(x, (0, 1, 0, 1), value=-math.inf), 2).flatten(2).mT
+    dots = module.query_proj(x.flatten(2).mT) @ module.key_proj(observed).mT
     torch.testing.assert_close(recording[0].weights[:, 0], dots.softmax(-1))
 
 
 @pytest.mark.parametrize("name", MODULES)
-@places
+@positions
 def test_gradients_are_exact(name, size):
     module, _ = made(name, size)
     x = torch.randn(1, C, *[3] * len(size), dtype=F64, requires_grad=True)
@@ -149,7 +149,7 @@ def test_gradients_are_exact(name, size):
 
 
 @pytest.mark.parametrize("name", ["squeeze", "eca", "channel", *PAIRWISE])
-@places
+@positions
 def test_where_a_place_is_does_not_matter(name, size):
     module, x = made(name, size)
     order = torch.randperm(math.prod(size))
@@ -158,7 +158,7 @@ def test_where_a_place_is_does_not_matter(name, size):
     torch.testing.assert_close(module(moved), expected)
 
 
-@places
+@positions
 def test_which_channel_it_is_does_not_matter_to_a_spatial_gate(size):
     module, x = made("spatial", size)
     order = torch.randperm(C)
@@ -174,25 +174,25 @@ def test_padding_has_no_say(name):
     module, x = made(name, (11,))
     x = x[..., :8]
     padded = torch.cat([x, torch.full((B, C, 6), 1e9, dtype=F64)], dim=-1)
-    there = torch.zeros(B, 14, dtype=torch.bool)
-    there[:, :8] = True
-    torch.testing.assert_close(module(padded, there)[..., :8], module(x))
-    nothing = module(padded, torch.zeros_like(there))
+    mask = torch.zeros(B, 14, dtype=torch.bool)
+    mask[:, :8] = True
+    torch.testing.assert_close(module(padded, mask)[..., :8], module(x))
+    nothing = module(padded, torch.zeros_like(mask))
     assert torch.isfinite(nothing).all()
 
 
 @pytest.mark.parametrize("name", GATES)
-@places
+@positions
 def test_gates_are_recorded_and_touched(name, size):
     module, x = made(name, size)
     plain = module(x)
     with record(module) as recording:
         assert torch.equal(module(x), plain)
-    (seen,) = recording
+    (observed,) = recording
     keys = C if module.kind == "channel" else math.prod(size)
-    assert (seen.kind, seen.weights.shape) == (module.kind, (B, 1, 1, keys))
-    assert torch.equal(seen.weights[:, 0, 0], module.gate(x))
-    assert (seen.weights > 0).all() and (seen.weights < 1).all()
+    assert (observed.kind, observed.weights.shape) == (module.kind, (B, 1, 1, keys))
+    assert torch.equal(observed.weights[:, 0, 0], module.gate(x))
+    assert (observed.weights > 0).all() and (observed.weights < 1).all()
     with intervene(module, SwitchOff(kind=module.kind, batch=1)):
         off = module(x)
     assert (off[1] == 0).all() and torch.equal(off[[0, 2]], plain[[0, 2]])
@@ -201,10 +201,12 @@ def test_gates_are_recorded_and_touched(name, size):
         torch.testing.assert_close(module(x), x)
     with intervene(module, ForceAlignment(links={0: 4})):
         only = module(x).flatten(2)
-    kept = only[:, 4] if module.kind == "channel" else only[..., 4]
+    remaining = only[:, 4] if module.kind == "channel" else only[..., 4]
     origin = x.flatten(2)
-    torch.testing.assert_close(kept, origin[:, 4] if module.kind == "channel" else origin[..., 4])
-    assert only.count_nonzero() == kept.count_nonzero()
+    torch.testing.assert_close(
+        remaining, origin[:, 4] if module.kind == "channel" else origin[..., 4]
+    )
+    assert only.count_nonzero() == remaining.count_nonzero()
 
 
 def test_layers_of_a_network_are_told_apart():
@@ -231,19 +233,19 @@ def test_half_precision_compiled_and_autocast(name):
 
 BAD = {
     "channels": (lambda: SqueezeExcitation(4)(torch.zeros(1, 3, 5)),
-                 r"x must have shape \(B, 4, places\), but \(1, 3, 5\) came"),
+                 r"x must have shape \(B, 4, positions\), got \(1, 3, 5\)"),
     "dims": (lambda: SpatialGate()(torch.zeros(1, 3, 5)),
-             r"x must have shape \(B, C, H, W\), but \(1, 3, 5\) came"),
-    "no places": (lambda: NonLocal(4)(torch.zeros(1, 4)), r"but \(1, 4\) came"),
+             r"x must have shape \(B, C, H, W\), got \(1, 3, 5\)"),
+    "no places": (lambda: NonLocal(4)(torch.zeros(1, 4)), r"got \(1, 4\)"),
     "nothing": (lambda: NonLocal(4)(torch.zeros(1, 4, 0)), "must have channels and places"),
     "dtype": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5, dtype=F64)), "parameters' dtype"),
-    "there": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5), torch.ones(1, 5)),
-              r"there must be boolean and of shape \(1, 5\)"),
-    "kernel": (lambda: SpatialGate(kernel_size=4), "kernel_size must be odd, but 4 came"),
+    "mask": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5), torch.ones(1, 5)),
+              r"mask must be boolean and of shape \(1, 5\)"),
+    "kernel": (lambda: SpatialGate(kernel_size=4), "kernel_size must be odd, got 4"),
     "kernel of eca": (lambda: EfficientChannel(4, kernel_size=2), "kernel_size must be odd"),
-    "dims given": (lambda: SpatialGate(dims=4), "dims must be 1, 2 or 3, but 4 came"),
+    "dims given": (lambda: SpatialGate(dims=4), "dims must be 1, 2 or 3, got 4"),
     "pairwise": (lambda: NonLocal(4, pairwise="softmax"), "pairwise must be one of"),
-    "not a tensor": (lambda: SqueezeExcitation(4)([1]), "but a list came"),
+    "not a tensor": (lambda: SqueezeExcitation(4)([1]), "got a list"),
 }  # fmt: skip
 
 

@@ -114,8 +114,8 @@ def test_can_be_looked_at_and_switched_off():
     query = torch.randn(3, 4)
     plain, _ = aligner.align(query, memory, aligner.initial_state(memory), offset=7)
     with record(aligner) as recording:
-        seen, _ = aligner.align(query, memory, aligner.initial_state(memory), offset=7)
-    assert torch.equal(plain.context, seen.context)
+        observed, _ = aligner.align(query, memory, aligner.initial_state(memory), offset=7)
+    assert torch.equal(plain.context, observed.context)
     assert recording[0].kind == "cross" and recording[0].rows == (7,)
     assert torch.equal(recording[0].weights[:, 0], plain.weights)
     with intervene(aligner, SwitchOff(kind="cross", heads=0)):

@@ -136,7 +136,7 @@ def test_a_row_of_a_growing_text_is_overwritten(length):
     row[:2] = torch.tensor([0.25, 0.75])
     edit = Overwrite(kind="causal", rows=2, weights=row, renormalize=True)
     before = layer(x, mask=Mask.causal()).context
-    with intervene(layer, edit), record(layer) as seen:
+    with intervene(layer, edit), record(layer) as observed:
         whole = layer(x, mask=Mask.causal()).context
     cache, parts = layer.empty_cache(1), []
     with intervene(layer, edit):
@@ -145,7 +145,7 @@ def test_a_row_of_a_growing_text_is_overwritten(length):
             cache = attended.cache
             parts.append(attended.context)
     torch.testing.assert_close(torch.cat(parts, 1), whole)
-    assert seen.maps[0].weights[0, 0, 2].tolist() == [0.25, 0.75, 0, 0]
+    assert observed.maps[0].weights[0, 0, 2].tolist() == [0.25, 0.75, 0, 0]
     assert not torch.equal(whole[:, 2], before[:, 2])
     late = Overwrite(kind="causal", rows=2, weights=[0.5, 0, 0, 0, 0.5], renormalize=True)
     with pytest.raises(ValueError, match="each of the 4 keys"), intervene(layer, late):
@@ -163,9 +163,12 @@ def test_gradients_flow_through_an_intervention(tensors):
 
 def test_links_of_any_kind_hold_for_every_layer():
     model, x = Two(), torch.randn(1, 3, D)
-    with intervene(model, ForceAlignment(links=zip([2], [0], strict=True))), record(model) as seen:
+    with (
+        intervene(model, ForceAlignment(links=zip([2], [0], strict=True))),
+        record(model) as observed,
+    ):
         model(x)
-    assert all(m.weights[0, :, 2].tolist() == [[1, 0, 0]] * 2 for m in seen)
+    assert all(m.weights[0, :, 2].tolist() == [[1, 0, 0]] * 2 for m in observed)
 
 
 def test_a_part_is_touched_and_the_rest_is_not():
@@ -191,11 +194,11 @@ def test_an_edit_that_met_nothing_is_warned_of():
 
 
 def test_an_edit_that_met_nothing_is_handed_over(recwarn):
-    layer, found = MultiHead(D, 2), []
+    layer, result = MultiHead(D, 2), []
     met, missed = SwitchOff(heads=0), SwitchOff(kind="cross")
-    with intervene(layer, [met, missed], unused=found.append):
+    with intervene(layer, [met, missed], unused=result.append):
         layer(torch.randn(1, 3, D))
-    assert found == [missed]
+    assert result == [missed]
     assert not recwarn.list
 
 

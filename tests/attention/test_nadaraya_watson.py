@@ -307,21 +307,21 @@ def test_golden_section_finds_the_floor():
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        ({"kernel": "box"}, "kernel is 'box', expected 'gaussian' or 'uniform'."),
-        ({"bandwidth": 0}, "bandwidth is 0, expected positive numbers."),
-        ({"bandwidth": [1.0, -2.0]}, r"bandwidth is \[1.0, -2.0\], expected positive numbers."),
-        ({"bandwidth": float("nan")}, "bandwidth is nan, expected positive numbers."),
-        ({"bandwidth": None}, "bandwidth is None, expected positive numbers."),
-        ({"bandwidth": [1.0, 2.0, 3.0]}, r"bandwidth has shape \(3,\), expected a number or 2 of"),
+        ({"kernel": "box"}, "kernel must be 'gaussian' or 'uniform', got 'box'."),
+        ({"bandwidth": 0}, "bandwidth must be positive numbers, got 0."),
+        ({"bandwidth": [1.0, -2.0]}, r"bandwidth must be positive numbers, got \[1.0, -2.0\]."),
+        ({"bandwidth": float("nan")}, "bandwidth must be positive numbers, got nan."),
+        ({"bandwidth": None}, "bandwidth must be positive numbers, got None."),
+        ({"bandwidth": [1.0, 2.0, 3.0]}, r"bandwidth must be a number or 2 of.*got shape \(3,\)"),
         (
             {"bandwidth": "gradient", "initial_bandwidth": -1.0},
-            "initial_bandwidth is -1.0, expected positive numbers.",
+            "initial_bandwidth must be positive numbers, got -1.0.",
         ),
         (
             {"bandwidth": "gradient", "initial_bandwidth": "best"},
-            "initial_bandwidth is 'best', expected a positive number, .*'loo'.",
+            "initial_bandwidth must be a positive number, .*'loo', got 'best'.",
         ),
-        ({"bandwidth": "silverman"}, "bandwidth is 'silverman', expected .*'gradient' or 'loo'."),
+        ({"bandwidth": "silverman"}, "bandwidth must be .*'gradient' or 'loo', got 'silverman'."),
     ],
 )
 def test_bad_input_is_one_sentence(how, sentence):

@@ -45,9 +45,9 @@ def test_kinds_layers_and_names(decoder):
         ("cross", 1, "other.1"),
     ]
     assert [tuple(m.weights.shape) for m in recording] == [(3, 2, 4, 4), (3, 2, 4, 5)] * 2
-    for found in recording:
-        torch.testing.assert_close(found.weights.sum(-1), torch.ones(3, 2, 4))
-        assert not found.weights.requires_grad
+    for result in recording:
+        torch.testing.assert_close(result.weights.sum(-1), torch.ones(3, 2, 4))
+        assert not result.weights.requires_grad
 
 
 def test_only_what_was_asked_for(decoder):
@@ -56,10 +56,10 @@ def test_only_what_was_asked_for(decoder):
         model(x, memory)
     with record(model, kinds="cross", layers=1, heads=1, rows=[0, 3]) as some:
         model(x, memory)
-    (found,) = some
-    assert (found.heads, found.rows) == ((1,), (0, 3))
+    (result,) = some
+    assert (result.heads, result.rows) == ((1,), (0, 3))
     expected = everything.of("cross", 1)[0].weights[:, 1:2, [0, 3]]
-    torch.testing.assert_close(found.weights, expected)
+    torch.testing.assert_close(result.weights, expected)
 
 
 def test_rows_are_absolute_positions_under_a_cache():
@@ -104,20 +104,20 @@ def test_another_thread_is_not_seen(decoder):
 
 def test_two_threads_record_apart(decoder):
     model, x, memory = decoder
-    found = {}
+    result = {}
 
     def look(name, kinds):
         with record(model, kinds=kinds) as recording:
             for _ in range(5):
                 model(x, memory)
-        found[name] = [m.kind for m in recording]
+        result[name] = [m.kind for m in recording]
 
     threads = [threading.Thread(target=look, args=(k, k)) for k in ("cross", "causal")]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
-    assert found == {"cross": ["cross"] * 10, "causal": ["causal"] * 10}
+    assert result == {"cross": ["cross"] * 10, "causal": ["causal"] * 10}
 
 
 def test_calls_outside_the_model_are_not_its_own(decoder):

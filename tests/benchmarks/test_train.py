@@ -18,7 +18,7 @@ from benchmarks.train.task import Pairs, Sizes, Task
 from benchmarks.train.torch_contender import TorchTransformer, loss_of, padded
 from regard.errors import InputError
 from regard.text import PAD
-from regard.training.place import Place
+from regard.training.data_cursor import DataCursor
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_the_peer_sees_neither_padding_nor_the_future(tiny):
 
 
 def test_regard_learns_from_the_given_batches_in_their_order(tiny):
-    examples, place = GivenBatches(tiny), Place()
+    examples, place = GivenBatches(tiny), DataCursor()
     for pairs in tiny.order():
         batch, place = examples.take(place)
         own = [[n for n in row if n != PAD][:-1] for row in batch.labels.tolist()]

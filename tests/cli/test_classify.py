@@ -110,7 +110,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(regard, tmp_path):
         assert regard("train", path, "--out", whole, *flags, "--training.steps", 6).code == 0
         assert regard("train", path, "--out", parts, *flags, "--training.steps", 3).code == 0
         said = regard("train", "--resume", parts, "--training.steps", 6)
-        assert said.code == 0 and "Going on after update 3." in said.err
+        assert said.code == 0 and "Continuing after update 3." in said.err
         given = "series.npz" if name == "series" else "'…'"
         assert f"regard classify {given} --model" in " ".join(said.err.split())
         newest = "checkpoints/step-6/tensors.safetensors"  # the best may be of an earlier step
@@ -123,7 +123,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(regard, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "label, tab and text in each line (.tsv), or series (.npz or .jsonl)"),
+        ([], "label, tab and text in a .tsv; or series in .npz or .jsonl"),
         (["one.tsv"], "at least two labels are needed to tell apart, but only 'a' occurs"),
         (["narrow.tsv"], "narrow.tsv, line 1: there is one column"),
         (["x.npz", "good.tsv"], "some hold series and some text"),

@@ -200,7 +200,7 @@ def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give the files to learn from: one of pairs"),
+        ([], "give the files to learn from: pairs of sentences"),
         (["--model.kind", "lm"], "give the files to learn from: plain text"),
         (["nowhere.tsv"], "nowhere.tsv: there is no such file"),
         (["empty.tsv"], "empty.tsv: the file is empty"),
@@ -252,7 +252,7 @@ def test_training_refuses_bad_input_and_writes_nothing(
 def test_a_run_without_its_corpus_cannot_go_on(refused, lm, tmp_path):
     folder = tmp_path / "copy"
     shutil.copytree(lm, folder, ignore=shutil.ignore_patterns("checkpoints"))
-    assert "so it cannot go on" in refused("train", "--resume", folder)
+    assert "so it cannot be resumed" in refused("train", "--resume", folder)
 
 
 def test_a_reader_that_goes_away_is_no_error():

@@ -121,7 +121,7 @@ def test_somebody_types(regard, en_fr, capsys):
         (["--input", "nowhere.txt"], "nowhere.txt: there is no such file"),
         (["x", "--output", "no/such/folder.txt"], "there is no such folder"),
         (["x", "--temperature", "2"], "--temperature is for sampling"),
-        (["x", "--sample", "--beam", "3"], "--beam searches for the best and sampling draws"),
+        (["x", "--sample", "--beam", "3"], "--beam is for searching, not for sampling"),
         (["x", "--sample", "--temperature", "0"], "temperature must be above 0"),
         (["x", "--n-best", "4", "--beam", "2"], "raise --beam"),
         (["x", "--length-penalty", "-1"], "decoding.length_penalty must be at least 0"),

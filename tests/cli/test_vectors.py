@@ -5,7 +5,7 @@ import json
 import pytest
 
 from regard.corpus.grammar import sample
-from regard.folder import load_folder
+from regard.tasks import load_folder
 from regard.text import UNK
 from regard.vectors import read_vectors
 
@@ -78,7 +78,7 @@ def test_chinese(regard, folder):
 
 REFUSED = {
     "no word": ("near zyxw --vectors {f}/v.safetensors", " words, but not this one: 'zyxw' has no"),
-    "case": ("near CAT --vectors {f}/v.safetensors", "perhaps 'cat' is meant"),
+    "case": ("near CAT --vectors {f}/v.safetensors", "similar words: 'cat'"),
     "analogy": ("analogy cat dog zyxw --vectors {f}/v.safetensors", "v.safetensors has "),
     "NaN": ("learn {f}/en.txt --out {f}/x.vec --subsample nan", "subsample must be 0 or more"),
     "no file": ("near cat --vectors {f}/none.vec", "none.vec: there is no such file"),

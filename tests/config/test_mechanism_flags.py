@@ -16,13 +16,14 @@ from regard.config.mechanisms import (
 )
 from regard.config.settings import merged, plain, preset, resolved, run_from
 from regard.errors import InputError
+from regard.tasks import KINDS
 
 CORPUS = ["pairs.tsv", "--out", "model", "--minutes", "1"]
 
 
 def model_of(*flags):
     given = parse([*CORPUS, *flags]).given
-    return resolved(given, "tiny").model
+    return resolved(given, "tiny", KINDS).model
 
 
 def test_flags():
@@ -76,7 +77,7 @@ def test_settings_files_hold_only_what_applies(name):
     written = plain(run)["model"]["attention"]
     options = option_names(MECHANISM_SETTINGS[name])
     assert written == name if not options else list(written) == ["name", *options]
-    assert run_from(yaml.safe_load(yaml.safe_dump(plain(run)))) == run
+    assert run_from(yaml.safe_load(yaml.safe_dump(plain(run))), KINDS) == run
 
 
 def test_a_full_model_says_no_more_than_that():
@@ -88,7 +89,7 @@ def test_a_full_model_says_no_more_than_that():
 
 
 def test_the_help_shows_the_options_of_the_chosen_mechanism():
-    base = preset("tiny", "transformer")
+    base = preset("tiny", KINDS["transformer"])
     shown = full_help(merged(base, {"model": {"attention": "local"}}))
     assert "--model.attention.window N  (64)" in shown
     assert "--model.attention.stride" not in shown

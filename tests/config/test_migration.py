@@ -15,7 +15,7 @@ from regard.config import (
 )
 from regard.config.mechanisms import AdaptiveSpanSettings, LinformerSettings, LocalSettings
 from regard.config.settings import read_settings, run_from
-from regard.config.stored import load_run
+from regard.tasks import KINDS, load_run
 
 # the model sections that version 1 wrote; its other sections are unchanged
 TRANSFORMER = """\
@@ -88,7 +88,7 @@ def test_a_settings_file_of_version_1(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text(TOP + TRANSFORMER, "utf-8")
     assert read_settings(path)["model"]["num_heads"] == 2
-    assert run_from(read_settings(path)).model == VERSION_1[TRANSFORMER]
+    assert run_from(read_settings(path), KINDS).model == VERSION_1[TRANSFORMER]
 
 
 def test_a_settings_file_without_a_version_is_of_the_present_one(tmp_path):

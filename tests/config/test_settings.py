@@ -8,7 +8,6 @@ import torch
 import yaml
 
 from regard.config import (
-    MODELS,
     AlignmentSettings,
     LanguageModelSettings,
     MaskedLanguageModelSettings,
@@ -28,18 +27,17 @@ from regard.config.settings import (
     read_settings,
     run_from,
 )
-from regard.config.stored import load_run
 from regard.errors import InputError
 from regard.folder import save_run
-from regard.models.build import build
+from regard.tasks import KINDS, build, load_run
 
 END = {"training": {"epochs": 1}}
 
 
 @pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_preset_is_valid_and_builds(name, kind):
-    run = run_from(preset(name, kind), name)
+    run = run_from(preset(name, KINDS[kind]), KINDS, name)
     assert run.model.kind == kind
     with torch.device("meta"):
         network = build(run.model, 1000, 1000)
@@ -47,21 +45,21 @@ def test_every_preset_is_valid_and_builds(name, kind):
 
 
 def test_presets_grow():
-    for kind in MODELS:
+    for kind in KINDS.values():
         sizes = [preset(name, kind)["model"]["dim"] for name in PRESETS]
         assert sizes == sorted(set(sizes))
 
 
 def test_a_preset_that_is_not_there():
-    with pytest.raises(InputError, match="preset must be tiny, small, base, but 'huge' came"):
-        preset("huge", "lm")
+    with pytest.raises(InputError, match="preset must be tiny, small, base, got 'huge'"):
+        preset("huge", KINDS["lm"])
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"modle": {}}, "there is no section 'modle'; there are alignment"),
-        ({"model": {"kind": "nonsense"}}, "model.kind must be transformer, rnn, lm, mlm, .*, but"),
+        ({"model": {"kind": "nonsense"}}, "model.kind must be transformer, rnn, lm, mlm, .*, got"),
         ({"model": {"width": 3}}, "there is no model.width; there are kind, dim"),
         (
             {"model": {"kind": "lm", "num_encoder_layers": 3}},
@@ -97,12 +95,14 @@ def test_a_preset_that_is_not_there():
 )
 def test_what_is_wrong_is_one_sentence(settings, message):
     with pytest.raises(InputError, match=message) as error:
-        run_from(merged(END, settings) if "training" not in settings else settings, "run.yaml")
+        run_from(
+            merged(END, settings) if "training" not in settings else settings, KINDS, "run.yaml"
+        )
     assert str(error.value).endswith(".")
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("kind", [*MODELS.values(), *SECTIONS.values()])
+@pytest.mark.parametrize("kind", [*(kind.settings for kind in KINDS.values()), *SECTIONS.values()])
 def test_every_unknown_key_and_wrong_type_is_said(kind):
     section = getattr(kind, "SECTION", "cleaning" if kind is SECTIONS["cleaning"] else "model")
     base = {"kind": kind().kind} if section == "model" else {}
@@ -112,16 +112,16 @@ def test_every_unknown_key_and_wrong_type_is_said(kind):
             continue
         wrong = [1] if "str" in str(field.type) else "certainly not"
         with pytest.raises(InputError, match=rf"{section}\.{field.name} must be"):
-            run_from({**END, section: {**base, field.name: wrong}})
+            run_from({**END, section: {**base, field.name: wrong}}, KINDS)
     with pytest.raises(InputError, match=rf"there is no {section}\.nonsense"):
-        run_from({**END, section: {**base, "nonsense": 1}})
+        run_from({**END, section: {**base, "nonsense": 1}}, KINDS)
 
 
 def test_every_field_has_its_help():
     """A field's docstring is the flag's help: there must be one."""
     import inspect
 
-    for kind in (*MODELS.values(), *SECTIONS.values()):
+    for kind in (*(kind.settings for kind in KINDS.values()), *SECTIONS.values()):
         source = inspect.getsource(kind)
         own = [field.name for field in fields(kind) if field.name in kind.__annotations__]
         for name in own:
@@ -160,7 +160,7 @@ RUNS = [
 def test_config_yaml_and_back(run, tmp_path):
     save_run(tmp_path, run)
     assert load_run(tmp_path) == run
-    assert run_from(plain(run)) == run
+    assert run_from(plain(run), KINDS) == run
     text = (tmp_path / "config.yaml").read_text("utf-8")
     assert yaml.safe_load(text)["format_version"] == 2
 
@@ -197,7 +197,7 @@ def test_yaml_that_cannot_be_read(tmp_path):
         with pytest.raises(InputError, match=message):
             read_settings(path)
     path.write_text("model:\ntraining: {epochs: 1}\n")
-    assert run_from(read_settings(path)).training == replace(TrainingSettings(epochs=1.0))
+    assert run_from(read_settings(path), KINDS).training == replace(TrainingSettings(epochs=1.0))
 
 
 def test_later_settings_win_section_by_section():

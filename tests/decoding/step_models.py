@@ -118,15 +118,15 @@ def sources(*sentences):
 
 def enumerated(model, sentence, limit, alpha, prefix=()):
     """(tokens, score, finished) of every possible output, best first."""
-    found = []
+    results = []
     for length in range(limit + 1):
         for words in itertools.product(WORDS, repeat=length):
             if words[: len(prefix)] != tuple(prefix):
                 continue
             finished = length < limit
             logs = model.logs(sentence, [*words, EOS] if finished else words)
-            found.append((words, sum(logs) / len(logs) ** alpha, finished))
-    return sorted(found, key=lambda output: -output[1])
+            results.append((words, sum(logs) / len(logs) ** alpha, finished))
+    return sorted(results, key=lambda output: -output[1])
 
 
 def reference_beam(model, sentence, limit, alpha, width):

@@ -24,9 +24,9 @@ SOURCES = st.lists(st.lists(st.integers(5, 20), min_size=1, max_size=4), min_siz
 GRAINS = st.sampled_from([None, 2.0])
 
 
-def same(found, expected):
-    assert [(hyp.tokens, hyp.finished) for hyp in found] == [(t, end) for t, _, end in expected]
-    assert [hyp.score for hyp in found] == pytest.approx(
+def same(results, expected):
+    assert [(hyp.tokens, hyp.finished) for hyp in results] == [(t, end) for t, _, end in expected]
+    assert [hyp.score for hyp in results] == pytest.approx(
         [score for _, score, _ in expected], 1e-5, 1e-5
     )
 
@@ -34,12 +34,12 @@ def same(found, expected):
 @given(SEEDS, SOURCES, ALPHAS, st.integers(1, 4))
 def test_a_wide_beam_finds_all_that_is_possible(seed, sentences, alpha, limit):
     model = TableModel(seed)
-    found = search(
+    results = search(
         model,
         sources(*sentences),
         SearchOptions(beam=130, n_best=130, length_penalty=alpha, max_length=limit),
     )
-    for sentence, hypotheses in zip(sentences, found, strict=True):
+    for sentence, hypotheses in zip(sentences, results, strict=True):
         same(hypotheses, enumerated(model, sentence, limit, alpha))
 
 
@@ -47,8 +47,8 @@ def test_a_wide_beam_finds_all_that_is_possible(seed, sentences, alpha, limit):
 def test_a_narrow_beam_is_the_one_by_hand(seed, sentences, alpha, width, ending):
     model = TableModel(seed, ending=ending)
     settings = SearchOptions(beam=width, n_best=width, length_penalty=alpha, max_length=6)
-    found = search(model, sources(*sentences), settings)
-    for sentence, hypotheses in zip(sentences, found, strict=True):
+    results = search(model, sources(*sentences), settings)
+    for sentence, hypotheses in zip(sentences, results, strict=True):
         same(hypotheses, reference_beam(model, sentence, 6, alpha, width))
 
 
@@ -80,21 +80,21 @@ def test_stopping_early_changes_nothing(seed, sentences, alpha, width, grain):
         )
         for n_best in (width, 1)
     )
-    assert [found[:1] for found in many] == single
+    assert [results[:1] for results in many] == single
 
 
 @given(SEEDS, SOURCES, ALPHAS, st.integers(1, 6), GRAINS)
 def test_n_best_are_sorted_different_and_plain(seed, sentences, alpha, width, grain):
     model = TableModel(seed, grain=grain)
     settings = SearchOptions(beam=max(width, 2), n_best=max(width, 2), length_penalty=alpha)
-    for sentence, found in zip(
+    for sentence, results in zip(
         sentences, search(model, sources(*sentences), settings), strict=True
     ):
         limit = 2 * (len(sentence) + 1) + 10
-        assert len({(hyp.tokens, hyp.finished) for hyp in found}) == len(found) >= 1
-        order = [-hyp.score for hyp in found]
+        assert len({(hyp.tokens, hyp.finished) for hyp in results}) == len(results) >= 1
+        order = [-hyp.score for hyp in results]
         assert order == sorted(order)
-        for hyp in found:
+        for hyp in results:
             assert set(hyp.tokens) <= set(WORDS)
             assert len(hyp.token_log_probabilities) == len(hyp.tokens) + hyp.finished
             assert len(hyp.tokens) < limit if hyp.finished else len(hyp.tokens) == limit
@@ -112,7 +112,7 @@ def test_no_finished_sample_or_greedy_output_beats_a_wide_beam(seed, sentences):
         for more in ({"beam": 130}, {"beam": 1}, {"sample": True, "n_best": 5})
     )
     for best, *rivals in zip(wide, narrow, sampled, strict=True):
-        for rival in (rival for found in rivals for rival in found if rival.finished):
+        for rival in (rival for results in rivals for rival in results if rival.finished):
             assert best[0].log_probability >= rival.log_probability - 1e-5
 
 
@@ -123,11 +123,11 @@ def test_every_kind_of_model_alone_as_in_a_batch(kind, width):
     settings = SearchOptions(beam=width, n_best=width)
     prefix = [[], [30], [], [31, 32, 33], []]
     together = search(model, sources(*SENTENCES), settings, prefix=prefix)
-    for sentence, begin, found in zip(SENTENCES, prefix, together, strict=True):
+    for sentence, begin, results in zip(SENTENCES, prefix, together, strict=True):
         alone = search(model, sources(sentence), settings, prefix=[begin])[0]
-        assert [hyp.tokens for hyp in found] == [hyp.tokens for hyp in alone]
-        assert [hyp.score for hyp in found] == pytest.approx([hyp.score for hyp in alone], 1e-4)
-    assert len({found[0].tokens for found in together}) > 1
+        assert [hyp.tokens for hyp in results] == [hyp.tokens for hyp in alone]
+        assert [hyp.score for hyp in results] == pytest.approx([hyp.score for hyp in alone], 1e-4)
+    assert len({results[0].tokens for results in together}) > 1
 
 
 @pytest.mark.parametrize("width", [1, 4])
@@ -151,8 +151,8 @@ def test_a_sentence_stops_when_nothing_can_win_any_more():
     model.table[..., 2, 5] = 9.0  # after BOS a 5, and after it the end: all else is hopeless
     model.table[..., 5, EOS] = 9.0
     settings = {"beam": 3, "length_penalty": 0.0, "max_length": 20}
-    ((found,),) = search(model, sources([6]), SearchOptions(**settings))
-    assert found.tokens == (5,) and len(model.rows) == 2
+    ((results,),) = search(model, sources([6]), SearchOptions(**settings))
+    assert results.tokens == (5,) and len(model.rows) == 2
     search(model, sources([6]), SearchOptions(n_best=3, **settings))
     assert len(model.rows) > 2 + 2
 
@@ -172,8 +172,8 @@ def test_what_cannot_go_on_is_given_back_unfinished():
     model.table[:] = -torch.inf
     model.table[..., BOS, 5] = 0.0
     for width in (1, 3):
-        (found,) = search(model, sources([5]), SearchOptions(beam=width))
-        assert [(hyp.tokens, hyp.finished) for hyp in found] == [((5,), False)]
+        (results,) = search(model, sources([5]), SearchOptions(beam=width))
+        assert [(hyp.tokens, hyp.finished) for hyp in results] == [((5,), False)]
 
 
 def test_equal_scores_go_to_the_lower_id():
@@ -181,6 +181,6 @@ def test_equal_scores_go_to_the_lower_id():
     model.table[:] = 0.0
     for width in (1, 2, 3, 7):
         settings = SearchOptions(beam=width, n_best=width, max_length=1)
-        (found,) = search(model, sources([5]), settings)
-        tokens = [hyp.tokens for hyp in found]
+        (results,) = search(model, sources([5]), settings)
+        tokens = [hyp.tokens for hyp in results]
         assert tokens == [(), (5,), (6,), (7,)][:width]

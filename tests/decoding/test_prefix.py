@@ -23,16 +23,17 @@ def test_prefixes_of_any_lengths_are_kept_and_counted(seed, cases, kind):
     model = TableModel(seed)
     sentences, prefix = [sentence for sentence, _ in cases], [begin for _, begin in cases]
     together = search(model, sources(*sentences), SearchOptions(**kind), prefix=prefix)
-    for (sentence, begin), found in zip(cases, together, strict=True):
-        assert found
-        for hyp in found:
+    for (sentence, begin), results in zip(cases, together, strict=True):
+        assert results
+        for hyp in results:
             assert list(hyp.tokens[: len(begin)]) == begin
             logs = model.logs(sentence, [*hyp.tokens, *[EOS] * hyp.finished])
             assert hyp.token_log_probabilities == pytest.approx(logs, abs=1e-5)
     if "sample" not in kind:
-        for (sentence, begin), found in zip(cases, together, strict=True):
+        for (sentence, begin), results in zip(cases, together, strict=True):
             assert (
-                search(model, sources(sentence), SearchOptions(**kind), prefix=[begin])[0] == found
+                search(model, sources(sentence), SearchOptions(**kind), prefix=[begin])[0]
+                == results
             )
 
 
@@ -42,9 +43,9 @@ def test_a_wide_beam_after_a_prefix_finds_all_that_is_possible(seed, cases):
     settings = SearchOptions(beam=130, n_best=130, length_penalty=0.5, max_length=4)
     sentences, prefix = [sentence for sentence, _ in cases], [begin for _, begin in cases]
     together = search(model, sources(*sentences), settings, prefix=prefix)
-    for (sentence, begin), found in zip(cases, together, strict=True):
+    for (sentence, begin), results in zip(cases, together, strict=True):
         wanted = enumerated(model, sentence, 4, 0.5, begin)
-        assert [hyp.tokens for hyp in found] == [tokens for tokens, _, _ in wanted]
+        assert [hyp.tokens for hyp in results] == [tokens for tokens, _, _ in wanted]
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -53,7 +54,7 @@ def test_forcing_the_beginning_of_the_best_changes_nothing(kind):
     source = sources([9, 8, 7], [12, 30])
     for width in (1, 4):
         free = search(model, source, SearchOptions(beam=width, max_length=12))
-        begin = [found[0].tokens[:2] for found in free]
+        begin = [results[0].tokens[:2] for results in free]
         forced = search(model, source, SearchOptions(beam=1, max_length=12), prefix=begin)
         if width == 1:
             assert [hyp.tokens for (hyp,) in forced] == [hyp.tokens for (hyp,) in free]
@@ -103,8 +104,8 @@ def test_without_a_source():
     for kind in ({"beam": 1}, {"beam": 3}, {"sample": True}):
         settings = SearchOptions(max_length=8, **kind)
         assert len(search(model, None, settings, batch=3)) == 3
-        found = search(model, None, settings, prefix=[[5, 6], [7]])
-        assert [hyp.tokens[0] for (hyp,) in found] == [5, 7]
+        results = search(model, None, settings, prefix=[[5, 6], [7]])
+        assert [hyp.tokens[0] for (hyp,) in results] == [5, 7]
         assert search(model, None, settings, prefix=[]) == []
 
 
@@ -127,7 +128,7 @@ def test_what_is_wrong_is_said(prefix, settings, message):
 
 
 def test_a_prefix_longer_than_the_source_suggests_has_room():
-    ((found,),) = search(
+    ((results,),) = search(
         TableModel(1, ending=-50.0), sources([5]), SearchOptions(), prefix=[[5] * 30]
     )
-    assert len(found.tokens) == 40
+    assert len(results.tokens) == 40

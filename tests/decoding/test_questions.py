@@ -26,9 +26,9 @@ SOURCE = ([9, 8, 7], [12, 30], [20])
 @pytest.mark.parametrize("width", [1, 4])
 def test_what_search_finds_scores_as_search_said(kind, width):
     model = MODELS[kind]()
-    found = [hyps[0] for hyps in search(model, sources(*SOURCE), SearchOptions(beam=width))]
-    scored = score(model, sources(*SOURCE), [hyp.tokens for hyp in found])
-    for hyp, other in zip(found, scored, strict=True):
+    results = [hyps[0] for hyps in search(model, sources(*SOURCE), SearchOptions(beam=width))]
+    scored = score(model, sources(*SOURCE), [hyp.tokens for hyp in results])
+    for hyp, other in zip(results, scored, strict=True):
         count = len(hyp.token_log_probabilities)
         assert other.tokens == hyp.tokens and other.finished
         assert other.token_log_probabilities[:count] == pytest.approx(
@@ -42,31 +42,31 @@ def test_scores_are_those_of_the_model_itself():
     model, targets = transformer(), [[5, 6, 7], [], [8]]
     batch = batch_of([*SOURCE], targets)
     logs = model(batch).log_softmax(-1).gather(2, batch.labels[..., None])[..., 0]
-    for row, found in zip(logs.tolist(), score(model, batch.source, targets), strict=True):
-        length = len(found.token_log_probabilities)
-        assert found.token_log_probabilities == pytest.approx(row[:length], abs=1e-5)
+    for row, results in zip(logs.tolist(), score(model, batch.source, targets), strict=True):
+        length = len(results.token_log_probabilities)
+        assert results.token_log_probabilities == pytest.approx(row[:length], abs=1e-5)
 
 
 @given(st.integers(0, 100), st.lists(st.integers(5, 7), max_size=5), st.integers(0, 5))
 def test_alternatives_are_the_best_other_tokens(seed, tokens, position):
     position = min(position, len(tokens))
     model = TableModel(seed)
-    found = alternatives(model, sources([5, 6]), tokens, position, 9)
+    results = alternatives(model, sources([5, 6]), tokens, position, 9)
     before, given_ = tokens[:position], [*tokens, EOS][position]
     others = [token for token in (EOS, 5, 6, 7) if token != given_]
     probability = {token: math.exp(model.logs([5, 6], [*before, token])[-1]) for token in others}
-    assert [alternative.token for alternative in found] == sorted(
+    assert [alternative.token for alternative in results] == sorted(
         others, key=lambda token: -probability[token]
     )
-    assert [alternative.probability for alternative in found] == pytest.approx(
-        [probability[alternative.token] for alternative in found], rel=1e-4
+    assert [alternative.probability for alternative in results] == pytest.approx(
+        [probability[alternative.token] for alternative in results], rel=1e-4
     )
-    assert alternatives(model, sources([5, 6]), tokens, position, 1) == found[:1]
+    assert alternatives(model, sources([5, 6]), tokens, position, 1) == results[:1]
     completed = alternatives(
         model, sources([5, 6]), tokens, position, 9, options=SearchOptions(beam=2)
     )
     assert [alternative[:2] for alternative in completed] == [
-        alternative[:2] for alternative in found
+        alternative[:2] for alternative in results
     ]
     for alternative in completed:
         whole = [*alternative.continuation.tokens, *[EOS] * alternative.continuation.finished]
@@ -80,9 +80,11 @@ def test_alternatives_are_the_best_other_tokens(seed, tokens, position):
 def test_alternatives_of_every_kind_of_model(kind):
     model, source = MODELS[kind](), sources([9, 8, 7])
     ((best,),) = search(model, source, SearchOptions(beam=1))
-    found = alternatives(model, source, best.tokens, 1, 3, options=SearchOptions(beam=1))
-    assert len(found) == 3 and best.tokens[1] not in [alternative.token for alternative in found]
-    for alternative in found:
+    results = alternatives(model, source, best.tokens, 1, 3, options=SearchOptions(beam=1))
+    assert len(results) == 3 and best.tokens[1] not in [
+        alternative.token for alternative in results
+    ]
+    for alternative in results:
         begin = [best.tokens[0], alternative.token]
         if alternative.token != EOS:
             ((alone,),) = search(model, source, SearchOptions(beam=1), prefix=[begin])
@@ -93,14 +95,14 @@ def test_alternatives_of_every_kind_of_model(kind):
 
 def test_confidence_is_the_chain_rule():
     model = TableModel(2)
-    ((found,),) = search(model, sources([5]), SearchOptions(beam=1), prefix=[[5, 6, 7]])
-    tokens = [math.exp(log) for log in found.token_log_probabilities]
-    words = word_confidence(found, [[0], [1, 2], [2], []])
+    ((results,),) = search(model, sources([5]), SearchOptions(beam=1), prefix=[[5, 6, 7]])
+    tokens = [math.exp(log) for log in results.token_log_probabilities]
+    words = word_confidence(results, [[0], [1, 2], [2], []])
     assert words == pytest.approx([tokens[0], tokens[1] * tokens[2], tokens[2], 1.0])
-    mean = word_confidence(found, [[1, 2]], mean=True)
+    mean = word_confidence(results, [[1, 2]], mean=True)
     assert mean == pytest.approx([math.sqrt(tokens[1] * tokens[2])])
     with pytest.raises(InputError, match="token indices"):
-        word_confidence(found, [[len(found.tokens)]])
+        word_confidence(results, [[len(results.tokens)]])
 
 
 def test_a_stream_of_the_transformer_shows_its_maps():

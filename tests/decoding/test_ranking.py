@@ -14,21 +14,21 @@ FEW = st.sampled_from([0.0, -0.0, 1.0, -1.5, 3e30, 1e-40, -1e-40, float("-inf")]
 @given(st.lists(FEW, min_size=1, max_size=30), st.integers(1, 12))
 def test_top_k_is_a_stable_sort(row, count):
     rows = torch.tensor([row, row[::-1]])
-    values, places = top_k(rows, count)
+    values, positions = top_k(rows, count)
     wanted = rows.sort(dim=1, descending=True, stable=True)
     assert torch.equal(values, wanted.values[:, :count])
     known = wanted.values[:, :count] > -torch.inf  # what is impossible has no order
-    assert torch.equal(places[known], wanted.indices[:, :count][known])
+    assert torch.equal(positions[known], wanted.indices[:, :count][known])
 
 
 @given(st.integers(0, 1000), st.integers(1, 8), st.integers(500, 3000), st.booleans())
 def test_top_k_of_many(seed, count, width, rough):
     scores = torch.randn(5, width, generator=torch.Generator().manual_seed(seed))
     scores = scores.bfloat16().float() if rough else scores
-    values, places = top_k(scores, count)
+    values, positions = top_k(scores, count)
     wanted = scores.sort(dim=1, descending=True, stable=True)
     assert torch.equal(values, wanted.values[:, :count])
-    assert torch.equal(places, wanted.indices[:, :count])
+    assert torch.equal(positions, wanted.indices[:, :count])
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

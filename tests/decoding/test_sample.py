@@ -66,11 +66,11 @@ def test_a_sentence_draws_the_same_in_any_batch(seed, sentences, only):
     settings = SearchOptions(sample=True, n_best=3, seed=seed, top_k=only[0], top_p=only[1])
     together = search(model, sources(*sentences), settings)
     assert together == search(model, sources(*sentences), settings)
-    for sample_id, (sentence, found) in enumerate(zip(sentences, together, strict=True)):
-        assert search(model, sources(sentence), settings, sample_ids=[sample_id]) == [found]
+    for sample_id, (sentence, results) in enumerate(zip(sentences, together, strict=True)):
+        assert search(model, sources(sentence), settings, sample_ids=[sample_id]) == [results]
         fewer = SearchOptions(sample=True, n_best=1, seed=seed, top_k=only[0], top_p=only[1])
         (alone,) = search(model, sources(sentence), fewer, sample_ids=[sample_id])
-        assert alone[0] in found
+        assert alone[0] in results
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -80,18 +80,18 @@ def test_seeds_and_samples_differ(kind):
         search(model, source, SearchOptions(sample=True, n_best=4, seed=seed)) for seed in (1, 1, 2)
     )
     assert first == again != other
-    assert len({found.tokens for hyps in first for found in hyps}) >= 4
+    assert len({results.tokens for hyps in first for results in hyps}) >= 4
     for hyps in first:
-        order = [-found.score for found in hyps]
+        order = [-results.score for results in hyps]
         assert order == sorted(order)
 
 
 def test_first_tokens_come_as_often_as_they_are_probable():
     model = TableModel(4)
-    (found,) = search(model, sources([5]), SearchOptions(sample=True, n_best=4000, max_length=1))
+    (results,) = search(model, sources([5]), SearchOptions(sample=True, n_best=4000, max_length=1))
     shares = [model.logs([5], [token])[0] for token in (5, 6, 7, 3)]
     wanted = torch.tensor(shares).softmax(0)  # of those that may be written
-    first = torch.tensor([(*hyp.tokens, 3)[0] for hyp in found])
+    first = torch.tensor([(*hyp.tokens, 3)[0] for hyp in results])
     got = torch.stack([(first == token).float().mean() for token in (5, 6, 7, 3)])
     assert torch.allclose(got, wanted, atol=0.03)
 
@@ -106,16 +106,16 @@ def test_one_likely_token_is_greedy():
 def test_a_stream_writes_what_a_search_finds():
     model = TableModel(6)
     for settings in (SearchOptions(beam=1), SearchOptions(sample=True, seed=3)):
-        ((found,),) = search(model, sources([5, 7]), settings, prefix=[[6]], sample_ids=[2])
+        ((results,),) = search(model, sources([5, 7]), settings, prefix=[[6]], sample_ids=[2])
         steps = list(
             stream(model, sources([5, 7]), settings, prefix=[6], sample_id=2, attention=True)
         )
         tokens = [step.token for step in steps if not step.finished]
-        assert tuple(tokens) == found.tokens
+        assert tuple(tokens) == results.tokens
         logs = tuple(step.log_probability for step in steps)
-        assert logs == found.token_log_probabilities
+        assert logs == results.token_log_probabilities
         assert [step.forced for step in steps] == [True] + [False] * (len(steps) - 1)
-        assert steps[-1].finished == found.finished
+        assert steps[-1].finished == results.finished
         assert all(len(step.maps) == 1 for step in steps)
         assert len({step.maps[0] for step in steps}) == len(steps)
 

@@ -8,7 +8,7 @@ import pytest
 from regard.cli import main
 from regard.demo.explain import Bench, all_heads, explain
 from regard.demo.lesson import BUDGETS, lesson
-from regard.translator import load
+from regard.tasks import load
 
 FIGURES = (
     "exact_match", "pronoun_accuracy", "sense_accuracy", "coreference_accuracy",

@@ -28,7 +28,7 @@ from regard.config.settings import run_from
 from regard.decoding import search
 from regard.errors import InputError
 from regard.models.batch import batch_of, source_of
-from regard.models.build import build
+from regard.tasks import KINDS, build
 from regard.text import BOS
 
 SOURCES = [[5, 6, 7, 8, 9, 4, 10, 11, 5, 6], [9, 6], [7, 7, 8]]
@@ -77,9 +77,9 @@ def lm(name, **more):
 def stepwise(model, source, inputs):
     state = model.start(source, len(inputs))
     scores = []
-    for place in range(inputs.shape[1]):
-        found, state, _ = model.step(state, inputs[:, place])
-        scores.append(found)
+    for position in range(inputs.shape[1]):
+        result, state, _ = model.step(state, inputs[:, position])
+        scores.append(result)
     return torch.stack(scores, 1)
 
 
@@ -89,9 +89,9 @@ def test_a_word_at_a_time_is_all_at_once(name):
     batch = batch_of(SOURCES, TARGETS)
     for model, source in ((transformer(name), batch.source), (lm(name), None)):
         whole = model(batch._replace(source=source))
-        found = stepwise(model, source, batch.inputs)
+        result = stepwise(model, source, batch.inputs)
         written = (batch.labels != 0)[..., None]
-        torch.testing.assert_close(found * written, whole * written, atol=1e-4, rtol=1e-3)
+        torch.testing.assert_close(result * written, whole * written, atol=1e-4, rtol=1e-3)
 
 
 @every
@@ -119,11 +119,11 @@ def test_beam_and_greedy_write_and_show(name):
     model = transformer(name)
     source = source_of(SOURCES)
     for beam in (1, 3):
-        found = search(model, source, SearchOptions(beam=beam, max_length=12))
-        assert len(found) == 3
+        result = search(model, source, SearchOptions(beam=beam, max_length=12))
+        assert len(result) == 3
     state = model.start(source)
     _, _, maps = model.step(state, torch.full((3,), BOS), attention=True)
-    assert any(one.kind == "cross" for one in maps)
+    assert any(layer_map.kind == "cross" for layer_map in maps)
 
 
 @every
@@ -134,11 +134,11 @@ def test_maps_of_all_words(name):
     plain = model(batch)
     with record(model) as recording:
         assert torch.equal(model(batch), plain)
-    kinds = {one.kind for one in recording}
+    kinds = {layer_map.kind for layer_map in recording}
     assert "cross" in kinds
-    for one in recording:
-        if one.over == "keys" and one.kind == "self":
-            assert one.weights.shape[2:] == (11, 11)
+    for layer_map in recording:
+        if layer_map.over == "keys" and layer_map.kind == "self":
+            assert layer_map.weights.shape[2:] == (11, 11)
 
 
 @torch.no_grad()
@@ -156,7 +156,7 @@ def test_linformer_in_encoders():
     together = model(batch)
     alone = model(batch_of(SOURCES[1:2], TARGETS[1:2]))[0]
     torch.testing.assert_close(together[1, : len(alone)], alone, atol=1e-5, rtol=1e-4)
-    over = {one.kind: one.over for one in model.maps(batch)}
+    over = {layer_map.kind: layer_map.over for layer_map in model.maps(batch)}
     assert over == {"self": "projected", "causal": "keys", "cross": "keys"}
     assert build(MaskedLanguageModelSettings(num_layers=1, **settings_), 16, 16) is not None
 
@@ -206,7 +206,7 @@ def test_normalizers_in_models(normalizer):
 )  # fmt: skip
 def test_settings_that_do_not_fit_are_refused(kind, attention, others, said):
     with pytest.raises(InputError, match=said):
-        run_from({"model": {"kind": kind, "attention": attention, **others}})
+        run_from({"model": {"kind": kind, "attention": attention, **others}}, KINDS)
 
 
 def test_a_mechanism_by_its_name_has_its_default_settings():
@@ -231,5 +231,5 @@ def test_later_words_do_not_reach_back(name, length, seed):
     rows = torch.randint(5, 16, (1, 14))
     other = rows.clone()
     other[:, length:] = torch.randint(5, 16, (1, 14 - length))
-    found, again = (model(batch_of(None, x.tolist()))[:, : length + 1] for x in (rows, other))
-    torch.testing.assert_close(found, again, atol=1e-4, rtol=1e-3)
+    result, again = (model(batch_of(None, x.tolist()))[:, : length + 1] for x in (rows, other))
+    torch.testing.assert_close(result, again, atol=1e-4, rtol=1e-3)

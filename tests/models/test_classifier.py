@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from regard.config import ClassifierSettings
 from regard.errors import InputError
 from regard.models import classifier_why as why
-from regard.models.build import build
 from regard.models.classifier import ClassifierModel, centred
 from regard.models.classifier_batch import Labelled, series_batch, texts_batch
+from regard.tasks import build
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
 SMALL = {

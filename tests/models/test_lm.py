@@ -5,8 +5,8 @@ import torch
 
 from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
 from regard.models.batch import batch_of
-from regard.models.build import build
 from regard.models.lm import LanguageModel, MaskedLanguageModel
+from regard.tasks import build
 from regard.text import BOS, PAD
 
 ROWS = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8, 12, 11, 10, 5]]
@@ -36,11 +36,11 @@ def mlm(**settings):
 @torch.no_grad()
 def test_steps_are_the_whole(positions, norm, tied):
     network = lm(positions=positions, norm=norm, tied=tied)
-    expected, state, found = network(BATCH), network.start(batch=3), []
+    expected, state, result = network(BATCH), network.start(batch=3), []
     for column in BATCH.inputs.T:
         scores, state, _ = network.step(state, column)
-        found.append(scores)
-    torch.testing.assert_close(torch.stack(found, 1), expected)
+        result.append(scores)
+    torch.testing.assert_close(torch.stack(result, 1), expected)
 
 
 @every_position
@@ -51,11 +51,11 @@ def test_padding_and_later_tokens_change_nothing(positions):
     for row, tokens in enumerate(ROWS):
         alone = network(batch_of(None, [tokens]))[0]
         torch.testing.assert_close(together[row, : len(tokens) + 1], alone)
-    for place in range(1, 8):
+    for position in range(1, 8):
         inputs = BATCH.inputs.clone()
-        inputs[:, place:] = 12
+        inputs[:, position:] = 12
         torch.testing.assert_close(
-            network(BATCH._replace(inputs=inputs))[:, :place], together[:, :place]
+            network(BATCH._replace(inputs=inputs))[:, :position], together[:, :position]
         )
 
 
@@ -74,24 +74,24 @@ def test_select_reorders_and_repeats():
 def test_maps_sum_to_one(positions):
     for network in (lm(positions=positions), mlm(positions=positions)):
         maps = network.maps(BATCH)
-        assert [one.layer for one in maps] == [0, 1]
-        for one in maps:
-            assert one.weights.shape == (3, 2, 8, 8)
-            sums = one.weights.sum(-1)
+        assert [layer_map.layer for layer_map in maps] == [0, 1]
+        for layer_map in maps:
+            assert layer_map.weights.shape == (3, 2, 8, 8)
+            sums = layer_map.weights.sum(-1)
             torch.testing.assert_close(sums, torch.ones_like(sums))
 
 
 @torch.no_grad()
 def test_steps_look_at_what_is_before():
     network = lm()
-    whole = {one.layer: one.weights for one in network.maps(BATCH)}
+    whole = {layer_map.layer: layer_map.weights for layer_map in network.maps(BATCH)}
     state = network.start(batch=3)
-    for place, column in enumerate(BATCH.inputs.T):
+    for position, column in enumerate(BATCH.inputs.T):
         _, state, maps = network.step(state, column, attention=True)
-        for one in maps:
-            assert one.rows == (place,)
+        for layer_map in maps:
+            assert layer_map.rows == (position,)
             torch.testing.assert_close(
-                one.weights[:, :, 0], whole[one.layer][:, :, place, : place + 1]
+                layer_map.weights[:, :, 0], whole[layer_map.layer][:, :, position, : position + 1]
             )
 
 

@@ -72,9 +72,9 @@ def steps(network, batch, attention=False):
     """Scores (B, T, V) and maps of one step after another."""
     state, scores, maps = network.start(batch.source), [], []
     for column in batch.inputs.T:
-        found, state, seen = network.step(state, column, attention=attention)
-        scores.append(found)
-        maps += seen
+        result, state, observed = network.step(state, column, attention=attention)
+        scores.append(result)
+        maps += observed
     return torch.stack(scores, 1), maps
 
 
@@ -157,20 +157,20 @@ def test_a_step_leaves_its_state_alone(kind):
 @pytest.mark.parametrize("layers", [1, 2])
 def test_maps_are_the_steps_and_hide_padding(kind, cell, layers):
     network = model(kind, cell=cell, num_decoder_layers=layers)
-    (found,) = network.maps(BATCH)
-    assert found.weights.shape == (3, 1, 7, 6)
-    assert (found.kind, found.layer, found.heads) == ("cross", 0, (0,))
-    assert found.rows == tuple(range(7))
-    assert (found.weights >= 0).all()
+    (result,) = network.maps(BATCH)
+    assert result.weights.shape == (3, 1, 7, 6)
+    assert (result.kind, result.layer, result.heads) == ("cross", 0, (0,))
+    assert result.rows == tuple(range(7))
+    assert (result.weights >= 0).all()
     if kind in SOFTMAX:
-        torch.testing.assert_close(found.weights.sum(-1), torch.ones(3, 1, 7).double())
+        torch.testing.assert_close(result.weights.sum(-1), torch.ones(3, 1, 7).double())
     for row, source in enumerate(SOURCES):
-        assert (found.weights[row, ..., len(source) + 1 :] == 0).all()
-        assert (found.weights[row, ..., : len(source) + 1] > 0).all() or kind not in SOFTMAX
+        assert (result.weights[row, ..., len(source) + 1 :] == 0).all()
+        assert (result.weights[row, ..., : len(source) + 1] > 0).all() or kind not in SOFTMAX
     _, maps = steps(network, BATCH, attention=True)
     assert [m.rows for m in maps] == [(t,) for t in range(7)]
-    assert {m.module for m in maps} == {found.module}
-    torch.testing.assert_close(torch.cat([m.weights for m in maps], 2), found.weights)
+    assert {m.module for m in maps} == {result.module}
+    torch.testing.assert_close(torch.cat([m.weights for m in maps], 2), result.weights)
 
 
 @pytest.mark.parametrize("kind", ["none, initial", "none, every"])
@@ -205,13 +205,13 @@ def test_looking_changes_nothing(kind, cell):
     parameters = list(network.parameters())
     plain = network(BATCH)
     with record(network):
-        seen = network(BATCH)
-    assert torch.equal(plain, seen)
+        observed = network(BATCH)
+    assert torch.equal(plain, observed)
     with torch.no_grad():
         assert torch.equal(network(BATCH), plain)
     for a, b in zip(
         torch.autograd.grad(plain.square().sum(), parameters),
-        torch.autograd.grad(seen.square().sum(), parameters),
+        torch.autograd.grad(observed.square().sum(), parameters),
         strict=True,
     ):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
@@ -285,9 +285,9 @@ def test_autocast_leaves_recurrence_its_precision(kind):
     network = model(kind).float()
     expected = network.features(BATCH)
     with torch.autocast("cpu", torch.bfloat16):
-        found = network.features(BATCH)
-        found.square().sum().backward()
-    torch.testing.assert_close(found, expected)
+        result = network.features(BATCH)
+        result.square().sum().backward()
+    torch.testing.assert_close(result, expected)
 
 
 @every_kind
@@ -306,19 +306,25 @@ def test_search_finds_the_same_alone_and_together(kind, width):
     together = search(network, source_of(SOURCES), settings)
     for source, expected in zip(SOURCES, together, strict=True):
         (alone,) = search(network, source_of([source]), settings)
-        assert [one.tokens for one in alone] == [one.tokens for one in expected]
-        assert [one.score for one in alone] == pytest.approx([one.score for one in expected])
-    best = [found[0] for found in together]
-    given = score(network, source_of(SOURCES), [one.tokens for one in best])
-    for one, other in zip(best, given, strict=True):  # the given output has an end in any case
-        found = other.token_log_probabilities[: len(one.token_log_probabilities)]
-        assert found == pytest.approx(one.token_log_probabilities)
+        assert [hypothesis.tokens for hypothesis in alone] == [
+            hypothesis.tokens for hypothesis in expected
+        ]
+        assert [hypothesis.score for hypothesis in alone] == pytest.approx(
+            [hypothesis.score for hypothesis in expected]
+        )
+    best = [result[0] for result in together]
+    given = score(network, source_of(SOURCES), [hypothesis.tokens for hypothesis in best])
+    for hypothesis, other in zip(
+        best, given, strict=True
+    ):  # the given output has an end in any case
+        result = other.token_log_probabilities[: len(hypothesis.token_log_probabilities)]
+        assert result == pytest.approx(hypothesis.token_log_probabilities)
 
 
 def test_monotonic_attention_never_looks_back():
-    (found,) = model("monotonic").maps(BATCH)
-    assert set(found.weights.unique().tolist()) == {0.0, 1.0}
-    before = found.weights.cumsum(-1)
+    (result,) = model("monotonic").maps(BATCH)
+    assert set(result.weights.unique().tolist()) == {0.0, 1.0}
+    before = result.weights.cumsum(-1)
     assert (before[:, :, 1:] <= before[:, :, :-1]).all()
 
 
@@ -375,9 +381,9 @@ def test_bahdanau_looks_where_it_copies_from():
     A recurrent encoder's state knows its neighbours, so that a place beside is as good.
     """
     network, _ = trained("bahdanau")
-    (found,) = network.maps(reversals(20, torch.Generator().manual_seed(2)))
-    place = found.weights[:, 0, :10].argmax(-1)
-    assert ((place - (9 - torch.arange(10))).abs() <= 1).float().mean() > 0.9
+    (result,) = network.maps(reversals(20, torch.Generator().manual_seed(2)))
+    position = result.weights[:, 0, :10].argmax(-1)
+    assert ((position - (9 - torch.arange(10))).abs() <= 1).float().mean() > 0.9
 
 
 @pytest.mark.parametrize("kind", ["graves", "monotonic"])

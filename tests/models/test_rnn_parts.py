@@ -43,9 +43,9 @@ def test_recurrence_is_torchs(cell):
     torch.testing.assert_close(states[0][:, 0], expected)
     probe = torch.randn(T, B, DIM, dtype=F64)
     wanted = [x, theirs.weight_ih_l0, theirs.weight_hh_l0, theirs.bias_ih_l0, theirs.bias_hh_l0]
-    found = [x, ours.weight_ih, ours.weight_hh, ours.bias_ih, ours.bias_hh]
+    result = [x, ours.weight_ih, ours.weight_hh, ours.bias_ih, ours.bias_hh]
     theirs_grads = torch.autograd.grad((expected * probe).sum(), wanted)
-    ours_grads = torch.autograd.grad((states[0][:, 0] * probe).sum(), found)
+    ours_grads = torch.autograd.grad((states[0][:, 0] * probe).sum(), result)
     torch.testing.assert_close(ours_grads[0], theirs_grads[0])
     for a, b in zip(ours_grads[1:], theirs_grads[1:], strict=True):
         torch.testing.assert_close(a[0], b.T if b.ndim == 2 else b)
@@ -83,20 +83,20 @@ def test_encoder_is_torchs_over_packed_sentences(cell, bidirectional):
     reading = ours(x, lengths)
     for row, length in enumerate(lengths.tolist()):
         torch.testing.assert_close(reading.states[row, :length], expected[:length, row])
-    for found, want in zip(reading.final, final if cell == "lstm" else (final,), strict=True):
-        torch.testing.assert_close(found, want.transpose(0, 1).flatten(1))
+    for result, want in zip(reading.final, final if cell == "lstm" else (final,), strict=True):
+        torch.testing.assert_close(result, want.transpose(0, 1).flatten(1))
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5))
 def test_turning_around_twice_is_nothing(lengths):
     steps = max(lengths)
     x = torch.randn(steps, len(lengths), 2)
-    places = reversed_order(steps, torch.tensor(lengths))
-    turned = gather_steps(x, places)
+    positions = reversed_order(steps, torch.tensor(lengths))
+    turned = gather_steps(x, positions)
     for row, length in enumerate(lengths):
         assert torch.equal(turned[:length, row], x[:length, row].flip(0))
         assert torch.equal(turned[length:, row], x[length:, row])
-    assert torch.equal(gather_steps(turned, places), x)
+    assert torch.equal(gather_steps(turned, positions), x)
 
 
 def loop_parts(cell):

@@ -42,9 +42,9 @@ def steps(network, batch, attention=False):
     """Scores (B, T, V) and maps of one step after another."""
     state, scores, maps = network.start(batch.source), [], []
     for column in batch.inputs.T:
-        found, state, seen = network.step(state, column, attention=attention)
-        scores.append(found)
-        maps += seen
+        result, state, observed = network.step(state, column, attention=attention)
+        scores.append(result)
+        maps += observed
     return torch.stack(scores, 1), maps
 
 
@@ -80,11 +80,11 @@ def test_padding_changes_nothing(positions, norm):
 def test_a_later_word_never_changes_an_earlier_score(positions):
     network = model(positions=positions)
     expected = network(BATCH)
-    for place in range(1, 7):
+    for position in range(1, 7):
         inputs = BATCH.inputs.clone()
-        inputs[:, place:] = 12
-        found = network(BATCH._replace(inputs=inputs))
-        torch.testing.assert_close(found[:, :place], expected[:, :place])
+        inputs[:, position:] = 12
+        result = network(BATCH._replace(inputs=inputs))
+        torch.testing.assert_close(result[:, :position], expected[:, :position])
     inputs = BATCH.inputs.clone()
     inputs[:, 1] = 12
     assert not torch.allclose(network(BATCH._replace(inputs=inputs))[:, 1:], expected[:, 1:])
@@ -117,12 +117,12 @@ def test_select_reorders_and_repeats(positions):
 def test_a_step_leaves_its_state_alone():
     network = model()
     state = network.start(BATCH.source)
-    first, one, _ = network.step(state, torch.full((3,), BOS))
-    again, other, _ = network.step(state, torch.full((3,), BOS))
+    first, state_a, _ = network.step(state, torch.full((3,), BOS))
+    again, state_b, _ = network.step(state, torch.full((3,), BOS))
     assert torch.equal(first, again)
     torch.testing.assert_close(
-        network.step(one, torch.tensor([5, 6, 7]))[0],
-        network.step(other, torch.tensor([5, 6, 7]))[0],
+        network.step(state_a, torch.tensor([5, 6, 7]))[0],
+        network.step(state_b, torch.tensor([5, 6, 7]))[0],
     )
 
 
@@ -131,32 +131,32 @@ def test_a_step_leaves_its_state_alone():
 def test_maps_sum_to_one_and_padding_gets_none(positions, norm):
     network = model(positions=positions, norm=norm)
     maps = network.maps(BATCH)
-    assert [(one.kind, one.layer) for one in maps] == [
+    assert [(layer_map.kind, layer_map.layer) for layer_map in maps] == [
         ("self", 0), ("self", 1), ("causal", 0), ("cross", 0), ("causal", 1), ("cross", 1)
     ]  # fmt: skip
     sizes = {"self": (6, 6), "causal": (7, 7), "cross": (7, 6)}
-    for one in maps:
-        assert one.weights.shape == (3, 2, *sizes[one.kind])
-        sums = one.weights.sum(-1)
+    for layer_map in maps:
+        assert layer_map.weights.shape == (3, 2, *sizes[layer_map.kind])
+        sums = layer_map.weights.sum(-1)
         torch.testing.assert_close(sums, torch.ones_like(sums))
-        if one.kind == "causal":
-            assert not one.weights.triu(1).any()
+        if layer_map.kind == "causal":
+            assert not layer_map.weights.triu(1).any()
         else:
             for row, length in enumerate(BATCH.source.lengths):
-                assert not one.weights[row, ..., length:].any()
+                assert not layer_map.weights[row, ..., length:].any()
 
 
 @torch.no_grad()
 def test_maps_of_steps_are_those_of_the_whole():
     network = model()
     whole = {(m.kind, m.layer): m.weights for m in network.maps(BATCH) if m.kind != "self"}
-    _, seen = steps(network, BATCH, attention=True)
-    assert len(seen) == 7 * 4
-    for one in seen:
-        (row,) = one.rows
-        width = one.weights.shape[-1]
+    _, observed = steps(network, BATCH, attention=True)
+    assert len(observed) == 7 * 4
+    for layer_map in observed:
+        (row,) = layer_map.rows
+        width = layer_map.weights.shape[-1]
         torch.testing.assert_close(
-            one.weights[:, :, 0], whole[one.kind, one.layer][:, :, row, :width]
+            layer_map.weights[:, :, 0], whole[layer_map.kind, layer_map.layer][:, :, row, :width]
         )
 
 
@@ -195,13 +195,13 @@ def test_what_is_no_activation_is_said(name):
 
 
 def test_first_weights_come_from_the_seed():
-    def drawn(seed):
+    def drawn_weights(seed):
         torch.manual_seed(seed)
         return TransformerModel(TransformerSettings(**SMALL), 13, 13).state_dict()
 
-    one, same, other = drawn(1), drawn(1), drawn(2)
-    assert all(torch.equal(one[name], same[name]) for name in one)
-    assert not all(torch.equal(one[name], other[name]) for name in one)
+    first, same, other = drawn_weights(1), drawn_weights(1), drawn_weights(2)
+    assert all(torch.equal(first[name], same[name]) for name in first)
+    assert not all(torch.equal(first[name], other[name]) for name in first)
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])

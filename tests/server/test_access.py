@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from regard.errors import InputError
 from regard.server.access.keys import find_key, make_key, read_keys
-from regard.server.access.rates import Rates, neighbourhood
-from regard.server.http.log import LOGGER, Lines
+from regard.server.access.rates import RateLimiter, client_network
+from regard.server.http.log import LOGGER, JsonFormatter
 from servers import serving
 from trained import taught
 
@@ -48,7 +48,7 @@ def test_a_keys_file_keeps_what_its_owner_wrote(tmp_path):
     assert path.read_text().startswith(before + "\nann ")
     assert [key.name for key in read_keys(path)] == ["zoe", "ann"]
     after = path.read_text()
-    with pytest.raises(InputError, match="rate must not be negative, but -5 came"):
+    with pytest.raises(InputError, match="rate must not be negative, got -5"):
         make_key(path, "bad", rate=-5)
     assert path.read_text() == after
 
@@ -88,7 +88,7 @@ def test_too_many_requests_are_429(catalogue, tmp_path):
 @given(st.lists(st.floats(0, 30), max_size=60), st.integers(1, 20))
 def test_no_minute_has_more_than_twice_the_rate(pauses, rate):
     now = 0.0
-    rates = Rates(clock=lambda: now)
+    rates = RateLimiter(clock=lambda: now)
     admitted = []
     for pause in pauses:
         now += pause
@@ -102,11 +102,11 @@ def test_no_minute_has_more_than_twice_the_rate(pauses, rate):
 
 @given(st.ip_addresses(v=4))
 def test_an_address_of_ipv4_is_itself_however_it_is_written(address):
-    assert neighbourhood(f"::ffff:{address}") == neighbourhood(str(address)) == str(address)
+    assert client_network(f"::ffff:{address}") == client_network(str(address)) == str(address)
 
 
 def test_buckets_do_not_pile_up():
-    rates = Rates(clock=lambda: 0.0, most=3)
+    rates = RateLimiter(clock=lambda: 0.0, max_clients=3)
     for number in range(10):
         assert rates.wait(f"address {number}", 1) == 0
     assert len(rates._buckets) == 3
@@ -154,7 +154,7 @@ def test_a_page_of_another_origin_sees_errors_too(catalogue, monkeypatch):
         raise KeyError
 
     with serving(catalogue, cors=("*",)) as client:
-        monkeypatch.setattr(client.service, "measure", fails)
+        monkeypatch.setattr(client.service.admission, "check", fails)
         answer = client.post("/translate", json=FIELDS, headers={"origin": "https://a.example"})
     assert answer.status_code == 500 and set(answer.json()) == {"error"}
     assert answer.headers["access-control-allow-origin"] == "*"
@@ -167,7 +167,7 @@ class Kept(logging.Handler):
     def __init__(self):
         super().__init__()
         self.lines = []
-        self.setFormatter(Lines())
+        self.setFormatter(JsonFormatter())
 
     def emit(self, record):
         self.lines.append(self.format(record))
@@ -196,7 +196,7 @@ def test_no_text_is_logged(catalogue, kept, monkeypatch):
         def fails(*_, **__):
             raise KeyError(secret)
 
-        monkeypatch.setattr(client.service, "measure", fails)
+        monkeypatch.setattr(client.service.admission, "check", fails)
         answer = client.post("/translate", json=fields)
         assert answer.status_code == 500 and set(answer.json()) == {"error"}
         metrics = client.get("/metrics").text
@@ -213,8 +213,8 @@ def test_no_text_is_logged(catalogue, kept, monkeypatch):
 
 def test_what_others_log_is_told_without_their_words():
     record = logging.LogRecord("python_multipart", 30, "", 0, "bad: %s", ("secret",), None)
-    line = json.loads(Lines().format(record))
-    assert line["event"] == "a word from python_multipart" and line["level"] == "warning"
+    line = json.loads(JsonFormatter().format(record))
+    assert line["event"] == "message of python_multipart" and line["level"] == "warning"
 
 
 def test_metrics_can_be_left_out(catalogue):

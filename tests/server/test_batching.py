@@ -13,16 +13,17 @@ import pytest
 
 from growth import LINEAR, growth
 from regard.config import SearchOptions
-from regard.server.http.errors import RefusalError
-from regard.server.queue.batching import Batcher, Call, Manner, Texts
-from regard.server.queue.catalogue import Catalogue, Model
-from regard.server.queue.cutting import pieces
-from regard.tasks.translation.translator import Wish
+from regard.server.http.errors import ApiError
+from regard.server.queue.batching import Batcher
+from regard.server.queue.catalogue import Catalogue, ServedModel
+from regard.server.queue.jobs import CallJob, TranslateJob
+from regard.tasks.translation.options import TranslateOptions
+from regard.tasks.translation.segments import Segment
 from servers import held_up, serving, until
 from trained import taught
 
 FRENCH = taught("en-fr")
-PLAIN = Manner(SearchOptions(beam=2), Wish(alignment=False, attention=False))
+PLAIN = TranslateOptions(SearchOptions(beam=2), alignment=False)
 
 
 def marked(number):
@@ -101,7 +102,7 @@ def together(catalogue, work, **options):
     translator = catalogue.models[0].translator
 
     async def run():
-        batcher = Batcher(**{"waiting": 100, "together": 8, **options})
+        batcher = Batcher(**{"max_jobs": 100, "max_sentences": 8, **options})
         try:
             return await work(batcher, translator)
         finally:
@@ -113,13 +114,13 @@ def together(catalogue, work, **options):
 def test_a_long_text_does_not_hold_up_a_short_one(catalogue):
     async def work(batcher, translator):
         with held_up(batcher):
-            long = Texts(translator, [" ".join(source for source, _ in FRENCH * 3)], PLAIN)
-            short = Texts(translator, [FRENCH[1][0]], PLAIN)
+            long = TranslateJob(translator, [" ".join(source for source, _ in FRENCH * 3)], PLAIN)
+            short = TranslateJob(translator, [FRENCH[1][0]], PLAIN)
             batcher.put(long, short)
         (answer,) = await short.future
         early = not long.future.done()
         (whole,) = await long.future
-        return answer.translation.text, early, whole.translation.text
+        return answer.text, early, whole.text
 
     text, early, whole = together(catalogue, work)
     assert early and text == FRENCH[1][1]
@@ -132,7 +133,7 @@ def test_who_asks_later_does_not_overtake(catalogue):
 
     async def work(batcher, translator):
         def asked(number):
-            one = Texts(translator, [FRENCH[number][0]], PLAIN)
+            one = TranslateJob(translator, [FRENCH[number][0]], PLAIN)
             one.future.add_done_callback(lambda _: order.append(number))
             batcher.put(one)
             return one.future
@@ -142,50 +143,51 @@ def test_who_asks_later_does_not_overtake(catalogue):
         await first[0]
         await asyncio.gather(*first, asked(4))
 
-    together(catalogue, work, together=1)
+    together(catalogue, work, max_sentences=1)
     assert order == [0, 1, 2, 3, 4]
 
 
 def test_one_text_that_fails_harms_no_other(catalogue):
     async def work(batcher, translator):
         with held_up(batcher):
-            bad = Texts(translator, [None], PLAIN)
-            worse = Texts(translator, ["x"], PLAIN)
-            worse.parts, worse.left, worse.found = [[]], deque([(0, None)]), [None]
-            good = Texts(translator, [FRENCH[0][0]], PLAIN)
+            bad = TranslateJob(translator, [None], PLAIN)
+            worse = TranslateJob(translator, ["x"], PLAIN)
+            worse.segments, worse.sentences = [[]], [None]
+            worse.pending = deque([(0, Segment("x", "", ids=[None]))])
+            good = TranslateJob(translator, [FRENCH[0][0]], PLAIN)
             batcher.put(bad, worse, good)
         done = await asyncio.gather(bad.future, worse.future, good.future, return_exceptions=True)
         return done, len(batcher)
 
     (bad, worse, good), left = together(catalogue, work)
     assert isinstance(bad, TypeError) and isinstance(worse, Exception)
-    assert good[0].translation.text == FRENCH[0][1]
+    assert good[0].text == FRENCH[0][1]
     assert left == 0
 
 
-def test_all_errands_or_none_find_a_place(catalogue):
+def test_all_jobs_or_none_are_queued(catalogue):
     async def work(batcher, translator):
         with held_up(batcher):
-            several = [Texts(translator, [FRENCH[n][0]], PLAIN) for n in range(3)]
-            with pytest.raises(RefusalError) as refused:
+            several = [TranslateJob(translator, [FRENCH[n][0]], PLAIN) for n in range(3)]
+            with pytest.raises(ApiError) as refused:
                 batcher.put(*several)
             assert len(batcher) == 1
             batcher.put(*several[:2])
             return refused.value.status, [one.future for one in several[:2]]
 
-    status, _ = together(catalogue, work, waiting=3)
+    status, _ = together(catalogue, work, max_jobs=3)
     assert status == 503
 
 
 def test_closing_finishes_what_waits(catalogue):
     async def work(batcher, translator):
-        waiting = [Texts(translator, [source], PLAIN) for source, _ in FRENCH]
-        batcher.put(*waiting, Call(lambda: 3))
+        waiting = [TranslateJob(translator, [source], PLAIN) for source, _ in FRENCH]
+        batcher.put(*waiting, CallJob(lambda: 3))
         await asyncio.to_thread(batcher.close)
         done = await asyncio.gather(*(one.future for one in waiting))
-        with pytest.raises(RefusalError):
-            batcher.put(Call(lambda: 3))
-        return [answer.translation.text for (answer,) in done]
+        with pytest.raises(ApiError):
+            batcher.put(CallJob(lambda: 3))
+        return [answer.text for (answer,) in done]
 
     assert together(catalogue, work) == [target for _, target in FRENCH]
 
@@ -197,7 +199,7 @@ def test_no_text_takes_long_to_cut(catalogue, unit):
 
     def cut(count):
         text = (unit * count)[:count]
-        found = pieces(translator, text, split=True)
+        found = translator.segment(text)
         assert "".join("".join(one.text.split()) for one in found) == "".join(text.split())
 
     assert growth(cut, 20_000) < LINEAR
@@ -223,15 +225,15 @@ def renamed(model, languages):
     made = object.__new__(type(model.translator))
     made.__dict__.update(model.translator.__dict__)
     made.run = replace(made.run, languages=languages)
-    return Model(languages, made)
+    return ServedModel(languages, made)
 
 
 def test_the_time_is_that_of_a_request_not_of_a_step(catalogue):
     """One model is quick enough, two in turn are not."""
 
     class Slow(Batcher):
-        def put(self, *errands):
-            super().put(Call(lambda: time.sleep(1.2)), *errands)
+        def put(self, *jobs):
+            super().put(CallJob(lambda: time.sleep(1.2)), *jobs)
 
     first, *_, last = catalogue.models
     known = Catalogue.__new__(Catalogue)
@@ -240,7 +242,7 @@ def test_the_time_is_that_of_a_request_not_of_a_step(catalogue):
     fields = {"q": FRENCH[0][0], "source": "en", "target": "zh"}
     with serving(known, timeout=2.0) as client:
         client.service.batcher.close()
-        client.service.batcher = Slow(waiting=10, together=8)
+        client.service.batcher = Slow(max_jobs=10, max_sentences=8)
         direct = client.post("/translate", json={**fields, "target": "de"})
         assert direct.status_code == 200
         answer = client.post("/translate", json=fields)

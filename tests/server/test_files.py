@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.server.api.files import Shelf
-from regard.server.api.layout import Layout
+from regard.server.api.files import FileStore
+from regard.tasks.translation.layout import Layout
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -92,7 +92,7 @@ def test_nothing_else_is_handed_out(client, name):
 
 def test_files_go_in_time_and_when_there_are_too_many():
     now = 0.0
-    shelf = Shelf(10.0, 5, clock=lambda: now)
+    shelf = FileStore(10.0, 5, clock=lambda: now)
     first = shelf.put("a", b"123")
     assert shelf.get(first).content == b"123"
     second = shelf.put("b", b"456")  # six bytes are too many
@@ -108,5 +108,5 @@ def test_a_layout_around_its_own_text_is_the_text(text):
     rows = re.split("(\r\n|\r|\n)", text)
     assert layout.bare.split("\n") == [row.lstrip() for row in rows[::2]]
     rows[::2] = [row if row.strip() else "" for row in rows[::2]]
-    assert layout.around(layout.bare) == "".join(rows)
-    assert layout.around("a line more\n" + layout.bare) == "a line more\n" + layout.bare
+    assert layout.apply(layout.bare) == "".join(rows)
+    assert layout.apply("a line more\n" + layout.bare) == "a line more\n" + layout.bare

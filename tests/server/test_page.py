@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages import BAD, opened
-from regard.server.page.page import parts
+from regard.server.page.page import page_files
 from regard.server.queue.catalogue import Catalogue
 from requirements import AXE
 from servers import serving
@@ -57,7 +57,7 @@ def test_the_files_and_their_headers(client):
     assert "unsafe" not in policy and "http" not in policy
     assert " style=" not in answer.text and "<script>" not in answer.text
     for name, kind in (("main.js", "text/javascript"), ("view.js", "text/javascript"),
-                       ("page.css", "text/css"), ("icon.svg", "image/svg+xml")):  # fmt: skip
+                       ("styles/page.css", "text/css"), ("icon.svg", "image/svg+xml")):  # fmt: skip
         part = client.get(f"/page/{name}")
         assert part.headers["content-type"].startswith(kind)
         assert part.headers["x-content-type-options"] == "nosniff"
@@ -65,8 +65,8 @@ def test_the_files_and_their_headers(client):
         assert (again.status_code, again.content) == (304, b"")
         assert client.get(f"/page/{name}", headers={"if-none-match": '"x"'}).status_code == 200
     assert client.head("/").status_code == 200
-    scripts = set(re.findall(r'href="page/(\w+\.js)"', answer.text)) | {"main.js", "view.js"}
-    assert {name for name in parts() if name.endswith(".js")} == scripts  # all fetched at once
+    scripts = set(re.findall(r'href="page/([\w/]+\.js)"', answer.text)) | {"main.js", "view.js"}
+    assert {name for name in page_files() if name.endswith(".js")} == scripts  # all fetched at once
     for name in ("index.html", "../page.py", "%2e%2e/page.py", "nothing.js"):
         assert client.get(f"/page/{name}").status_code == 404
 
@@ -269,20 +269,21 @@ def test_by_keyboard_alone(tab):
 def test_changes_between_translations(tab):
     found = tab.evaluate(
         """async () => {
-          const { changes, places } = await import("/page/changes.js");
-          const { continued, retyped } = await import("/page/rounds.js");
+          const { diffWords, wordSpans } = await import("/page/state/word_diff.js");
+          const { withPrefix, restoreTyped } = await import("/page/requests/translations.js");
           return [
-            changes(["a", "b", "c"], ["a", "x", "c", "d"]), changes([], ["a"]),
-            places("l'a b", ["l'", "a", "zz", "b"]),
-            continued("Le ", "Le chat.", 2), continued("Le xyz ", "Le ⁇ dort.", 4),
-            continued("", "Oui", 0),
-            retyped("⁇ a", "Zaphod ", "⁇ est", 1), retyped("⁇ les", "Zaphod le ", "⁇ le chat", 4),
-            retyped("Le chien", "Le ", "Le chat", 2),
+            diffWords(["a", "b", "c"], ["a", "x", "c", "d"]), diffWords([], ["a"]),
+            wordSpans("l'a b", ["l'", "a", "zz", "b"]),
+            withPrefix("Le ", "Le chat.", 2), withPrefix("Le xyz ", "Le ⁇ dort.", 4),
+            withPrefix("", "Oui", 0),
+            restoreTyped("⁇ a", "Zaphod ", "⁇ est", 1),
+            restoreTyped("⁇ les", "Zaphod le ", "⁇ le chat", 4),
+            restoreTyped("Le chien", "Le ", "Le chat", 2),
           ];
         }"""
     )
-    assert found[0] == {"gone": [False, True, False], "come": [False, True, False, True]}
-    assert found[1] == {"gone": [], "come": [True]}
+    assert found[0] == {"removed": [False, True, False], "added": [False, True, False, True]}
+    assert found[1] == {"removed": [], "added": [True]}
     assert found[2] == [[0, 2], [2, 3], [3, 3], [4, 5]]
     assert found[3:6] == ["Le chat.", "Le xyz dort.", "Oui"]
     assert found[6:] == ["Zaphod a", "Zaphod les", "Le chien"]

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from growth import LINEAR, growth
-from regard.server.queue.batching import Answer
-from regard.server.queue.catalogue import Catalogue, Model
-from regard.server.queue.pivot import composed
+from regard.server.queue.catalogue import Catalogue, ServedModel
+from regard.server.queue.pivot import compose
 from regard.translator import Sentence, Translation
 from servers import serving
 from trained import taught
@@ -35,7 +34,7 @@ def named(model, languages):
     made = object.__new__(type(model.translator))
     made.__dict__.update(model.translator.__dict__)
     made.run = replace(made.run, languages=languages)
-    return Model(languages, made)
+    return ServedModel(languages, made)
 
 
 def translated(client, **fields):
@@ -91,28 +90,28 @@ def translation(source, target, links):
 def test_links_meet_in_the_text_between():
     first = translation("the black cat", "le chat noir", [(0, 0), (1, 2), (2, 1)])
     then = translation("le chat noir", "die schwarze katze", [(0, 0), (1, 2), (2, 1)])
-    found = composed(first, Answer(then, (then,)))
-    assert found.translation.text == "die schwarze katze"
-    assert found.translation.source == "the black cat"
-    assert found.translation.alignment == ((0, 0), (1, 1), (2, 2))
-    assert found.alternatives == ("die schwarze katze",)
-    assert found.others[0].alignment == found.translation.alignment
+    found = compose(first, replace(then, alternatives=(then,)))
+    assert found.text == "die schwarze katze"
+    assert found.source == "the black cat"
+    assert found.alignment == ((0, 0), (1, 1), (2, 2))
+    assert [other.text for other in found.alternatives] == ["die schwarze katze"]
+    assert found.alternatives[0].alignment == found.alignment
 
 
 def test_other_words_between_are_found_by_their_places():
     first = translation("a b", "l'eau vive", [(0, 0), (1, 1)])
     made = Sentence("l'eau vive", "x y z", 0.0, (), (), ("l'", "eau", "vive"), ("x", "y", "z"),
                     ((0, 0), (1, 1), (2, 2)))  # fmt: skip
-    found = composed(first, Answer(Translation("x y z", "l'eau vive", (made,))))
-    assert found.translation.alignment == ((0, 0), (0, 1), (1, 2))
+    found = compose(first, Translation("x y z", "l'eau vive", (made,)))
+    assert found.alignment == ((0, 0), (0, 1), (1, 2))
 
 
 def test_links_of_long_texts_are_followed_quickly():
     """Linear: a text of 40,000 words is no work; its square would be minutes."""
 
-    def compose(number):
+    def composed(number):
         words, straight = " ".join(["mot"] * number), [(n, n) for n in range(number)]
         both = translation(words, words, straight)
-        assert composed(both, Answer(both)).translation.alignment == tuple(straight)
+        assert compose(both, both).alignment == tuple(straight)
 
-    assert growth(compose, 40_000) < LINEAR
+    assert growth(composed, 40_000) < LINEAR

@@ -44,7 +44,7 @@ def test_a_whole_life(folder):
         with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
             assert client.post("/translate", json=fields).json()["translatedText"] == FRENCH[0][1]
             server.send_signal(signal.SIGHUP)
-            until(lambda: any("models read anew" in line for line in log))
+            until(lambda: any("models loaded" in line for line in log))
             answers = []
             asking = threading.Thread(
                 target=lambda: answers.append(
@@ -65,7 +65,7 @@ def test_a_whole_life(folder):
         server.wait()
     lines = [json.loads(line) for line in log]
     assert [one["event"] for one in lines if one["event"] != "request"] == [
-        "started", "models read anew", "stopped",
+        "started", "models loaded", "stopped",
     ]  # fmt: skip
     assert FRENCH[0][0] not in "".join(log)
 
@@ -102,7 +102,7 @@ def test_a_hangup_while_models_are_read_ends_nothing(folder):
         server.wait()
     events = [json.loads(line)["event"] for line in log.splitlines()]
     assert events[0] == "started" and events[-1] == "stopped"
-    assert "a word from python_multipart.multipart" in events
+    assert "message of python_multipart.multipart" in events
 
 
 @pytest.mark.parametrize(

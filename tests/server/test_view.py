@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regard.server.api import view
-from regard.server.api.view import told
+from regard.server.api.view import payloads
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -32,7 +32,7 @@ def test_it_tells_what_the_view_shows(client, catalogue):
     (one,) = found["sentences"]
     assert (one["source"], one["translation"], one["finished"]) == (SOURCE, TARGET, True)
     direct = catalogue.models[0].translator.translate(SOURCE, attention=True).sentences[0]
-    assert one["strips"]["target"]["words"] == list(direct.words)
+    assert one["sides"]["target"]["words"] == list(direct.words)
     assert [tuple(link) for link in one["links"]] == list(direct.alignment)
     cross = next(each for each in direct.attention if each.kind == "cross" and each.layer == 0)
     shown = next(each for each in one["maps"] if each["kind"] == "cross" and each["layer"] == 0)
@@ -52,8 +52,8 @@ def test_too_many_weights_leave_maps_out(catalogue, monkeypatch):
     sentences = model.translator.translate(SOURCE, attention=True).sentences
     count = sum(one.weights.numel() for one in sentences[0].attention)
     for most, maps, kinds in ((count, "all", 3), (count - 1, "cross", 1), (10, "none", 0)):
-        monkeypatch.setattr(view, "MOST_WEIGHTS", most)
-        told_maps, (one,) = told(sentences, model)
+        monkeypatch.setattr(view, "MAX_WEIGHTS", most)
+        told_maps, (one,) = payloads(sentences, model)
         assert told_maps == maps
         assert len({each["kind"] for each in one["maps"]}) == kinds
         assert one["translation"] == TARGET
@@ -110,5 +110,5 @@ def test_what_does_not_fit_is_400(client, fields):
 def test_it_is_in_the_document(client):
     document = client.get("/spec").json()
     body = document["paths"]["/v1/view"]["post"]["requestBody"]["content"]["application/json"]
-    assert body["schema"]["$ref"].endswith("ViewAsked")
-    assert "edits" in document["components"]["schemas"]["ViewAsked"]["properties"]
+    assert body["schema"]["$ref"].endswith("ViewRequest")
+    assert "edits" in document["components"]["schemas"]["ViewRequest"]["properties"]

@@ -9,22 +9,22 @@ import httpx
 import uvicorn
 
 from regard.server.http.app import create_app
-from regard.server.http.run import configured, listen
-from regard.server.http.settings import Serving
-from regard.server.queue.batching import Call
+from regard.server.http.run import listen, uvicorn_config
+from regard.server.http.settings import ServerSettings
+from regard.server.queue.jobs import CallJob
 from regard.server.queue.service import Service
 
 
 @contextmanager
 def serving(catalogue, keys=(), **limits):
     """A client of a server with these limits; the service is `client.service`."""
-    service = Service(catalogue, Serving(**limits), keys)
-    door = listen("127.0.0.1", 0)
-    server = uvicorn.Server(configured(create_app(service), 5))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+    service = Service(catalogue, ServerSettings(**limits), keys)
+    listener = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn_config(create_app(service), 5))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     until(lambda: server.started)
-    address = f"http://127.0.0.1:{door.getsockname()[1]}"
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
         with httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
             client.service = service
@@ -33,7 +33,7 @@ def serving(catalogue, keys=(), **limits):
     finally:
         server.should_exit = True
         thread.join()
-        door.close()
+        listener.close()
 
 
 def until(holds, seconds=10.0):
@@ -54,7 +54,7 @@ def held_up(batcher):
         assert go.wait(200)
 
     async def put():
-        batcher.put(Call(hold))
+        batcher.put(CallJob(hold))
 
     putting = threading.Thread(target=asyncio.run, args=(put(),))  # the caller may be in a loop
     putting.start()

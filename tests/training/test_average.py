@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.training.average import EVERY, RunningMean, mean_weights
+from regard.training.averaging import EVERY, RunningMean, mean_weights
 
 
 def test_the_running_mean_by_its_formula():

@@ -8,8 +8,8 @@ import pytest
 
 from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.errors import InputError
-from regard.training.class_examples import ClassExamples
-from regard.training.classifier import Content, prepare_classes, prepare_content
+from regard.tasks.classification.examples import ClassExamples
+from regard.tasks.classification.task import Content, prepare_classes, prepare_content
 
 RUN = Run(
     model=ClassifierSettings(dim=8, num_heads=2, ff=8, num_layers=1),
@@ -38,7 +38,7 @@ def test_the_users_labels_keep_their_order_and_may_be_unseen():
     dev = series("ab", ["perhaps", "yes"])
     found = prepared(series("ab"), dev, labels=wanted)
     assert found.run.model.labels == wanted
-    assert found.examples.labels == [2, 0] * 6
+    assert found.train.labels == [2, 0] * 6
     assert found.dev.examples.labels == [1, 0]
     assert prepared(series("ab"), series("ab")).run.model.labels == ("no", "yes")
 
@@ -56,7 +56,7 @@ def test_labels_that_are_not_known_are_named_with_their_place():
 def test_a_development_set_in_another_order_is_put_right():
     found = prepared(series(["Ca", "Cb", "Cc"]), series(["Cc", "Ca", "Cb"]))
     assert found.run.model.channels == ("Ca", "Cb", "Cc")
-    for part in (found.examples, found.dev.examples):
+    for part in (found.train, found.dev.examples):
         assert all(row[:, 0].tolist() == [ord(c) for c in "abc"] for row in part.rows)
 
 
@@ -93,11 +93,11 @@ def test_files_to_learn_from_may_differ_in_order_too(tmp_path):
     np.savez(third, x=x[:, ::-1] + 20, y=np.arange(12) % 2, channels=np.array(["Fz", "Cz"]))
     found = prepare_classes([one, other, third], [one], RUN)
     assert found.run.model.channels == ("Cz", "Fz")
-    rows = np.stack(found.examples.rows)
+    rows = np.stack(found.train.rows)
     np.testing.assert_allclose(rows, np.concatenate([x, x + 9, x + 20]), rtol=1e-6)
 
 
 def test_batches_hold_every_example_once():
-    found: ClassExamples = prepared(series("ab"), series("ab")).examples
+    found: ClassExamples = prepared(series("ab"), series("ab")).train
     assert sorted(n for rows in found.epoch(3) for n in rows) == list(range(12))
     assert sum(len(batch.labels) for batch in found.every()) == 12

@@ -12,11 +12,15 @@ from regard.corpus.grammar import sample
 from regard.corpus.pairs import CleaningReport, Pair
 from regard.errors import InputError
 from regard.folder import save_weights
-from regard.training.dev import Look
-from regard.training.from_files import TrainRequest, check_out, train_from_files
-from regard.training.prepare import Texts, prepare, read_texts
-from regard.training.size import Estimate, choose_size, dropout, estimate, too_large
+from regard.tasks import KINDS, find_task
+from regard.tasks.text.size import Estimate, SizeSearch, dropout
+from regard.tasks.text.task import TextCorpus
+from regard.tasks.translation.validation import TranslationResult
+from regard.training.run import train_from_files
+from regard.training.run_files import check_disk
+from regard.training.task import TrainRequest
 
+TASK = find_task("transformer")
 SMALL = {
     "languages": "en-fr",
     "model": {"kind": "transformer", "dim": 16, "num_heads": 2, "ff": 16, "num_encoder_layers": 1,
@@ -58,7 +62,7 @@ def test_sentences_of_too_many_tokens_are_in_the_table(pairs, tmp_path):
     """The numbers of the table and of metrics.json agree."""
     said = Lines()
     settings = given(model={"max_length": 40})
-    train_from_files(TrainRequest([pairs], tmp_path / "m", [pairs], settings, "tiny"), said)
+    train_from_files(TASK, TrainRequest([pairs], tmp_path / "m", [pairs], settings, "tiny"), said)
     table = next(line for line in said.lines if "to learn from" in line)
     rows = [" ".join(line.split()) for line in table.split("\n")]
     assert {"read 31", "kept 30", "to learn from 30"} <= set(rows)
@@ -68,38 +72,44 @@ def test_sentences_of_too_many_tokens_are_in_the_table(pairs, tmp_path):
 
 
 def test_sentences_can_be_cut(pairs):
-    run = resolved({**given(model={"max_length": 40}), "cleaning": {"truncate": True}}, "tiny")
-    texts = read_texts([pairs], [pairs], run)
-    prepared = prepare(texts, run)
-    assert len(prepared.examples) == 31 and max(prepared.examples.lengths_tgt) == 40
+    run = resolved(
+        {**given(model={"max_length": 40}), "cleaning": {"truncate": True}}, "tiny", KINDS
+    )
+    texts = TASK.read_corpus([pairs], [pairs], run)
+    prepared = TASK.encode_corpus(texts, run)
+    assert len(prepared.train) == 31 and max(prepared.train.lengths_tgt) == 40
     assert ("cut to model.max_length tokens", 1, "") in texts.report.rows()
 
 
 def test_the_longest_sentence_of_the_corpus(pairs):
-    run = resolved(given(model={"max_length": "corpus"}), "tiny")
-    prepared = prepare(read_texts([pairs], [pairs], run), run)
-    assert prepared.run.model.max_length == 61 and len(prepared.examples) == 31
+    run = resolved(given(model={"max_length": "corpus"}), "tiny", KINDS)
+    prepared = TASK.encode_corpus(TASK.read_corpus([pairs], [pairs], run), run)
+    assert prepared.run.model.max_length == 61 and len(prepared.train) == 31
 
 
 def test_a_word_too_long_is_dropped_and_counted(pairs):
     """SentencePiece's trainer used to abort the process on such a line."""
     with pairs.open("a") as file:
         file.write("x" * 70_000 + "\tune phrase\n")
-    run = resolved(given(text={"unit": "bpe", "vocab_size": 300}), "tiny")
-    texts = read_texts([pairs], [pairs], run)
+    run = resolved(given(text={"unit": "bpe", "vocab_size": 300}), "tiny", KINDS)
+    texts = TASK.read_corpus([pairs], [pairs], run)
     assert ("with too long a word", 1, f"{pairs}:32") in texts.report.rows()
     everything = {**given(text={"unit": "bpe", "vocab_size": 300}), "cleaning": {
         "max_word_length": 0, "max_ratio": 0.0}}  # fmt: skip
-    run = resolved(everything, "tiny")
-    assert len(prepare(read_texts([pairs], [pairs], run), run).tokenizers.source) <= 300
+    run = resolved(everything, "tiny", KINDS)
+    assert (
+        len(TASK.encode_corpus(TASK.read_corpus([pairs], [pairs], run), run).tokenizers.source)
+        <= 300
+    )
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path):
-    run = resolved(SMALL, "tiny")
-    check_out(tmp_path / "new" / "model", run)
+    run = resolved(SMALL, "tiny", KINDS)
+    check_disk(tmp_path / "new" / "model", run, TASK)
     many = shutil.disk_usage(tmp_path).free // 10_000  # checkpoints, each larger than that
     with pytest.raises(InputError, match="MB are free there"):
-        check_out(tmp_path / "model", resolved(given(training={"keep": many}), "tiny"))
+        run = resolved(given(training={"keep": many}), "tiny", KINDS)
+        check_disk(tmp_path / "model", run, TASK)
 
 
 def test_a_disk_that_takes_no_more_is_one_sentence(tmp_path):
@@ -117,16 +127,17 @@ def test_a_disk_that_takes_no_more_is_one_sentence(tmp_path):
 def texts_of(count):
     pairs = [Pair(p.source, p.target) for p in sample("train", 60, max_words=8)]
     many = [pairs[n % 60] for n in range(count)]
-    return Texts(many, pairs[:4], CleaningReport())
+    return TextCorpus(many, pairs[:4], CleaningReport())
 
 
 def test_the_size_follows_the_corpus_and_the_budget():
-    small = choose_size(texts_of(600), given(), None)
+    small = SizeSearch(TASK, texts_of(600), given()).choose(None)
     assert small.preset == "tiny" and small.run.training.batch_tokens < 2048
     assert small.run.model.dim == 16  # what was given stays
     texts = texts_of(20_000)
     settings = {**given(), "training": {"precision": "fp32", "threads": 1, "minutes": 60.0}}
-    short, long = choose_size(texts, settings, 1.0), choose_size(texts, settings, 1e6)
+    search = SizeSearch(TASK, texts, settings)
+    short, long = search.choose(1.0), search.choose(1e6)
     assert (short.preset, long.preset) == ("tiny", "small")
     assert short.run.model.dropout == 0.0 and long.run.model.dropout == 0.3
     assert "small would make" in short.line and "updates" in short.line
@@ -134,10 +145,10 @@ def test_the_size_follows_the_corpus_and_the_budget():
 
 
 def test_a_preset_too_large_for_the_budget_is_warned_of():
-    texts = texts_of(600)
-    asked = estimate("small", texts, given())
-    assert "tiny would make" in too_large(asked, texts, given(), asked.seconds)
-    assert too_large(asked, texts, given(), 100 * asked.seconds * asked.epoch_updates) is None
+    search = SizeSearch(TASK, texts_of(600), given())
+    chosen = search.estimate("small", vocabulary=False)
+    assert "tiny would make" in search.warning("small", chosen.seconds)
+    assert search.warning("small", 100 * chosen.seconds * chosen.epoch_updates) is None
 
 
 def test_estimates():
@@ -152,10 +163,13 @@ def test_estimates():
 @pytest.mark.parametrize(
     ("worse", "better"),
     [
-        (Look(3.79, 44, 0.3, 0.6, 12.0), Look(3.38, 29, 0.3, 0.4, 11.0)),  # BLEU says nothing yet
-        (Look(3.0, 20, 0.4, 4.9, 20.0), Look(3.1, 22, 0.4, 5.1, 21.0)),
-        (Look(1.9, 6, 0.5, 20.0, 40.0), Look(2.0, 7, 0.5, 19.0, 41.0)),
-        (Look(2.0, 7, 0.5), Look(1.9, 6, 0.5)),
+        (
+            TranslationResult(3.79, 44, 0.3, 0.6, 12.0),
+            TranslationResult(3.38, 29, 0.3, 0.4, 11.0),
+        ),  # BLEU says nothing yet
+        (TranslationResult(3.0, 20, 0.4, 4.9, 20.0), TranslationResult(3.1, 22, 0.4, 5.1, 21.0)),
+        (TranslationResult(1.9, 6, 0.5, 20.0, 40.0), TranslationResult(2.0, 7, 0.5, 19.0, 41.0)),
+        (TranslationResult(2.0, 7, 0.5), TranslationResult(1.9, 6, 0.5)),
     ],
 )
 def test_what_is_kept_as_best(worse, better):

@@ -10,15 +10,16 @@ from regard.config import Run, TrainingSettings, TransformerSettings
 from regard.corpus.pairs import Pair
 from regard.errors import InputError
 from regard.folder import Tokenizers, load_weights
-from regard.models.build import build
+from regard.tasks import build, find_task
+from regard.tasks.text.encoded_corpus import EncodedCorpus
+from regard.tasks.translation.task import encode_pairs
+from regard.tasks.translation.validation import TranslationDevelopmentSet, greedy_texts
 from regard.text.word_tokenizer import train_words
-from regard.training.checkpoint import read_checkpoint, steps, write_checkpoint
-from regard.training.dev import Dev, greedy_texts
-from regard.training.examples import Examples, encoded
+from regard.training.checkpoint import read_checkpoint, read_weights, steps, write_checkpoint
 from regard.training.loop import Trainer
 from regard.training.run import describe
-from regard.training.shards import Crew
-from regard.training.snapshot import weights_of
+from regard.training.task import TrainData
+from regard.worker_pool import WorkerPool
 
 LETTERS = list("abcdefgh")
 PAIRS = [
@@ -32,18 +33,17 @@ BASE = TrainingSettings(steps=4, precision="fp32", threads=1, tensorboard=False,
                 label_smoothing=0.0, clip=0.0, warmup=0, schedule="constant")  # fmt: skip
 
 
-def trainer(folder=None, max_tokens=2000, shown=0, model=MODEL, looks=True, **settings):
+def trainer(folder=None, max_tokens=2000, shown=0, model=MODEL, validated=True, **settings):
     one = train_words([pair.source for pair in PAIRS], None, "en")
     tokenizers = Tokenizers(one, one)
-    sources, targets, _ = encoded(PAIRS, tokenizers, 64)
+    sources, targets, _ = encode_pairs(PAIRS, tokenizers, 64)
     torch.manual_seed(0)
     run = Run(model=model, training=replace(BASE, **settings))
-    examples = Examples(sources, targets, max_tokens, 0)
-    dev = Dev(Examples(sources, targets, 2000, 0), PAIRS, shown) if looks else None
-    return Trainer(
-        build(model, len(one), len(one)), run, tokenizers, examples, dev, folder,
-        tensorboard=run.training.tensorboard,
-    )  # fmt: skip
+    corpus = EncodedCorpus(sources, targets, max_tokens, 0)
+    dev = EncodedCorpus(sources, targets, 2000, 0)
+    dev = TranslationDevelopmentSet(dev, PAIRS, shown, tokenizers, "") if validated else None
+    data = TrainData(run, corpus, dev, tokenizers)
+    return Trainer(find_task(model.kind), build(model, len(one), len(one)), data, folder)
 
 
 def weights(network):
@@ -54,23 +54,23 @@ def test_it_learns_to_turn_words_round():
     made = trainer(steps=120, learning_rate=1e-2, schedule="linear", shown=16)
     outcome = made.train()
     assert outcome.finished and outcome.step == 120
-    assert outcome.look["bleu"] == pytest.approx(100)
-    assert outcome.look["accuracy"] == 1
+    assert outcome.validation["bleu"] == pytest.approx(100)
+    assert outcome.validation["accuracy"] == 1
     assert outcome.tokens_per_second > 0
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_accumulated_batches_are_one_larger_batch(threads):
     """By their gradients: Adam makes full steps of rounding where a gradient is zero."""
-    whole = trainer(steps=1, label_smoothing=0.1, looks=False)
-    assert len(whole.examples.epoch(0)) == 1
-    parts = trainer(max_tokens=90, steps=1, label_smoothing=0.1, looks=False, threads=threads,
+    whole = trainer(steps=1, label_smoothing=0.1, validated=False)
+    assert len(whole.data.train.epoch(0)) == 1
+    parts = trainer(max_tokens=90, steps=1, label_smoothing=0.1, validated=False, threads=threads,
                     accumulate=2)  # fmt: skip
-    assert len(parts.examples.epoch(0)) == 2
+    assert len(parts.data.train.epoch(0)) == 2
     whole.train()
     parts.train()
-    assert parts.examples.passed(parts.state.place) == 1
-    for one, other in zip(whole.parameters, parts.parameters, strict=True):
+    assert parts.data.train.epochs_done(parts.state.cursor) == 1
+    for one, other in zip(whole.updater.parameters, parts.updater.parameters, strict=True):
         torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)
 
 
@@ -78,7 +78,7 @@ def test_the_same_seed_the_same_weights_another_seed_others():
     dropping = replace(MODEL, dropout=0.2, attention_dropout=0.1, activation_dropout=0.1)
     found = []
     for seed in (0, 0, 1):
-        made = trainer(model=dropping, seed=seed, threads=2, looks=False, max_tokens=90)
+        made = trainer(model=dropping, seed=seed, threads=2, validated=False, max_tokens=90)
         made.train()
         found.append(weights(made.network))
     assert all(torch.equal(a, b) for a, b in zip(found[0], found[1], strict=True))
@@ -86,11 +86,11 @@ def test_the_same_seed_the_same_weights_another_seed_others():
 
 
 def test_gradients_are_clipped():
-    made = trainer(steps=1, clip=1e-9, learning_rate=0.1, optimizer="adam", looks=False)
+    made = trainer(steps=1, clip=1e-9, learning_rate=0.1, optimizer="adam", validated=False)
     before = weights(made.network)
     made.train()
     after = weights(made.network)
-    norm = sum(float(p.grad.square().sum()) for p in made.parameters) ** 0.5
+    norm = sum(float(p.grad.square().sum()) for p in made.updater.parameters) ** 0.5
     assert norm == pytest.approx(1e-9, rel=1e-3)
     assert any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
@@ -119,7 +119,7 @@ def test_figures_in_files(tmp_path):
     assert {"dev_bleu", "dev_chrf", "dev_perplexity"} <= set(lines[-1])
     (events,) = (tmp_path / "tensorboard").glob("events*")
     assert b"dev_loss" in events.read_bytes()
-    assert outcome.look["step"] in (2, 4)
+    assert outcome.validation["step"] in (2, 4)
 
 
 def test_figures_are_those_of_the_weights_that_are_kept(tmp_path):
@@ -128,7 +128,7 @@ def test_figures_are_those_of_the_weights_that_are_kept(tmp_path):
     outcome = made.train()
     looks = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     found = {line["step"]: line["dev_loss"] for line in looks if "dev_loss" in line}
-    assert outcome.look["loss"] == min(found.values())
+    assert outcome.validation["loss"] == min(found.values())
     kept = load_weights(tmp_path / "model.safetensors")
     for name, weight in made.network.state_dict().items():
         if name in kept:
@@ -140,11 +140,9 @@ def test_checkpoints_are_averaged(tmp_path):
                    learning_rate=1e-2)  # fmt: skip
     made.train()
     assert steps(tmp_path) == [4, 5, 6]
-    files = [
-        weights_of(load_weights(tmp_path / f"checkpoints/step-{n}/tensors.safetensors"))
-        for n in (4, 5, 6)
-    ]
-    with made._averaged():
+    files = read_weights(tmp_path, 3)
+    assert len(files) == 3
+    with made.averaging.averaged():
         for name, parameter in made.network.named_parameters():
             mean = sum(file[name].double() for file in files) / 3
             torch.testing.assert_close(parameter.double(), mean, rtol=1e-6, atol=1e-7)
@@ -219,10 +217,10 @@ def test_a_kill_while_a_step_is_written_again_loses_nothing(checkpoints):
 
 
 def test_a_model_without_a_development_set_is_kept(tmp_path):
-    made = trainer(tmp_path, looks=False)
+    made = trainer(tmp_path, validated=False)
     outcome = made.train()
     assert (tmp_path / "model.safetensors").is_file()
-    metrics = describe(tmp_path, made.run_settings, made, outcome)
+    metrics = describe(made, tmp_path, outcome)
     assert metrics["steps"] == 4 and metrics["dev"] == {}
     assert "| updates | 4" in (tmp_path / "README.md").read_text()
 
@@ -232,8 +230,8 @@ def test_it_stops_at_the_target(tmp_path):
                    target_exact_match=0.9)  # fmt: skip
     outcome = made.train()
     assert outcome.finished and outcome.step < 400
-    assert outcome.look["step"] == outcome.step  # what is kept is what met the target
-    assert outcome.look["exact"] >= 0.9
+    assert outcome.validation["step"] == outcome.step  # what is kept is what met the target
+    assert outcome.validation["exact"] >= 0.9
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     shares = {line["step"]: line["dev_exact"] for line in lines if "dev_exact" in line}
     assert [step for step, share in shares.items() if share >= 0.9] == [outcome.step]
@@ -242,19 +240,20 @@ def test_it_stops_at_the_target(tmp_path):
 
 def test_exact_is_what_greedy_search_writes():
     made = trainer(steps=25, learning_rate=1e-2)
-    exact = made.train().look["exact"]
-    with Crew(1) as crew:
-        texts = greedy_texts(
-            made.network, [pair.source for pair in PAIRS], made.tokenizers, made.device, crew
-        )
+    exact = made.train().validation["exact"]
+    sources = [pair.source for pair in PAIRS]
+    with WorkerPool(1) as pool:
+        texts = greedy_texts(made.network, sources, made.data.tokenizers, made.updater.device, pool)
     assert exact == sum(t == pair.target for t, pair in zip(texts, PAIRS, strict=True)) / 16
     assert 0 < exact < 1
 
 
 def test_the_schedule_ends_before_the_run():
-    made = trainer(steps=20, schedule="linear", schedule_steps=10, restart_rate=0.1, looks=False)
+    made = trainer(
+        steps=20, schedule="linear", schedule_steps=10, restart_rate=0.1, validated=False
+    )
     made.train()
-    assert made.rate() == pytest.approx(0.1 * made.settings.learning_rate)
-    made = trainer(steps=5, schedule="linear", schedule_steps=10, looks=False)  # cut short
+    assert made.learning_rate() == pytest.approx(0.1 * made.settings.learning_rate)
+    made = trainer(steps=5, schedule="linear", schedule_steps=10, validated=False)  # cut short
     made.train()
-    assert made.rate() == 0
+    assert made.learning_rate() == 0

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from regard.tasks.text import loss as module
+from regard.tasks.text.loss import label_loss
 from regard.text import PAD
-from regard.training import loss as module
-from regard.training.loss import label_loss
 
 LABELS = torch.tensor([[5, 6, 3, PAD], [7, 3, PAD, PAD], [8, 9, 10, 3]])
 

@@ -24,7 +24,7 @@ KILLER = """
 import os, random, signal, sys, time
 from pathlib import Path
 import jsonargparse, sacrebleu.metrics, torch._dynamo  # once, not in every child
-import regard.training.run, regard.training.prepare
+import regard.training.run, regard.tasks.translation.task
 from regard.cli import main
 
 words, folder, kills = sys.argv[2:], Path(sys.argv[1]), 0
@@ -94,7 +94,7 @@ def test_killed_again_and_again_it_ends_as_if_never_stopped(corpus, uninterrupte
         env=environment(),
     )
     assert done.returncode == 0, done.stderr
-    assert "Going on after update" in done.stderr
+    assert "Continuing after update" in done.stderr
     assert_equal(folder, uninterrupted)
 
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.config import TrainingSettings
-from regard.training.schedule import Progress, learning_rate
+from regard.training.optimizer import ScheduleProgress, learning_rate
 
 SCHEDULES = ("inverse_sqrt", "cosine", "linear", "constant")
 
 
 def rates(steps=100, **settings):
     run = TrainingSettings(steps=steps, learning_rate=2.0, **settings)
-    return [learning_rate(run, Progress(n, n / steps)) for n in range(steps)]
+    return [learning_rate(run, ScheduleProgress(n, n / steps)) for n in range(steps)]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -35,7 +35,7 @@ def test_warm_up_by_share_is_a_straight_line_to_the_highest(schedule):
 
 @pytest.mark.parametrize("warmup", [10, 0.1])
 def test_the_ends(warmup):
-    last = Progress(100, 1.0)
+    last = ScheduleProgress(100, 1.0)
     end = {
         schedule: learning_rate(
             TrainingSettings(steps=100, learning_rate=2.0, schedule=schedule, warmup=warmup), last
@@ -70,5 +70,7 @@ def test_it_rises_then_never_again(schedule, warmup):
 
 def test_by_a_time_budget_only_the_share_counts():
     run = TrainingSettings(minutes=30, learning_rate=1.0, schedule="linear", warmup=0.1)
-    assert learning_rate(run, Progress(7, 0.55)) == learning_rate(run, Progress(7000, 0.55))
-    assert learning_rate(run, Progress(7, 0.55)) == pytest.approx(0.5)
+    assert learning_rate(run, ScheduleProgress(7, 0.55)) == learning_rate(
+        run, ScheduleProgress(7000, 0.55)
+    )
+    assert learning_rate(run, ScheduleProgress(7, 0.55)) == pytest.approx(0.5)

@@ -4,13 +4,14 @@ import pytest
 import torch
 
 from regard.attention import dropout_stream
-from regard.config import MaskedLanguageModelSettings, RnnSettings, TransformerSettings
+from regard.config import RnnSettings, TransformerSettings
 from regard.models.batch import batch_of
-from regard.models.build import build
+from regard.tasks import build
+from regard.tasks.masked_language_model.task import masked
+from regard.tasks.text.loss import label_loss
 from regard.text import PAD
-from regard.training.examples import masked
-from regard.training.loss import label_loss
-from regard.training.shards import Crew, cores, shards
+from regard.training.update import shards, summed_gradients
+from regard.worker_pool import WorkerPool, cores
 
 SOURCES = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8], [5] * 9, [6, 8]]
 TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5], [7], [9] * 7, [10, 11]]
@@ -43,7 +44,7 @@ def test_shards_cover_all_rows_without_needless_padding(number):
 
 def test_shards_of_hidden_words_keep_every_word():
     """Only some labels are asked for here; what is read must not be cut to them."""
-    batch = masked(batch_of(None, TARGETS), MaskedLanguageModelSettings(mask_rate=0.2), 13, 1, 2)
+    batch = masked(batch_of(None, TARGETS), 0.2, 13, 1, 2)
     pieces = shards(batch, 2)
     assert len(pieces) == 2
     assert sorted(row for piece in pieces for row in rows(piece)) == rows(batch)
@@ -67,19 +68,19 @@ def test_the_summed_gradient_is_that_of_the_whole_batch(settings):
     def work(number, piece):
         return label_loss(network.features(piece), network.output, piece.labels, 0.1)
 
-    with Crew(2) as crew:
-        whole, expected = crew.gradients([BATCH], work, parameters)
+    with WorkerPool(2) as pool:
+        whole, expected = summed_gradients(pool, [BATCH], work, parameters)
         for number in (2, 3):
-            loss, found = crew.gradients(shards(BATCH, number), work, parameters)
+            loss, found = summed_gradients(pool, shards(BATCH, number), work, parameters)
             assert loss == pytest.approx(whole)
             for one, other in zip(found, expected, strict=True):
                 torch.testing.assert_close(one, other)
 
 
-def test_a_crew_gives_torch_its_threads_back():
+def test_a_pool_restores_torchs_threads():
     before = torch.get_num_threads()
-    with Crew(3) as crew:
-        assert crew.map(lambda n: n * n, range(5)) == [0, 1, 4, 9, 16]
+    with WorkerPool(3) as pool:
+        assert pool.map(lambda n: n * n, range(5)) == [0, 1, 4, 9, 16]
     assert torch.get_num_threads() == before
 
 
@@ -104,8 +105,8 @@ def test_dropout_in_threads_depends_on_its_stream_alone():
             with dropout_stream(0, step, 0, number):
                 return label_loss(network.features(piece), network.output, piece.labels)
 
-        with Crew(2) as crew:
-            return crew.gradients(shards(BATCH, 2), work, parameters)[1]
+        with WorkerPool(2) as pool:
+            return summed_gradients(pool, shards(BATCH, 2), work, parameters)[1]
 
     first, again, other = gradients(1), gradients(1), gradients(2)
     assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.translator import load
+from regard.tasks import load
 from trained import trained
 
 

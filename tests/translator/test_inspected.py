@@ -19,12 +19,11 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.folder import SavedModel
-from regard.models.build import build
-from regard.tasks import lazy_weights as passes
+from regard.tasks import build, lazy_weights, load
 from regard.text import MASK
-from regard.translator import Filler, Generator, Translator, inspected, load
+from regard.translator import Filler, Generator, Translator, inspected
 from regard.translator.inspected import Asked, check_pair, facts_of, side_by_side
-from regard.views import Viewed, page
+from regard.views import SentenceView, page
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -64,7 +63,7 @@ def test_sentences_of_a_translator(en_fr):
 def test_a_language_model_reads_and_goes_on(lm):
     (read,) = look(lm, TEXT)
     ids = lm.tokenizer.encode(TEXT)
-    assert read.viewed.is_alone and len(read.viewed.source_tokens) == len(ids) + 1
+    assert not read.viewed.has_target and len(read.viewed.source_tokens) == len(ids) + 1
     assert [(m.kind, m.layer) for m in read.viewed.maps] == [("decoder", 0), ("decoder", 1)]
     assert read.viewed.source_words[0] == "<s>" and math.isnan(read.viewed.confidence[0])
     with torch.no_grad():
@@ -119,16 +118,18 @@ def test_long_texts_are_recorded_layer_by_layer(kind, lm, en_fr, monkeypatch):
     (short,) = look(model, text, **wish)
     monkeypatch.setattr(inspected, "LONG", 20)
     held = []
-    plain = passes.Pass.weights
-    monkeypatch.setattr(passes.Pass, "weights", lambda *a: held.append(a[1:]) or plain(*a))
+    plain = lazy_weights.RepeatedForward.weights
+    monkeypatch.setattr(
+        lazy_weights.RepeatedForward, "weights", lambda *a: held.append(a[1:]) or plain(*a)
+    )
     (long,) = look(model, text, **wish)
     assert held == []  # nothing is recorded before somebody looks
-    assert all(isinstance(maps.weights, passes.Waiting) for maps in long.viewed.maps)
+    assert all(isinstance(maps.weights, lazy_weights.LazyWeights) for maps in long.viewed.maps)
     for one, other in zip(long.viewed.maps, short.viewed.maps, strict=True):
         assert (one.kind, one.layer, one.heads) == (other.kind, other.layer, other.heads)
         np.testing.assert_allclose(np.asarray(one.weights), other.weights, atol=1e-5)
-        np.testing.assert_allclose(one.plane(1), other.plane(1), atol=1e-5)
-    for name in ("source_words", "target_words", "links", "aligned_by", "title"):
+        np.testing.assert_allclose(one.matrix(1), other.matrix(1), atol=1e-5)
+    for name in ("source_words", "target_words", "links", "alignment_head", "title"):
         assert getattr(long.viewed, name) == getattr(short.viewed, name), name
     np.testing.assert_allclose(long.viewed.confidence or (), short.viewed.confidence or ())
     held.clear()
@@ -188,8 +189,8 @@ def test_translations_in_notebooks(en_fr):
     assert "<iframe" not in en_fr.translate("")._repr_html_()
     assert "maker" not in repr(links)
     assert len(pickle.dumps(links)) < 4000
-    assert pickle.loads(pickle.dumps(links)).maker == links.maker
-    assert links.maker.alignment == en_fr.run.alignment
+    assert pickle.loads(pickle.dumps(links)).model == links.model
+    assert links.model.alignment == en_fr.run.alignment
 
 
 def test_generated_texts_in_notebooks(lm):
@@ -198,4 +199,6 @@ def test_generated_texts_in_notebooks(lm):
     (plain,) = lm.generate("The", settings=settings)
     assert "<iframe sandbox=" in looked._repr_html_()
     assert plain._repr_html_() == f'<p dir="auto" style="white-space: pre-wrap">{plain.text}</p>'
-    assert isinstance(Viewed.alone(looked.attention, tokens=("<s>", *looked.tokens)), Viewed)
+    assert isinstance(
+        SentenceView.from_text(looked.attention, tokens=("<s>", *looked.tokens)), SentenceView
+    )

@@ -6,8 +6,8 @@ from itertools import chain
 import pytest
 
 from regard.config import SearchOptions
-from regard.tasks.translation.line_windows import FIRST_CHARACTERS, MOST_CHARACTERS, windows
-from regard.tasks.translation.segments import ENDLESS_SENTENCE, ENDLESS_WORD, pieces_of
+from regard.tasks.translation.line_windows import FIRST_CHARACTERS, MAX_CHARACTERS, windows
+from regard.tasks.translation.segments import MAX_UNBROKEN, MAX_WORD, segment_text
 from regard.text import normalize, sentence_spans
 from trained import taught
 
@@ -21,7 +21,7 @@ def test_windows_change_nothing(en_fr):
     bold = SearchOptions(sample=True, temperature=4.0, seed=5)
     for settings in (None, bold):
         whole = [one.text for one in en_fr.translate(lines, settings=settings, alignment=False)]
-        cut = en_fr.translate_lines(lines[2:], settings=settings, first=2, together=3)
+        cut = en_fr.translate_lines(lines[2:], settings=settings, first=2, max_lines=3)
         found = [[one.text for one in window] for window in cut]
         assert [len(window) for window in found] == [3, 2]
         assert sum(found, whole[:2]) == whole
@@ -38,12 +38,12 @@ def taken(lines, seconds_per_character, **options):
 
 def test_windows_are_as_long_as_is_translated_in_seconds():
     lines = ["x" * 100] * 10_000
-    fast, slow = taken(lines, 1e-5, most=100_000), taken(lines, 1e-3)
+    fast, slow = taken(lines, 1e-5, max_lines=100_000), taken(lines, 1e-3)
     assert list(chain(*fast)) == list(chain(*slow)) == lines
     assert len(fast[0]) == len(slow[0]) == FIRST_CHARACTERS / 100
     assert max(map(len, fast)) == 4000 and max(map(len, slow[1:])) == 40
     assert max(map(len, taken(lines, 1e-9))) == 4096
-    (alone,) = taken(["x" * (MOST_CHARACTERS + 1)], 1)
+    (alone,) = taken(["x" * (MAX_CHARACTERS + 1)], 1)
     assert len(alone) == 1
 
 
@@ -62,7 +62,7 @@ def test_what_came_is_translated_when_nothing_else_is_ready():
 def test_an_endless_word_is_copied_whole(model, text, split, request):
     """Cut into pieces that fit, it would be thousands, each to be searched for."""
     translator = request.getfixturevalue(model)
-    pieces = pieces_of(
+    pieces = segment_text(
         f"Yes. {text}\nNo!", "en", translator.tokenizers.source, 40, split=split
     )  # fmt: skip
     copied = [piece for piece in pieces if piece.copied]
@@ -73,15 +73,15 @@ def test_an_endless_word_is_copied_whole(model, text, split, request):
 def test_long_words_and_sentences_that_may_be_real_are_translated(en_zh):
     tokenizer = en_zh.tokenizers.source
     for text in (
-        "a" * (ENDLESS_WORD - 1),
-        "猫" * (ENDLESS_SENTENCE - 1),
-        "猫。" * ENDLESS_SENTENCE,
+        "a" * (MAX_WORD - 1),
+        "猫" * (MAX_UNBROKEN - 1),
+        "猫。" * MAX_UNBROKEN,
     ):
-        assert not any(piece.copied for piece in pieces_of(text, "zh", tokenizer, 40))
+        assert not any(piece.copied for piece in segment_text(text, "zh", tokenizer, 40))
 
 
 def test_a_copied_word_is_its_own_translation(en_fr):
-    word = "a" * ENDLESS_WORD
+    word = "a" * MAX_WORD
     (one, first), (two, second) = FRENCH[:2]
     done = en_fr.translate(f"{one}\n{word} {two}", attention=True)
     assert done.text == f"{first}\n{word} {second}"

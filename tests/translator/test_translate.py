@@ -16,11 +16,11 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.folder import SavedModel, Tokenizers
-from regard.models.build import build
-from regard.tasks.translation.segments import Segment, put_together, segments
-from regard.tasks.translation.sentence_view import drawn, viewed
+from regard.tasks import build, load
+from regard.tasks.translation.segments import Segment, join_translations, split_sentences
+from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
 from regard.text.word_tokenizer import train_words
-from regard.translator import Translator, load
+from regard.translator import Translator
 from trained import taught
 
 FRENCH, CHINESE = taught("en-fr"), taught("en-zh")
@@ -88,7 +88,7 @@ def test_a_long_text_without_spaces_is_cut_too(en_zh):
         threads=1,
     )  # fmt: skip
     text = "".join(target.rstrip("。") for _, target in CHINESE * 2)
-    pieces = segments(text, "zh", zh.tokenizers.source, 30)
+    pieces = split_sentences(text, "zh", zh.tokenizers.source, 30)
     assert "".join(piece.text for piece in pieces) == text
     assert all(len(zh.tokenizers.source.encode(piece.text)) <= 30 for piece in pieces)
 
@@ -99,7 +99,7 @@ def test_a_paragraph_of_many_thousand_words_is_read_once(en_fr):
     def cut(number):
         text = " ".join(["the cat sees a dog"] * number)
         for one in (text, text.replace("dog", "dog.")):
-            pieces = [piece.text for piece in segments(one, "en", tokenizer, 60)]
+            pieces = [piece.text for piece in split_sentences(one, "en", tokenizer, 60)]
             assert " ".join(pieces).split() == one.split()
             assert all(len(tokenizer.encode(piece)) <= 60 for piece in pieces)
 
@@ -108,8 +108,8 @@ def test_a_paragraph_of_many_thousand_words_is_read_once(en_fr):
 
 def test_pieces_are_put_together_as_the_language_does():
     pieces = [Segment("a", ""), Segment("b", "  "), Segment("c", " \n\n "), Segment("d", " ")]
-    assert put_together(pieces, list("ABCD"), "fr") == "A B\n\nC D"
-    assert put_together(pieces, list("ABCD"), "zh") == "AB\n\nCD"
+    assert join_translations(pieces, list("ABCD"), "fr") == "A B\n\nC D"
+    assert join_translations(pieces, list("ABCD"), "zh") == "AB\n\nCD"
 
 
 @pytest.mark.parametrize("model", ["en_fr", "rnn"])
@@ -154,7 +154,7 @@ def test_the_best_come_first(en_fr):
     scores = [found.score, *(score for _, score in found.alternatives)]
     assert len(scores) == 4 and scores == sorted(scores, reverse=True)
     assert len({found.text, *(text for text, _ in found.alternatives)}) == 4
-    with pytest.raises(InputError, match="n_best is 4"):
+    with pytest.raises(InputError, match="got n_best=4, beam=2"):
         en_fr.translate(FRENCH[0][0], settings=SearchOptions(beam=2, n_best=4))
 
 
@@ -247,10 +247,12 @@ def test_an_output_as_long_as_the_model_can_write(positions):
     assert not any(sentence.finished for sentence in done.sentences)
     assert all(0 < len(sentence.tokens) <= 7 for sentence in done.sentences)
     for sentence in done.sentences:
-        seen = viewed(sentence, run)
+        seen = sentence_view(sentence, run)
         assert seen.target_tokens[: len(sentence.tokens)] == sentence.tokens
         assert (
-            drawn(sentence, replace(run, alignment=AlignmentSettings(0, 0, True))).weights
+            alignment_matrix(
+                sentence, replace(run, alignment=AlignmentSettings(0, 0, True))
+            ).weights
             is not None
         )
 
@@ -262,15 +264,15 @@ def test_what_is_seen(model, shift, request):
     (sentence,) = translator.translate(FRENCH[1][0], attention=True).sentences
     head = None if model == "rnn" else 1
     run = replace(translator.run, alignment=AlignmentSettings(0, head, shift))
-    seen = viewed(sentence, run, reference=FRENCH[1][1], title="one", model=model)
+    seen = sentence_view(sentence, run, reference=FRENCH[1][1], title="one", name=model)
     assert seen.source == FRENCH[1][0]
     assert seen.translation == sentence.text
     assert seen.links == sentence.alignment
-    assert seen.aligned_by == (None if head is None else (0, 1))
+    assert seen.alignment_head == (None if head is None else (0, 1))
     assert len(seen.maps) == (1 if model == "rnn" else 6)
-    weights = drawn(sentence, run).weights
+    weights = alignment_matrix(sentence, run).weights
     assert weights.shape == (len(sentence.words), len(sentence.source_words))
-    plain = viewed(sentence, run).alignment_weights()
+    plain = sentence_view(sentence, run).alignment_weights()
     assert (weights == pytest.approx(plain, abs=1e-6)) == (not shift)
     if shift and model == "en_fr":  # a word is read one step after it is written
         assert weights[0] == pytest.approx(plain[1], abs=1e-6)
@@ -282,5 +284,5 @@ def test_a_sentence_without_maps_can_be_drawn_too(en_fr):
     (sentence,) = en_fr.translate(FRENCH[0][0]).sentences
     console = Console(width=100, record=True)
     with console.capture() as captured:
-        console.print(drawn(sentence, en_fr.run))
+        console.print(alignment_matrix(sentence, en_fr.run))
     assert sentence.words[0] in captured.get()

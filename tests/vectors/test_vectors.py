@@ -27,20 +27,20 @@ def test_neighbours_are_those_of_the_largest_cosine(table):
             for other in WORDS
             if other != word
         }
-        found = table.near(word, 4)
-        assert [near.word for near in found] == sorted(cosines, key=cosines.get)[::-1][:4]
-        for near in found:
+        result = table.near(word, 4)
+        assert [near.word for near in result] == sorted(cosines, key=cosines.get)[::-1][:4]
+        for near in result:
             assert near.cosine == pytest.approx(cosines[near.word], abs=1e-5)
     assert len(table.near("roi", 100)) == len(WORDS) - 1
 
 
 def test_analogy_is_the_difference_of_unit_vectors(table):
-    found = table.analogy("homme", "roi", "femme", 3)
+    result = table.analogy("homme", "roi", "femme", 3)
     unit = {word: table[word] / np.linalg.norm(table[word]) for word in WORDS}
     wanted = unit["roi"] - unit["homme"] + unit["femme"]
     best = max(set(WORDS) - {"homme", "roi", "femme"}, key=lambda word: wanted @ unit[word])
-    assert found[0].word == best
-    assert not {"homme", "roi", "femme"} & {near.word for near in found}
+    assert result[0].word == best
+    assert not {"homme", "roi", "femme"} & {near.word for near in result}
 
 
 def test_planted_analogies_are_found():
@@ -60,8 +60,8 @@ NAMES = ("v.safetensors", "v.vec", "v.txt", "v.txt.gz", "folder")
 def test_files_give_back_what_they_got(table, tmp_path, name):
     path = write_vectors(tmp_path / name, table)
     assert path.is_file()
-    for place in (path, tmp_path / name):
-        read = read_vectors(place)
+    for position in (path, tmp_path / name):
+        read = read_vectors(position)
         assert read.words == WORDS
         np.testing.assert_allclose(read.matrix, table.matrix, rtol=1e-5, atol=1e-7)
     if path.suffix == ".safetensors":
@@ -103,21 +103,21 @@ def broken(text):
 
 
 BAD = {
-    "missing": (lambda f: read_vectors(f / "no.vec"), "no.vec: there is no such file"),
-    "empty folder": (read_vectors, "vectors.safetensors: there is no such file"),
-    "uneven": (broken("2 2\na 1 2\nb 1\n"), "line 3: there are 1 numbers where 2 were before"),
-    "no numbers": (broken("2 2\na b c\n"), "line 2: this is not a word and its numbers"),
-    "a word alone": (broken("a\n"), "line 1: this is not a word"),
-    "nothing": (broken(""), "no vector is in it"),
-    "not finite": (broken("a nan\n"), "not finite"),
+    "missing": (lambda f: read_vectors(f / "no.vec"), "no.vec: no such file"),
+    "empty folder": (read_vectors, "vectors.safetensors: no such file"),
+    "uneven": (broken("2 2\na 1 2\nb 1\n"), "line 3: expected 2 numbers, got 1"),
+    "no numbers": (broken("2 2\na b c\n"), "line 2: expected a word and its numbers"),
+    "a word alone": (broken("a\n"), "line 1: expected a word"),
+    "nothing": (broken(""), "the file has no vectors"),
+    "not finite": (broken("a nan\n"), "must be finite"),
     "unknown": (lambda f: Vectors(("Roi", "the"), np.eye(2)).near("roi"),
-                "'roi' has no vector; perhaps 'Roi' is meant"),
+                "'roi' has no vector; similar words: 'Roi'"),
     "unlike any": (lambda f: Vectors(("Roi", "the"), np.eye(2)).near("zyx"),
                    "'zyx' has no vector."),
-    "count": (lambda f: Vectors(("a", "b"), np.eye(2)).near("a", 0), "at least 1, but 0 came"),
-    "shape": (lambda f: Vectors(("a", "b"), np.eye(3)), "2 words need a matrix of as many rows"),
+    "count": (lambda f: Vectors(("a", "b"), np.eye(2)).near("a", 0), "at least 1, got 0"),
+    "shape": (lambda f: Vectors(("a", "b"), np.eye(3)), "one row for each of 2 words"),
     "space": (lambda f: write_vectors(f / "v.vec", Vectors(("a b",), np.ones((1, 1)))),
-              "holds a space"),
+              "cannot have spaces"),
 }  # fmt: skip
 
 
@@ -133,5 +133,5 @@ def test_another_safetensors_file_is_refused(tmp_path):
     from safetensors.numpy import save_file
 
     save_file({"weight": np.ones((2, 2))}, tmp_path / "m.safetensors")
-    with pytest.raises(InputError, match="these are not word vectors"):
+    with pytest.raises(InputError, match="not a file of word vectors"):
         read_vectors(tmp_path / "m.safetensors")

@@ -1,10 +1,10 @@
-"""Two sentences with made-up weights: heads that follow the links, look around, or look at `it`."""
+"""Two sentences with synthetic weights: some heads follow the links, others are diffuse."""
 
 import pytest
 import torch
 
 from regard.attention import AttentionMap
-from regard.views import Viewed
+from regard.views import SentenceView
 
 LAYERS, HEADS, PADDING = 3, 4, 3
 
@@ -38,8 +38,8 @@ def sharp(rows, columns, pairs, generator, noise):
     return scores.softmax(-1)
 
 
-def made_up_maps(tokens, seed=0):
-    """Attention maps of a batch of two, the second row being ours, with padding behind it."""
+def synthetic_maps(tokens, seed=0):
+    """Attention maps of a batch of two sentences, of which the second is used, with padding."""
     generator = torch.Generator().manual_seed(seed)
     num_src, num_tgt = tokens["source"], tokens["target"]
     for kind, rows, columns, pairs in (
@@ -61,24 +61,24 @@ def made_up_maps(tokens, seed=0):
             yield AttentionMap(weights, kind, layer, tuple(range(HEADS)), numbers, "made.up")
 
 
-def made_up(sample, **more):
-    """The sentence with its made-up maps."""
+def synthetic(sample, **more):
+    """The sentence with its synthetic maps."""
     fields = {
         name: tuple(sample[name].split())
         for name in ("source_tokens", "target_tokens", "source_words", "target_words")
     }
     links = tuple(tuple(map(int, pair.split("-"))) for pair in sample["links"].split())
-    plain = Viewed(**fields, links=links)
+    plain = SentenceView(**fields, links=links)
     source, target = plain.axis("source").groups, plain.axis("target").groups
     pairs = [(t, s) for a, b in links for t in target[b] for s in source[a]]
     sizes = {"source": len(plain.source_tokens), "target": len(plain.target_tokens)}
     end = [(sizes["target"] - 1, sizes["source"] - 1)]
-    return Viewed.from_maps(
-        made_up_maps({**sizes, "links": pairs + end}),
+    return SentenceView.from_maps(
+        synthetic_maps({**sizes, "links": pairs + end}),
         1,
         **fields,
         links=links,
-        aligned_by=(1, 3),
+        alignment_head=(1, 3),
         source_language=sample["languages"][0],
         target_language=sample["languages"][1],
         **more,
@@ -104,9 +104,9 @@ def french():
         0.9,
         1.0,
     )
-    return made_up(FRENCH, confidence=confidence, reference="L'animal n'a pas traversé la rue.")
+    return synthetic(FRENCH, confidence=confidence, reference="L'animal n'a pas traversé la rue.")
 
 
 @pytest.fixture
 def chinese():
-    return made_up(CHINESE)
+    return synthetic(CHINESE)

@@ -53,9 +53,15 @@ class TokenizedWords:
 
 
 def tokenized_words(
-    text: str, tokenizer: Tokenizer, language: str = "", given: Sequence[str] | None = None
+    text: str,
+    tokenizer: Tokenizer,
+    language: str = "",
+    given: Sequence[str] | None = None,
+    ids: Sequence[int] | None = None,
 ) -> TokenizedWords:
     """The words and tokens of a text; `given` words (of gold links) replace the text's own.
+
+    `ids` are the text's tokens, if they are known.
 
     >>> from regard.text.word_tokenizer import train_words
     >>> tokenizer = train_words(["The cat didn't sleep."], None, "en")
@@ -64,7 +70,7 @@ def tokenized_words(
     """
     normal = normalize(text)
     located = words(normal, language) if given is None else locate_words(given, normal)
-    return TokenizedWords(tuple(located), _overlap(tokenizer.spans(text), located))
+    return TokenizedWords(tuple(located), _overlap(tokenizer.spans(text, ids), located))
 
 
 def tokenized_output(
@@ -77,7 +83,7 @@ def tokenized_output(
     """
     text = tokenizer.decode(ids)
     if tokenizer.encode(text) == list(ids):
-        return tokenized_words(text, tokenizer, language)
+        return tokenized_words(text, tokenizer, language, ids=ids)
     located = words(text, language)
     ends = [len(tokenizer.decode(ids[: number + 1])) for number in range(len(ids))]
     spans = list(zip([0, *ends], ends, strict=False))

@@ -21,7 +21,8 @@ from regard.bench.mechanisms import (
     read_tensors,
 )
 from regard.bench.row import print_table
-from regard.views.figures.growth import Panel, check_figure, growth_figure
+from regard.views.figures.figure import check_figure
+from regard.views.figures.growth import Panel, growth_figure
 
 DRAWN_LENGTH = 1024  # of the tensors that errors are measured over
 

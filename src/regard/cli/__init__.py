@@ -109,6 +109,16 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     return _parser(name).parse_args(words)
 
 
+def _commands(called: str | None) -> dict[str, tuple[str, str]]:
+    """Return help and module of each command; those of kinds of model if none of ours is called."""
+    commands = {name: (line, f"regard.cli.{name}") for name, line in COMMANDS.items()}
+    if called in commands or called == "--version":
+        return commands
+    from regard.tasks import KINDS
+
+    return commands | KINDS.commands()
+
+
 class Parser(argparse.ArgumentParser):
     """Takes flags by their whole names only, so that a new flag never changes an old command."""
 
@@ -129,10 +139,10 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, line in COMMANDS.items():
+    for name, (line, path) in _commands(command).items():
         sub = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
         if name == command:
-            module = importlib.import_module(f"regard.cli.{name}")
+            module = importlib.import_module(path)
             module.configure(sub)
             sub.set_defaults(run=module.run)
     return parser

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cli.model import add_model, open_classifier
 from regard.config import ClassifierSettings
-from regard.config.stored import load_run
 from regard.errors import InputError
+from regard.tasks import load_run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -189,7 +189,7 @@ def show(console: Console, model: Classifier, one: Classified, true: str | None 
     import numpy as np
     from rich.text import Text
 
-    from regard.views.terminal.decision import Strip, WeighedWords
+    from regard.views.terminal.decision import WeightStrip, WordWeights
 
     head = Text(one.label, "bold")
     if true is not None and true != one.label:
@@ -201,15 +201,15 @@ def show(console: Console, model: Classifier, one: Classified, true: str | None 
     console.print(head)
     if one.words:
         words, weights = zip(*((word.name, word.weight) for word in one.words), strict=True)
-        console.print(WeighedWords(words, weights))
+        console.print(WordWeights(words, weights))
     elif one.grid is not None:
-        console.print(Strip(one.grid, model.settings.channels, model.settings.patch))
+        console.print(WeightStrip(one.grid, model.settings.channels, model.settings.patch))
     elif one.moments:
         row = np.array([[one_of.weight for one_of in one.moments]])
-        console.print(Strip(row, ["moments"], model.settings.patch))
+        console.print(WeightStrip(row, ["moments"], model.settings.patch))
     elif one.channels:
         rows = np.array([[channel.weight] for channel in one.channels])
-        console.print(Strip(rows, model.settings.channels, one.channels[0].end))
+        console.print(WeightStrip(rows, model.settings.channels, one.channels[0].end))
     moment, channel = one.peak
     if not one.words:
         where = [f"moments {moment.name}"] if moment else []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from regard.cli.line_input import add_encoding
 from regard.cli.line_progress import LineProgress
 from regard.cli.model import add_model, open_translator
-from regard.cli.searching import add_search, asked_search
+from regard.cli.searching import add_search, search_options
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def translations(
     translator: Translator, sources: list[str], arguments: argparse.Namespace
 ) -> tuple[list[str], float]:
     """One translation for each source, taken as one sentence, and the seconds it took."""
-    settings = asked_search(arguments, translator.run.decoding, sample=False)
+    settings = search_options(arguments, translator.run.decoding, sample=False)
     begun = time.perf_counter()
     done: list[str] = []
     with LineProgress(len(sources)) as progress:
@@ -128,7 +128,7 @@ def _references(files: list[str], encoding: str) -> list[str]:
 
 def languages_of(folder: str) -> tuple[str, str] | None:
     """Both languages of a model; None if they are not known."""
-    from regard.config.stored import load_run
+    from regard.tasks import load_run
 
     languages = load_run(folder)
     named = "-" in languages.languages

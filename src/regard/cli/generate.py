@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from regard.cli.model import add_model, open_generator, positive
-from regard.cli.searching import add_sampling, add_search, asked_search
+from regard.cli.searching import add_sampling, add_search, search_options
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.max_length = None
     generator = open_generator(arguments.model, arguments.threads)
     own = replace(generator.run.decoding, beam=1)
-    settings = asked_search(arguments, own, sample=arguments.beam is None)
+    settings = search_options(arguments, own, sample=arguments.beam is None)
     begun = len(generator.tokenizer.encode(arguments.prompt)) if arguments.prompt else 0
     settings = replace(settings, max_length=begun + length)
     streams = sys.stdout.isatty() and arguments.count == 1 and settings.beam == 1

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from regard.cli.disk import WEIGHTS, checkpoint, prune, usage
-from regard.cli.model import use_of
 from regard.command import command
 from regard.config import FORMAT_VERSION, Run
 from regard.config.settings import plain
-from regard.config.stored import load_metrics, load_run
+from regard.config.stored import load_metrics
 from regard.errors import InputError
+from regard.tasks import KINDS, load_run
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def described(folder: Path) -> dict[str, Any]:
         "folder": str(folder),
         "format_version": FORMAT_VERSION,
         "kind": run.model.kind,
-        "command": use_of(run.model.kind),
+        "command": KINDS[run.model.kind].command,
         "languages": run.languages,
         "model": _model(run),
         "parameters": parameters(folder / WEIGHTS),

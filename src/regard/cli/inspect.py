@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.model import add_model, positive
-from regard.cli.searching import add_search, asked_search
-from regard.config.stored import load_run
+from regard.cli.searching import add_search, search_options
 from regard.errors import InputError
+from regard.tasks import load_run
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
     from regard.translator.inspected import Asked, Inspected, Loaded
-    from regard.views import Viewed
-    from regard.views.html.page import Board
+    from regard.views import SentenceView
+    from regard.views.html.page import PageEntry
 
 OUT = "regard-inspect.html"
 SEARCH = ("beam", "length_penalty", "max_length")
@@ -35,7 +35,7 @@ class Looked:
     found: list[Inspected]
 
     @property
-    def shown(self) -> list[Viewed]:
+    def shown(self) -> list[SentenceView]:
         """What there is to see of each text."""
         return [one.viewed for one in self.found]
 
@@ -82,19 +82,19 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     texts = _texts(arguments)
     looked = _looked(arguments, texts)
-    boards = _boards(looked, arguments.reference)
+    entries = _entries(looked, arguments.reference)
     if arguments.figures:
         from regard.translator.album import check_length
 
         check_length(one.viewed for each in looked for one in each.found)
         arguments.figures.mkdir(parents=True, exist_ok=True)
-    size = _write(Path(arguments.out), looked, boards)
+    size = _write(Path(arguments.out), looked, entries)
     figures = _draw(arguments, looked) if arguments.figures else []
     if arguments.json:
         found = {
             "file": str(arguments.out),
             "bytes": size,
-            "texts": len(boards),
+            "texts": len(entries),
             "tokens": _tokens(looked),
             "maps": sum(len(maps.heads) for one in looked for v in one.shown for maps in v.maps),
             "figures": [str(path) for path in figures],
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         }
         print(json.dumps(found, ensure_ascii=False))
     else:
-        _tell(arguments, looked, len(boards), size, figures)
+        _tell(arguments, looked, len(entries), size, figures)
     if arguments.open:
         webbrowser.open(Path(arguments.out).resolve().as_uri())
     return 0
@@ -120,7 +120,7 @@ def _check(arguments: argparse.Namespace) -> None:
         flag = "--effects" if arguments.effects else "--format"
         raise InputError(f"{flag} is about figures; say where with --figures DIR.")
     if arguments.figures:
-        from regard.views.figures.growth import check_matplotlib
+        from regard.views.figures.figure import check_matplotlib
 
         check_matplotlib()
         if arguments.figures.exists() and not arguments.figures.is_dir():
@@ -154,15 +154,17 @@ def _lines(arguments: argparse.Namespace) -> list[str]:
 
 def _opened(folder: str, threads: int) -> Loaded:
     """The model in a folder, of whatever kind that can be looked at."""
-    if load_run(folder).model.kind == "handwriting":
+    run = load_run(folder)
+    if run.model.kind == "handwriting":
         raise InputError(f"{folder}: a model that writes by hand is looked at with `regard write`.")
-    from regard.translator import load
+    from regard.tasks import load
 
     if threads:
         import torch
 
         torch.set_num_threads(threads)
-    return load(folder, threads=threads)
+    loaded: Loaded = load(folder, threads=threads, run=run)
+    return loaded
 
 
 def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[Looked]:
@@ -197,12 +199,12 @@ def _search(arguments: argparse.Namespace, model: Loaded) -> SearchOptions:
             if getattr(arguments, name) is not None:
                 flag = "--" + name.replace("_", "-")
                 raise InputError(f"{flag} is of no use here: {model.path} only reads the text.")
-    return asked_search(
+    return search_options(
         arguments, replace(own, beam=1) if arguments.generate else own, sample=False
     )
 
 
-def _boards(looked: list[Looked], reference: str | None) -> list[Board]:
+def _entries(looked: list[Looked], reference: str | None) -> list[PageEntry]:
     """What stands on the page: texts, or pairs of them."""
     from regard.translator.inspected import side_by_side
 
@@ -215,7 +217,7 @@ def _boards(looked: list[Looked], reference: str | None) -> list[Board]:
     return list(shown[0] if len(shown) == 1 else side_by_side(*shown))
 
 
-def _write(out: Path, looked: list[Looked], boards: list[Board]) -> int:
+def _write(out: Path, looked: list[Looked], entries: list[PageEntry]) -> int:
     """Write the page; its size in bytes."""
     from regard.translator.inspected import facts_of
     from regard.views.html.notebook import Page
@@ -225,7 +227,7 @@ def _write(out: Path, looked: list[Looked], boards: list[Board]) -> int:
     if len(told) > 1:  # one line for each model
         facts = {one.pop("model"): "; ".join(map(": ".join, one.items())) for one in told}
     names = " and ".join(one.asked.name for one in looked)
-    Page(f"regard · {names}", tuple(boards), facts).save(out)
+    Page(f"regard · {names}", tuple(entries), facts).save(out)
     return out.stat().st_size
 
 

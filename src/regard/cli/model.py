@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from regard.config.stored import load_run
 from regard.errors import InputError
+from regard.tasks import KINDS, load_run
 
 if TYPE_CHECKING:
     from regard.translator import Classifier, Filler, Generator, Penman, Translator
-
-USES = {"lm": "generate", "mlm": "fill", "handwriting": "write", "classifier": "classify"}
-"""The command for each kind of model that does not translate."""
 
 
 def add_model(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
@@ -23,70 +20,55 @@ def add_model(parser: argparse.ArgumentParser, *, required: bool = True) -> None
     )
 
 
-def use_of(kind: str) -> str:
-    """The command that uses a kind of model."""
-    return USES.get(kind, "translate")
-
-
-def open_translator(folder: str, threads: int = 0) -> Translator:
-    """The translator in a folder."""
-    return cast("Translator", _opened(folder, "translate", threads))
-
-
-def open_generator(folder: str, threads: int = 0) -> Generator:
-    """The language model in a folder."""
-    return cast("Generator", _opened(folder, "generate", threads))
-
-
-def open_filler(folder: str, threads: int = 0) -> Filler:
-    """The masked model in a folder."""
-    return cast("Filler", _opened(folder, "fill", threads))
-
-
-def open_penman(folder: str, threads: int = 0) -> Penman:
-    """The model in a folder that writes by hand."""
-    return cast("Penman", _opened(folder, "write", threads))
-
-
-def open_classifier(folder: str, threads: int = 0) -> Classifier:
-    """The classifier in a folder."""
-    return cast("Classifier", _opened(folder, "classify", threads))
-
-
-def _opened(
-    folder: str, command: str, threads: int
-) -> Translator | Generator | Filler | Penman | Classifier:
-    """What a folder holds, once it is known to be of the kind that the command uses."""
-    _check(folder, command)
-    from regard.translator import load
-
-    _limit(threads)
-    return load(folder, threads=threads)
-
-
-def positive(word: str) -> int:
-    """A whole number of at least 1, from the command line."""
-    try:
-        number = int(word)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, but {word!r} came") from None
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, but {word} came")
-    return number
-
-
-def _check(folder: str, use: str) -> None:
-    """An error, before torch is loaded, if the model is of a kind that another command uses."""
-    kind = load_run(folder).model.kind
-    if use_of(kind) != use:
+def open_model(folder: str, command: str, threads: int = 0) -> Any:
+    """Load the model in a folder, if it is of a kind that the command uses."""
+    run = load_run(folder)
+    kind = KINDS[run.model.kind]
+    if kind.command != command:  # known before torch is loaded
         raise InputError(
-            f"{folder}: this is a model of the kind {kind}; use it with "
-            f"`regard {use_of(kind)} … --model {folder}`."
+            f"{folder}: this is a model of the kind {kind.name}; use it with "
+            f"`regard {kind.command} … --model {folder}`."
         )
-
-
-def _limit(threads: int) -> None:
     if threads:
         import torch
 
         torch.set_num_threads(threads)
+    from regard.tasks import load
+
+    return load(folder, threads=threads, run=run)
+
+
+def open_translator(folder: str, threads: int = 0) -> Translator:
+    """Load the translator in a folder."""
+    return cast("Translator", open_model(folder, "translate", threads))
+
+
+def open_generator(folder: str, threads: int = 0) -> Generator:
+    """Load the language model in a folder."""
+    return cast("Generator", open_model(folder, "generate", threads))
+
+
+def open_filler(folder: str, threads: int = 0) -> Filler:
+    """Load the masked language model in a folder."""
+    return cast("Filler", open_model(folder, "fill", threads))
+
+
+def open_penman(folder: str, threads: int = 0) -> Penman:
+    """Load the handwriting model in a folder."""
+    return cast("Penman", open_model(folder, "write", threads))
+
+
+def open_classifier(folder: str, threads: int = 0) -> Classifier:
+    """Load the classifier in a folder."""
+    return cast("Classifier", open_model(folder, "classify", threads))
+
+
+def positive(word: str) -> int:
+    """Parse a whole number of at least 1."""
+    try:
+        number = int(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {word!r}") from None
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {word}")
+    return number

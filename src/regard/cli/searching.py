@@ -1,4 +1,4 @@
-"""The flags of a search, and the settings that they make of a model's own."""
+"""Flags of beam search and sampling, and the search options that they give."""
 
 from __future__ import annotations
 
@@ -18,48 +18,57 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--beam", metavar="N", type=positive, help="hypotheses kept at every step; 1 is greedy"
     )
     parser.add_argument(
-        "--length-penalty", metavar="X", type=float, help="above 1 favours long output, below short"
+        "--length-penalty",
+        metavar="X",
+        type=float,
+        help="above 1 favors long output, below 1 short output",
     )
 
 
 def add_sampling(parser: argparse.ArgumentParser) -> None:
     """Add the flags of sampling."""
     parser.add_argument(
-        "--temperature", metavar="X", type=float, help="below 1 surer, above 1 bolder (1)"
+        "--temperature",
+        metavar="X",
+        type=float,
+        help="below 1 more probable tokens, above 1 less probable ones (1)",
     )
     parser.add_argument("--top-k", metavar="N", type=int, help="only the N best tokens (all)")
     parser.add_argument(
-        "--top-p", metavar="X", type=float, help="only the best tokens that reach X together (1)"
+        "--top-p",
+        metavar="X",
+        type=float,
+        help="only the best tokens with a total probability of X (1)",
     )
-    parser.add_argument("--seed", metavar="N", type=int, help="another draw (0)")
+    parser.add_argument("--seed", metavar="N", type=int, help="seed of the samples (0)")
 
 
-def asked_search(
+def search_options(
     arguments: argparse.Namespace, own: SearchOptions, *, sample: bool
 ) -> SearchOptions:
-    """The model's own settings, with what the flags say in their place."""
-    given = {
+    """The model's own options with those of the flags in their place."""
+    options = {
         name: value
         for name in ("beam", "length_penalty", "n_best", "max_length", *SAMPLING)
         if (value := getattr(arguments, name, None)) is not None
     }
-    stray = [name for name in SAMPLING if name in given and not sample]
-    if stray:
-        flag = "--" + stray[0].replace("_", "-")
-        raise InputError(f"{flag} is for sampling, but a search was asked for; leave one out.")
+    misplaced = [name for name in SAMPLING if name in options and not sample]
+    if misplaced:
+        flag = "--" + misplaced[0].replace("_", "-")
+        raise InputError(f"{flag} is for sampling; leave it out, or sample.")
     if sample and arguments.beam:
-        raise InputError("--beam searches for the best and sampling draws; leave one out.")
-    settings = replace(own, **{"sample": sample, **given})
+        raise InputError("--beam is for searching, not for sampling; leave it out.")
+    settings = replace(own, **{"sample": sample, **options})
     if not sample and settings.n_best > settings.beam:
         if arguments.beam:
             raise InputError(
-                f"{settings.n_best} outputs were asked for, but a beam of {arguments.beam} finds "
-                "no more than that; raise --beam."
+                f"a beam cannot find more outputs than its width, got {settings.n_best} outputs "
+                f"and --beam {arguments.beam}; raise --beam."
             )
         settings = replace(settings, beam=settings.n_best)
     if not settings.temperature > 0 or not 0 < settings.top_p <= 1:
         raise InputError(
-            f"temperature must be above 0 and top-p above 0 and at most 1, but "
-            f"{settings.temperature} and {settings.top_p} came."
+            "temperature must be above 0, and top-p above 0 and at most 1, got "
+            f"{settings.temperature} and {settings.top_p}."
         )
     return settings

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from regard.cli.model import positive, use_of
-from regard.config.stored import load_run
+from regard.cli.model import positive
 from regard.errors import InputError
+from regard.tasks import KINDS, load_run
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "py3langid")
 
@@ -33,14 +33,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     limits = parser.add_argument_group("limits")
     add = limits.add_argument
     add("--max-characters", type=positive, default=20_000, metavar="N",
-        help="most of one request (20000)")  # fmt: skip
-    add("--max-texts", type=positive, default=500, metavar="N", help="most of one request (500)")
+        help="maximum of one request (20000)")  # fmt: skip
+    add("--max-texts", type=positive, default=500, metavar="N", help="maximum of one request (500)")
     add("--max-waiting", type=positive, default=512, metavar="N",
-        help="requests that may wait; one more is answered 503 (512)")  # fmt: skip
+        help="requests that may wait; one more gets a 503 (512)")  # fmt: skip
     add("--together", type=positive, default=256, metavar="N",
         help="sentences translated together, of any requests (256; 1: one by one)")  # fmt: skip
     add("--timeout", type=float, default=60.0, metavar="S",
-        help="seconds after which a request is answered 503 (60)")  # fmt: skip
+        help="seconds after which a request gets a 503 (60)")  # fmt: skip
     add("--rate", type=int, default=0, metavar="N",
         help="requests a minute of one key or address (0: no limit)")  # fmt: skip
     access = parser.add_argument_group("access")
@@ -49,11 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--require-key", action="store_true", help="refuse requests without a key")
     add("--make-key", metavar="NAME", help="make a key, add it to --keys, print it, and end")
     add("--key-rate", type=int, metavar="N", help="with --make-key: requests a minute (0: any)")
-    add("--admin", action="store_true", help="with --make-key: a key that may swap models")
+    add("--admin", action="store_true", help="with --make-key: a key that may reload models")
     add("--cors", metavar="ORIGIN", action="append", default=[],
-        help="origin whose pages may ask, as in https://example.org; * is all")  # fmt: skip
+        help="origin whose pages may use the server, as https://example.org; * is all")  # fmt: skip
     add("--proxy", metavar="ADDRESS",
-        help="address of a reverse proxy, believed on where requests come from")  # fmt: skip
+        help="address of a reverse proxy, trusted for clients' addresses")  # fmt: skip
     add("--no-metrics", action="store_true", help="no /metrics for Prometheus")
 
 
@@ -68,16 +68,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"`regard serve` needs {', '.join(missing)}; install it with pip install regard[serve]."
         )
-    with _hangups_ignored():
+    with _ignore_hangups():
         _serve(arguments)
     return 0
 
 
 def _serve(arguments: argparse.Namespace) -> None:
-    """Check what is asked, read the models, answer."""
-    from regard.server.http.settings import Serving
+    """Check the arguments, load the models, serve."""
+    from regard.server.http.settings import ServerSettings
 
-    settings = Serving(
+    settings = ServerSettings(
         characters=arguments.max_characters,
         texts=arguments.max_texts,
         waiting=arguments.max_waiting,
@@ -103,14 +103,14 @@ def _serve(arguments: argparse.Namespace) -> None:
         import torch
 
         torch.set_num_threads(arguments.threads)
-    door = listen(arguments.host, arguments.port)  # first, as it may not be possible
+    listener = listen(arguments.host, arguments.port)  # first, as it may fail
     catalogue = Catalogue(arguments.model, arguments.threads)
-    serve(Service(catalogue, settings, keys), door, proxy=arguments.proxy)
+    serve(Service(catalogue, settings, keys), listener, proxy=arguments.proxy)
 
 
 @contextmanager
-def _hangups_ignored() -> Iterator[None]:
-    """SIGHUP asks to read the models anew; before they are read at all, it must not end us."""
+def _ignore_hangups() -> Iterator[None]:
+    """Ignore SIGHUP, which reloads the models, until they are loaded."""
     number = getattr(signal, "SIGHUP", None)
     if number is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -123,9 +123,9 @@ def _hangups_ignored() -> Iterator[None]:
 
 
 def _check(folder: str) -> None:
-    """An error, before torch is loaded, if the model does not translate."""
+    """Raise an error, before torch is loaded, if the model does not translate."""
     kind = load_run(folder).model.kind
-    if use_of(kind) != "translate":
+    if KINDS[kind].command != "translate":
         raise InputError(f"{folder}: a model of the kind {kind} does not translate.")
 
 
@@ -134,8 +134,8 @@ def _make_key(arguments: argparse.Namespace) -> int:
         raise InputError("--make-key needs --keys, the file that the key's hash is added to.")
     from regard.server.access.keys import make_key
 
-    made = make_key(
+    key = make_key(
         arguments.keys, arguments.make_key, rate=arguments.key_rate, admin=arguments.admin
     )
-    print(made)
+    print(key)
     return 0

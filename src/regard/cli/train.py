@@ -12,12 +12,11 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
-from regard.cli.model import use_of
 from regard.cli.train_help import full_help, short_help
 from regard.command import command
-from regard.config import MODELS, Run
+from regard.config import Kind, Run
 from regard.config.attention import FIELDS
 from regard.config.mechanisms import MECHANISM_SETTINGS, option_names
 from regard.config.settings import (
@@ -25,6 +24,7 @@ from regard.config.settings import (
     SECTIONS,
     Settings,
     choices_of,
+    find_kind,
     fitted,
     is_mechanism,
     merged,
@@ -36,28 +36,37 @@ from regard.config.settings import (
     resolved,
     run_from,
 )
-from regard.config.stored import load_run
+from regard.config.stored import load_metrics
 from regard.errors import InputError
+from regard.tasks import KINDS, find_task, load_run
 from regard.text.language_names import parse_direction
 
-SETTINGS = ("model", *SECTIONS)
+if TYPE_CHECKING:
+    from rich.console import Console
 
-ANSWERS = {"classifier": "examples", "handwriting": "points", "lm": "tokens", "mlm": "guesses"}
-"""What a kind of model answers, and its speed is told in."""
+    from regard.training.task import Task
+
+SETTINGS = ("model", *SECTIONS)
 
 
 def parse(words: Sequence[str]) -> Namespace:
     """The files, the folder, and the settings that were given."""
     first = _first(words)
-    base = _base(first)
-    model = MODELS[base["model"]["kind"]]
-    if first.help or first.help_all:
-        shown = merged(base, {"model": {"attention": first.attention}} if first.attention else {})
-        print(full_help(shown) if first.help_all else short_help(), end="")
+    if first.help:
+        print(short_help(), end="")
         raise SystemExit(0)
-    arguments = _parsed(_parser(model), words, model)
-    given = merged(_config(first), {n: arguments[n] for n in SETTINGS if arguments.get(n)})
-    given["model"] = {"kind": base["model"]["kind"], **(given.get("model") or {})}
+    resumed = load_run(first.resume) if first.resume else None
+    config = read_settings(first.config) if first.config else {}
+    kind = _kind(first, config, resumed)
+    if first.help_all:
+        base = plain(resumed) if resumed else preset(first.preset or "small", kind)
+        if first.attention:
+            base = merged(base, {"model": {"attention": first.attention}})
+        print(full_help(base), end="")
+        raise SystemExit(0)
+    arguments = _parsed(_parser(kind), words, kind)
+    given = merged(config, {n: arguments[n] for n in SETTINGS if arguments.get(n)})
+    given["model"] = {"kind": kind.name, **(given.get("model") or {})}
     if arguments.get("languages"):
         given["languages"] = parse_direction(arguments["languages"])
     if arguments.get("minutes") is not None:
@@ -70,6 +79,7 @@ def parse(words: Sequence[str]) -> Namespace:
         preset=arguments.get("preset"),
         encoding=arguments.get("encoding") or "utf-8",
         resume=first.resume,
+        resumed=resumed,
         json=arguments.get("json", False),
         given=given,
     )
@@ -78,30 +88,36 @@ def parse(words: Sequence[str]) -> Namespace:
 def run(arguments: Namespace) -> int:
     """Train, or continue training."""
     started = time.monotonic()
-    settings = _resumed(arguments) if arguments.resume else None
+    settings = _resumed(arguments.resumed, arguments.given) if arguments.resume else None
     if not arguments.resume:
         if arguments.out is None:
             raise InputError("give the folder to write the model to: --out DIR.")
-        resolved(arguments.given, arguments.preset or "small")  # wrong settings are told at once
+        resolved(arguments.given, arguments.preset or "small", KINDS)  # an early error
     from rich.console import Console
 
     from regard.training.ranks import joined
     from regard.training.report import Spoken
-    from regard.training.run import follow, resume
+    from regard.training.run import follow, resume, train_from_files
+    from regard.training.task import TrainRequest
 
     console = Console(stderr=True)
     folder = Path(arguments.resume) if arguments.resume else arguments.out
+    task = find_task(arguments.given["model"]["kind"])
     with joined() as ranks:
         if not ranks.leads:
-            follow(folder, ranks, settings)
+            follow(task, folder, ranks, settings)
             return 0
         if settings:
-            outcome = resume(folder, settings, Spoken(console), ranks)
+            outcome = resume(task, folder, settings, Spoken(console), ranks)
         else:
-            outcome = _new(arguments, Spoken(console), ranks, started)
+            request = TrainRequest(
+                arguments.files, arguments.out, arguments.dev, arguments.given, arguments.preset,
+                arguments.encoding,
+            )  # fmt: skip
+            outcome = train_from_files(task, request, Spoken(console), ranks, started)
     if not outcome.finished:
         console.print(
-            f"Stopped after update {outcome.step}; all is saved. Go on with:\n"
+            f"Stopped after update {outcome.step}; all is saved. Continue with:\n"
             f"  {command('train', '--resume', folder)}",
             highlight=False,
             markup=False,
@@ -109,50 +125,36 @@ def run(arguments: Namespace) -> int:
         )
         return 130
     if arguments.json:
-        print(json.dumps(json.loads((folder / "metrics.json").read_text("utf-8"))))
+        print(json.dumps(load_metrics(folder)))
     else:
-        _tell(folder, console)
+        _print_outcome(folder, task, console)
     return 0
 
 
-def _new(arguments: Namespace, reporter: Any, ranks: Any, started: float) -> Any:
-    from regard.training.from_files import TrainRequest, train_from_files
-
-    request = TrainRequest(
-        arguments.files, arguments.out, arguments.dev, arguments.given, arguments.preset,
-        arguments.encoding,
-    )  # fmt: skip
-    return train_from_files(request, reporter, ranks, started)
-
-
-def _resumed(arguments: Namespace) -> Run:
-    """The settings of the run that is continued; an end that was given replaces all of its own."""
-    settings, given = plain(load_run(arguments.resume)), arguments.given
+def _resumed(run: Run, given: Settings) -> Run:
+    """Return the settings of the run that is resumed; a given end replaces all of its own."""
+    settings = plain(run)
     if any((given.get("training") or {}).get(end) is not None for end in ENDS):
         settings = merged(settings, {"training": dict.fromkeys(ENDS)})
-    return run_from(merged(settings, given))
+    return run_from(merged(settings, given), KINDS)
 
 
-def _tell(folder: Path, console: Any) -> None:
-    model = load_run(folder).model
-    metrics = json.loads((folder / "metrics.json").read_text("utf-8"))
-    answers = ANSWERS.get(model.kind, "target tokens")
+def _print_outcome(folder: Path, task: Task, console: Console) -> None:
+    kind, metrics = task.kind, load_metrics(folder)
     console.print(
         f"Done: {folder} ({metrics['steps']:,} updates, {metrics['epochs']:.1f} epochs, "
-        f"{metrics['tokens_per_second']:,.0f} {answers}/s).",
+        f"{metrics['tokens_per_second']:,.0f} {kind.speed_unit}/s).",
         highlight=False,
     )
-    series = getattr(model, "input", "") == "series"  # as the files showed
-    given = "series.npz" if series else "…"
-    tried = command(use_of(model.kind), given, "--model", folder)
+    tried = command(kind.command, *task.example(load_run(folder)), "--model", folder)
     console.print(f"Try it:  {tried}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _parsed(parser: Any, words: Sequence[str], model: type) -> Settings:
+def _parsed(parser: Any, words: Sequence[str], kind: Kind) -> Settings:
     """What was given, without defaults; what is wrong becomes one sentence."""
     from jsonargparse import ArgumentError
 
-    words = _rewritten(words, model)
+    words = _rewritten(words, kind)
     try:
         parsed: Settings = parser.parse_args(words, defaults=False).as_dict()
         return parsed
@@ -162,45 +164,50 @@ def _parsed(parser: Any, words: Sequence[str], model: type) -> Settings:
     given = re.search(r"(?:Given|Got) value: (.*)", text)
     unknown = re.search(r"unrecognized arguments: --model\.([\w.]+)", text)
     if unknown:
-        raise InputError(_of_another_kind(unknown[1], None, model, f"--model.{unknown[1]}"))
+        raise InputError(_of_another_kind(unknown[1], None, kind, f"--model.{unknown[1]}"))
     if named and given:  # our own sentence, which lists the choices
         section, key = named[1], named[2].removesuffix(".name")
         flag = f"{section}.{key}" if section else f"--{key}"
-        types = {} if section else {key: float}
-        types |= model_types(model) if section == "model" else {}
-        types |= get_type_hints(SECTIONS[section]) if section in SECTIONS else {}
+        types = get_type_hints(SECTIONS[section]) if section in SECTIONS else {}
+        types |= model_types(kind.settings) if section == "model" else {}
         listed = key not in types or get_origin(types[key]) is Literal
         if section == "model" and "." not in key and listed:
-            raise InputError(_of_another_kind(key, given[1], model, flag))
+            raise InputError(_of_another_kind(key, given[1], kind, flag))
         fitted(given[1], types.get(key, float), flag)
     line = " ".join(text.split()).rstrip(".")
     raise InputError(f"{line}; `regard train --help-all` lists all flags.")
 
 
-def _of_another_kind(name: str, value: str | None, model: type, flag: str) -> str:
-    """What to say of a model's setting that this kind has not, or that another kind has."""
+def _of_another_kind(name: str, value: str | None, kind: Kind, flag: str) -> str:
+    """Explain a setting of the model that this kind does not have, or that another kind has."""
     kinds = [
-        kind
-        for kind, other in MODELS.items()
-        if name in names_of(other) and (value is None or value in choices_of(other, name))
+        other.name
+        for other in KINDS.values()
+        if name in names_of(other.settings)
+        and (value is None or value in choices_of(other.settings, name))
     ]
-    own = next(kind for kind, other in MODELS.items() if other is model)
     shown = flag if value is None else f"{flag} {value}"
     if kinds:
-        listed = " or ".join(f"--model.kind {kind}" for kind in kinds)
-        return f"{shown} belongs to {listed}, but the kind is {own}; add {listed}."
+        listed = " or ".join(f"--model.kind {other}" for other in kinds)
+        return f"{shown} belongs to {listed}, but the kind is {kind.name}; add {listed}."
     if value is not None:
-        choices = ", ".join(choices_of(model, name))
+        choices = ", ".join(choices_of(kind.settings, name))
         return f"{flag} must be {choices}, got {value!r}."
     owners = [n for n, settings in MECHANISM_SETTINGS.items() if name in option_names(settings)]
     if owners:
         return f"there is no {flag}; give --model.attention {owners[0]} --model.attention.{name}."
-    return f"there is no {flag}; `regard train --help-all --model.kind {own}` lists all settings."
+    listing = f"regard train --help-all --model.kind {kind.name}"
+    return f"there is no {flag}; `{listing}` lists all settings."
 
 
-def _rewritten(words: Sequence[str], model: type) -> list[str]:
-    """The arguments with `--model.attention.name` for mechanisms, and 0 for a length of corpus."""
-    mechanisms = {f"--model.{name}" for name in FIELDS if is_mechanism(model, name)}
+def _mechanisms(kind: Kind) -> list[str]:
+    """Return the settings of a kind that name a mechanism of self-attention."""
+    return [name for name in FIELDS if is_mechanism(kind.settings, name)]
+
+
+def _rewritten(words: Sequence[str], kind: Kind) -> list[str]:
+    """Return the arguments with `--model.attention.name`, and 0 for a max_length of corpus."""
+    mechanisms = {f"--model.{name}" for name in _mechanisms(kind)}
     flat = [part for word in words for part in _split_flag(word)]
     result = [f"{word}.name" if word in mechanisms else word for word in flat]
     for index, word in enumerate(result[:-1]):
@@ -210,7 +217,7 @@ def _rewritten(words: Sequence[str], model: type) -> list[str]:
 
 
 def _split_flag(word: str) -> list[str]:
-    """`--model.X=value` as two arguments."""
+    """Return `--model.X=value` as two arguments."""
     return word.split("=", 1) if word.startswith("--model.") else [word]
 
 
@@ -233,22 +240,14 @@ def _first(words: Sequence[str]) -> Namespace:
     return found
 
 
-def _config(first: Namespace) -> Settings:
-    """The settings file, if one is given."""
-    return read_settings(first.config) if first.config else {}
+def _kind(first: Namespace, config: Settings, resumed: Run | None) -> Kind:
+    """Return the kind of model that is trained."""
+    if resumed:
+        return KINDS[resumed.model.kind]
+    return find_kind({"model": {"kind": first.kind}} if first.kind else config, KINDS, "")
 
 
-def _base(first: Namespace) -> Settings:
-    """The settings that stand where nothing is given, for help and for the parser."""
-    if first.resume:
-        return plain(load_run(first.resume))
-    kind = first.kind or (_config(first).get("model") or {}).get("kind") or "transformer"
-    if kind not in MODELS:
-        raise InputError(f"model.kind must be {', '.join(MODELS)}, got {kind!r}.")
-    return preset(first.preset or "small", kind)
-
-
-def _parser(model: type) -> Any:
+def _parser(kind: Kind) -> Any:
     from jsonargparse import ArgumentParser
 
     parser = ArgumentParser(prog="regard train", exit_on_error=False, add_help=False)
@@ -259,10 +258,11 @@ def _parser(model: type) -> Any:
     parser.add_argument("--json", action="store_true")
     for name in ("languages", "preset", "config", "resume", "encoding"):
         parser.add_argument(f"--{name}")
-    for name, kind in model_types(model).items():
-        parser.add_argument(f"--model.{name}", type=kind)
-    for name in (name for name in FIELDS if is_mechanism(model, name)):
-        parser.add_argument(f"--model.{name}.name", type=Literal[*choices_of(model, name)])
+    for name, value in model_types(kind.settings).items():
+        parser.add_argument(f"--model.{name}", type=value)
+    for name in _mechanisms(kind):
+        choices = choices_of(kind.settings, name)
+        parser.add_argument(f"--model.{name}.name", type=Literal[*choices])
     for name, section in SECTIONS.items():
         parser.add_argument(f"--{name}", type=section)
     return parser

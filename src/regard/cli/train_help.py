@@ -6,10 +6,10 @@ import textwrap
 import typing
 from typing import Any
 
-from regard.config import MODELS
 from regard.config.attention import mechanism_options
 from regard.config.mechanisms import MECHANISM_SETTINGS, option_names
 from regard.config.settings import SECTIONS, Settings, choices_of, is_mechanism, names_of
+from regard.tasks import KINDS
 
 USAGE = """\
 usage: regard train FILE… --out DIR [--languages en-fr] [--minutes N] [--preset tiny|small|base]
@@ -43,23 +43,14 @@ Examples:
   regard train book.txt --model.kind lm --out model --minutes 20
 """
 
-LEARNS_FROM = {
-    "lm": "plain text",
-    "mlm": "plain text",
-    "classifier": "label, tab and text in a .tsv; or series in .npz or .jsonl",
-    "handwriting": "strokes in .jsonl, or none for the built-in ones",
-}
-"""What a kind learns from, if not from pairs."""
-
 
 def short_help() -> str:
     """The flags that most runs need."""
     kinds = []
-    for name, model in MODELS.items():
-        line = _first_sentence(model.__doc__ or "")
-        files = f"; learns from {LEARNS_FROM[name]}" if name in LEARNS_FROM else ""
+    for name, kind in KINDS.items():
+        line = _first_sentence(kind.settings.__doc__ or "")
         indent = " " * 36
-        text = f"{name:<12} {line}{files}"
+        text = f"{name:<12} {line}; learns from {kind.learns_from}"
         kinds.append(textwrap.fill(text, 98, initial_indent=" " * 23, subsequent_indent=indent))
     return USAGE + SHORT.format(kinds="\n".join(kinds))
 
@@ -68,7 +59,7 @@ def full_help(settings: Settings) -> str:
     """Every setting of every section, with the value it has if nothing is said."""
     kind = settings["model"]["kind"]
     parts = [short_help()]
-    for name, section in {"model": MODELS[kind], **SECTIONS}.items():
+    for name, section in {"model": KINDS[kind].settings, **SECTIONS}.items():
         of = f" (--model.kind {kind})" if name == "model" else ""
         parts.append(f"\n{name}{of}: {_first_sentence(section.__doc__ or '')}")
         values = settings.get(name) or {}
@@ -82,24 +73,21 @@ def full_help(settings: Settings) -> str:
 
 def _mechanism(section: Any, key: str, value: Any) -> list[str]:
     """A mechanism of self-attention, and its own settings."""
-    if value is None:
-        value = "same" if "same" in choices_of(section, key) else "full"
+    choices = choices_of(section, key)
+    value = value or ("same" if "same" in choices else "full")
     name, options = ("same", {}) if value == "same" else mechanism_options(value, f"model.{key}")
-    parts = [_entry(f"model.{key}", "|".join(choices_of(section, key)), name, section, key)]
     settings = MECHANISM_SETTINGS.get(name)
-    if settings is None or not option_names(settings):
-        return parts
-    return parts + [
-        _setting(f"model.{key}", settings, option, options) for option in option_names(settings)
-    ]
+    names = [] if settings is None else option_names(settings)
+    head = _entry(f"model.{key}", "|".join(choices), name, section, key)
+    return [head, *(_setting(f"model.{key}", settings, option, options) for option in names)]
 
 
 def _setting(name: str, section: Any, key: str, values: Settings) -> str:
     """One setting: its flag, what it means, what it may be, and what it is by default."""
     default = values.get(key, getattr(section, key, None))
     shown = "none" if default is None else str(default).lower() if key != "activation" else default
-    kind = typing.get_type_hints(section)[key]
-    return _entry(f"{name}.{key}", _placeholder(kind), shown, section, key)
+    placeholder = _placeholder(typing.get_type_hints(section)[key])
+    return _entry(f"{name}.{key}", placeholder, shown, section, key)
 
 
 def _entry(flag: str, placeholder: str, default: str, section: Any, key: str) -> str:

@@ -23,21 +23,22 @@ from regard.cli.line_input import (
 from regard.cli.line_progress import LineProgress
 from regard.cli.model import add_model, open_translator, positive
 from regard.cli.partial_output import PartialOutput, model_digest
-from regard.cli.searching import add_sampling, add_search, asked_search
+from regard.cli.searching import add_sampling, add_search, search_options
 from regard.errors import InputError
 from regard.formats.lines import read_lines
 from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
-    from regard.translator import Translation, Translator
+    from regard.tasks.translation.translation import Translation
+    from regard.tasks.translation.translator import Translator
 
 
-class Source(NamedTuple):
-    """The text to translate.
+class LineSource(NamedTuple):
+    """The lines to translate.
 
-    lines       makes an iterator over the lines; None among them: no other is ready yet
-    total       how many there are, if that is known
+    lines       returns an iterator over the lines; None among them: no other is ready yet
+    total       the number of lines, if it is known
     repeatable  whether `lines` may be called again
     """
 
@@ -48,7 +49,7 @@ class Source(NamedTuple):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("text", nargs="*", metavar="TEXT", help="what to translate; else stdin")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="text to translate; else stdin")
     add_model(parser)
     parser.add_argument(
         "--input", metavar="FILE", help="text to translate, a line each, or HTML (either with .gz)"
@@ -57,12 +58,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         help="where to write (or .gz); until all is done, to FILE.partial, from which the same "
-        "command goes on if it was stopped",
+        "command continues if it was stopped",
     )
     parser.add_argument(
         "--format",
         choices=("text", "html"),
-        help="what is translated (by the name of the input; text)",
+        help="format of the input (by its name; else text)",
     )
     parser.add_argument(
         "--plain",
@@ -79,14 +80,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="the N best of each line: number of the line, score and text, with tabs between",
     )
-    parser.add_argument("--sample", action="store_true", help="draw at random, do not search")
-    add_sampling(parser)
-    parser.add_argument("--prefix", metavar="TEXT", default="", help="what it must begin with")
     parser.add_argument(
-        "--max-length", metavar="N", type=positive, help="most tokens of a sentence"
+        "--sample", action="store_true", help="sample at random instead of searching"
+    )
+    add_sampling(parser)
+    parser.add_argument(
+        "--prefix", metavar="TEXT", default="", help="what the translation must begin with"
+    )
+    parser.add_argument(
+        "--max-length", metavar="N", type=positive, help="maximum tokens of a sentence"
     )
     parser.add_argument("--no-split", action="store_true", help="take each line as one sentence")
-    parser.add_argument("--align", action="store_true", help="draw which words it looked at")
+    parser.add_argument("--align", action="store_true", help="draw the word alignment")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
 
@@ -97,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     kind = _checked_format(arguments)
     source = None if kind == "html" else _source(arguments)
     translator = open_translator(arguments.model, arguments.threads)
-    settings = asked_search(arguments, translator.run.decoding, sample=arguments.sample)
+    settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
         _translate_html(translator, settings, arguments)
     elif arguments.align:
@@ -110,14 +115,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checked_format(arguments: argparse.Namespace) -> str:
-    """The input's format; what can be said before the model is loaded is."""
+    """The input's format, after all checks that need no model."""
     if arguments.text and arguments.input:
         raise InputError("text and --input were both given; leave one out.")
-    several = (arguments.n_best or 1) > 1
-    if arguments.align and (arguments.json or arguments.output or several):
+    n_best = (arguments.n_best or 1) > 1
+    if arguments.align and (arguments.json or arguments.output or n_best):
         raise InputError("--align draws for people; leave --json, --output and --n-best out.")
     kind = input_format(arguments.input, arguments.format)
-    if kind == "html" and (arguments.json or arguments.align or several or arguments.prefix):
+    if kind == "html" and (arguments.json or arguments.align or n_best or arguments.prefix):
         raise InputError(
             "an HTML page is written as a whole; leave --json, --align, --n-best and --prefix out, "
             "or give --plain."
@@ -128,34 +133,36 @@ def _checked_format(arguments: argparse.Namespace) -> str:
             raise InputError(f"{path}: this is a folder; give the name of a file.")
         if not path.absolute().parent.is_dir():
             raise InputError(f"{path}: there is no such folder; make it first.")
-        own = {".jsonl", ".ndjson", ".json"} if arguments.json else {".tsv"} if several else set()
+        extensions = (
+            {".jsonl", ".ndjson", ".json"} if arguments.json else {".tsv"} if n_best else set()
+        )
         check_output_name(
-            arguments.output, kind, explicit=bool(arguments.format), allowed=frozenset(own)
+            arguments.output, kind, explicit=bool(arguments.format), allowed=frozenset(extensions)
         )  # fmt: skip
     return kind
 
 
-def _source(arguments: argparse.Namespace) -> Source:
-    """The lines to translate; a file is counted, and what cannot be decoded found, beforehand."""
+def _source(arguments: argparse.Namespace) -> LineSource:
+    """The lines to translate; a file is first counted and checked for decoding errors."""
     if arguments.text:
-        return Source(lambda: iter(arguments.text), len(arguments.text), True)
+        return LineSource(lambda: iter(arguments.text), len(arguments.text), True)
     path, encoding = arguments.input, arguments.encoding
     if path:
         plain = is_plain_file(path)
         total = count_lines(path, encoding) if plain else None
-        return Source(lambda: read_lines(path, encoding), total, plain)
-    if _by_hand(arguments):
+        return LineSource(lambda: read_lines(path, encoding), total, plain)
+    if _interactive(arguments):
         print("Type text to translate, a line at a time; Ctrl-D ends.", file=sys.stderr)
-    return Source(lambda: stdin_lines(encoding), None, False)
+    return LineSource(lambda: stdin_lines(encoding), None, False)
 
 
-def _by_hand(arguments: argparse.Namespace) -> bool:
-    """Whether somebody types."""
+def _interactive(arguments: argparse.Namespace) -> bool:
+    """Whether the text is typed."""
     return not arguments.text and not arguments.input and sys.stdin.isatty()
 
 
 def _is_device(path: str) -> bool:
-    """Whether it is a pipe or a device, which is written to but not replaced."""
+    """Whether the output is a pipe or a device, which is written to but not replaced."""
     return Path(path).exists() and not Path(path).is_file()
 
 
@@ -167,7 +174,10 @@ def _translated(
     first: int = 0,
 ) -> Iterator[list[Translation]]:
     """The translations in the lines' order, some at a time as they are done."""
-    found = translator.translate_lines(
+    from regard.tasks.translation.line_windows import MAX_LINES
+
+    one_by_one = _interactive(arguments) or arguments.align
+    windows = translator.translate_lines(
         lines,
         settings=settings,
         prefix=arguments.prefix,
@@ -175,20 +185,23 @@ def _translated(
         attention=arguments.align,
         split=not arguments.no_split and settings.n_best == 1,
         first=first,
-        **({"together": 1} if _by_hand(arguments) or arguments.align else {}),
+        max_lines=1 if one_by_one else MAX_LINES,
     )
     copied = 0
-    for window in found:
+    for window in windows:
         yield window
-        copied += sum(one.hypothesis is None for done in window for one in done.sentences)
+        copied += sum(s.hypothesis is None for done in window for s in done.sentences)
     if copied:
-        from regard.tasks.translation.segments import ENDLESS_WORD
+        from regard.tasks.translation.segments import MAX_WORD
 
-        _say(f"words of {ENDLESS_WORD:,} characters or more, copied as they are: {copied:,}")
+        _log(f"words of {MAX_WORD:,} characters or more, copied unchanged: {copied:,}")
 
 
 def _write_file(
-    translator: Translator, source: Source, settings: SearchOptions, arguments: argparse.Namespace
+    translator: Translator,
+    source: LineSource,
+    settings: SearchOptions,
+    arguments: argparse.Namespace,
 ) -> None:
     """Write to FILE.partial as it goes, and to FILE when all is done."""
     options = {
@@ -198,22 +211,25 @@ def _write_file(
     identity = {
         "model": model_digest(arguments.model), "options": options, "version": __version__
     }  # fmt: skip
-    with PartialOutput(arguments.output, identity, _say) as output:
+    with PartialOutput(arguments.output, identity, _log) as output:
         lines = output.remaining(source.lines, repeatable=source.repeatable)
         with LineProgress(source.total, done=output.done) as progress:
             for window in _translated(translator, lines, settings, arguments, output.done):
                 rows = _rows(window, arguments, output.done + 1)
-                output.write([one.source for one in window], list(rows))
+                output.write([translation.source for translation in window], list(rows))
                 progress.advance(len(window))
         output.finish()
 
 
 def _write_stream(
-    translator: Translator, source: Source, settings: SearchOptions, arguments: argparse.Namespace
+    translator: Translator,
+    source: LineSource,
+    settings: SearchOptions,
+    arguments: argparse.Namespace,
 ) -> None:
     """Write to standard output, a pipe or a device as it goes."""
-    shown = sys.stdout.isatty() and not arguments.output  # the lines themselves are the progress
-    progress = None if shown or arguments.text else LineProgress(source.total)
+    visible = sys.stdout.isatty() and not arguments.output  # the lines are the progress
+    progress = None if visible or arguments.text else LineProgress(source.total)
     done = 0
     with _stream(arguments.output) as stream, progress or nullcontext():
         for window in _translated(translator, source.lines(), settings, arguments):
@@ -230,26 +246,28 @@ def _stream(output: str | None) -> AbstractContextManager[IO[str]]:
 
 
 def _rows(window: list[Translation], arguments: argparse.Namespace, first: int) -> Iterator[str]:
-    """What is printed of each translation, of which the first is of line `first`."""
-    for number, one in enumerate(window, start=first):
+    """The output for each translation, the first of which is of line `first`."""
+    for number, best in enumerate(window, start=first):
         if arguments.json:
-            yield json.dumps(one.as_dict(), ensure_ascii=False)
+            yield json.dumps(best.as_dict(), ensure_ascii=False)
         elif (arguments.n_best or 1) > 1:
-            alternatives = one.sentences[0].alternatives if len(one.sentences) == 1 else ()
-            for text, score in ((one.text, one.score), *alternatives):
+            alternatives = [(other.text, other.score) for other in best.alternatives]
+            if len(best.sentences) == 1:
+                alternatives = list(best.sentences[0].alternatives)
+            for text, score in ((best.text, best.score), *alternatives):
                 yield f"{number}\t{score:.4f}\t{text}"
         else:
-            yield one.text
+            yield best.text
 
 
 def _translate_html(
     translator: Translator, settings: SearchOptions, arguments: argparse.Namespace
 ) -> None:
-    """Translate pages; one that is read in another encoding is written in it too."""
+    """Translate pages; a page is written in the encoding that it was read in."""
     from regard.tasks.translation.pages import translate_html
 
     pages = arguments.text or [read_text(arguments.input, arguments.encoding)]
-    made = []
+    translated = []
     with LineProgress(None, unit="texts") as shown:
 
         def progress(done: int, total: int) -> None:
@@ -257,7 +275,7 @@ def _translate_html(
             shown.advance(done - shown.done)
 
         for page in pages:
-            made.append(
+            translated.append(
                 translate_html(
                     translator,
                     page,
@@ -266,7 +284,7 @@ def _translate_html(
                     progress=progress,
                 )
             )
-    text = "".join(page + "\n" for page in made) if arguments.text else made[0]
+    text = "".join(page + "\n" for page in translated) if arguments.text else translated[0]
     data = text.encode(arguments.encoding, "xmlcharrefreplace")
     if arguments.output:
         from regard.formats.compressed import open_write
@@ -281,16 +299,17 @@ def _translate_html(
 def _draw(translator: Translator, windows: Iterator[list[Translation]]) -> None:
     from rich.console import Console
 
-    from regard.tasks.translation.sentence_view import drawn
+    from regard.tasks.translation.sentence_view import alignment_matrix
 
     console = Console()
-    for one in (one for window in windows for one in window):
-        print(one.text, flush=True)
-        for number, sentence in enumerate(one.sentences, start=1):
+    for translation in (translation for window in windows for translation in window):
+        print(translation.text, flush=True)
+        for number, sentence in enumerate(translation.sentences, start=1):
             console.print()
-            console.print(drawn(sentence, translator.run, legend=number == len(one.sentences)))
+            last = number == len(translation.sentences)
+            console.print(alignment_matrix(sentence, translator.run, legend=last))
         console.print()
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

@@ -15,7 +15,7 @@ from regard.cli.model import positive
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.vectors import Near, Vectors
+    from regard.vectors import Neighbor, Vectors
 
 METHODS = ("skip-gram", "cbow")
 DEFAULTS = {"dim": 100, "window": 5, "negatives": 5, "epochs": 5, "min-count": 5}
@@ -81,9 +81,9 @@ def _learn(arguments: argparse.Namespace) -> None:
     if not out.absolute().parent.is_dir():
         raise InputError(f"{out}: there is no such folder; make it first.")
     from regard.formats import read_lines
-    from regard.training.cbow import Cbow
-    from regard.training.skipgram import SkipGram, learn, read_text
     from regard.vectors import write_vectors
+    from regard.vectors.cbow import Cbow
+    from regard.vectors.skipgram import SkipGram, learn, read_text
 
     names = ("dim", "window", "negatives", "epochs", "min_count", "subsample", "seed")
     method = Cbow if arguments.method == "cbow" else SkipGram
@@ -175,11 +175,11 @@ def _check(vectors: Vectors, arguments: argparse.Namespace) -> None:
         ) from error
 
 
-def _plain(found: list[Near]) -> list[dict[str, Any]]:
+def _plain(found: list[Neighbor]) -> list[dict[str, Any]]:
     return [near._asdict() for near in found]
 
 
-def _print(asked: str, found: list[Near]) -> None:
+def _print(asked: str, found: list[Neighbor]) -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape

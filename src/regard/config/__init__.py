@@ -1,4 +1,4 @@
-"""Every setting, as frozen dataclasses: what a field's docstring says is the flag's help.
+"""Every setting, as frozen dataclasses: a field's docstring is the flag's help.
 
 Nothing here imports torch.
 """
@@ -8,11 +8,10 @@ from regard.config.classifier import ClassifierSettings
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
 from regard.config.handwriting import HandwritingSettings
+from regard.config.kind import Command, Kind, ModelSettings
 from regard.config.model import (
-    MODELS,
     LanguageModelSettings,
     MaskedLanguageModelSettings,
-    ModelSettings,
     RnnSettings,
     TransformerSettings,
 )
@@ -22,11 +21,12 @@ from regard.config.training import TrainingSettings
 
 __all__ = [
     "FORMAT_VERSION",
-    "MODELS",
     "AlignmentSettings",
     "ClassifierSettings",
     "CleaningSettings",
+    "Command",
     "HandwritingSettings",
+    "Kind",
     "LanguageModelSettings",
     "MaskedLanguageModelSettings",
     "ModelSettings",

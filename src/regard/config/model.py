@@ -1,4 +1,4 @@
-"""The kinds of model (`--model.kind`) and what can be set of each."""
+"""Settings of the models of text: Transformer, recurrent network, language models."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Literal
 
 from regard.config.attention import SelfAttentionSettings
 from regard.config.check import at_least, divides, fraction
-from regard.config.classifier import ClassifierSettings
-from regard.config.handwriting import HandwritingSettings
 from regard.config.mechanisms import MechanismSettings, check_attention
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
@@ -166,33 +164,6 @@ class MaskedLanguageModelSettings(LanguageModelSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         fraction(self, "mask_rate")
-
-
-ModelSettings = (
-    TransformerSettings
-    | RnnSettings
-    | LanguageModelSettings
-    | MaskedLanguageModelSettings
-    | ClassifierSettings
-    | HandwritingSettings
-)
-Kind = type[
-    TransformerSettings
-    | RnnSettings
-    | LanguageModelSettings
-    | MaskedLanguageModelSettings
-    | ClassifierSettings
-    | HandwritingSettings
-]
-MODELS: dict[str, Kind] = {
-    "transformer": TransformerSettings,
-    "rnn": RnnSettings,
-    "lm": LanguageModelSettings,
-    "mlm": MaskedLanguageModelSettings,
-    "classifier": ClassifierSettings,
-    "handwriting": HandwritingSettings,
-}
-"""The kinds of model by name."""
 
 
 def _check_transformer(model: TransformerSettings | LanguageModelSettings) -> None:

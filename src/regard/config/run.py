@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from regard.config.alignment import AlignmentSettings
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
-from regard.config.model import ModelSettings, TransformerSettings
+from regard.config.kind import ModelSettings
+from regard.config.model import TransformerSettings
 from regard.config.text import TextSettings
 from regard.config.training import TrainingSettings
 from regard.errors import InputError

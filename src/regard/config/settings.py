@@ -19,9 +19,9 @@ from regard.config.alignment import AlignmentSettings
 from regard.config.attention import FIELDS, mechanism_options, plain_mechanism
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
+from regard.config.kind import Kind
 from regard.config.mechanisms import MECHANISM_SETTINGS, MechanismSettings, option_names
 from regard.config.migration import migrated
-from regard.config.model import MODELS
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.text import TextSettings
 from regard.config.training import TrainingSettings
@@ -50,14 +50,23 @@ DEEPEST = 3
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
 
-def preset(name: str, kind: str) -> Settings:
-    """The settings of a preset for one kind of model."""
+def preset(name: str, kind: Kind) -> Settings:
+    """Return the settings of a preset for one kind of model."""
     if name not in PRESETS:
-        raise InputError(f"preset must be {', '.join(PRESETS)}, but {name!r} came.")
+        raise InputError(f"preset must be {', '.join(PRESETS)}, got {name!r}.")
     text = resources.files("regard.config").joinpath(f"presets/{name}.yaml").read_text("utf-8")
-    settings: Settings = yaml.safe_load(text)
-    models, kinds = settings.pop("models"), settings.pop("kinds", {})
-    return merged({**settings, "model": {"kind": kind, **models[kind]}}, kinds.get(kind, {}))
+    common = {**yaml.safe_load(text), "model": {"kind": kind.name}}
+    return merged(common, kind.presets.get(name, {}))
+
+
+def find_kind(settings: Mapping[str, Any], kinds: Mapping[str, Kind], place: str) -> Kind:
+    """Return the kind that settings name: the Transformer, if they name none."""
+    model = settings.get("model") or {}
+    name = (model.get("kind") if isinstance(model, Mapping) else None) or "transformer"
+    if not isinstance(name, str) or name not in kinds:
+        where = f"{place}: " if place else ""
+        raise InputError(f"{where}model.kind must be {', '.join(kinds)}, got {_shown(name)}.")
+    return kinds[name]
 
 
 def read_settings(path: str | PathLike[str]) -> Settings:
@@ -100,16 +109,18 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def resolved(given: Settings, name: str, adjusted: Settings | None = None) -> Run:
-    """The run of a preset, changed by `adjusted` settings and then by those that were `given`.
+def resolved(
+    given: Settings, name: str, kinds: Mapping[str, Kind], adjusted: Settings | None = None
+) -> Run:
+    """Return the run of a preset, changed by `adjusted` settings and then by the `given` ones.
 
-    An end of the run that was given (minutes, steps or epochs) stands instead of the preset's.
+    A given end of the run (minutes, steps or epochs) replaces all of the preset's.
     """
-    kind = (given.get("model") or {}).get("kind") or "transformer"
+    kind = find_kind(given, kinds, "")
     settings = merged(preset(name, kind), adjusted or {})
     if any((given.get("training") or {}).get(end) is not None for end in ENDS):
         settings = merged(settings, {"training": dict.fromkeys(ENDS)})
-    return run_from(merged(settings, given))
+    return run_from(merged(settings, given), kinds)
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
@@ -136,8 +147,10 @@ def _over(old: Any, new: Any) -> Any:
     return merged(old, new)
 
 
-def run_from(settings: Mapping[str, Any], place: str = "settings") -> Run:
-    """The checked run that plain settings describe; `place` says where they come from."""
+def run_from(
+    settings: Mapping[str, Any], kinds: Mapping[str, Kind], place: str = "settings"
+) -> Run:
+    """Return the checked run that plain settings describe; `place` is where they come from."""
     known = {"languages", "model", "alignment", "format_version", "regard", *SECTIONS}
     for name in settings:
         if name not in known:
@@ -152,13 +165,8 @@ def run_from(settings: Mapping[str, Any], place: str = "settings") -> Run:
             "(YAML takes no and on for truth values; put them in quotation marks)."
         )
     made: Settings = {"languages": languages or ""}
-    model = settings.get("model") or {}
-    kind = model.get("kind", "transformer") if isinstance(model, Mapping) else "transformer"
-    if not isinstance(kind, str) or kind not in MODELS:
-        raise InputError(
-            f"{place}: model.kind must be {', '.join(MODELS)}, but {_shown(kind)} came."
-        )
-    made["model"] = _made(MODELS[kind], model, "model", place)
+    kind = find_kind(settings, kinds, place)
+    made["model"] = _made(kind.settings, settings.get("model") or {}, "model", place)
     for name, section in SECTIONS.items():
         if name in settings:
             made[name] = _made(section, settings[name] or {}, name, place)

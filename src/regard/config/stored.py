@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from regard.config.kind import Kind
 from regard.config.run import Run
 from regard.config.settings import read_settings, run_from
 from regard.errors import InputError, InputWarning
@@ -15,8 +17,8 @@ from regard.errors import InputError, InputWarning
 CONFIG, METRICS = "config.yaml", "metrics.json"
 
 
-def load_run(folder: str | PathLike[str]) -> Run:
-    """The settings in a model folder, migrated if they are of an older format."""
+def load_run(folder: str | PathLike[str], kinds: Mapping[str, Kind]) -> Run:
+    """Return the settings in a model folder, migrated if they are of an older format."""
     if not Path(folder).is_dir():
         what = "this is a file" if Path(folder).exists() else "there is no such folder"
         raise InputError(
@@ -32,7 +34,7 @@ def load_run(folder: str | PathLike[str]) -> Run:
     settings = read_settings(path)
     if "format_version" not in settings:
         raise InputError(f"{path}: format_version must be a whole number, got None.")
-    return run_from(settings, str(path))
+    return run_from(settings, kinds, str(path))
 
 
 def load_metrics(folder: str | PathLike[str]) -> dict[str, Any]:

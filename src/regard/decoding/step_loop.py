@@ -1,4 +1,4 @@
-"""The decoding loop over rows that do not compete: greedy search, sampling and streams.
+"""Greedy search, and the loop over rows that do not compete, which sampling and streams share.
 
 R rows still being generated, V tokens of the vocabulary.
 """
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
-from regard.decoding.ranking import IMPOSSIBLE, log_probabilities
+from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
 from regard.decoding.request import FREE, SearchRequest
 from regard.decoding.step_model import StepModel
 from regard.errors import InputError
@@ -122,3 +122,15 @@ def collect(
             tokens[row].append(token)
             logs[row].append(log)
     return [make_hypothesis(*row, length_penalty) for row in zip(tokens, logs, strict=True)]
+
+
+def argmax(logs_RV: Tensor, rows: Sequence[int]) -> Tensor:
+    """(R,): each row's most probable token; of equal ones the lower id."""
+    return top_k(logs_RV, 1)[1][:, 0]
+
+
+def greedy(
+    model: StepModel, request: SearchRequest, *, length_penalty: float = 1.0
+) -> list[Hypothesis]:
+    """Return one hypothesis per sentence; the length penalty affects its score only."""
+    return collect(decode_steps(model, request, argmax), len(request), length_penalty)

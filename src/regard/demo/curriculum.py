@@ -13,7 +13,7 @@ import numpy as np
 
 from regard.corpus.batches import batches
 from regard.corpus.grammar import GrammarPair
-from regard.training.examples import Examples
+from regard.tasks.text.encoded_corpus import EncodedCorpus
 
 SHORT = 13
 """Most words of an easy source sentence."""
@@ -31,7 +31,7 @@ def easy_places(pairs: Sequence[GrammarPair], seed: int = 0) -> list[int]:
     ]
 
 
-class EasyFirst(Examples):
+class EasyFirst(EncodedCorpus):
     """Encoded sentences whose first epoch is `updates` batches of easy ones."""
 
     def __init__(

@@ -33,8 +33,10 @@ from regard.corpus.grammar import GrammarPair, sample, seed_sentences
 from regard.corpus.pairs import Pair
 from regard.demo.curriculum import EasyFirst, easy_places
 from regard.folder import Tokenizers
+from regard.tasks import find_task
+from regard.tasks.text.task import TextTask, train_tokenizer
 from regard.text import Tokenizer
-from regard.training.prepare import Prepared, dev_set, one_tokenizer
+from regard.training.task import TrainData
 
 Kind = Literal["transformer", "rnn"]
 Language = Literal["fr", "zh"]
@@ -170,7 +172,7 @@ def settings(attention: str, language: Language, budget: Budget, seed: int = 0) 
     )
 
 
-def prepared(taught: Lesson, run: Run, easy: int = 0) -> Prepared:
+def prepared(taught: Lesson, run: Run, easy: int = 0) -> TrainData:
     """Tokenisers learned and sentences encoded, with so many updates on easy ones at first."""
     tokenizers = Tokenizers(
         _tokenizer([pair.source for pair in taught.train], run, run.source_language),
@@ -186,13 +188,15 @@ def prepared(taught: Lesson, run: Run, easy: int = 0) -> Prepared:
         easy,
     )
     dev = [Pair(pair.source, pair.target) for pair in taught.dev]
-    return Prepared(run, tokenizers, examples, dev_set(dev, tokenizers, run))
+    task = find_task(run.model.kind)
+    assert isinstance(task, TextTask)
+    return task.data(examples, dev, tokenizers, run)
 
 
 def _tokenizer(lines: Sequence[str], run: Run, language: str) -> Tokenizer:
     """The grammar has few words: its chunks are learned from once each, not at every occurrence."""
     chunks = sorted({chunk for line in lines for chunk in line.split(" ")})
-    return one_tokenizer(chunks, run.text, language, run.training.seed)
+    return train_tokenizer(chunks, run.text, language, run.training.seed)
 
 
 class ChunkEncoder:

@@ -23,10 +23,11 @@ from regard.demo.story import (
     write_page,
 )
 from regard.errors import InputError
+from regard.tasks import find_task, load
+from regard.training.loop import TrainOutcome
 from regard.training.report import Spoken, clock
 from regard.training.run import train
-from regard.training.run_state import Outcome
-from regard.translator import Translator, load
+from regard.translator import Translator
 
 PAGE, MODEL = "demo.html", "model"
 
@@ -61,7 +62,7 @@ def demo(
         highlight=False,
     )
     folder = emptied(out) / MODEL
-    outcome = train(folder, run, ready, Spoken(console))
+    outcome = train(find_task(kind), folder, ready, Spoken(console))
     if not outcome.finished:
         raise KeyboardInterrupt
     console.print(_learned(outcome), highlight=False)
@@ -80,7 +81,7 @@ def demo(
         "kind": kind,
         "attention": attention,
         **found.as_dict(),
-        "dev_exact_match": outcome.look["exact"],
+        "dev_exact_match": outcome.validation["exact"],
         "steps": outcome.step,
         "epochs": outcome.epochs,
         "tokens_per_second": outcome.tokens_per_second,
@@ -103,9 +104,9 @@ def demo(
     return result
 
 
-def _learned(outcome: Outcome) -> str:
+def _learned(outcome: TrainOutcome) -> str:
     """Why training has ended."""
-    share = float(outcome.look["exact"])
+    share = float(outcome.validation["exact"])
     reason = "Learned" if share >= TARGET else "The time is over"
     return f"{reason}: {share:.1%} exact after {outcome.step:,} updates, {clock(outcome.seconds)}."
 

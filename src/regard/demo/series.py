@@ -21,12 +21,14 @@ from rich.table import Table
 from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.corpus.series import Planted, planted
 from regard.folder import SavedModel
-from regard.models.classifier import ClassifierModel
 from regard.models.classifier_why import WHYS, Why
-from regard.training.classifier import Content, class_trainer, prepare_content
+from regard.tasks import find_task
+from regard.tasks.classification.task import Content, prepare_content
+from regard.training.loop import Trainer
 from regard.training.report import Spoken, clock
+from regard.training.run import new_network
 from regard.translator.classify import Classified, Classifier
-from regard.views.terminal.decision import Strip
+from regard.views.terminal.decision import WeightStrip
 
 Encoder = Literal["transformer", "rnn"]
 Tokens = Literal["time", "channels"]
@@ -155,12 +157,13 @@ def _learned(
     run = demo_settings(encoder, tokens, steps, seed, threads)
     prepared = prepare_content(_content(taught), _content(dev), run, "the planted series")
     console.print(f"Learning: {_name(encoder)}, {tokens} as tokens …", highlight=False)
-    trainer = class_trainer(prepared.run, prepared, None, Spoken(console))
+    task, reporter = find_task("classifier"), Spoken(console)
+    network = new_network(task, prepared)
+    task.initialize(network, prepared, reporter)
+    trainer = Trainer(task, network, prepared, reporter=reporter)
     outcome = trainer.train()
     if not outcome.finished:
         raise KeyboardInterrupt
-    network = trainer.network
-    assert isinstance(network, ClassifierModel)
     model = Classifier(SavedModel(Path(), prepared.run, prepared.tokenizers, network.eval(), {}))
     by_why = {why: model.classify(list(test.x), why=why) for why in WHYS}
     told = by_why["gradient"]
@@ -192,7 +195,7 @@ def _show(console: Console, model: Classifier, data: Planted) -> None:
         f"{moment.name}.",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
-    console.print(Strip(one.grid, model.settings.channels, model.settings.patch))
+    console.print(WeightStrip(one.grid, model.settings.channels, model.settings.patch))
 
 
 def _print(console: Console, found: Sequence[Found], test: int) -> None:

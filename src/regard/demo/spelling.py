@@ -15,10 +15,11 @@ from regard.config import RnnSettings, Run, SearchOptions, TextSettings, Trainin
 from regard.corpus.pairs import CleaningReport, Pair
 from regard.corpus.spelling import sample
 from regard.evaluation import exact_match
-from regard.training.prepare import Texts, prepare
+from regard.tasks import find_task, load
+from regard.tasks.text.task import TextCorpus, TextTask
 from regard.training.report import Spoken, clock
 from regard.training.run import train
-from regard.translator import Sentence, Translator, load
+from regard.translator import Sentence, Translator
 
 WORDS, TEST = 20_000, 500
 MINUTES = {False: 4.0, True: 0.2}
@@ -58,13 +59,15 @@ def spelling(
     run = settings(attention, MINUTES[quick] if minutes is None else minutes, seed)
     test = sample("test", TEST, seed)
     report = CleaningReport(read=words, kept=words)
-    texts = Texts(sample("train", words, seed), sample("dev", TEST, seed), report)
+    task = find_task(run.model.kind)
+    assert isinstance(task, TextTask)
+    corpus = TextCorpus(sample("train", words, seed), sample("dev", TEST, seed), report)
     console.print(
         f"Spelling out {words:,} words, with {attention} attention, for "
         f"{clock(60 * cast(float, run.training.minutes))} minutes …",
         highlight=False,
     )
-    outcome = train(folder, run, prepare(texts, run), Spoken(console))
+    outcome = train(task, folder, task.encode_corpus(corpus, run), Spoken(console))
     if not outcome.finished:
         raise KeyboardInterrupt
     model = load(folder)

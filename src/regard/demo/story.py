@@ -15,7 +15,7 @@ from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.demo.explain import OTHERS, PRONOUN, Explanation
 from regard.demo.measure import Measured
-from regard.tasks.translation.sentence_view import drawn, viewed
+from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
 from regard.training.report import clock
 from regard.translator import Sentence, Translator
 from regard.translator.inspected import told_kind
@@ -51,7 +51,7 @@ def print_showcase(
     for place in DRAWN:
         if place < len(sentences):
             console.print()
-            console.print(drawn(sentences[place], translator.run))
+            console.print(alignment_matrix(sentences[place], translator.run))
 
 
 def print_figures(console: Console, found: Measured, seconds: float, language: str) -> None:
@@ -137,7 +137,7 @@ def write_page(
 ) -> None:
     """The showcase sentences with all their maps, in one file."""
     shown = [
-        viewed(sentence, translator.run, reference=pair.target)
+        sentence_view(sentence, translator.run, reference=pair.target)
         for pair, sentence in zip(seeds, sentences, strict=True)
     ]
     languages = translator.run.languages.replace("-", " → ")

@@ -1,13 +1,18 @@
-"""Models behind HTTP: LibreTranslate's API, and one that shows what a model looked at.
+"""Models behind HTTP: LibreTranslate's API, and one that explains translations.
 
-    app ─▶ gate          every request: size limits, log line, metrics, no exception gets out
-     ├─ libre, files     LibreTranslate's API ─▶ asked (what came), answers (what goes back)
-     ├─ inside, view     our own ─▶ seen (both), streaming, touching; spec describes all of it
-     ├─ page ─▶ front/   the page at /, which asks view
-     └─ service ─▶ catalogue (models by direction), batching (requests put together),
-                   pivot (through a third language), detection, keys, rates
-    run ─▶ patience      uvicorn, signals; no request may come slowly
+A request for a translation passes through these files in this order:
 
-Nobody's text is logged or kept. fastapi and uvicorn speak HTTP, python-multipart reads forms,
-prometheus-client counts, py3langid tells languages apart (all in the extra `serve`).
+    http/limits       size limit, log line, metrics
+    api/libretranslate (or v1, view, files)   the operation
+    access/admission  body (api/requests), key, rate and size of the request
+    queue/routing     which model, or which two in turn (api/detection, if the source is auto)
+    queue/pivot       translates along the route
+    queue/service     queues jobs and waits for them, until the deadline or a disconnection
+    queue/batching    batches of the sentences of all requests, on one thread (queue/jobs)
+
+`http/app` puts the parts together, `api/spec` describes them, `page` is the page at /, `http/run`
+and `http/slow_client` run uvicorn.
+
+No user's text is logged or stored. fastapi and uvicorn speak HTTP, python-multipart reads forms,
+prometheus-client counts, py3langid detects languages (all in the extra `serve`).
 """

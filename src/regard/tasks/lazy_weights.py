@@ -1,7 +1,7 @@
-"""A model's reading of one text, run again for each layer that somebody looks at.
+"""Attention maps of long texts, recorded again for each layer when it is shown.
 
-The maps of 4,000 tokens are 64 MB a head. Here only the layer that was looked at last is held, so
-that a page of many layers is made in the memory of one.
+The maps of 4,000 tokens take 64 MB a head. Only the layer that was shown last stays in memory, so
+that a page of many layers needs the memory of one.
 
 Shapes: H heads, R rows, C columns.
 """
@@ -30,55 +30,49 @@ Weights = NDArray[np.float32]
 Tokens = tuple[str, ...]
 
 
-_HOLDING: WeakSet[Pass] = WeakSet()
+_CACHING: WeakSet[RepeatedForward] = WeakSet()
 
 
-class Pass:
-    """A network and how it is run over one text; each run gives the same maps."""
+class RepeatedForward:
+    """A network and a forward pass over one text, which gives the same maps each time."""
 
-    def __init__(self, network: nn.Module, run: Callable[[], object]) -> None:
+    def __init__(self, network: nn.Module, forward: Callable[[], object]) -> None:
         self.network = network
-        self._run = run
-        self._held: tuple[tuple[str, int], Weights] | None = None
+        self._forward = forward
+        self._cached: tuple[tuple[str, int], Weights] | None = None
 
-    def all(self) -> list[AttentionMap]:
-        """Every map over words, whole."""
-        with torch.no_grad(), _quietly(), record(self.network) as recording:
-            self._run()
-        return [one for one in recording if one.over == "keys"]
-
-    def found(self) -> list[AttentionMap]:
-        """One row of every map there is: kinds, layers, heads and columns, at little cost."""
-        with torch.no_grad(), _quietly(), record(self.network, rows=0) as recording:
-            self._run()
-        return [one for one in recording if one.over == "keys"]
+    def maps(self, rows: int | None = None) -> list[AttentionMap]:
+        """Every map over tokens, whole or of one row (which tells kinds, layers and heads)."""
+        with torch.no_grad(), _ignore_missing(), record(self.network, rows=rows) as recording:
+            self._forward()
+        return [layer_map for layer_map in recording if layer_map.over == "keys"]
 
     def weights(self, kind: str, layer: int) -> Weights:
-        """The weights (H, R, C) of one layer; those looked at before, of any text, are let go."""
-        held = self._held
-        if held is None or held[0] != (kind, layer):
-            held = None
-            for other in list(_HOLDING):  # before the next ones are made
-                other._held = None
+        """The weights (H, R, C) of one layer; those of the layer before, of any text, are freed."""
+        if self._cached is None or self._cached[0] != (kind, layer):
+            for other in list(_CACHING):  # before the next ones are made
+                other._cached = None
             with torch.no_grad(), record(self.network, kinds=kind, layers=layer) as recording:
-                self._run()
-            held = self._held = (kind, layer), recording[0].weights[0].float().cpu().numpy()
-            _HOLDING.add(self)
-        return held[1]
+                self._forward()
+            self._cached = (kind, layer), recording[0].weights[0].float().cpu().numpy()
+            _CACHING.add(self)
+        return self._cached[1]
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """A model whose attention has no weights to show is no reason for a warning here."""
+def _ignore_missing() -> Iterator[None]:
+    """Do not warn of a model whose attention has no weights to show."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "record saw")
         yield
 
 
-class Waiting:
-    """An array (H, R, C) of weights that is recorded when it is first asked for a number."""
+class LazyWeights:
+    """An array (H, R, C) of weights that is recorded when its values are first needed."""
 
-    def __init__(self, source: Pass, kind: str, layer: int, shape: tuple[int, int, int]) -> None:
+    def __init__(
+        self, source: RepeatedForward, kind: str, layer: int, shape: tuple[int, int, int]
+    ) -> None:
         self._source, self._key = source, (kind, layer)
         self.shape, self.ndim, self.dtype = shape, len(shape), np.dtype(np.float32)
 
@@ -86,8 +80,8 @@ class Waiting:
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        found = np.asarray(self._source.weights(*self._key), dtype)
-        return found.copy() if copy else found
+        weights = np.asarray(self._source.weights(*self._key), dtype)
+        return weights.copy() if copy else weights
 
     def __getitem__(self, index: Any) -> Any:
         return self._source.weights(*self._key)[index]
@@ -98,16 +92,19 @@ class Waiting:
         return getattr(self._source.weights(*self._key), name)
 
 
-def waiting_maps(source: Pass, axes: Mapping[str, tuple[Tokens, Tokens]]) -> tuple[HeadMaps, ...]:
-    """Every layer's heads, each recorded when it is looked at.
+def lazy_maps(
+    source: RepeatedForward, axes: Mapping[str, tuple[Tokens, Tokens]]
+) -> tuple[HeadMaps, ...]:
+    """The maps of every layer, each recorded when it is shown.
 
-    `axes` has the tokens of the rows and of the columns of each kind as the page names it.
+    `axes` has the tokens of the rows and of the columns of each kind, by the page's names.
     """
-    made = []
-    for one in source.found():
-        rows, columns = axes[KINDS[one.kind]]
-        shape = len(one.heads), len(rows), len(columns)
-        weights = cast("Weights", Waiting(source, one.kind, one.layer, shape))
-        made.append(HeadMaps(KINDS[one.kind], one.layer, one.heads, weights, rows, columns))
+    maps = []
+    for layer_map in source.maps(rows=0):
+        kind = KINDS[layer_map.kind]
+        rows, columns = axes[kind]
+        shape = len(layer_map.heads), len(rows), len(columns)
+        weights = cast("Weights", LazyWeights(source, layer_map.kind, layer_map.layer, shape))
+        maps.append(HeadMaps(kind, layer_map.layer, layer_map.heads, weights, rows, columns))
     order = ("cross", "encoder", "decoder")
-    return tuple(sorted(made, key=lambda maps: (order.index(maps.kind), maps.layer)))
+    return tuple(sorted(maps, key=lambda maps: (order.index(maps.kind), maps.layer)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from regard.views import Viewed
+from regard.views import SentenceView
 from regard.views.html.notebook import Page
 
 
-def notebook_html(views: Iterable[Viewed], text: str) -> str:
+def notebook_html(views: Iterable[SentenceView], text: str) -> str:
     """A page of the views in a frame; without any, the text alone."""
     shown = tuple(views)
     if shown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from regard.text.normalization import SPACE_MARK, normalize
 from regard.text.tokenizer import FIRST_BYTE, MASK, SPECIALS, UNK, UNKNOWN, decode_parts
@@ -33,7 +33,7 @@ class CharTokenizer(VocabularyTokenizer):
         """The characters of ids, ▁ for a space and <0x…> for a byte."""
         return [self._piece(token) for token in ids]
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """The character of each id."""
         return [
             (position, position + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 
 from regard.errors import InputError
@@ -29,7 +29,7 @@ class NullTokenizer:
         """No pieces."""
         return []
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """No spans."""
         return []
 

@@ -10,7 +10,7 @@ import io
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
@@ -87,12 +87,12 @@ class SentencePieceTokenizer:
         """The pieces of ids, ▁ for a space and <0x…> for a byte."""
         return [self._processor.id_to_piece(int(token)) for token in ids]
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """The span of each piece, found by following the pieces along the text."""
         normal = normalize(text)
         spans: list[tuple[int, int]] = []
         position, bytes_left = -1, 0  # at -1 is the space that SentencePiece puts in front
-        for token in self._ids(normal):
+        for token in self._ids(normal) if ids is None else ids:
             if FIRST_BYTE <= token < FIRST_PIECE:
                 bytes_left = bytes_left or len(normal[position].encode())
                 spans.append((position, position + 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -43,7 +43,7 @@ class Tokenizer(Protocol):
         """The readable form of each id; ▁ stands for a space."""
         ...
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """For each id of `encode(text)`, its span of characters in `normalize(text)`.
 
         A space before a word is not part of its span. Each byte of a character has the character's

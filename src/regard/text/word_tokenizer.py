@@ -7,7 +7,7 @@ is the same token at every position.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from regard.text.language import is_spaceless
 from regard.text.normalization import SPACE_MARK, normalize
@@ -41,7 +41,7 @@ class WordTokenizer(VocabularyTokenizer):
             for token in ids
         ]
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """The span of each word in the normalized text."""
         return [(start, end) for _, start, end in words(normalize(text), self.vocabulary.language)]
 

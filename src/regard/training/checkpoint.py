@@ -1,8 +1,7 @@
-"""A run's state on disk, so that it can go on as if it had never stopped.
+"""Checkpoints: the state of a run on disk, from which it continues as if never stopped.
 
 `checkpoints/step-N/` holds `tensors.safetensors` and `state.json` with checksums of both; the file
-`latest` names the newest whole one. A folder gets its name only when all in it is on the disk.
-`checkpoints/checksums.json` tells whether what the run learns from is still what was written.
+`latest` names the newest complete one. A folder gets its name only when all of it is on the disk.
 """
 
 from __future__ import annotations
@@ -11,19 +10,112 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from regard.errors import InputError
 from regard.folder import load_weights, save_weights
 from regard.storage import replace_file, sync_folder
+from regard.training.data_cursor import DataCursor
+from regard.training.optimizer import Optimizers
 
 TENSORS, STATE, LATEST = "tensors.safetensors", "state.json", "latest"
-CHECKSUMS = "checksums.json"
+MODEL, BUFFER = "model.", "buffer."
+_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+_OLD_NAMES = {
+    "cursor": "place",
+    "num_validations": "looks",
+    "last_validation": "last_look",
+    "best_validation": "best_look",
+}
+"""Of the state's fields, as checkpoints had them until 0.2."""
+
+
+@dataclass
+class RunState:
+    """Where a run is; with the tensors, all that a checkpoint holds.
+
+    `ended` has the limits (minutes, steps, epochs) that the run has reached, once it has.
+    """
+
+    step: int = 0
+    cursor: DataCursor = field(default_factory=DataCursor)
+    seconds: float = 0.0
+    num_validations: int = 0
+    best: list[float] | None = None
+    since_best: int = 0
+    target_met: bool = False
+    ended: list[float | None] | None = None
+    last_validation: dict[str, Any] = field(default_factory=dict)
+    best_validation: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> RunState:
+        """Return the state that a checkpoint's `state.json` describes."""
+        names = {f.name: _OLD_NAMES.get(f.name, "") for f in fields(cls)}
+        known = {
+            name: values[name] if name in values else values[old]
+            for name, old in names.items()
+            if name in values or old in values
+        }
+        if not isinstance(known.get("best"), list):  # as format 1 had it until 0.1
+            known["best"] = None
+        return cls(**{**known, "cursor": DataCursor(*known["cursor"])})
+
+
+def capture(
+    network: nn.Module, optimizers: Optimizers, mean: Sequence[Tensor] | None
+) -> dict[str, Tensor]:
+    """Return the weights, their running mean, buffers and the optimizer's moments, not copied."""
+    tensors: dict[str, Tensor] = {}
+    for number, (name, parameter) in enumerate(_trained(network)):
+        tensors[f"{MODEL}{name}"] = parameter
+        if mean:
+            tensors[f"mean.{name}"] = mean[number]
+        for part, value in optimizers.of(parameter).state[parameter].items():
+            tensors[f"optimizer.{part}.{name}"] = value
+    return tensors | {f"{BUFFER}{name}": buffer for name, buffer in network.named_buffers()}
+
+
+@torch.no_grad()
+def restore(
+    tensors: Mapping[str, Tensor],
+    network: nn.Module,
+    optimizers: Optimizers,
+    mean: Sequence[Tensor] | None,
+) -> None:
+    """Copy what `capture` returned into the network, its mean and its optimizers."""
+    for name, buffer in network.named_buffers():  # random features and hashes, drawn once
+        if f"{BUFFER}{name}" in tensors:
+            buffer.copy_(tensors[f"{BUFFER}{name}"])
+    for number, (name, parameter) in enumerate(_trained(network)):
+        parameter.copy_(tensors[f"{MODEL}{name}"])
+        if mean:  # a run without a mean so far begins it with these weights
+            mean[number].copy_(tensors.get(f"mean.{name}", tensors[f"{MODEL}{name}"]))
+        if f"optimizer.step.{name}" in tensors:
+            optimizers.of(parameter).state[parameter] = {
+                part: tensors[f"optimizer.{part}.{name}"].to(parameter.device).clone()
+                for part in _MOMENTS
+            }
+
+
+def read_weights(folder: Path, count: int) -> list[dict[str, Tensor]]:
+    """Return the model's weights in each of the `count` newest checkpoints."""
+    paths = [folder / "checkpoints" / f"step-{n}" / TENSORS for n in steps(folder)[-count:]]
+    return [
+        {n.removeprefix(MODEL): t for n, t in load_weights(path).items() if n.startswith(MODEL)}
+        for path in paths
+    ]
+
+
+def _trained(network: nn.Module) -> list[tuple[str, nn.Parameter]]:
+    return [(name, p) for name, p in network.named_parameters() if p.requires_grad]
 
 
 def write_checkpoint(
@@ -36,7 +128,7 @@ def write_checkpoint(
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir()
     save_weights(draft / TENSORS, tensors)
-    whole = {**state, "step": step, "sha256": _checksum(draft / TENSORS)}
+    whole = {**state, "step": step, "sha256": checksum(draft / TENSORS)}
     whole["state_sha256"] = _state_checksum(whole)
     replace_file(draft / STATE, json.dumps(whole, indent=1) + "\n")
     if final.exists():  # from a run that was stopped after this one was written
@@ -52,35 +144,35 @@ def write_checkpoint(
 
 
 def steps(folder: Path) -> list[int]:
-    """The numbers of the checkpoints there are, oldest first."""
-    found = [p for p in (folder / "checkpoints").glob("step-*") if (p / STATE).is_file()]
-    numbers = [path.name.removeprefix("step-") for path in found]
+    """Return the numbers of the checkpoints in a folder, oldest first."""
+    paths = [p for p in (folder / "checkpoints").glob("step-*") if (p / STATE).is_file()]
+    numbers = [path.name.removeprefix("step-") for path in paths]
     return sorted(int(number) for number in numbers if number.isdecimal())
 
 
 def read_checkpoint(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """The newest whole checkpoint's tensors and state; None if there is none yet."""
+    """Return tensors and state of the newest complete checkpoint; None if there is none yet."""
     if not (folder / LATEST).is_file():
         return None
     named = (folder / LATEST).read_text("utf-8", errors="replace").strip()
     numbers = sorted(steps(folder), reverse=True)
-    # One that was to replace another of its step may be whole without having got its name yet.
+    # One that was to replace another of its step may be complete without having its name yet.
     drafts = sorted(path.name for path in (folder / "checkpoints").glob(".step-*.part"))
     order = [named, *drafts, *(f"step-{n}" for n in numbers if f"step-{n}" != named)]
     for name in order:
-        read = _read(folder / "checkpoints" / name)
-        if read is not None:
-            return read
+        checkpoint = _read(folder / "checkpoints" / name)
+        if checkpoint is not None:
+            return checkpoint
     raise InputError(
         f"{folder}: all checkpoints are damaged ({', '.join(order)}); start anew elsewhere."
     )
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """A checkpoint, or None if it is not whole."""
+    """Return a checkpoint, or None if it is damaged."""
     try:
         state: dict[str, Any] = json.loads((path / STATE).read_text("utf-8"))
-        if _checksum(path / TENSORS) != state["sha256"]:
+        if checksum(path / TENSORS) != state["sha256"]:
             return None
         if _state_checksum(state) != state.get("state_sha256", _state_checksum(state)):
             return None
@@ -89,33 +181,9 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         return None
 
 
-def write_checksums(home: Path, *names: str) -> None:
-    """Note the checksums of files that never change while a run lasts."""
-    found = {name: _checksum(home / name) for name in names}
-    replace_file(home / CHECKSUMS, json.dumps(found, indent=1) + "\n")
-
-
-def verify_checksums(home: Path, *names: str) -> None:
-    """An error if one of these files is not what was written; runs before 0.2 noted nothing."""
-    try:
-        noted = json.loads((home / CHECKSUMS).read_text("utf-8"))
-        wrong = [name for name in names if _checksum(home / name) != noted[name]]
-    except FileNotFoundError as error:
-        if error.filename == str(home / CHECKSUMS):
-            return
-        raise
-    except (ValueError, KeyError, TypeError, RecursionError):
-        wrong = [CHECKSUMS]
-    if wrong:
-        raise InputError(
-            f"{home / wrong[0]}: the file is damaged (its checksum is not the one that was noted), "
-            "so the run cannot go on; take it from a copy, or begin a new run."
-        )
-
-
 @contextmanager
-def fitting(path: Path) -> Iterator[None]:
-    """What does not fit together while a run is taken up becomes an `InputError`."""
+def matching(path: Path) -> Iterator[None]:
+    """Raise an `InputError` where what a file holds does not match the run's settings."""
     try:
         yield
     except (KeyError, IndexError, RuntimeError, TypeError) as error:
@@ -127,11 +195,12 @@ def fitting(path: Path) -> Iterator[None]:
 
 
 def _state_checksum(state: Mapping[str, Any]) -> str:
-    """Of all in a state but this checksum itself."""
+    """Return the checksum of all in a state but the checksum itself."""
     rest = {name: value for name, value in state.items() if name != "state_sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def _checksum(path: Path) -> str:
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

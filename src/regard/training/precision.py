@@ -1,7 +1,7 @@
-"""Whether this machine can multiply in bf16, and whether it gains by it.
+"""Device and number format of training: whether this machine can multiply in bf16, and gains by it.
 
 Some machines announce instructions that they refuse: the first large product then kills the
-process. So the question is put to a process of its own, once, and only if bf16 could pay.
+process. So a process of its own tries it, once, and only if bf16 could be faster.
 """
 
 from __future__ import annotations
@@ -34,34 +34,43 @@ WORTH = 1.5  # bf16 products must be this much faster than fp32 ones to pay for 
 
 @cache
 def bf16_gain() -> float:
-    """How many times faster than fp32 a bf16 product is on this CPU; 0 if it cannot be done."""
+    """Return how many times faster than fp32 a bf16 product is on this CPU; 0 if it fails."""
     probe = subprocess.run(
         [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=False
     )
     return float(probe.stdout) if probe.returncode == 0 and probe.stdout else 0.0
 
 
-def chosen_precision(asked: str, device: torch.device) -> str:
-    """fp32 or bf16, as asked or, with "auto", as this device does better."""
-    if asked == "fp32" or device.type == "mps":
+def choose_device(requested: str) -> torch.device:
+    """Return the requested device or, with "auto", the best one there is."""
+    if requested != "auto":
+        return torch.device(requested)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def choose_precision(requested: str, device: torch.device) -> str:
+    """Return fp32 or bf16, as requested or, with "auto", whichever is faster on this device."""
+    if requested == "fp32" or device.type == "mps":
         return "fp32"
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
     if not _announced():
         return "fp32"
     gain = bf16_gain()
-    return "bf16" if gain > (0 if asked == "bf16" else WORTH) else "fp32"
+    return "bf16" if gain > (0 if requested == "bf16" else WORTH) else "fp32"
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """Products in bf16 inside, if that is the precision."""
+    """Return a context in which products are in bf16, if that is the precision."""
     if precision == "bf16":
         return torch.autocast(device.type, torch.bfloat16)
     return nullcontext()
 
 
 def _announced() -> bool:
-    """Whether the CPU says that it has instructions for bf16."""
+    """Whether the CPU announces instructions for bf16."""
     try:
         text = Path("/proc/cpuinfo").read_text("ascii", errors="replace")
     except OSError:

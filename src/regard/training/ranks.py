@@ -1,8 +1,8 @@
-"""One run over several processes (`torchrun`): who leads, and what all must agree on.
+"""One run over several processes (`torchrun`).
 
 Each process holds a part of every sentence (`regard.models.sequence_parallel`) and all weights.
-Gradients are summed over the processes, so that all make the same update. Rank 0 leads: it keeps
-the clock, validates, and alone writes to the folder.
+Gradients are summed over the processes, so that all make the same update. Rank 0 is the leader: it
+keeps the clock, validates, and alone writes to the folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
-PATIENCE = timedelta(hours=2)  # while the leader looks at the development set, others wait
+TIMEOUT = timedelta(hours=2)  # the others wait while the leader validates
 
 
 @dataclass(frozen=True)
@@ -29,31 +29,31 @@ class Ranks:
 
     @property
     def leads(self) -> bool:
-        """Whether this is the process that writes and looks."""
+        """Whether this is the process that validates and writes."""
         return self.rank == 0
 
     def summed(self, gradients: Sequence[Tensor], loss: float) -> float:
-        """Add up all processes' gradients, in place, and their losses."""
+        """Sum all processes' gradients in place, and return the sum of their losses."""
         if self.number == 1:
             return loss
         flat = torch.cat([*(g.reshape(-1) for g in gradients), gradients[0].new_tensor([loss])])
         dist.all_reduce(flat)
-        place = 0
+        start = 0
         for gradient in gradients:
-            gradient.copy_(flat[place : place + gradient.numel()].view_as(gradient))
-            place += gradient.numel()
+            gradient.copy_(flat[start : start + gradient.numel()].view_as(gradient))
+            start += gradient.numel()
         return float(flat[-1])
 
     def agreed(self, *numbers: float) -> list[float]:
-        """The leader's numbers."""
+        """Return the leader's numbers."""
         if self.number == 1:
             return list(numbers)
-        said = torch.tensor(numbers, dtype=torch.float64)
-        dist.broadcast(said, 0)
-        return said.tolist()
+        shared = torch.tensor(numbers, dtype=torch.float64)
+        dist.broadcast(shared, 0)
+        return shared.tolist()
 
     def wait(self) -> None:
-        """Until all are here."""
+        """Wait for all processes."""
         if self.number > 1:
             dist.barrier()
 
@@ -63,12 +63,12 @@ ALONE = Ranks()
 
 @contextmanager
 def joined() -> Iterator[Ranks]:
-    """Join the processes that `torchrun` started; a process by itself is alone."""
+    """Join the processes that `torchrun` started, if there are several."""
     number = int(os.environ.get("WORLD_SIZE", "1"))
     if number < 2:
         yield ALONE
         return
-    dist.init_process_group("gloo", timeout=PATIENCE)
+    dist.init_process_group("gloo", timeout=TIMEOUT)
     try:
         yield Ranks(dist.get_rank(), number)
         dist.barrier()  # one that leaves early breaks the connections of those still at work

@@ -1,55 +1,49 @@
-"""What a run says while it goes: a bar on a terminal, lines elsewhere, and figures in files."""
+"""Progress of a run: a bar on a terminal, lines elsewhere, and figures in files."""
 
 from __future__ import annotations
 
 import importlib.util
-import io
 import json
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
-from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
 
-from regard.corpus.pairs import CleaningReport
 from regard.storage import replace_file
-from regard.training.dev import Look
 
 LOG = "metrics.jsonl"
 
 
 class Reporter(Protocol):
-    """Hears of a run."""
+    """Receives training progress."""
 
     def say(self, line: str) -> None:
-        """A line to read."""
+        """Print a line."""
 
     def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
-        """Where the run is, after an update."""
+        """Show the progress after an update: the share of the run that is over, and figures."""
 
     def close(self) -> None:
-        """The run is over."""
+        """End the display."""
 
 
 class Silent:
-    """Says nothing."""
+    """Reports nothing."""
 
     def say(self, line: str) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
     def close(self) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 class Spoken:
-    """A progress bar on a terminal; elsewhere a line every `every` seconds."""
+    """Shows a progress bar on a terminal; elsewhere prints a line every `every` seconds."""
 
     def __init__(self, console: Console | None = None, every: float = 30.0) -> None:
         self.console = console or Console(stderr=True)
@@ -61,7 +55,7 @@ class Spoken:
         self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
-        """Move the bar, or print a line now and then."""
+        """Move the bar, or print a line if the last one is old enough."""
         text = progress_text(seconds_left, figures)
         if self.console.is_terminal:
             if self._bar is None:
@@ -77,14 +71,14 @@ class Spoken:
             self.say(f"{share:4.0%}  {text}")
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
 
 def progress_text(seconds_left: float, figures: dict[str, Any]) -> str:
-    """Where a run is, in one line."""
+    """Return the progress of a run in one line."""
     return (
         f"step {figures['step']}  loss {figures['loss']:.3f}  "
         f"{figures['tokens_per_second']:,.0f} tokens/s  {clock(seconds_left)} left"
@@ -105,7 +99,7 @@ class Log:
             self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step or None)
 
     def write(self, step: int, figures: dict[str, Any]) -> None:
-        """One line of figures at an update."""
+        """Write the figures of an update, or of a validation."""
         known = {name: value for name, value in figures.items() if value is not None}
         self._file.write(json.dumps({"step": step, **known}) + "\n")
         self._file.flush()
@@ -114,10 +108,6 @@ class Log:
                 if isinstance(value, int | float) and name != "step":
                     self._board.add_scalar(name, value, step)
 
-    def look(self, step: int, found: Look) -> None:
-        """One line for a look at the development set."""
-        self.write(step, {f"dev_{name}": value for name, value in asdict(found).items()})
-
     def close(self) -> None:
         """Close the files."""
         self._file.close()
@@ -125,7 +115,7 @@ class Log:
             self._board.close()
 
     def _forget_after(self, step: int) -> None:
-        """Drop lines of updates that are going to be made again."""
+        """Drop lines of updates after `step`, which are going to be made again."""
         if not self.path.is_file():
             return
         lines = self.path.read_text("utf-8", errors="replace").splitlines(keepends=True)
@@ -133,23 +123,8 @@ class Log:
         replace_file(self.path, "".join(kept))
 
 
-def corpus_table(report: CleaningReport, train: int, dev: int) -> str:
-    """What was read, dropped and kept, as text; `train` and `dev` are what is learned from."""
-    table = Table(box=box.SIMPLE, show_header=True)
-    table.add_column("sentences")
-    table.add_column("number", justify="right")
-    table.add_column("first seen at", overflow="fold")
-    for what, number, where in report.rows():
-        table.add_row(what, f"{number:,}", where)
-    table.add_row("to learn from", f"{train:,}", "")
-    table.add_row("development", f"{dev:,}", "")
-    text = io.StringIO()
-    Console(width=100, file=text, force_jupyter=False).print(table)
-    return "\n".join(line.rstrip() for line in text.getvalue().rstrip().split("\n"))
-
-
 def clock(seconds: float) -> str:
-    """Seconds as hours, minutes and seconds.
+    """Format seconds as hours, minutes and seconds.
 
     >>> clock(59), clock(61.4), clock(7322)
     ('0:59', '1:01', '2:02:02')

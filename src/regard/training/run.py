@@ -1,166 +1,140 @@
-"""A whole run, from files to a model folder, or from a folder on."""
+"""A whole run: from files to a model folder, or from the folder of an interrupted run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+import time
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
-from regard.config import ClassifierSettings, HandwritingSettings, Run
+from regard.config import Run
 from regard.config.attention import check_ranks
+from regard.config.settings import resolved
 from regard.config.stored import load_run
-from regard.folder import (
-    Tokenizers,
-    load_tokenizers,
-    save_run,
-    save_tokenizers,
-)
-from regard.models.build import Network, build
-from regard.training.aligner import choose_alignment
+from regard.errors import InputError
+from regard.folder import load_tokenizers, no_tokenizers, save_run, save_tokenizers
+from regard.models.build import build_network
 from regard.training.checkpoint import LATEST
-from regard.training.classifier import resume_classifier
-from regard.training.dev import Dev, Looking
-from regard.training.examples import Examples, is_paired
-from regard.training.first_vectors import begin_with_vectors
-from regard.training.handwriting import (
-    Lines,
-    PreparedLines,
-    store_lines,
-    stored_lines,
-)
-from regard.training.loop import Trainer
-from regard.training.prepare import Prepared
+from regard.training.loop import Trainer, TrainOutcome
 from regard.training.ranks import ALONE, Ranks
-from regard.training.report import Reporter
-from regard.training.run_files import check_new_folder, figures, resume_from, write_files
-from regard.training.run_state import Outcome
-from regard.training.stored import store, stored
+from regard.training.report import Reporter, Silent
+from regard.training.run_files import (
+    announce_resume,
+    check_disk,
+    check_new_folder,
+    metrics_of,
+    write_description,
+)
+from regard.training.task import Task, TrainData, TrainRequest
 
 
-def new_network(run: Run, tokenizers: Tokenizers) -> Network:
-    """A network with first weights drawn from the run's seed."""
-    torch.manual_seed(run.training.seed)
-    return build(run.model, len(tokenizers.source), len(tokenizers.target))
+def train_from_files(
+    task: Task,
+    request: TrainRequest,
+    reporter: Reporter,
+    ranks: Ranks = ALONE,
+    started: float | None = None,
+) -> TrainOutcome:
+    """Train a new model; its time budget begins at `started` (time.monotonic())."""
+    started = time.monotonic() if started is None else started
+    kind = task.kind
+    run = resolved(request.given, request.preset or "small", {kind.name: kind})
+    check_ranks(run.model)
+    if kind.needs_files and not request.files:
+        raise InputError(f"give the files to learn from: {kind.learns_from}.")
+    check_disk(request.out, run, task)
+    data = task.prepare(request, run, reporter, started)
+    return train(task, request.out, data, reporter, ranks, time.monotonic() - started)
 
 
 def train(
+    task: Task,
     folder: Path,
-    run: Run,
-    prepared: Prepared | PreparedLines,
+    data: TrainData,
     reporter: Reporter | None = None,
     ranks: Ranks = ALONE,
     spent: float = 0.0,
-) -> Outcome:
+) -> TrainOutcome:
     """Train a new model into `folder`, which must not hold one.
 
-    `spent` seconds of the time budget went into preparing.
+    `spent` seconds of the time budget were used to prepare the data.
     """
+    run, reporter = data.run, reporter or Silent()
     check_ranks(run.model)
     check_new_folder(folder)
-    network = new_network(run, prepared.tokenizers)  # settings that do not fit say so here
-    begin_with_vectors(network, run.training, prepared.tokenizers, reporter)
+    network = new_network(task, data)  # settings that do not fit are an error here
+    task.initialize(network, data, reporter)
     folder.mkdir(parents=True, exist_ok=True)
-    save_tokenizers(folder, prepared.tokenizers, run.text.unit)
-    if isinstance(prepared, PreparedLines):
-        store_lines(folder, prepared.examples, prepared.dev)
-    else:
-        store(folder, prepared.examples, prepared.dev)
+    if task.reads_text(run):
+        save_tokenizers(folder, data.tokenizers, run.text.unit)
+    task.store(folder, data)
     save_run(folder, run)
-    ranks.wait()  # now the others find what they need in the folder
-    trainer = _trainer(
-        network, run, prepared.tokenizers, prepared.examples, prepared.dev, folder, reporter,
-        ranks, spent,
-    )  # fmt: skip
-    return _trained(trainer, folder, run)
-
-
-def follow(folder: Path, ranks: Ranks, run: Run | None = None) -> Outcome:
-    """Take part in the run that the leader begins in `folder`, or goes on with (if `run` is given).
-
-    Nothing is written and nothing is said.
-    """
-    resumed = run is not None
-    ranks.wait()
-    run = run or load_run(folder)
-    tokenizers = load_tokenizers(folder)
-    examples, _ = stored(folder, run)
-    network = new_network(run, tokenizers)
-    trainer = Trainer(network, run, tokenizers, examples, ranks=ranks)
-    if not (resumed and trainer.resume(folder)):
-        begin_with_vectors(network, run.training, tokenizers)
-    return trainer.train()
+    ranks.wait()  # now the other processes find what they need in the folder
+    return _trained(Trainer(task, network, data, folder, reporter, ranks, spent), folder)
 
 
 def resume(
-    folder: Path, run: Run, reporter: Reporter | None = None, ranks: Ranks = ALONE
-) -> Outcome:
-    """Go on with the run in `folder`, with the settings given (usually those of `load_run`)."""
-    if isinstance(run.model, ClassifierSettings):
-        return resume_classifier(folder, run, reporter)
+    task: Task, folder: Path, run: Run, reporter: Reporter | None = None, ranks: Ranks = ALONE
+) -> TrainOutcome:
+    """Continue the run in `folder` with the settings given (usually its own)."""
+    reporter = reporter or Silent()
     check_ranks(run.model)
-    tokenizers = load_tokenizers(folder)
-    written = isinstance(run.model, HandwritingSettings)
-    examples, dev = stored_lines(folder, run) if written else stored(folder, run)
-    network = new_network(run, tokenizers)
-    if not (folder / LATEST).is_file():  # else its words have come further already
-        begin_with_vectors(network, run.training, tokenizers, reporter)
-    trainer = _trainer(network, run, tokenizers, examples, dev, folder, reporter, ranks)
+    data = stored_data(task, folder, run)
+    network = new_network(task, data)
+    if not (folder / LATEST).is_file():  # else the weights are in a checkpoint
+        task.initialize(network, data, reporter)
+    trainer = Trainer(task, network, data, folder, reporter, ranks)
     ranks.wait()
-    if not resume_from(trainer, folder, reporter) and ranks.number == 1:
+    if not announce_resume(trainer, folder, trainer.resume(folder)) and ranks.number == 1:
         return trainer.outcome(finished=True)
     save_run(folder, run)
-    return _trained(trainer, folder, run)
+    return _trained(trainer, folder)
 
 
-def _trainer(
-    network: Network,
-    run: Run,
-    tokenizers: Tokenizers,
-    examples: Examples | Lines,
-    dev: Looking,
-    folder: Path,
-    reporter: Reporter | None,
-    ranks: Ranks,
-    spent: float = 0.0,
-) -> Trainer:
-    return Trainer(
-        network,
-        run,
-        tokenizers,
-        examples,
-        dev,
-        folder,
-        reporter,
-        tensorboard=run.training.tensorboard,
-        ranks=ranks,
-        spent=spent,
-    )
+def follow(task: Task, folder: Path, ranks: Ranks, run: Run | None = None) -> TrainOutcome:
+    """Take part in the run that the leading process begins in `folder`, or resumes (with `run`).
+
+    Nothing is written and nothing is printed.
+    """
+    resumed = run is not None
+    ranks.wait()
+    run = run or load_run(folder, {task.kind.name: task.kind})
+    data = stored_data(task, folder, run)
+    network = new_network(task, data)
+    trainer = Trainer(task, network, TrainData(run, data.train), ranks=ranks)
+    if not (resumed and trainer.resume(folder)):
+        task.initialize(network, data, Silent())
+    return trainer.train()
 
 
-def _trained(trainer: Trainer, folder: Path, run: Run) -> Outcome:
+def new_network(task: Task, data: TrainData) -> nn.Module:
+    """Return a network with random weights drawn from the run's seed."""
+    torch.manual_seed(data.run.training.seed)
+    tokenizers = data.tokenizers
+    sizes = len(tokenizers.source), len(tokenizers.target)
+    return build_network(task.build, data.run.model, *sizes)
+
+
+def stored_data(task: Task, folder: Path, run: Run) -> TrainData:
+    """Return the data that the run in `folder` is trained on."""
+    tokenizers = load_tokenizers(folder) if task.reads_text(run) else no_tokenizers()
+    return task.restore(folder, run, tokenizers)
+
+
+def _trained(trainer: Trainer, folder: Path) -> TrainOutcome:
     """Train, then write what is known of the model."""
     outcome = trainer.train()
     if outcome.finished:
-        describe(folder, run, trainer, outcome)
+        describe(trainer, folder, outcome)
     return outcome
 
 
-def describe(folder: Path, run: Run, trainer: Trainer, outcome: Outcome) -> Mapping[str, Any]:
-    """Choose how alignment is read, and write config.yaml, metrics.json and the card."""
-    metrics = figures(trainer, outcome)
-    examples = trainer.examples
-    trainer.reporter.say("Choosing the attention that aligns words best, and writing the model …")
-    if is_paired(run.model) and isinstance(trainer.dev, Dev) and isinstance(examples, Examples):
-        chosen = choose_alignment(
-            trainer.network, run, trainer.tokenizers, trainer.dev.pairs, examples
-        )
-        if chosen is not None:
-            run = replace(run, alignment=chosen[0])
-            metrics["alignment"] = {
-                **asdict(chosen[0]), "agreement": chosen[1].agreement,
-            }  # fmt: skip
-    write_files(folder, run, metrics)
+def describe(trainer: Trainer, folder: Path, outcome: TrainOutcome) -> dict[str, Any]:
+    """Finish a trained model: write config.yaml, metrics.json and the model card."""
+    trainer.reporter.say("Writing the model …")
+    run, metrics = trainer.task.finish(trainer.network, trainer.data)
+    metrics = {**metrics_of(trainer, outcome), **metrics}
+    write_description(folder, run, trainer.task, metrics)
     return metrics

@@ -13,15 +13,16 @@ from regard.attention import Learned, Position
 from regard.errors import InputError
 from regard.views import (
     Figure,
-    Viewed,
+    SentenceView,
     gradient_times_attention,
     head_effects,
     heatmap,
     positions_figure,
     switch_off_effects,
 )
-from regard.views.figures.figure_set import MOST_TOKENS, album
-from regard.views.maps.layers import KIND_NAMES, layers_of
+from regard.views.figures.figure_set import MAX_TOKENS, figure_set
+from regard.views.maps.arrays import KIND_NAMES
+from regard.views.maps.layers import layers_of
 
 if TYPE_CHECKING:
     from regard.translator.inspected import Inspected, Loaded
@@ -51,18 +52,18 @@ def draw(
     return written
 
 
-def check_length(shown: Iterable[Viewed]) -> None:
+def check_length(shown: Iterable[SentenceView]) -> None:
     """An error if a text is too long to be drawn."""
     longest = max((max(len(v.source_tokens), len(v.target_tokens)) for v in shown), default=0)
-    if longest > MOST_TOKENS:
+    if longest > MAX_TOKENS:
         raise InputError(
-            f"figures hold at most {MOST_TOKENS:,} tokens, but a text has {longest:,}; leave "
+            f"figures hold at most {MAX_TOKENS:,} tokens, but a text has {longest:,}; leave "
             "--figures out (the page shows any length), or give a shorter text."
         )
 
 
 def _figures(network: nn.Module, one: Inspected, *, effects: bool) -> Iterator[tuple[str, Figure]]:
-    yield from album(one.viewed)
+    yield from figure_set(one.viewed)
     if one.viewed.maps and one.score is not None:
         yield from _gradients(network, one)
         if effects:

@@ -35,11 +35,13 @@ class Generated:
 
     def _repr_html_(self) -> str:
         from regard.tasks.notebook import notebook_html
-        from regard.views import Viewed
+        from regard.views import SentenceView
 
         maps = [layer_map for layer_map in self.attention if layer_map.over == "keys"]
         tokens = (SPECIALS[BOS], *self.tokens)
-        shown = [Viewed.alone(maps, tokens=tokens, language=self.language, text=self.text)]
+        shown = [
+            SentenceView.from_text(maps, tokens=tokens, language=self.language, text=self.text)
+        ]
         return notebook_html(shown if maps else (), self.text)
 
 

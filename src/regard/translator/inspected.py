@@ -15,12 +15,12 @@ from regard.alignment import tokenized_words
 from regard.config import RnnSettings, Run, SearchOptions
 from regard.decoding import score, word_confidence
 from regard.errors import InputError
-from regard.models.batch import Batch, batch_of
+from regard.models.batch import Batch
 from regard.models.classifier_batch import texts_batch
 from regard.models.transformer import TransformerModel
-from regard.tasks.lazy_weights import LONG, Pass, waiting_maps
-from regard.tasks.translation.segments import ENDLESS_WORD, pieces_of, segments, whole
-from regard.tasks.translation.sentence_view import long_sentence, seen_sentence
+from regard.tasks.lazy_weights import LONG, RepeatedForward, lazy_maps
+from regard.tasks.translation.segments import MAX_WORD
+from regard.tasks.translation.sentence_view import long_sentence_view, sentence_view
 from regard.tasks.translation.translator import Translator
 from regard.text import PAD
 from regard.text.tokenizer import MASK, SPECIALS
@@ -28,7 +28,7 @@ from regard.translator.classify import Classifier
 from regard.translator.fill import Filler
 from regard.translator.generate import Generator
 from regard.translator.write import Penman
-from regard.views import Viewed, label_score
+from regard.views import SentenceView, label_score
 from regard.views.maps.pieces import readable, words_of
 
 Loaded = Translator | Generator | Filler | Classifier | Penman
@@ -64,7 +64,7 @@ class Inspected:
             it did neither
     """
 
-    viewed: Viewed
+    viewed: SentenceView
     batch: Any
     score: Callable[[Tensor], Tensor] | None
 
@@ -107,7 +107,9 @@ def _each(texts: Sequence[str], read: Callable[[str], Inspected]) -> list[Inspec
     return found
 
 
-def side_by_side(first: Sequence[Viewed], second: Sequence[Viewed]) -> list[tuple[Viewed, Viewed]]:
+def side_by_side(
+    first: Sequence[SentenceView], second: Sequence[SentenceView]
+) -> list[tuple[SentenceView, SentenceView]]:
     """Two models' views of the same texts, as pairs."""
     if [one.source for one in first] != [other.source for other in second]:
         raise InputError(
@@ -150,7 +152,7 @@ def told_kind(run: Run) -> str:
     return kinds.get(run.model.kind, run.model.kind) + how
 
 
-def facts_of(model: Loaded, name: str, shown: Sequence[Viewed]) -> dict[str, str]:
+def facts_of(model: Loaded, name: str, shown: Sequence[SentenceView]) -> dict[str, str]:
     """What the page tells of a model."""
     run = model.run
     facts = {"model": name, "kind": told_kind(run)}
@@ -160,7 +162,7 @@ def facts_of(model: Loaded, name: str, shown: Sequence[Viewed]) -> dict[str, str
     return {**facts, "maps": f"none: {why}" if why else _told_maps(shown)}
 
 
-def _told_maps(shown: Sequence[Viewed]) -> str:
+def _told_maps(shown: Sequence[SentenceView]) -> str:
     """How many layers and heads of each kind there are, those of equal numbers together."""
     found = max((one.maps for one in shown), key=len)
     alike: dict[str, list[str]] = {}
@@ -175,7 +177,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def without_maps(model: Loaded, shown: Sequence[Viewed]) -> str:
+def without_maps(model: Loaded, shown: Sequence[SentenceView]) -> str:
     """Why there is nothing to see of a model's attention; empty if there is something."""
     if any(one.maps for one in shown):
         return ""
@@ -203,42 +205,37 @@ def _translated(translator: Translator, texts: Sequence[str], asked: Asked) -> l
         for place, one in zip(places, done, strict=True):
             for sentence in one.sentences:
                 assert sentence.hypothesis is not None
-                batch = _batch(translator, encode(sentence.source), sentence.hypothesis.tokens)
-                look = long_sentence if one_by_one else seen_sentence
-                shown = replace(look(translator, sentence, batch), model=asked.name)
-                if not sentence.finished:
-                    shown = replace(shown, title="cut off where the model can write no more")
+                batch = translator.batch([encode(sentence.source)], [sentence.hypothesis.tokens])
+                title = "" if sentence.finished else "cut off where the model can write no more"
+                names = {"title": title, "name": asked.name}
+                shown = (
+                    long_sentence_view(translator, sentence, batch, **names)
+                    if one_by_one
+                    else sentence_view(sentence, translator.info, **names)
+                )
                 found[place].append(Inspected(shown, batch, label_score(batch)))
     return [one for text in found for one in text]
 
 
 def _check_size(translator: Translator, texts: Sequence[str], asked: Asked) -> None:
     """An error, before anything is translated, if there is more than can be shown as asked."""
-    language, tokenizer = translator.run.source_language, translator.tokenizers.source
-    room = translator.network.max_length - 1
-    cut = segments if asked.split else whole
-    counts = [len(cut(text, language, tokenizer, room)) for text in texts]
+    segments = [translator.segment(text, split=asked.split) for text in texts]
+    counts = list(map(len, segments))
+    if any(segment.copied for own in segments for segment in own):
+        raise InputError(
+            f"a word of {MAX_WORD:,} characters or more is copied, not translated, so that "
+            "there is nothing to look at; leave it out."
+        )
     if not asked.split and max(counts) > 1:
         raise InputError(
             f"a text of {len(texts[counts.index(max(counts))]):,} characters is more than the "
-            f"{room} tokens that the model holds; leave --no-split out, or give a shorter text."
-        )
-    if any(part.copied for text in texts for part in pieces_of(text, language, tokenizer, room)):
-        raise InputError(
-            f"a word of {ENDLESS_WORD:,} characters or more is copied, not translated, so that "
-            "there is nothing to look at; leave it out."
+            f"{translator.max_source_tokens} tokens that the model holds; leave --no-split out, or "
+            "give a shorter text."
         )
     if sum(counts) > MOST:
         raise InputError(
             f"{sum(counts):,} sentences are too many for one page (at most {MOST}); choose some."
         )
-
-
-def _batch(translator: Translator, source: Sequence[int], target: Sequence[int]) -> Batch:
-    """A sentence and its translation, as far as the model holds it."""
-    batch, room = batch_of([source], [target]), translator.network.max_length
-    batch = batch._replace(inputs=batch.inputs[:, :room], labels=batch.labels[:, :room])
-    return batch.to(translator.device)
 
 
 def _read(generator: Generator, text: str, asked: Asked) -> Inspected:
@@ -260,7 +257,7 @@ def _read(generator: Generator, text: str, asked: Asked) -> Inspected:
         title = f"{begun:,} tokens read, {len(ids) - begun:,} written"
     batch = generator.batch(ids)
     tokens = tuple(tokenizer.pieces(batch.inputs[0].tolist()))
-    source = Pass(generator.network, lambda: generator.network.features(batch))
+    source = RepeatedForward(generator.network, lambda: generator.network.features(batch))
     shown = _alone(source, tokens, generator.run.target_language, tokenizer.decode(ids))
     written = [[place - 1 for place in group if place] for group in shown.axis("source").groups]
     sure = word_confidence(score(generator.network, None, [ids])[0], written)
@@ -280,7 +277,7 @@ def _filled(filler: Filler, text: str, asked: Asked) -> Inspected:
             told.append(f"{SPECIALS[MASK]} {number}: {guesses}")
         labels = torch.where(ids == MASK, filler.network.fill(ids).argmax(-1), labels)
     batch = Batch(None, ids, labels)
-    source = Pass(filler.network, lambda: filler.network.features(batch))
+    source = RepeatedForward(filler.network, lambda: filler.network.features(batch))
     tokens = tuple(filler.tokenizer.pieces(ids[0].tolist()))
     shown = _alone(source, tokens, filler.run.source_language, text.strip())
     return Inspected(
@@ -302,7 +299,7 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
     split = tokenized_words(text, classifier.tokenizer, classifier.run.source_language)
     groups = [tuple(np.flatnonzero(one).tolist()) for one in split.overlap[: len(ids)].T]
     number = classifier.labels.index(found.label)
-    shown = Viewed.from_maps(
+    shown = SentenceView.from_maps(
         [one for one in classifier.attention(text) if one.over == "keys"],
         source_tokens=classifier.tokenizer.pieces(ids),
         target_tokens=(found.label,),
@@ -316,7 +313,7 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
         source_language=classifier.run.source_language,
         source_text=text.strip(),
         target_text=found.label,
-        wrote="label",
+        target_kind="label",
     )
     return Inspected(
         shown,
@@ -325,19 +322,21 @@ def _classified(classifier: Classifier, text: str, asked: Asked) -> Inspected:
     )
 
 
-def _alone(source: Pass, tokens: tuple[str, ...], language: str, text: str) -> Viewed:
+def _alone(
+    source: RepeatedForward, tokens: tuple[str, ...], language: str, text: str
+) -> SentenceView:
     """A text alone; the maps of a long one are recorded when they are looked at."""
     if len(tokens) <= LONG:
-        return Viewed.alone(source.all(), tokens=tokens, language=language, text=text)
+        return SentenceView.from_text(source.maps(), tokens=tokens, language=language, text=text)
     shown = readable(tokens)
     words, groups = words_of(shown)
     both = shown, shown
-    return Viewed(
+    return SentenceView(
         shown,
         (),
         words,
         (),
-        maps=waiting_maps(source, {"encoder": both, "decoder": both}),
+        maps=lazy_maps(source, {"encoder": both, "decoder": both}),
         source_language=language,
         source_groups=groups,
         source_text=text,

@@ -1,4 +1,4 @@
-"""Word vectors: a table of them, who is near whom, analogies, and the files they come in.
+"""Word vectors: learning them, a table with nearest words and analogies, and their files.
 
 >>> import numpy as np
 >>> table = Vectors(("man", "woman", "king", "queen"), np.array([[0, 0.1], [1, 0], [0, 1], [1, 1]]))
@@ -7,6 +7,6 @@
 """
 
 from regard.vectors.files import read_vectors, write_vectors
-from regard.vectors.table import Near, Vectors
+from regard.vectors.table import Neighbor, Vectors
 
-__all__ = ["Near", "Vectors", "read_vectors", "write_vectors"]
+__all__ = ["Neighbor", "Vectors", "read_vectors", "write_vectors"]

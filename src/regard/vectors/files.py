@@ -1,6 +1,6 @@
-"""Files of word vectors: safetensors, and word2vec's text format, in which others hand theirs out.
+"""Files of word vectors: safetensors, and word2vec's text format.
 
-.safetensors        the matrix as `vectors`, counts as `counts`, the words beside them in JSON
+.safetensors        tensors `vectors` and `counts`, and the words as JSON metadata
 .vec .txt (.gz)     word2vec's text: "V D" in the first line (or not: GloVe), then a word and
                     its D numbers a line
 a folder            the file vectors.safetensors in it
@@ -27,7 +27,7 @@ TEXT = (".vec", ".txt")
 
 
 def write_vectors(path: str | PathLike[str], vectors: Vectors) -> Path:
-    """Write vectors in the format that the name asks for; where they are now."""
+    """Write vectors in the format of the file name; return the file's path."""
     kind = suffix(path)
     if kind in TEXT:
         _write_text(Path(path), vectors)
@@ -48,10 +48,10 @@ def write_vectors(path: str | PathLike[str], vectors: Vectors) -> Path:
 
 
 def read_vectors(path: str | PathLike[str]) -> Vectors:
-    """The vectors in a file or folder."""
+    """Read vectors from a file or folder."""
     final = Path(path) / NAME if Path(path).is_dir() else Path(path)
     if not final.is_file():
-        raise InputError(f"{final}: there is no such file.")
+        raise InputError(f"{final}: no such file.")
     return _read_safetensors(final) if suffix(final) == ".safetensors" else _read_text(final)
 
 
@@ -66,8 +66,8 @@ def _read_safetensors(path: Path) -> Vectors:
             return Vectors(tuple(words), file.get_tensor("vectors"), counts)
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise InputError(
-            f"{path}: these are not word vectors ({error}); take a file that `regard vectors "
-            "learn` wrote."
+            f"{path}: not a file of word vectors ({error}); use one written by `regard vectors "
+            "learn`."
         ) from error
 
 
@@ -75,8 +75,7 @@ def _write_text(path: Path, vectors: Vectors) -> None:
     spaced = next((word for word in vectors.words if word.split() != [word]), None)
     if spaced is not None:
         raise InputError(
-            f"{path}: the word {spaced!r} holds a space, which this format cannot; write "
-            ".safetensors."
+            f"{path}: words of this format cannot have spaces, got {spaced!r}; write .safetensors."
         )
     with open_write(path) as file:
         file.write(f"{len(vectors)} {vectors.dim}\n".encode())
@@ -91,15 +90,15 @@ def _read_text(path: Path) -> Vectors:
     for number, word, row in _rows(path):
         if rows and len(row) != len(rows[0]):
             raise format_error(
-                path, number, f"there are {len(row)} numbers where {len(rows[0])} were before",
+                path, number, f"expected {len(rows[0])} numbers, got {len(row)}",
                 "give each word as many",
             )  # fmt: skip
-        if word not in seen:  # some files repeat a word; the first, more frequent one is meant
+        if word not in seen:  # some files repeat a word; the first is the more frequent one
             seen.add(word)
             words.append(word)
             rows.append(row)
     if not rows:
-        raise InputError(f"{path}: no vector is in it.")
+        raise InputError(f"{path}: the file has no vectors.")
     return Vectors(tuple(words), np.stack(rows))
 
 
@@ -107,7 +106,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Floats]]:
     for number, line in enumerate(read_lines(path), start=1):
         parts = line.rstrip(" ").split(" ")
         if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
-            continue  # how many words and numbers there are
+            continue  # the header: number of words and of features
         if len(parts) == 1 and not parts[0]:
             continue
         try:
@@ -116,6 +115,6 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Floats]]:
             row = np.empty(0, dtype=np.float32)
         if not len(row):
             raise format_error(
-                path, number, "this is not a word and its numbers", "put spaces between"
+                path, number, "expected a word and its numbers", "separate them by spaces"
             )
         yield number, parts[0], row

@@ -1,4 +1,4 @@
-"""A table of word vectors, and what is asked of it.
+"""A table of word vectors, with nearest words and analogies.
 
 Shapes: V words, D features.
 """
@@ -19,8 +19,8 @@ from regard.errors import InputError
 Floats = NDArray[np.float32]
 
 
-class Near(NamedTuple):
-    """A word, and the cosine of the angle at which it was found."""
+class Neighbor(NamedTuple):
+    """A word and its cosine similarity."""
 
     word: str
     cosine: float
@@ -32,7 +32,7 @@ class Vectors:
 
     words   V of them, usually the most frequent first
     matrix  (V, D)
-    counts  (V,)  how often each was seen, where that is known
+    counts  (V,)  frequency of each word, if known
     """
 
     words: tuple[str, ...]
@@ -43,23 +43,23 @@ class Vectors:
         matrix = np.asarray(self.matrix, dtype=np.float32)
         if matrix.ndim != 2 or len(matrix) != len(self.words) or not matrix.size:
             raise InputError(
-                f"{len(self.words)} words need a matrix of as many rows, but one of shape "
-                f"{matrix.shape} came."
+                f"matrix must have one row for each of {len(self.words)} words, got shape "
+                f"{matrix.shape}."
             )
         if not np.isfinite(matrix).all():
-            raise InputError("a vector holds a number that is not finite.")
+            raise InputError("vectors must be finite numbers.")
         object.__setattr__(self, "matrix", matrix)
 
     def __len__(self) -> int:
         return len(self.words)
 
     def __contains__(self, word: str) -> bool:
-        return word in self.places
+        return word in self.rows
 
     def __getitem__(self, word: str) -> Floats:
         """The vector (D,) of a word."""
-        row: Floats = self.matrix[self._place(word)]
-        return row
+        vector: Floats = self.matrix[self._row(word)]
+        return vector
 
     @property
     def dim(self) -> int:
@@ -67,57 +67,57 @@ class Vectors:
         return int(self.matrix.shape[1])
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """The row of each word; of a word that comes twice, the first."""
-        return {word: place for place, word in reversed(list(enumerate(self.words)))}
+    def rows(self) -> dict[str, int]:
+        """The row of each word; the first if it occurs twice."""
+        return {word: row for row, word in reversed(list(enumerate(self.words)))}
 
     @cached_property
     def unit(self) -> Floats:
-        """(V, D): the vectors, each of length one (or zero)."""
+        """(V, D): the vectors, normalized to length one (or zero)."""
         norms = np.linalg.norm(self.matrix, axis=1, keepdims=True)
         unit: Floats = self.matrix / np.maximum(norms, np.float32(1e-12))
         return unit
 
-    def near(self, word: str, count: int = 10) -> list[Near]:
-        """The words whose vectors point most nearly the same way."""
-        return self._nearest(self.unit[self._place(word)], [word], count)
+    def near(self, word: str, count: int = 10) -> list[Neighbor]:
+        """Return the words of the highest cosine similarity, best first."""
+        return self._nearest(self.unit[self._row(word)], [word], count)
 
-    def analogy(self, first: str, second: str, third: str, count: int = 10) -> list[Near]:
-        """What is to `third` as `second` is to `first`: words near second − first + third.
+    def analogy(self, first: str, second: str, third: str, count: int = 10) -> list[Neighbor]:
+        """Return the words nearest to second − first + third, all normalized (Mikolov 2013a).
 
-        Each of the three has length one in it, and none of them is an answer (Mikolov 2013a).
+        The three words themselves are left out.
         """
-        a, b, c = (self.unit[self._place(word)] for word in (first, second, third))
+        a, b, c = (self.unit[self._row(word)] for word in (first, second, third))
         return self._nearest(b - a + c, [first, second, third], count)
 
-    def _nearest(self, direction: Floats, without: Iterable[str], count: int) -> list[Near]:
+    def _nearest(self, direction: Floats, without: Iterable[str], count: int) -> list[Neighbor]:
         if count < 1:
-            raise InputError(f"--count must be at least 1, but {count} came.")
+            raise InputError(f"--count must be at least 1, got {count}.")
         length = max(float(np.linalg.norm(direction)), 1e-12)
         cosines = self.unit @ (direction / np.float32(length))
-        left_out = {self._place(word) for word in without}
-        number = min(count + len(left_out), len(self))
-        best = np.argpartition(-cosines, number - 1)[:number]
+        excluded = {self._row(word) for word in without}
+        size = min(count + len(excluded), len(self))
+        best = np.argpartition(-cosines, size - 1)[:size]
         best = best[np.lexsort((best, -cosines[best]))]
-        found = [place for place in best.tolist() if place not in left_out][:count]
-        return [Near(self.words[place], float(cosines[place])) for place in found]
+        rows = [row for row in best.tolist() if row not in excluded][:count]
+        return [Neighbor(self.words[row], float(cosines[row])) for row in rows]
 
-    def _place(self, word: str) -> int:
-        place = self.places.get(word)
-        if place is None:
-            raise InputError(f"{word!r} has no vector{_perhaps(word, self.words)}.")
-        return place
+    def _row(self, word: str) -> int:
+        row = self.rows.get(word)
+        if row is None:
+            raise InputError(f"{word!r} has no vector{_suggestion(word, self.words)}.")
+        return row
 
     def subset(self, words: Sequence[str]) -> Vectors:
-        """The vectors of these words alone, in this order."""
-        rows = [self._place(word) for word in words]
+        """Return the vectors of these words only, in this order."""
+        rows = [self._row(word) for word in words]
         counts: Any = None if self.counts is None else self.counts[rows]
         return Vectors(tuple(words), self.matrix[rows], counts)
 
 
-def _perhaps(word: str, words: Sequence[str]) -> str:
-    """What may have been meant."""
+def _suggestion(word: str, words: Sequence[str]) -> str:
+    """Return a hint with similar words."""
     known = set(words)
-    other = [w for w in (word.lower(), word.capitalize()) if w in known]
-    close = other or get_close_matches(word, words[:20_000], n=3)
-    return f"; perhaps {' or '.join(map(repr, close))} is meant" if close else ""
+    other_case = [form for form in (word.lower(), word.capitalize()) if form in known]
+    close = other_case or get_close_matches(word, words[:20_000], n=3)
+    return f"; similar words: {', '.join(map(repr, close))}" if close else ""

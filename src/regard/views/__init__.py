@@ -1,10 +1,15 @@
-"""Looking at what a model did: in the terminal, on an HTML page, and as figures.
+"""Views of attention: figures, HTML pages and terminal output.
 
-A `Viewed` holds what there is to see of one translated sentence. `Matrix` and `Interlinear` print
-it with rich; `page` writes any number of them as one HTML file that needs nothing else, and `show`
-makes one of any torch model's attention, to be saved or shown by a notebook. Figures
-(PNG, SVG, PDF) are drawn from these, from recorded `AttentionMap`s or from plain numbers; torch
-and matplotlib are loaded when something needs them.
+figures/   PNG, SVG and PDF figures drawn with matplotlib
+html/      the HTML page of texts with their maps, as a file, in a notebook or served; its data and
+           its scripts (html/browser)
+terminal/  alignments and decisions printed with rich
+maps/      the numbers behind them: maps of any origin as arrays, words of tokens, head summaries
+
+A `SentenceView` holds one text with its attention. `Matrix` and `Interlinear` print it, `page`
+writes any number of them as one HTML file, and `show` makes such a page of any torch model's
+attention. Figures are drawn from a `SentenceView`, from recorded `AttentionMap`s or from plain
+numbers. torch and matplotlib are imported when they are needed.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,7 +25,7 @@ from regard.views.html.notebook import Page
 from regard.views.html.page import page
 from regard.views.html.show import show
 from regard.views.maps.rollout import rollout, rollout_figure
-from regard.views.maps.sentence import HeadMaps, Viewed, word_weights
+from regard.views.maps.sentence import HeadMaps, SentenceView, word_weights
 from regard.views.maps.summaries import HeadTable, distances, entropies
 from regard.views.terminal.alignment import Interlinear, Matrix
 
@@ -29,21 +34,24 @@ if TYPE_CHECKING:
     from regard.views.maps.gradient import gradient_figure, gradient_times_attention, label_score
 
 __all__ = [
-    "Figure", "HeadMaps", "HeadTable", "Interlinear", "Matrix", "Page", "Viewed", "alignment_lines",
-    "distances", "entropies", "gate_figure", "gradient_figure", "gradient_times_attention",
-    "head_distance", "head_effects", "head_entropy", "head_grid", "heatmap",
-    "kernel_regression_figure", "label_score", "page", "positions_figure", "rollout",
+    "Figure", "HeadMaps", "HeadTable", "Interlinear", "Matrix", "Page", "SentenceView",
+    "alignment_lines", "distances", "entropies", "gate_figure", "gradient_figure",
+    "gradient_times_attention", "head_distance", "head_effects", "head_entropy", "head_grid",
+    "heatmap", "kernel_regression_figure", "label_score", "page", "positions_figure", "rollout",
     "rollout_figure", "show", "switch_off_effects", "word_weights",
 ]  # fmt: skip
 
+_NEED_TORCH = {
+    "switch_off_effects": "effects",
+    "gradient_figure": "gradient",
+    "gradient_times_attention": "gradient",
+    "label_score": "gradient",
+}
 
-def __getattr__(name: str) -> Any:  # on demand: these are what needs torch
-    if name == "switch_off_effects":
-        from regard.views.maps.effects import switch_off_effects
 
-        return switch_off_effects
-    if name in ("gradient_figure", "gradient_times_attention", "label_score"):
-        from regard.views.maps import gradient
+def __getattr__(name: str) -> Any:
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(gradient, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"regard.views.maps.{_NEED_TORCH[name]}"), name)

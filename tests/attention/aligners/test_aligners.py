@@ -44,7 +44,7 @@ def looks(aligner, queries, states, lengths=LENGTHS):
     return torch.stack(contexts), torch.stack(weights) if weights else None, state
 
 
-def seen(aligner, queries, states, lengths=LENGTHS):
+def observed(aligner, queries, states, lengths=LENGTHS):
     """Contexts, and the weights (T, B, S) that `record` sees."""
     with record(aligner) as recording:
         contexts, _, _ = looks(aligner, queries, states, lengths)
@@ -54,7 +54,7 @@ def seen(aligner, queries, states, lengths=LENGTHS):
 @every
 def test_weights_are_what_is_declared(name):
     aligner, (queries, states) = made(name), inputs()
-    contexts, weights = seen(aligner, queries, states)
+    contexts, weights = observed(aligner, queries, states)
     assert isinstance(aligner, Aligner)
     assert contexts.shape == (T, B, DIM)
     assert weights.shape == (T, B, S)
@@ -71,7 +71,7 @@ def test_weights_handed_back_are_those_seen(name):
     aligner, (queries, states) = made(name), inputs()
     _, weights, _ = looks(aligner, queries, states)
     if weights is not None:
-        torch.testing.assert_close(weights, seen(aligner, queries, states)[1])
+        torch.testing.assert_close(weights, observed(aligner, queries, states)[1])
 
 
 @every
@@ -91,7 +91,7 @@ def test_what_is_not_there_cannot_leak(name, poison):
 def test_nothing_to_look_at_is_exactly_zero(name):
     aligner = made(name)
     queries, states = inputs(grad=True)
-    contexts, weights = seen(aligner, queries, states)
+    contexts, weights = observed(aligner, queries, states)
     assert (contexts[:, 2] == 0).all()
     assert (weights[:, 2] == 0).all()
     contexts.square().sum().backward()
@@ -121,8 +121,8 @@ def test_selected_rows_go_on_as_the_rows_would_have(name):
     _, state = aligner.align(queries[0], memory, aligner.initial_state(memory))
     rows = torch.tensor([3, 0, 0, 1, 2])
     expected, after = aligner.align(queries[1], memory, state)
-    found, chosen = aligner.align(queries[1][rows], memory.select(rows), state.select(rows))
-    torch.testing.assert_close(found.context, expected.context[rows])
+    result, chosen = aligner.align(queries[1][rows], memory.select(rows), state.select(rows))
+    torch.testing.assert_close(result.context, expected.context[rows])
     for ours, theirs in zip(vars(chosen).values(), vars(after).values(), strict=True):
         torch.testing.assert_close(ours, theirs[rows])
 
@@ -181,8 +181,8 @@ def test_looking_changes_nothing(name):
     }
     with record(aligner, rows=[1, 3]) as some:
         looks(aligner, queries, states)
-    for found, position in zip(some, (1, 3), strict=True):
-        assert torch.equal(found.weights, recording[position].weights)
+    for result, position in zip(some, (1, 3), strict=True):
+        assert torch.equal(result.weights, recording[position].weights)
 
 
 @every
@@ -209,7 +209,7 @@ def test_those_that_move_forward_never_look_back(name):
         return
     torch.manual_seed(1)
     queries, states = torch.randn(40, B, DIM, dtype=F64) * 3, torch.randn(B, S, DIM, dtype=F64)
-    _, weights = seen(aligner, queries, states)
+    _, weights = observed(aligner, queries, states)
     before = weights.cumsum(-1)
     assert (before[1:] <= before[:-1] + 1e-12).all()
     assert weights[-1].sum() < weights[0].sum()  # it did move
@@ -221,9 +221,9 @@ def test_half_precision_and_autocast(name):
     expected, _, _ = looks(aligner, queries, states)
     single = copy.deepcopy(aligner).float()
     with torch.autocast("cpu", torch.bfloat16):
-        found, _, _ = looks(single, queries.float(), states.float())
+        result, _, _ = looks(single, queries.float(), states.float())
     half = copy.deepcopy(aligner).bfloat16()
     small, _, _ = looks(half, queries.bfloat16(), states.bfloat16())
     assert small.dtype == torch.bfloat16
-    for context in (found, small):
+    for context in (result, small):
         torch.testing.assert_close(context.double(), expected, atol=0.1, rtol=0.1)

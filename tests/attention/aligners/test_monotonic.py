@@ -15,11 +15,11 @@ F64 = torch.float64
 def recursive(energy, before):
     """q_s = a_s + (1 − p_{s−1}) q_{s−1}, one state after another."""
     stop, stay = torch.sigmoid(energy), torch.sigmoid(-energy)
-    chance, found = torch.zeros_like(before[:, 0]), []
+    chance, result = torch.zeros_like(before[:, 0]), []
     for s in range(energy.shape[1]):
         chance = before[:, s] + (chance * stay[:, s - 1] if s else 0)
-        found.append(stop[:, s] * chance)
-    return torch.stack(found, 1)
+        result.append(stop[:, s] * chance)
+    return torch.stack(result, 1)
 
 
 def beginning(batch, states, dtype=F64):
@@ -38,8 +38,8 @@ def test_the_parallel_form_is_the_recursive_one(states, deviation, seed):
     energy = deviation * torch.randn(3, states, dtype=F64, generator=generator)
     before = torch.rand(3, states, dtype=F64, generator=generator)
     before[0] *= torch.rand(states, generator=generator) > 0.5  # zeros among them
-    found = expected_stop(energy, before, nowhere(energy))
-    torch.testing.assert_close(found, recursive(energy, before), rtol=1e-9, atol=1e-12)
+    result = expected_stop(energy, before, nowhere(energy))
+    torch.testing.assert_close(result, recursive(energy, before), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_the_expectation_is_that_of_the_coins():
     """Two queries over five states, thrown 40,000 times."""
     energy = torch.randn(2, 5)
     throws = 40_000
-    place = torch.zeros(throws, dtype=torch.long)
+    position = torch.zeros(throws, dtype=torch.long)
     weights = beginning(1, 5, torch.float32)
     for row in energy:
         heads = torch.rand(throws, 5) < torch.sigmoid(row)
-        heads &= torch.arange(5) >= place[:, None]
-        place = torch.where(heads.any(1), heads.int().argmax(1), 5)
+        heads &= torch.arange(5) >= position[:, None]
+        position = torch.where(heads.any(1), heads.int().argmax(1), 5)
         weights = expected_stop(row[None], weights, nowhere(row[None]))
-        counted = torch.bincount(place, minlength=6)[:5] / throws
+        counted = torch.bincount(position, minlength=6)[:5] / throws
         torch.testing.assert_close(weights[0], counted, atol=0.01, rtol=0)
 
 
@@ -101,13 +101,13 @@ def test_the_hard_form_is_a_walk(states, seed):
     generator = torch.Generator().manual_seed(seed)
     length = int(torch.randint(1, states + 1, (), generator=generator))
     absent = torch.arange(states)[None] >= length
-    weights, place = beginning(1, states), 0
+    weights, position = beginning(1, states), 0
     for _ in range(4):
         energy = torch.randn(1, states, dtype=F64, generator=generator)
         weights = first_stop(energy, weights, absent)
-        place = next((s for s in range(place, length) if energy[0, s] > 0), states)
+        position = next((s for s in range(position, length) if energy[0, s] > 0), states)
         expected = torch.zeros(1, states, dtype=F64)
-        expected[:, place : place + 1] = 1
+        expected[:, position : position + 1] = 1
         assert torch.equal(weights, expected)
 
 

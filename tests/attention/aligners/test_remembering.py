@@ -57,10 +57,10 @@ def test_energies_go_back_by_the_chain_rule(remembered):
 def test_windows_of_any_width():
     weights = torch.rand(B, S)
     for width in (1, 3, 9, 21):
-        found = windows(weights, width)
+        result = windows(weights, width)
         kernel = torch.eye(width)[:, None]
         expected = F.conv1d(weights[:, None], kernel, padding=width // 2).transpose(1, 2)
-        assert torch.equal(found, expected)
+        assert torch.equal(result, expected)
 
 
 def test_a_width_without_a_middle_is_refused():

@@ -1,5 +1,7 @@
 """Adaptive span by its formula, its gradient, and a price that makes spans short."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -8,8 +10,8 @@ from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import LanguageModelSettings, Run
 from regard.config.mechanisms import AdaptiveSpanSettings
 from regard.models.batch import batch_of
-from regard.models.build import build
-from regard.training.objective import next_token, objective_of, with_spans
+from regard.tasks import build
+from regard.tasks.text.objective import span_loss, token_loss
 
 
 def written_out(mechanism, query, key, value, causal):
@@ -59,14 +61,15 @@ def test_a_price_makes_spans_short():
     network = build(settings, 16, 16)
     (part,) = (m for m in network.modules() if isinstance(m, AdaptiveSpan))
     batch = batch_of(None, [[5, 6, 7, 8], [9, 10]])
-    objective = objective_of(Run(model=settings), None)
-    whole = objective(network, batch, 0.0, 1 / batch.answers)
-    plain = next_token(network, batch, 0.0, 1 / batch.answers)
+    run, scale = Run(model=settings), 1 / batch.answers
+    free = Run(model=replace(settings, attention=AdaptiveSpanSettings(max_span=32)))
+    whole, plain = token_loss(run, network, batch, scale), token_loss(free, network, batch, scale)
     torch.testing.assert_close(whole - plain, 0.5 * part.span.mean())
+    torch.testing.assert_close(span_loss(run, network, batch, scale), whole - plain)
     before = part.span.mean().item()
     optimizer = torch.optim.SGD([part.reaching.share], 0.1)
     for _ in range(20):
         optimizer.zero_grad()
-        with_spans(next_token, 0.5)(network, batch, 0.0, 1 / batch.answers).backward()
+        token_loss(run, network, batch, scale).backward()
         optimizer.step()
     assert part.span.mean().item() < before - 1

@@ -16,13 +16,12 @@ from torch import Tensor, nn
 
 from regard.attention.aligners.aligner import (
     Aligned,
-    Aligner,
     AlignerState,
     Memory,
     attended,
     softmax_weights,
 )
-from regard.attention.aligners.energy import Energy
+from regard.attention.aligners.energy import EnergyAligner
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,21 +31,16 @@ class CoverageState(AlignerState):
     total: Tensor
 
 
-class Coverage(Aligner):
+class Coverage(EnergyAligner):
     """The additive score, with the summed weights as a feature of each state.
 
     Parameters: those of `Energy`, and `feature_proj` (1, H), w of the formula.
     """
 
     def __init__(self, query_dim: int, key_dim: int, hidden_dim: int) -> None:
-        super().__init__()
-        self.energy = Energy(query_dim, key_dim, hidden_dim)
+        super().__init__(query_dim, key_dim, hidden_dim)
         self.feature_proj = nn.Parameter(torch.empty(1, hidden_dim))
         nn.init.xavier_uniform_(self.feature_proj)
-
-    def keys(self, states: Tensor) -> Tensor:
-        keys: Tensor = self.energy.key_proj(states)
-        return keys
 
     def initial_state(self, memory: Memory) -> CoverageState:
         return CoverageState(memory.values.new_zeros(memory.values.shape[:2]))

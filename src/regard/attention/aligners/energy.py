@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from regard.attention.aligners.aligner import Aligner
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import accumulated, as_given
 from regard.attention.scores.additive import Additive
@@ -35,6 +36,18 @@ class Energy(Additive):
         arguments.width("query", query, self.query_dim)
         arguments.width("keys", keys, self.hidden_dim)
         return energies(self.query_proj(query), keys, self.v, features, matrix)
+
+
+class EnergyAligner(Aligner):
+    """Base of the aligners whose score is an `Energy`."""
+
+    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.energy = Energy(query_dim, key_dim, hidden_dim)
+
+    def keys(self, states: Tensor) -> Tensor:
+        keys: Tensor = self.energy.key_proj(states)
+        return keys
 
 
 def energies(

@@ -17,13 +17,12 @@ from torch.nn import functional as F
 
 from regard.attention.aligners.aligner import (
     Aligned,
-    Aligner,
     AlignerState,
     Memory,
     attended,
     softmax_weights,
 )
-from regard.attention.aligners.energy import Energy
+from regard.attention.aligners.energy import EnergyAligner
 from regard.attention.engines import arguments
 
 
@@ -34,7 +33,7 @@ class LocationState(AlignerState):
     weights: Tensor
 
 
-class LocationSensitive(Aligner):
+class LocationSensitive(EnergyAligner):
     """The additive score, with features convolved from the previous weights.
 
     Parameters: those of `Energy`, `filters` (C, N), `feature_proj` (C, H). The two matrices are
@@ -44,18 +43,13 @@ class LocationSensitive(Aligner):
     def __init__(
         self, query_dim: int, key_dim: int, hidden_dim: int, *, filters: int = 10, width: int = 9
     ) -> None:
-        super().__init__()
+        super().__init__(query_dim, key_dim, hidden_dim)
         if arguments.positive("width", width) % 2 == 0:
             raise ValueError(f"width must be odd, got {width}.")
-        self.energy = Energy(query_dim, key_dim, hidden_dim)
         self.filters = nn.Parameter(torch.empty(arguments.positive("filters", filters), width))
         self.feature_proj = nn.Parameter(torch.empty(filters, hidden_dim))
         nn.init.xavier_uniform_(self.filters)
         nn.init.xavier_uniform_(self.feature_proj)
-
-    def keys(self, states: Tensor) -> Tensor:
-        keys: Tensor = self.energy.key_proj(states)
-        return keys
 
     def initial_state(self, memory: Memory) -> LocationState:
         return LocationState(memory.values.new_zeros(memory.values.shape[:2]))

@@ -27,8 +27,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from regard.attention.aligners.aligner import Aligned, Aligner, AlignerState, Memory, attended
-from regard.attention.aligners.energy import Energy, energies
+from regard.attention.aligners.aligner import Aligned, AlignerState, Memory, attended
+from regard.attention.aligners.energy import EnergyAligner, energies
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import wide_dtype
 from regard.dropout import present_stream
@@ -41,7 +41,7 @@ class MonotonicState(AlignerState):
     weights: Tensor
 
 
-class Monotonic(Aligner):
+class Monotonic(EnergyAligner):
     """One state per query, moving forward; the weights sum to at most one.
 
     In training the expected weights with `noise` (a standard deviation); at inference hard ones.
@@ -66,16 +66,14 @@ class Monotonic(Aligner):
         scale: float = 8.0,
         offset: float = -1.0,
     ) -> None:
-        super().__init__()
+        super().__init__(query_dim, key_dim, hidden_dim)
         self.noise = arguments.real("noise", noise)
-        self.energy = Energy(query_dim, key_dim, hidden_dim)
         self.scale = nn.Parameter(torch.tensor(arguments.real("scale", scale)))
         self.bias = nn.Parameter(torch.zeros(hidden_dim))
         self.offset = nn.Parameter(torch.tensor(arguments.real("offset", offset)))
 
     def keys(self, states: Tensor) -> Tensor:
-        keys: Tensor = self.energy.key_proj(states) + self.bias
-        return keys
+        return super().keys(states) + self.bias
 
     def initial_state(self, memory: Memory) -> MonotonicState:
         first = memory.values.new_zeros(memory.values.shape[:2])

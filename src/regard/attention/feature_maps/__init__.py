@@ -1,9 +1,9 @@
-"""Attention inside images and signals: over their channels, over their places, or both.
+"""Attention in images and signals: over channels, over positions, or both.
 
-Every module takes x (B, C, *places), an image (B, C, H, W) or a signal (B, C, T) alike, and gives
-the same shape back. What it looked at is seen by `record`: a channel gate as one row over the C
-channels, weights (B, 1, 1, C) of kind "channel"; a spatial gate as one row over the places, weights
-(B, 1, 1, H·W) of kind "spatial"; `NonLocal` as a map (B, 1, H·W, H·W) of kind "self".
+Every module maps x (B, C, *positions), an image (B, C, H, W) or a signal (B, C, T), to the same
+shape. `record` returns a channel gate as one row over the C channels, weights (B, 1, 1, C) of kind
+"channel"; a spatial gate as one row over the positions, weights (B, 1, 1, H·W) of kind "spatial";
+`NonLocal` as a map (B, 1, H·W, H·W) of kind "self".
 
 >>> import torch
 >>> from regard.attention import record
@@ -18,16 +18,11 @@ AttentionMap(spatial layer 0, 2×1×1×30, module='spatial')]
 
 from regard.attention.feature_maps.cbam import CBAM, ChannelGate, SpatialGate
 from regard.attention.feature_maps.eca import EfficientChannel
-from regard.attention.feature_maps.gate import Gate
+from regard.attention.feature_maps.gate import FeatureGate
 from regard.attention.feature_maps.non_local import NonLocal
 from regard.attention.feature_maps.squeeze import SqueezeExcitation
 
 __all__ = [
-    "CBAM",
-    "ChannelGate",
-    "EfficientChannel",
-    "Gate",
-    "NonLocal",
-    "SpatialGate",
+    "CBAM", "ChannelGate", "EfficientChannel", "FeatureGate", "NonLocal", "SpatialGate",
     "SqueezeExcitation",
-]
+]  # fmt: skip

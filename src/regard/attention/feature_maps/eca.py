@@ -1,6 +1,6 @@
-"""Efficient channel attention: every channel opened by its neighbours alone (Wang 2020).
+"""Efficient channel attention: the gate of a channel depends on its neighbors (Wang 2020).
 
-Shapes: x (B, C, *places), gate (B, C).
+Shapes: x (B, C, *positions), gate (B, C).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.engines import arguments
-from regard.attention.feature_maps.gate import Gate, check_feature_map, mean_of_places
+from regard.attention.feature_maps.gate import FeatureGate, check_feature_map, masked_mean
 
 
 def adaptive_kernel(channels: int, gamma: float = 2.0, shift: float = 1.0) -> int:
-    """|log₂(C) / γ + b / γ|, cut to a whole number and made odd (Wang 2020, eq. 12).
+    """|log₂(C) / γ + b / γ|, truncated to an integer and made odd (Wang 2020, eq. 12).
 
     >>> [adaptive_kernel(c) for c in (4, 64, 256, 512)]
     [1, 3, 5, 5]
@@ -24,11 +24,11 @@ def adaptive_kernel(channels: int, gamma: float = 2.0, shift: float = 1.0) -> in
     return size if size % 2 else size + 1
 
 
-class EfficientChannel(Gate):
+class EfficientChannel(FeatureGate):
     """y_c = g_c x_c with g = σ(w ∗ z), one small filter w along the channels, z_c their means.
 
     channels     C
-    kernel_size  of w, odd; by default what `adaptive_kernel` says for so many channels
+    kernel_size  of w, odd; by default `adaptive_kernel(channels)`
     """
 
     kind = "channel"
@@ -38,11 +38,11 @@ class EfficientChannel(Gate):
         self.channels = arguments.positive("channels", channels)
         size = adaptive_kernel(channels) if kernel_size is None else kernel_size
         if not arguments.positive("kernel_size", size) % 2:
-            raise ValueError(f"kernel_size must be odd, but {size} came.")
+            raise ValueError(f"kernel_size must be odd, got {size}.")
         self.filter = nn.Conv1d(1, 1, size, padding=size // 2, bias=False)
 
-    def gate(self, x: Tensor, there: Tensor | None = None) -> Tensor:
-        pooled = mean_of_places(x, there)
+    def gate(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        pooled = masked_mean(x, mask)
         return torch.sigmoid(self.filter(pooled[:, None])[:, 0])
 
     def _check(self, x: Tensor) -> None:

@@ -1,6 +1,6 @@
-"""Non-local means that learn: every place of a feature map looks at every other (Wang 2018).
+"""Non-local neural networks: every position of a feature map attends to all (Wang 2018).
 
-Shapes: x (B, C, *places), N places in all, M of them looked at (all, or fewer when subsampled);
+Shapes: x (B, C, *positions), N positions in all, M keys (all positions, or fewer if subsampled);
 query (B, 1, N, D), key and value (B, 1, M, D), weights (B, 1, N, M).
 """
 
@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from regard.attention.attend import attend
 from regard.attention.engines import arguments
 from regard.attention.engines.choice import Engine
-from regard.attention.feature_maps.gate import check_feature_map, check_there
+from regard.attention.feature_maps.gate import check_feature_map, check_mask
 from regard.attention.inspection import observe
 from regard.attention.masks.mask import Mask
 from regard.attention.normalizers.normalizer import Normalizer, Softmax
@@ -47,7 +47,7 @@ class Concatenation(Score):
 
 
 class ByCount:
-    """weight_j = s_j / n, n the keys that a query may see: no exponential, and no sum to one."""
+    """weight_j = s_j / n, n the number of unmasked keys; weights need not sum to one."""
 
     engines = frozenset({"dense"})
     sums_to_one = False
@@ -55,27 +55,27 @@ class ByCount:
     def __call__(
         self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
     ) -> Tensor:
-        seen = scores.detach() > -math.inf
-        seen = seen if keep is None else seen & keep
-        number = seen.sum(dim=-1, keepdim=True).clamp(min=1)
-        return torch.where(seen, scores, 0.0) / number
+        unmasked = scores.detach() > -math.inf
+        unmasked = unmasked if keep is None else unmasked & keep
+        count = unmasked.sum(dim=-1, keepdim=True).clamp(min=1)
+        return torch.where(unmasked, scores, 0.0) / count
 
     def __repr__(self) -> str:
         return "ByCount()"
 
 
 class NonLocal(nn.Module):
-    """z_i = W_z Σ_j f(x_i, x_j) g(x_j) / C(x) + x_i over all places j (Wang 2018, §3).
+    """z_i = W_z Σ_j f(x_i, x_j) g(x_j) / C(x) + x_i over all positions j (Wang 2018, §3).
 
     channels   C
     hidden     width of θ, φ and g, half the channels by default
     pairwise   "embedded": f = exp(θ(x_i)·φ(x_j)) and "gaussian": exp(x_i·x_j), divided by their
                sum, which is softmax; "dot": θ(x_i)·φ(x_j) and "concatenation":
-               relu(w·[θ(x_i); φ(x_j)]), divided by the number of places
-    subsample  places that are looked at: the largest of each s × s patch
+               relu(w·[θ(x_i); φ(x_j)]), divided by the number of positions
+    subsample  s: keys and values are the maxima of s × s patches
     engine     of `attend`
 
-    W_z begins at zero, so that the layer can be put into a trained network and changes nothing yet.
+    W_z is initialized to zero, so that adding the layer to a trained network does not change it.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class NonLocal(nn.Module):
         hidden = max(1, channels // 2) if hidden is None else arguments.positive("hidden", hidden)
         if pairwise not in PAIRWISE:
             names = '", "'.join(PAIRWISE)
-            raise ValueError(f'pairwise must be one of "{names}", but {pairwise!r} came.')
+            raise ValueError(f'pairwise must be one of "{names}", got {pairwise!r}.')
         self.pairwise = pairwise
         self.subsample = arguments.positive("subsample", subsample)
         self.engine: Engine = engine
@@ -109,51 +109,53 @@ class NonLocal(nn.Module):
 
     @property
     def sums_to_one(self) -> bool:
-        """Whether a place's weights sum to one."""
+        """Whether the weights of a position sum to one."""
         return self.normalizer.sums_to_one
 
-    def forward(self, x: Tensor, there: Tensor | None = None) -> Tensor:
-        """x (B, C, *places) with what each place found elsewhere added; the same shape.
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return x (B, C, *positions) plus the context of each position.
 
-        `there` (B, *places) is True where there is something and not padding: only that is seen.
+        `mask` (B, *positions) is False at padding, which is not attended to.
         """
         check_feature_map(x, self.channels)
-        check_there(x, there)
+        check_mask(x, mask)
         arguments.same_dtype("x", x, self.out_proj.weight)
-        seen, kept = self._subsampled(x, there)
-        query, key = _as_rows(x), _as_rows(seen)
-        compiling = torch.compiler.is_compiling()  # then nobody looks
+        keys, key_mask = self._subsample(x, mask)
+        query, key = _as_rows(x), _as_rows(keys)
+        compiling = torch.compiler.is_compiling()  # then there are no observers
         with nullcontext() if compiling else observe.describe_calls(observe.CallInfo("self")):
             attended = attend(
                 self.query_proj(query),
                 self.key_proj(key),
                 self.value_proj(key),
                 score=self.score,
-                mask=None if kept is None else Mask.keep(kept.flatten(1)[:, None, None]),
+                mask=None if key_mask is None else Mask.keep(key_mask.flatten(1)[:, None, None]),
                 normalizer=self.normalizer,
                 engine=self.engine,
             )
-        found: Tensor = self.out_proj(attended.context)[:, 0]
-        return x + found.transpose(1, 2).reshape(x.shape)
+        context: Tensor = self.out_proj(attended.context)[:, 0]
+        return x + context.transpose(1, 2).reshape(x.shape)
 
-    def _subsampled(self, x: Tensor, there: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """The places that are looked at, (B, C, *fewer), and which of them are there."""
+    def _subsample(self, x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Return the positions to attend to, (B, C, *fewer), and their mask."""
         if self.subsample == 1:
-            return x, there
+            return x, mask
         dims = x.ndim - 2
         if dims not in _POOL:
-            raise ValueError(f"x must have 1, 2 or 3 dimensions of places, but {dims} came.")
-        if there is None:
+            raise ValueError(f"x must have 1, 2 or 3 dimensions of positions, got {dims}.")
+        if mask is None:
             return _POOL[dims](x, self.subsample, ceil_mode=True), None
-        kept = _POOL[dims](there[:, None].to(x.dtype), self.subsample, ceil_mode=True)[:, 0] > 0
+        pooled_mask = (
+            _POOL[dims](mask[:, None].to(x.dtype), self.subsample, ceil_mode=True)[:, 0] > 0
+        )
         low = torch.finfo(x.dtype).min
-        pooled = _POOL[dims](x.masked_fill(~there[:, None], low), self.subsample, ceil_mode=True)
-        return pooled.masked_fill(~kept[:, None], 0.0), kept
+        pooled = _POOL[dims](x.masked_fill(~mask[:, None], low), self.subsample, ceil_mode=True)
+        return pooled.masked_fill(~pooled_mask[:, None], 0.0), pooled_mask
 
     def extra_repr(self) -> str:
         return f"channels={self.channels}, pairwise={self.pairwise!r}, subsample={self.subsample}"
 
 
 def _as_rows(x: Tensor) -> Tensor:
-    """(B, C, *places) as (B, 1, N, C): one head, a row for each place."""
+    """Return (B, C, *positions) as (B, 1, N, C): one head, one row per position."""
     return x.flatten(2).transpose(1, 2)[:, None]

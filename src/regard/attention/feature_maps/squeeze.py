@@ -1,6 +1,6 @@
-"""Squeeze and excitation: every channel opened by what all channels hold (Hu 2018, §3).
+"""Squeeze-and-excitation: the gate of a channel depends on all channels (Hu 2018, §3).
 
-Shapes: x (B, C, *places), gate (B, C).
+Shapes: x (B, C, *positions), gate (B, C).
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.engines import arguments
-from regard.attention.feature_maps.gate import Gate, check_feature_map, mean_of_places
+from regard.attention.feature_maps.gate import FeatureGate, check_feature_map, masked_mean
 
 
-class SqueezeExcitation(Gate):
+class SqueezeExcitation(FeatureGate):
     """y_c = g_c x_c with g = σ(W_2 relu(W_1 z + b_1) + b_2), z_c the mean of channel c.
 
     channels   C
-    reduction  the hidden layer has channels / reduction units, one at least
+    reduction  the hidden layer has channels / reduction units, at least one
     """
 
     kind = "channel"
@@ -28,8 +28,8 @@ class SqueezeExcitation(Gate):
         self.squeeze = nn.Linear(channels, hidden)
         self.excite = nn.Linear(hidden, channels)
 
-    def gate(self, x: Tensor, there: Tensor | None = None) -> Tensor:
-        pooled = mean_of_places(x, there)
+    def gate(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        pooled = masked_mean(x, mask)
         return torch.sigmoid(self.excite(torch.relu(self.squeeze(pooled))))
 
     def _check(self, x: Tensor) -> None:

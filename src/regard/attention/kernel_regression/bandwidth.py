@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-SAMPLE = 2048  # samples looked at, drawn at random where there are more
+SAMPLE = 2048  # samples used, drawn at random if there are more
 BATCH = 256  # samples left out in one step of the gradient descent
 ROWS = 512  # samples left out at once when all are
 NARROWEST, WIDEST = 1e-3, 1e3  # bandwidths stay between these, in standard deviations
@@ -25,7 +25,7 @@ GOLDEN_STEPS = 16  # each leaves 0.618 of the bracket
 def sample(
     key_ND: Tensor, value_NV: Tensor, random: np.random.RandomState
 ) -> tuple[Tensor, Tensor, float]:
-    """Draw at most SAMPLE samples, and tell by how much to shrink the bandwidth found with them.
+    """Draw at most SAMPLE samples, and return the factor for the bandwidth found with them.
 
     The best bandwidth falls like N^(-1/(D+4)) as samples grow denser (Stone 1982), so what is best
     for the n drawn is multiplied by (n/N)^(1/(D+4)).
@@ -40,13 +40,13 @@ def sample(
 def searched_bandwidth(
     key_ND: Tensor, value_NV: Tensor, *, random: np.random.RandomState
 ) -> Tensor:
-    """Find the one multiple of the features' standard deviations that loses least, (D,).
+    """Return the multiple of the features' standard deviations with the least loss, (D,).
 
-    A logarithmic grid finds the valley and golden sections its floor.
+    A logarithmic grid search, then a golden-section search.
     """
     key_ND, value_NV, shrink = sample(key_ND, value_NV, random)
     deviation_D = deviations(key_ND)
-    if len(key_ND) < 2:  # nobody is left when the one is left out
+    if len(key_ND) < 2:  # no sample is left to predict from
         return deviation_D
     standard_ND, value_NV = key_ND / deviation_D, value_NV / deviations(value_NV)
 
@@ -71,8 +71,8 @@ def descended_bandwidth(
     """Learn a bandwidth for each feature by gradient descent on their logarithms, (D,).
 
     Adam in minibatches, the rate falling to zero along a cosine, from the bandwidth `start_D`,
-    which is kept if the end loses more. A feature that tells nothing of the values grows wide. Also
-    returned: the mean loss of each epoch's minibatches, in the values' units squared.
+    which is returned if the end has a higher loss. A feature unrelated to the values gets a large
+    bandwidth. Also returns the mean loss of each epoch, in the values' units squared.
     """
     key_ND, value_NV, shrink = sample(key_ND, value_NV, random)
     if len(key_ND) < 2:
@@ -100,9 +100,9 @@ def descended_bandwidth(
         with torch.no_grad():
             log_width_D.clamp_(*LOG_BOUNDS)
     ends = [log_start_D, log_width_D.detach()]
-    kept_D = min(ends, key=lambda log_D: left_out_loss(standard_ND / log_D.exp(), value_NV))
+    best_D = min(ends, key=lambda log_D: left_out_loss(standard_ND / log_D.exp(), value_NV))
     means = [sum(epoch) / len(epoch) for epoch in losses]
-    return kept_D.exp() * deviation_D * shrink, means
+    return best_D.exp() * deviation_D * shrink, means
 
 
 def left_out_errors(scaled_ND: Tensor, value_NV: Tensor, rows_Q: Tensor) -> Tensor:
@@ -123,7 +123,7 @@ def left_out_loss(scaled_ND: Tensor, value_NV: Tensor) -> float:
 
 
 def golden_section(loss: Callable[[float], float], low: float, high: float) -> float:
-    """Return the place of a minimum of a loss between two bounds."""
+    """Return the position of a minimum of a loss between two bounds."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     loss_left, loss_right = loss(left), loss(right)

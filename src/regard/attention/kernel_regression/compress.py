@@ -1,16 +1,15 @@
-"""Chebyshev nodes in place of keys and queries: the Gaussian kernel compressed.
+"""The Gaussian kernel compressed: Chebyshev nodes instead of keys and queries.
 
 Legend: Q queries, K keys, N points, D features, C charges, B boxes, P polynomials per feature,
 M = P^D their products. Coordinates are in bandwidths; a box is one bandwidth wide in each feature.
 
-Over such a box the kernel is all but a polynomial: interpolated at P Chebyshev nodes it is off by
-2/(4^P √P!) of its peak, 3e-14 for P = 14. So the keys of a box may hand their charges to its nodes
-(*anterpolation*), and queries may read off the nodes of their box (*interpolation*): the fast Gauss
-transform of Greengard and Strain (1991), in Chebyshev polynomials. Charges are kept as moments
-Σ_k charge_k T_m(place_k), one per polynomial.
+Over such a box the kernel is nearly a polynomial: interpolation at P Chebyshev nodes has an error
+of 2/(4^P √P!) of its peak, 3e-14 for P = 14. So the charges of a box's keys can be moved to its
+nodes (*anterpolation*), and queries can be interpolated from the nodes of their box: the fast Gauss
+transform of Greengard and Strain (1991), in Chebyshev polynomials. Charges are stored as moments
+Σ_k charge_k T_m(coord_k), one per polynomial, coord_k being the coordinates in the box.
 
-All this is many short steps, in NumPy rather than torch: there is little for a second thread to
-gain, and much to lose wherever it is kept waiting on a busy machine.
+These are many short steps, in NumPy rather than torch, because threads gain little for them.
 """
 
 import math
@@ -26,18 +25,18 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 NODES = 14
-REACH = 9  # boxes to either side; what lies further weighs at most e^-40.5 = 3e-18
+REACH = 9  # boxes to either side; keys further away weigh at most e^-40.5 = 3e-18
 MARGIN = 4.0  # the grid ends this many bandwidths beyond the keys
 BUDGET = 3 << 24  # moments held for all boxes: 400 MB of float64
 CHUNK = 1 << 17  # polynomials evaluated at once: a megabyte, which stays in cache
-PRODUCT = 1 << 18  # multiplications in one matrix product: few enough to stay on one thread
+PRODUCT = 1 << 18  # multiplications in one matrix product: few enough for one thread
 NOISE = 1e-14  # error of a transformed sum, per unit of charge within reach
 TOLERANCE = 1e-10  # wanted of a weighted average, relative to the spread of the values
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Boxes laid side by side from an origin, (D,)."""
+    """Adjacent boxes from an origin, (D,)."""
 
     origin: Floats
     shape: tuple[int, ...]
@@ -58,11 +57,11 @@ class Grid:
 
     @property
     def num_boxes(self) -> int:
-        """How many boxes there are."""
+        """Number of boxes."""
         return math.prod(self.shape)
 
     def locate(self, point_ND: Floats) -> tuple[Ints, Floats, Bools]:
-        """Return each point's box, its place there from -1 to 1, and whether it is in the grid."""
+        """Return each point's box, its coordinates in it from -1 to 1, and whether it is inside."""
         offset_ND = point_ND - self.origin
         inside_N: Bools = np.all((offset_ND >= 0) & (offset_ND <= np.array(self.shape)), axis=1)
         np.clip(offset_ND, 0.0, self.shape, out=offset_ND)
@@ -96,15 +95,15 @@ def transform(
 ) -> tuple[Floats, Bools]:
     """Return Σ_k exp(-|q - k|²/2) charge_k, (Q, C), and which queries it is good for, (Q,).
 
-    The error is a small fraction of the charge within reach, however small the sum itself; where
-    the first charge's sum is not large beside that error, the query is not to be trusted.
+    The error is a small fraction of the charge within reach, whatever the sum itself; the result is
+    good where the first charge's sum is large relative to that error.
     """
-    box_K, place_KD, _ = grid.locate(key_KD)
+    box_K, coord_KD, _ = grid.locate(key_KD)
     field_BCM = spread(
-        anterpolate(box_K, place_KD, charge_KC, grid.num_boxes), grid.shape, gaussian_translations()
+        anterpolate(box_K, coord_KD, charge_KC, grid.num_boxes), grid.shape, gaussian_translations()
     )
-    box_Q, place_QD, inside_Q = grid.locate(query_QD)
-    sums_QC = interpolate(box_Q, place_QD, field_BCM)
+    box_Q, coord_QD, inside_Q = grid.locate(query_QD)
+    sums_QC = interpolate(box_Q, coord_QD, field_BCM)
     noise_Q = NOISE * grid.crowd(box_K, charge_KC[:, 0])[box_Q]
     return sums_QC, inside_Q & (noise_Q < TOLERANCE * sums_QC[:, 0])
 
@@ -112,7 +111,7 @@ def transform(
 def pseudo_keys(key_K1: Floats, charge_KC: Floats, width: float) -> tuple[Floats, Floats]:
     """Replace sorted keys of one feature by the nodes of boxes of a width, where those are fewer.
 
-    The nodes' charges add up to the keys' and may be negative: q_j = Σ_k charge_k L_j(place_k).
+    The nodes' charges add up to the keys' and may be negative: q_j = Σ_k charge_k L_j(coord_k).
     """
     offset_K1 = (key_K1 - key_K1[0]) / width
     cell_K1 = np.floor(offset_K1)
@@ -126,44 +125,44 @@ def pseudo_keys(key_K1: Floats, charge_KC: Floats, width: float) -> tuple[Floats
     return node_BP.reshape(-1, 1), charge_BPC.reshape(len(cell_B) * NODES, -1)
 
 
-def polynomials(place_ND: Floats) -> Floats:
+def polynomials(coord_ND: Floats) -> Floats:
     """Evaluate the Chebyshev polynomials T_0 .. T_(P-1), and their products for D > 1, (M, N)."""
-    product_MN = np.ones((1, len(place_ND)))
-    for place_N in place_ND.T:
-        value_PN = np.empty((NODES, len(place_ND)))
-        value_PN[0], value_PN[1] = 1.0, place_N
-        twice_N = 2 * place_N
+    product_MN = np.ones((1, len(coord_ND)))
+    for coord_N in coord_ND.T:
+        value_PN = np.empty((NODES, len(coord_ND)))
+        value_PN[0], value_PN[1] = 1.0, coord_N
+        twice_N = 2 * coord_N
         for degree in range(2, NODES):
             np.multiply(twice_N, value_PN[degree - 1], out=value_PN[degree])
             value_PN[degree] -= value_PN[degree - 2]
-        product_MN = (product_MN[:, None] * value_PN).reshape(-1, len(place_ND))
+        product_MN = (product_MN[:, None] * value_PN).reshape(-1, len(coord_ND))
     return product_MN
 
 
-def anterpolate(box_K: Ints, place_KD: Floats, charge_KC: Floats, num_boxes: int) -> Floats:
-    """Return the moments Σ_k charge_k T_m(place_k) of each box, (B, C, M)."""
-    num_moments, num_charges = NODES ** place_KD.shape[1], charge_KC.shape[1]
+def anterpolate(box_K: Ints, coord_KD: Floats, charge_KC: Floats, num_boxes: int) -> Floats:
+    """Return the moments Σ_k charge_k T_m(coord_k) of each box, (B, C, M)."""
+    num_moments, num_charges = NODES ** coord_KD.shape[1], charge_KC.shape[1]
     moment_BCM = np.zeros((num_boxes, num_charges, num_moments))
     order_K = np.argsort(box_K, kind="stable")
     step = max(64, CHUNK // (num_moments * num_charges))
     for start in range(0, len(box_K), step):
         chosen = order_K[start : start + step]
         boxes, first = np.unique(box_K[chosen], return_index=True)
-        polynomial_MN = polynomials(place_KD[chosen])
+        polynomial_MN = polynomials(coord_KD[chosen])
         for c in range(num_charges):
             sums_MB = np.add.reduceat(polynomial_MN * charge_KC[chosen, c], first, axis=1)
             moment_BCM[boxes, c] += sums_MB.T
     return moment_BCM
 
 
-def interpolate(box_Q: Ints, place_QD: Floats, field_BCM: Floats) -> Floats:
-    """Read each query's sums off the polynomial field of its box, (Q, C)."""
+def interpolate(box_Q: Ints, coord_QD: Floats, field_BCM: Floats) -> Floats:
+    """Evaluate each query's sums from the polynomial field of its box, (Q, C)."""
     num_charges, num_moments = field_BCM.shape[1:]
     sums_QC = np.empty((len(box_Q), num_charges))
     step = max(64, CHUNK // (num_moments * num_charges))
     for start in range(0, len(box_Q), step):
         chosen = slice(start, start + step)
-        polynomial_QM = np.ascontiguousarray(polynomials(place_QD[chosen]).T)
+        polynomial_QM = np.ascontiguousarray(polynomials(coord_QD[chosen]).T)
         sums_QC[chosen] = np.einsum("qm,qcm->qc", polynomial_QM, field_BCM[box_Q[chosen]])
     return sums_QC
 
@@ -171,11 +170,11 @@ def interpolate(box_Q: Ints, place_QD: Floats, field_BCM: Floats) -> Floats:
 def spread(moment: Floats, shape: tuple[int, ...], translation_RPP: Floats) -> Floats:
     """Carry moments from each box to all boxes within reach, one feature at a time.
 
-    The Gaussian is a product over features, so that is exact. Takes and returns (B, ..., M).
+    This is exact because the Gaussian is a product over features. Takes and returns (B, ..., M).
     """
     given, num_nodes, num_features = moment.shape, translation_RPP.shape[1], len(shape)
     field = moment.reshape(*shape, -1, *(num_nodes,) * num_features)
-    del moment  # these are large: only two are held at any time
+    del moment  # these are large: at most two exist at any time
     for d, length in enumerate(shape):
         ends = (d, num_features + 1 + d), (0, -1)
         moved_shape = np.moveaxis(field, *ends).shape
@@ -198,8 +197,8 @@ def carry(source_BXP: Floats, translation_RPP: Floats) -> Floats:
             low = max(start, -r * width)
             high = min(start + step, len(source_YP), len(source_YP) - r * width)
             if low < high:
-                there = source_YP[low + r * width : high + r * width]
-                target_YP[low:high] += there @ translation_RPP[r + REACH]
+                neighbor = source_YP[low + r * width : high + r * width]
+                target_YP[low:high] += neighbor @ translation_RPP[r + REACH]
     return target_YP.reshape(source_BXP.shape)
 
 

@@ -32,7 +32,7 @@ LARGEST = 1e150  # in bandwidths: the square of a larger coordinate would overfl
 
 
 class NadarayaWatson(RegressorMixin, BaseEstimator):
-    """Predict by the average of all targets, weighted by how near their samples are.
+    """Predict by the average of all targets, weighted by the distance of their samples.
 
     The weights are attention weights with the Gaussian score: a softmax over -|(x - x_i)/h|²/2. A
     query far from every sample gets the target of the nearest one; predictions never leave the
@@ -42,17 +42,16 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernel : {"gaussian", "uniform"}
-        "uniform" weighs every sample alike (average pooling) and takes no notice of the bandwidth.
+        "uniform" gives every sample the same weight (average pooling) and ignores the bandwidth.
     bandwidth : float, sequence of one float per feature, "loo" or "gradient"
         The width h. "loo" is one multiple of the features' standard deviations, found by a search
         for the least leave-one-out squared error; "gradient" learns a width for each feature by
-        gradient descent on the same error, from `initial_bandwidth`. Both look at no more than 2048
-        samples, drawn at random, and shrink what they find by (2048/n)^(1/(D+4)) if there are
-        n > 2048.
+        gradient descent on the same error, from `initial_bandwidth`. Both use at most 2048 samples,
+        drawn at random, and scale the result by (2048/n)^(1/(D+4)) if there are n > 2048.
     initial_bandwidth : float, sequence of one float per feature, "loo" or None
-        Where "gradient" starts. None is the standard deviation of each feature: a broad kernel,
-        from which one can watch it learn. Where the target swings many times within the data, a
-        broad start may find no way down; "loo" starts from the search's result.
+        Where "gradient" starts. None is the standard deviation of each feature, a broad kernel.
+        If the target oscillates many times within the data, a broad start may not converge;
+        "loo" starts from the search's result.
     steps : int
         Steps of the gradient descent, in minibatches of at most 256 samples.
     learning_rate : float
@@ -104,19 +103,19 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Keep the samples X (n, D) and targets y, (n,) or (n, V), and settle the bandwidth."""
+        """Store the samples X (n, D) and targets y, (n,) or (n, V), and choose the bandwidth."""
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         _check_choice("kernel", self.kernel, KERNELS)
         self.X_: Floats = np.array(X, dtype=np.float64)
         self.y_: Floats = np.array(y, dtype=np.float64)
-        self.bandwidth_: Floats = self._settle_bandwidth()
+        self.bandwidth_: Floats = self._choose_bandwidth()
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the attention-weighted averages of the targets at the points X, (Q,) or (Q, V)."""
         X = self._check_queries(X)
         if self.kernel == "uniform":
-            mean_V = (_columns(self.y_) / len(self.y_)).sum(0)  # the sum alone could overflow
+            mean_V = (_columns(self.y_) / len(self.y_)).sum(0)  # the plain sum could overflow
             average_QV = np.tile(mean_V, (len(X), 1))
         else:
             query_QD, key_KD = self._in_bandwidths(X)
@@ -147,7 +146,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         checked: Floats = validate_data(self, X, dtype=np.float64, reset=False)
         return checked
 
-    def _settle_bandwidth(self) -> Floats:
+    def _choose_bandwidth(self) -> Floats:
         num_features = self.X_.shape[1]
         if self.kernel == "uniform":
             return np.full(num_features, np.inf)
@@ -192,20 +191,20 @@ def _check_choice(argument: str, given: Any, choices: Sequence[str]) -> None:
     if given not in choices:
         expected = " or ".join(repr(choice) for choice in choices)
         more = "a positive number, one per feature, " if "bandwidth" in argument else ""
-        raise ValueError(f"{argument} is {given!r}, expected {more}{expected}.")
+        raise ValueError(f"{argument} must be {more}{expected}, got {given!r}.")
 
 
 def _check_widths(given: Any, num_features: int, name: str = "bandwidth") -> Floats:
-    """Return one positive width per feature, or say in one sentence what is wrong."""
+    """Return one positive width per feature."""
     try:
         widths = np.atleast_1d(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError):
         widths = np.array([np.nan])
     if widths.ndim != 1 or (np.ndim(given) > 0 and len(widths) != num_features):
         raise ValueError(
-            f"{name} has shape {widths.shape}, expected a number or {num_features} of them, "
-            "one per feature."
+            f"{name} must be a number or {num_features} of them, one per feature, got shape "
+            f"{widths.shape}."
         )
     if not (widths > 0).all():
-        raise ValueError(f"{name} is {given!r}, expected positive numbers.")
+        raise ValueError(f"{name} must be positive numbers, got {given!r}.")
     return np.broadcast_to(widths, num_features).copy()

@@ -3,14 +3,14 @@
 Legend: Q queries, K keys, D features, V values, C charges (a one and V values).
 Coordinates are in bandwidths, so the score of a query and a key is -|q - k|²/2.
 
-Three ways to the same answer, from the plainest to the fastest:
+Three methods with the same result, from the simplest to the fastest:
 
-* *exact*: key by key in tiles, without the keys too far away to matter;
+* *exact*: key by key in tiles, skipping keys of negligible weight;
 * *compressed* (one feature): the keys of a short box are replaced by a few Chebyshev nodes;
 * *transformed* (up to three features): queries too are replaced by nodes, so that the time grows
   with Q + K and not with Q·K.
 
-The fastest knows which queries it cannot answer to 1e-10, and leaves them to the ways above it.
+The fastest returns which queries it cannot compute to 1e-10; the other two compute those.
 """
 
 import numpy as np
@@ -25,8 +25,8 @@ from regard.attention.kernel_regression.compress import (
 )
 from regard.attention.kernel_regression.tiles import exact_sums
 
-DENSE_PAIRS = 1 << 18  # below this many pairs there is nothing to choose
-FINEST = 10  # boxes are at least 2^-10 bandwidths wide: further away, few keys matter anyway
+DENSE_PAIRS = 1 << 18  # with fewer pairs always exact
+FINEST = 10  # boxes are at least 2^-10 bandwidths wide: queries further away need few keys
 
 
 def gaussian_average(query_QD: Floats, key_KD: Floats, value_KV: Floats) -> Floats:
@@ -46,15 +46,14 @@ def gaussian_average(query_QD: Floats, key_KD: Floats, value_KV: Floats) -> Floa
     charge_KC = np.concatenate([np.ones((len(key_KD), 1)), (value_KV - middle_V) / half_V], axis=1)
     sums_QC = gaussian_sums(query_QD, key_KD, charge_KC)
     average_QV = np.clip(sums_QC[:, 1:] / sums_QC[:, :1], -1.0, 1.0)
-    found: Floats = np.clip(average_QV * half_V + middle_V, low_V, high_V)
-    return found
+    averages: Floats = np.clip(average_QV * half_V + middle_V, low_V, high_V)
+    return averages
 
 
 def gaussian_sums(query_QD: Floats, key_KD: Floats, charge_KC: Floats) -> Floats:
     """Return Σ_k exp(-|q - k|²/2) charge_k up to one positive factor per query, (Q, C).
 
-    The first charge must be positive: it measures how much there is to sum, and dividing by its
-    sum cancels the factor.
+    The first charge must be positive; dividing by its sum cancels the factor.
     """
     num_queries, num_features = query_QD.shape
     num_charges = charge_KC.shape[1]
@@ -85,8 +84,8 @@ def merge_duplicates(key_K1: Floats, charge_KC: Floats) -> tuple[Floats, Floats]
 def compressed_sums(query_Q1: Floats, key_K1: Floats, charge_KC: Floats) -> Floats:
     """Sum over sorted keys of one feature, through Chebyshev nodes wherever those are fewer.
 
-    A query at distance d from its nearest key sees the kernel fall like e^(-d·s), so its boxes may
-    be 1/d wide: queries are grouped by the power of two in d, and each group has nodes of its own.
+    For a query at distance d from its nearest key the kernel falls like e^(-d·s), so its boxes may
+    be 1/d wide: queries are grouped by the power of two in d, and each group has its own nodes.
     """
     key_K, query_Q = key_K1[:, 0], query_Q1[:, 0]
     above_Q = np.searchsorted(key_K, query_Q).clip(max=len(key_K) - 1)

@@ -1,9 +1,9 @@
-"""The Gaussian kernel summed key by key, in tiles, without the keys that cannot matter.
+"""The Gaussian kernel summed key by key, in tiles, without keys of negligible weight.
 
 Legend: Q queries, K keys, N points, D features, C charges, B blocks, S points of a block.
 Coordinates are in bandwidths. Keys and queries are cut into compact blocks by a k-d order, and a
-block of queries reads only those blocks of keys that weigh anything beside its nearest key. The
-tiles are torch's, which spreads them over the cores; arrays go in and come out.
+block of queries reads only the blocks of keys that are not negligible beside its nearest key. The
+tiles are computed by torch, on all its threads; inputs and outputs are arrays.
 """
 
 import math
@@ -18,15 +18,15 @@ Floats = NDArray[np.float64]
 Score = Callable[[Tensor, Tensor], Tensor]
 
 LEAF = 64  # points of a block, at most
-QUERY_BLOCKS = 256  # few queries are cut smaller, down to this many blocks ...
-BLOCK_PAIRS = 1 << 18  # ... while a block costs more than the steps around it
-FEW_QUERIES = 64  # per feature: for fewer, putting the keys in order takes longer than reading them
+QUERY_BLOCKS = 256  # few queries are cut into smaller blocks, up to this many ...
+BLOCK_PAIRS = 1 << 18  # ... of at least this many pairs
+FEW_QUERIES = 64  # per feature: for fewer, sorting the keys takes longer than reading them
 TILE = 1 << 18  # scores held at once: two megabytes of float64, which stay in cache
-COMPANY, PLAN = 64, 1 << 21  # blocks of queries, and pairs of blocks, looked at together
-NEGLIGIBLE = 40.0  # e^-40 = 4e-18: what all skipped keys may weigh beside the nearest
-UNDERFLOW = -600.0  # scores are cut off here, since exp is slow where it underflows
+PLAN_BLOCKS, PLAN_PAIRS = 64, 1 << 21  # blocks of queries, and pairs of blocks, planned at once
+NEGLIGIBLE = 40.0  # e^-40 = 4e-18: the weight of all skipped keys relative to the nearest
+UNDERFLOW = -600.0  # lower bound of scores, since exp is slow where it underflows
 ROUNDING = 1e-14  # of a squared distance
-CENTRED = 256.0  # within this radius a centred dot product rounds a score by less than 1e-11
+CENTERED = 256.0  # within this radius a centered dot product rounds a score by less than 1e-11
 
 
 def gaussian_weights(query_QD: Floats, key_KD: Floats) -> Floats:
@@ -50,7 +50,7 @@ def block_sums(query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor) -> Tensor:
     num_queries = len(query_QD)
     leaf = max(1, min(LEAF, num_queries // QUERY_BLOCKS), BLOCK_PAIRS // len(key_KD))
     rows_BS, columns_BS = kd_blocks(query_QD, leaf), kd_blocks(key_KD, LEAF)
-    # The index past the end pads a block: a copy of the last point, without charge.
+    # the index past the end is padding: a copy of the last point, without charge
     query_BSD = torch.cat([query_QD, query_QD[-1:]])[rows_BS]
     key_BSD = torch.cat([key_KD, key_KD[-1:]])[columns_BS]
     charge_BSC = torch.cat([charge_KC, torch.zeros_like(charge_KC[-1:])])[columns_BS]
@@ -59,16 +59,16 @@ def block_sums(query_QD: Tensor, key_KD: Tensor, charge_KC: Tensor) -> Tensor:
     plan = block_plan(query_BSD, key_BSD, cut=NEGLIGIBLE + math.log(mass))
     for rows_S, query_SD, (picked_B, radius) in zip(rows_BS, query_BSD, plan, strict=True):
         keys, charges = key_BSD[picked_B].flatten(0, 1), charge_BSC[picked_B].flatten(0, 1)
-        if radius <= CENTRED:
-            centre_D = query_SD.mean(0)
-            sums_QC[rows_S] = tile_sums(query_SD - centre_D, keys - centre_D, charges, *BY_DOT)
+        if radius <= CENTERED:
+            center_D = query_SD.mean(0)
+            sums_QC[rows_S] = tile_sums(query_SD - center_D, keys - center_D, charges, *BY_DOT)
         else:
             sums_QC[rows_S] = tile_sums(query_SD, keys, charges, *BY_DISTANCE)
     return sums_QC[:num_queries]
 
 
 def kd_blocks(point_ND: Tensor, leaf: int) -> Tensor:
-    """Cut points into compact blocks of at most ``leaf``: indices (B, S), N standing for padding.
+    """Cut points into compact blocks of at most ``leaf``: indices (B, S), N for padding.
 
     A block is halved at the median of its widest feature until it is small enough.
     """
@@ -77,7 +77,7 @@ def kd_blocks(point_ND: Tensor, leaf: int) -> Tensor:
     size = math.ceil(num_points / 2**depth)
     padded_ND = torch.cat([point_ND, point_ND[-1:]])
     index_BS = torch.arange(size << depth).clamp_(max=num_points)[None]
-    if num_features == 1:  # one sort does what all the halvings would
+    if num_features == 1:  # one sort is equal to all the halvings
         return index_BS[0, padded_ND[index_BS[0], 0].argsort()].view(-1, size)
     for _ in range(depth):
         block_BSD = padded_ND[index_BS]
@@ -90,22 +90,22 @@ def kd_blocks(point_ND: Tensor, leaf: int) -> Tensor:
 def block_plan(
     query_BSD: Tensor, key_BSD: Tensor, cut: float
 ) -> Iterator[tuple[Tensor | slice, float]]:
-    """Yield for each block of queries the blocks of keys to read, and a radius that holds the best.
+    """Yield for each block of queries the blocks of keys to read, and a radius with the best.
 
-    A key may go when for every query of the block some other key is nearer by 2·cut in squared
-    distance: its weight is then below e^-cut of that one's. Bounding boxes tell so in two ways. One
-    holds each query's nearest key in one close block against the box (good where keys and queries
-    mingle); the other holds one rival against the box, and since |q - k|² - |q - rival|² is linear
-    in q, only the corners of the query box count (good for queries far from all keys).
+    A key can be skipped when for every query of the block some other key is nearer by 2·cut in
+    squared distance: its weight is then below e^-cut of that one's. Two bounds by bounding boxes
+    are used. One compares the box with each query's nearest key in one close block (tight where
+    keys and queries overlap); the other compares it with one rival key: |q - k|² - |q - rival|² is
+    linear in q, so only the corners of the query box count (tight for queries far from all keys).
     """
     all_BD2 = torch.stack([key_BSD.amin(1), key_BSD.amax(1)], dim=2)
-    for blocks in query_BSD.split(max(1, min(COMPANY, PLAN // len(key_BSD)))):
+    for blocks in query_BSD.split(max(1, min(PLAN_BLOCKS, PLAN_PAIRS // len(key_BSD)))):
         within_B = _within_reach(blocks.flatten(0, 1), all_BD2, cut)
         box_BD2, nearby_BSD = all_BD2[within_B], key_BSD[within_B]
-        low_BD, high_BD, centre_BD = blocks.amin(1), blocks.amax(1), blocks.mean(1)
-        close_BSD = nearby_BSD[_squared_gaps(centre_BD, centre_BD, box_BD2).argmin(1)]
+        low_BD, high_BD, center_BD = blocks.amin(1), blocks.amax(1), blocks.mean(1)
+        close_BSD = nearby_BSD[_squared_gaps(center_BD, center_BD, box_BD2).argmin(1)]
         nearest_B = distance_score(blocks, close_BSD).amax(2).amin(1).neg_()
-        pick_B = distance_score(centre_BD[:, None], close_BSD)[:, 0].argmax(1)
+        pick_B = distance_score(center_BD[:, None], close_BSD)[:, 0].argmax(1)
         rival_BD = close_BSD[torch.arange(len(blocks)), pick_B]
         radius_B = nearest_B + (high_BD - low_BD).norm(dim=1)
         slack_B1 = (2 * cut + ROUNDING * radius_B.square())[:, None]
@@ -174,18 +174,18 @@ def tile_sums(
 
 
 def dot_score(query_QD: Tensor, key_KD: Tensor) -> Tensor:
-    """Score q·k - |k|²/2 of centred points; the missing -|q|²/2 cancels in the softmax."""
+    """Score q·k - |k|²/2 of centered points; the missing -|q|²/2 cancels in the softmax."""
     return torch.addmm(key_KD.square().sum(1).mul_(-0.5), query_QD, key_KD.T)
 
 
 def distance_score(query_QD: Tensor, key_KD: Tensor) -> Tensor:
-    """Score -|q - k| from the differences themselves, good at any distance; also for batches."""
+    """Score -|q - k| from the differences, accurate at any distance; also for batches."""
     exactly = "donot_use_mm_for_euclid_dist"
     return torch.cdist(query_QD, key_KD, compute_mode=exactly).neg_()
 
 
 def distance_drop(score_QK: Tensor, best_Q1: Tensor) -> Tensor:
-    """Return (best² - score²)/2 as a product, which does not lose a small drop between far keys."""
+    """Return (best² - score²)/2 as a product, which keeps small drops between far keys accurate."""
     return (score_QK - best_Q1).mul_((score_QK + best_Q1).mul_(-0.5))
 
 

@@ -1,1 +1,1 @@
-"""Who may use the server: API keys, rate limits, origins."""
+"""Access to the server: API keys, rate limits, origins, and the admission of a request."""

@@ -1,8 +1,8 @@
-"""API keys: made at random, kept as hashes, compared in constant time.
+"""API keys: random, stored as hashes, compared in constant time.
 
-A line of the file is a name, the SHA-256 of the key, and what the key may: `rate=N` requests a
-minute, `admin` to swap models. A key has 256 random bits, so that a plain hash cannot be undone
-by guessing.
+A line of the file is a name, the SHA-256 of the key, and its rights: `rate=N` requests a minute,
+`admin` to reload models. A key has 256 random bits, so that a plain hash cannot be inverted by
+guessing.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _LINE = re.compile(
 
 @dataclass(frozen=True)
 class Key:
-    """What is known of a key.
+    """A key's entry.
 
-    rate   requests a minute; None: as for everybody, 0: no limit
-    admin  whether it may swap models
+    rate   requests a minute; None: the server's, 0: no limit
+    admin  whether it may reload models
     """
 
     name: str
@@ -36,14 +36,14 @@ class Key:
     admin: bool = False
 
     def line(self) -> str:
-        """As it stands in the file."""
+        """The entry's line in the file."""
         rate = "" if self.rate is None else f" rate={self.rate}"
         return f"{self.name} {self.digest}{rate}{' admin' if self.admin else ''}"
 
 
 def read_keys(path: str | Path) -> tuple[Key, ...]:
     """The keys of a file."""
-    found = []
+    keys = []
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -53,20 +53,20 @@ def read_keys(path: str | Path) -> tuple[Key, ...]:
                 f"{path}, line {number}: this is no key; `regard serve --make-key` writes them."
             )
         rate = None if match["rate"] is None else int(match["rate"])
-        found.append(Key(match["name"], match["digest"], rate, bool(match["admin"])))
-    return tuple(found)
+        keys.append(Key(match["name"], match["digest"], rate, bool(match["admin"])))
+    return tuple(keys)
 
 
 def make_key(path: str | Path, name: str, *, rate: int | None = None, admin: bool = False) -> str:
     """A new key, whose hash is added at the file's end; the key itself is nowhere else."""
     if not re.fullmatch(r"[\w.-]{1,64}", name):
-        raise InputError(f"a key's name must be letters, digits, . _ or -, but {name!r} came.")
+        raise InputError(f"a key's name must be letters, digits, . _ or -, got {name!r}.")
     if rate is not None and rate < 0:
-        raise InputError(f"a key's rate must not be negative, but {rate} came; 0 is no limit.")
-    there = Path(path).is_file()
-    if there and any(key.name == name for key in read_keys(path)):
+        raise InputError(f"a key's rate must not be negative, got {rate}; 0 is no limit.")
+    exists = Path(path).is_file()
+    if exists and any(key.name == name for key in read_keys(path)):
         raise InputError(f"{path}: there is a key {name} already; choose another name.")
-    before = Path(path).read_text(encoding="utf-8") if there else ""
+    before = Path(path).read_text(encoding="utf-8") if exists else ""
     secret = secrets.token_urlsafe(32)
     line = Key(name, _digest(secret), rate, admin).line()
     replace_file(path, before + "\n" * (before[-1:] not in ("", "\n")) + line + "\n")
@@ -74,13 +74,13 @@ def make_key(path: str | Path, name: str, *, rate: int | None = None, admin: boo
 
 
 def find_key(given: str, keys: tuple[Key, ...]) -> Key | None:
-    """The key that was given, after comparing it with all of them."""
+    """The entry of a key, which is compared with all of them."""
     digest = _digest(given)
-    found = None
+    match = None
     for key in keys:
         if hmac.compare_digest(digest, key.digest):
-            found = key
-    return found
+            match = key
+    return match
 
 
 def _digest(secret: str) -> str:

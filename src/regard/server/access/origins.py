@@ -1,4 +1,4 @@
-"""Pages of other origins that may ask, and what the others are told."""
+"""Pages of other origins that may use the server (CORS)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, Response
 
-LENGTHS = ("content-length", "content-type")
+LENGTH_HEADERS = ("content-length", "content-type")
 
 
-class Origins(CORSMiddleware):
-    """CORS as Starlette does it; a refusal is a sentence, as everywhere."""
+class OriginMiddleware(CORSMiddleware):
+    """Starlette's CORS; a refusal is JSON with a sentence, like all others."""
 
     def preflight_response(self, request_headers: Headers) -> Response:
-        answer = super().preflight_response(request_headers)
-        if answer.status_code == 200:
-            return answer
-        headers = {name: value for name, value in answer.headers.items() if name not in LENGTHS}
-        sentence = "pages of this origin may not ask this; --cors says which may."
-        return JSONResponse({"error": sentence}, answer.status_code, headers)
+        response = super().preflight_response(request_headers)
+        if response.status_code == 200:
+            return response
+        headers = {
+            name: value for name, value in response.headers.items() if name not in LENGTH_HEADERS
+        }
+        sentence = "pages of this origin may not do this; --cors sets which may."
+        return JSONResponse({"error": sentence}, response.status_code, headers)

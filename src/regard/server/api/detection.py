@@ -1,4 +1,4 @@
-"""Which language a text is in, among those that a server knows.
+"""Language detection among the languages that a server knows.
 
 py3langid (BSD-3-Clause) carries its data, weighs 5 MB and needs numpy only: naive Bayes over byte
 sequences (Lui and Baldwin 2012, "langid.py: an off-the-shelf language identification tool").
@@ -12,34 +12,34 @@ from typing import NamedTuple
 
 from regard.text.language import base_language
 
-READ = 2000  # characters that are looked at
+MAX_CHARACTERS = 2000  # that are read
 SHORT = 40  # characters; a shorter text of a list is taken to be in the language of the list
 
 
-class Found(NamedTuple):
-    """A language's code and how sure it is, from 0 to 100."""
+class Detection(NamedTuple):
+    """A language's code and its confidence, from 0 to 100."""
 
     language: str
     confidence: float
 
 
-def detect(text: str, codes: Sequence[str]) -> list[Found]:
-    """The given languages, the likeliest first.
+def detect(text: str, codes: Sequence[str]) -> list[Detection]:
+    """The given languages, the most probable first.
 
-    The confidence is among all languages that can be told apart, so a text in one that is not
-    given leaves little for those that are. A language that cannot be told apart comes last.
+    The confidence is among all languages that can be detected, so a text in one that is not given
+    leaves little for the others. A language that cannot be detected comes last.
     """
-    shares = _shares(text[:READ]) if text.strip() else {}
-    found = [Found(code, _share(shares, code)) for code in codes]
-    return sorted(found, key=lambda one: -one.confidence)
+    shares = _shares(text[:MAX_CHARACTERS]) if text.strip() else {}
+    detections = [Detection(code, _share(shares, code)) for code in codes]
+    return sorted(detections, key=lambda detection: -detection.confidence)
 
 
-def detect_all(texts: Sequence[str], codes: Sequence[str]) -> list[Found]:
-    """The likeliest language of each text of a list."""
-    overall = detect(" ".join(texts)[:READ], codes)[0]
+def detect_all(texts: Sequence[str], codes: Sequence[str]) -> list[Detection]:
+    """The most probable language of each text of a list."""
+    overall = detect(" ".join(texts)[:MAX_CHARACTERS], codes)[0]
     if len(texts) == 1:
         return [overall]
-    return [detect(one, codes)[0] if len(one) > SHORT else overall for one in texts]
+    return [detect(text, codes)[0] if len(text) > SHORT else overall for text in texts]
 
 
 def _share(shares: dict[str, float], code: str) -> float:
@@ -49,15 +49,15 @@ def _share(shares: dict[str, float], code: str) -> float:
 
 
 def _shares(text: str) -> dict[str, float]:
-    """The probability of every language that can be told apart.
+    """The probability of every language that can be detected.
 
-    Naive Bayes is far too sure of itself; log-probabilities divided by the square root of the
-    text's length give shares that can be believed.
+    Naive Bayes is overconfident; log-probabilities divided by the square root of the text's length
+    give plausible probabilities.
     """
     import py3langid  # here, since its data is read at the first call
 
     ranked: list[tuple[str, float]] = py3langid.rank(text)
-    best, heat = ranked[0][1], math.sqrt(len(text.encode("utf-8", "replace")))
-    weights = {code: math.exp((log - best) / heat) for code, log in ranked}
+    best, temperature = ranked[0][1], math.sqrt(len(text.encode("utf-8", "replace")))
+    weights = {code: math.exp((log - best) / temperature) for code, log in ranked}
     total = sum(weights.values())
     return {code: weight / total for code, weight in weights.items()}

@@ -1,7 +1,7 @@
-"""Files in, translated files out, under names that nobody can guess, for a while.
+"""Translation of uploaded files; the results can be downloaded for a while under secret names.
 
-The names of users' files are never used as names of ours: results are kept in memory, each under
-256 random bits, and handed out as attachments.
+Results are kept in memory, each under 256 random bits, and sent as attachments; the names of
+uploaded files are never used as names on the server.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field, ValidationError
 from starlette.datastructures import UploadFile
 
-from regard.server.api.layout import Layout
-from regard.server.api.libretranslate import translated
+from regard.server.api.libretranslate import translate_body
 from regard.server.api.requests import (
     FORMATS,
     SECONDS,
-    TranslateAsked,
-    form_of,
-    missing,
-    sentence_of,
+    TranslateRequest,
+    missing_parameter,
+    read_form,
+    validation_message,
 )
-from regard.server.api.responses import REFUSALS, Error
-from regard.server.http.errors import RefusalError
+from regard.server.api.responses import ERROR_RESPONSES, ErrorResponse
+from regard.server.http.errors import ApiError
 from regard.server.queue.service import Service
+from regard.tasks.translation.layout import Layout
 
 BODY: dict[str, Any] = {
     "requestBody": {
@@ -59,131 +59,130 @@ BODY: dict[str, Any] = {
 NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-class TranslatedFile(BaseModel):
-    """Where a translated file can be fetched, for a while."""
+class FileResponse(BaseModel):
+    """Where a translated file can be downloaded, for a while."""
 
     translatedFileUrl: str = Field(description="A path of this server, with its address.")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A file that waits to be fetched; `attached` says under what name it may be kept."""
+class StoredFile:
+    """A file to be downloaded; `disposition` is its Content-Disposition."""
 
-    attached: str
+    disposition: str
     content: bytes
-    until: float
+    expires: float
 
 
-class Shelf:
+class FileStore:
     """Files by secret names; the oldest go when there are too many bytes, all go in time."""
 
     def __init__(
-        self, seconds: float, most: int, clock: Callable[[], float] = time.monotonic
+        self, seconds: float, max_bytes: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.seconds, self.most, self.clock = seconds, most, clock
-        self._files: dict[str, Kept] = {}
+        self.seconds, self.max_bytes, self.clock = seconds, max_bytes, clock
+        self._files: dict[str, StoredFile] = {}
 
-    def put(self, attached: str, content: bytes) -> str:
-        """Keep a file; its secret name."""
+    def put(self, disposition: str, content: bytes) -> str:
+        """Store a file; its secret name."""
         secret = secrets.token_urlsafe(32)
-        self._files[secret] = Kept(attached, content, self.clock() + self.seconds)
-        self._tidy()
+        self._files[secret] = StoredFile(disposition, content, self.clock() + self.seconds)
+        self._remove_old()
         return secret
 
-    def get(self, secret: str) -> Kept | None:
+    def get(self, secret: str) -> StoredFile | None:
         """A file, if it is still there."""
-        self._tidy()
+        self._remove_old()
         return self._files.get(secret)
 
-    def _tidy(self) -> None:
+    def _remove_old(self) -> None:
         now = self.clock()
-        size = sum(len(one.content) for one in self._files.values())
-        for secret, one in list(self._files.items()):  # the oldest first
-            if one.until > now and size <= self.most:
+        size = sum(len(file.content) for file in self._files.values())
+        for secret, file in list(self._files.items()):  # the oldest first
+            if file.expires > now and size <= self.max_bytes:
                 break
-            size -= len(one.content)
+            size -= len(file.content)
             del self._files[secret]
 
 
 def routes(service: Service) -> APIRouter:
     """The operations."""
     api = APIRouter(tags=["files"])
-    shelf = Shelf(service.settings.keep_files, 64 * service.settings.body_bytes)
+    store = FileStore(service.settings.keep_files, 64 * service.settings.body_bytes)
 
     @api.post(
         "/translate_file",
-        responses=REFUSALS,
+        responses=ERROR_RESPONSES,
         openapi_extra=BODY,
-        summary="Translate a file (.txt, .html); the answer says where to fetch the result.",
+        summary="Translate a file (.txt, .html); the response says where to download the result.",
     )
-    async def translate_file(request: Request) -> TranslatedFile:
-        asked, name = await _read(request)
-        service.admit(request, asked)
-        assert isinstance(asked.q, str)
-        layout = Layout.of(asked.q) if asked.format == "text" else None
-        bare = asked if layout is None else asked.model_copy(update={"q": layout.bare})
-        done = await translated(service, request, bare)
+    async def translate_file(request: Request) -> FileResponse:
+        body, layout, name = await _read_file(request)
+        service.admission.check(request, body)
+        done = await translate_body(service, request, body)
         assert isinstance(done.translatedText, str)
-        made = done.translatedText if layout is None else layout.around(done.translatedText)
-        secret = shelf.put(_attached(name, asked.target), made.encode())
-        return TranslatedFile(translatedFileUrl=f"{request.base_url}download_file/{secret}")
+        text = done.translatedText if layout is None else layout.apply(done.translatedText)
+        secret = store.put(_disposition(name, body.target), text.encode())
+        return FileResponse(translatedFileUrl=f"{request.base_url}download_file/{secret}")
 
     @api.get(
         "/download_file/{name}",
         response_class=Response,
         responses={
             200: {"content": {"application/octet-stream": {}}},
-            404: {"model": Error, "description": "There is no such file, or not any more."},
+            404: {"model": ErrorResponse, "description": "There is no such file, or not any more."},
         },
         openapi_extra={"parameters": [NAME]},
-        summary="Fetch a translated file.",
+        summary="Download a translated file.",
     )
     async def download_file(request: Request) -> Response:
-        found = shelf.get(request.path_params["name"])
-        if found is None:
-            raise RefusalError(404, "there is no such file, or not any more.")
-        headers = {"Content-Disposition": found.attached}
-        return Response(found.content, media_type="application/octet-stream", headers=headers)
+        file = store.get(request.path_params["name"])
+        if file is None:
+            raise ApiError(404, "there is no such file, or not any more.")
+        headers = {"Content-Disposition": file.disposition}
+        return Response(file.content, media_type="application/octet-stream", headers=headers)
 
     return api
 
 
-async def _read(request: Request) -> tuple[TranslateAsked, str]:
-    """What is asked, with the file's text as q, and the file's name."""
+async def _read_file(request: Request) -> tuple[TranslateRequest, Layout | None, str]:
+    """The request with the file's text as q, the layout of plain text, and the file's name."""
     try:
         async with asyncio.timeout(SECONDS):
-            form = await form_of(request, max_files=1, max_fields=20)
+            form = await read_form(request, max_files=1, max_fields=20)
     except TimeoutError:
-        raise RefusalError(408, "the request did not arrive in time.") from None
+        raise ApiError(408, "the request did not arrive in time.") from None
     upload = form.get("file")
     if not isinstance(upload, UploadFile):
-        raise RefusalError(400, missing("file"))
+        raise ApiError(400, missing_parameter("file"))
     name = upload.filename or ""
     kind = FORMATS.get(PurePath(name).suffix.lower())
     if kind is None:
-        raise RefusalError(400, "Invalid request: file format not supported")
+        raise ApiError(400, "Invalid request: file format not supported")
     try:
         text = (await upload.read()).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise RefusalError(400, "the file is not UTF-8 text.") from None
+        raise ApiError(400, "the file is not UTF-8 text.") from None
     if not text:
-        raise RefusalError(400, "Invalid request: empty file")
+        raise ApiError(400, "Invalid request: empty file")
     fields = {key: value for key, value in form.items() if isinstance(value, str) and value}
     try:
-        return TranslateAsked.model_validate({**fields, "q": text, "format": kind}), name
+        body = TranslateRequest.model_validate({**fields, "q": text, "format": kind})
     except ValidationError as error:
-        raise RefusalError(400, sentence_of(error)) from None
+        raise ApiError(400, validation_message(error)) from None
+    layout = Layout.of(text) if kind == "text" else None
+    return body if layout is None else body.model_copy(update={"q": layout.bare}), layout, name
 
 
-def _attached(name: str, target: str) -> str:
+def _disposition(name: str, target: str) -> str:
     """Content-Disposition with a name for the result: the file's own, and the language.
 
-    A plain name of letters, digits and - only, and one that keeps all letters of all languages
-    for clients that can read it (RFC 6266).
+    A plain name of letters, digits and - only, and one with the letters of all languages for
+    clients that can read it (RFC 6266).
 
-    >>> print(_attached("../my file.TXT", "fr"))
+    >>> print(_disposition("../my file.TXT", "fr"))
     attachment; filename="my-file_fr.txt"
-    >>> print(_attached("猫.html", "zh"))
+    >>> print(_disposition("猫.html", "zh"))
     attachment; filename="file_zh.html"; filename*=UTF-8''%E7%8C%AB_zh.html
     """
     path = PurePath(name.replace("\\", "/"))

@@ -8,28 +8,26 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request
 
 from regard.documents.html import HtmlDocument, parse_html
-from regard.server.api.detection import Found, detect
-from regard.server.api.requests import FORMATS, DetectAsked, TranslateAsked
+from regard.server.api.detection import Detection, detect
+from regard.server.api.requests import FORMATS, DetectRequest, TranslateRequest
 from regard.server.api.responses import (
-    REFUSALS,
-    Detected,
-    FirstLanguages,
+    ERROR_RESPONSES,
+    DefaultLanguages,
+    DetectedLanguage,
     FrontendSettings,
-    Health,
-    Language,
-    Named,
-    Translated,
+    HealthResponse,
+    LanguageResponse,
+    NamedLanguage,
+    TranslateResponse,
 )
-from regard.server.api.spec import body_of
-from regard.server.queue.batching import Answer
-from regard.server.queue.routing import Wanted, by_language
+from regard.server.api.spec import request_body
+from regard.server.queue.pivot import translate_routes
+from regard.server.queue.routing import find_routes, language_codes, target_languages
 from regard.server.queue.service import Service
-from regard.tasks.translation.translator import Wish
+from regard.tasks.translation.translation import Translation
 from regard.text.language_names import language_name
 
-PLAIN = Wish(alignment=False, attention=False)
-LINKED = Wish(alignment=True, attention=False)
-LEAST = 1.0  # of a language's confidence, to be told of
+MIN_CONFIDENCE = 1.0  # of a language that is reported besides the most probable
 
 
 def routes(service: Service) -> APIRouter:
@@ -38,115 +36,120 @@ def routes(service: Service) -> APIRouter:
 
     @api.post(
         "/translate",
-        response_model=Translated,
+        response_model=TranslateResponse,
         response_model_exclude_none=True,
-        responses=REFUSALS,
-        openapi_extra=body_of(TranslateAsked),
+        responses=ERROR_RESPONSES,
+        openapi_extra=request_body(TranslateRequest),
         summary="Translate a text, or each text of a list.",
     )
-    async def translate(request: Request) -> Translated:
-        asked = await service.admitted(request, TranslateAsked)
-        return await translated(service, request, asked)
+    async def translate(request: Request) -> TranslateResponse:
+        body = await service.admission.admit(request, TranslateRequest)
+        return await translate_body(service, request, body)
 
     @api.post(
         "/detect",
-        response_model=list[Detected],
-        responses=REFUSALS,
-        openapi_extra=body_of(DetectAsked),
-        summary="Tell which language a text is in, the likeliest first.",
+        response_model=list[DetectedLanguage],
+        responses=ERROR_RESPONSES,
+        openapi_extra=request_body(DetectRequest),
+        summary="Detect the language of a text, the most probable first.",
     )
-    async def detected(request: Request) -> list[Detected]:
-        asked = await service.admitted(request, DetectAsked)
-        service.measure(request, [asked.q])
-        found = await asyncio.to_thread(detect, asked.q, service.catalogue.codes)
-        return [
-            _detected(one) for rank, one in enumerate(found) if rank == 0 or one.confidence >= LEAST
-        ]
+    async def detect_language(request: Request) -> list[DetectedLanguage]:
+        body = await service.admission.admit(request, DetectRequest)
+        codes = language_codes(service.catalogue.models)
+        best, *others = await asyncio.to_thread(detect, body.q, codes)
+        probable = [other for other in others if other.confidence >= MIN_CONFIDENCE]
+        return [_detected(detection) for detection in (best, *probable)]
 
     @api.get("/languages", summary="The languages, and what each can be translated into.")
-    async def languages() -> list[Language]:
-        known = service.catalogue
+    async def languages() -> list[LanguageResponse]:
+        models = service.catalogue.models
         return [
-            Language(code=code, name=language_name(code), targets=known.targets(code))
-            for code in known.codes
+            LanguageResponse(
+                code=code, name=language_name(code), targets=target_languages(models, code)
+            )
+            for code in language_codes(models)
         ]
 
-    @api.get("/health", summary="Whether the server answers.")
-    async def health() -> Health:
-        return Health()
+    @api.get("/health", summary="Whether the server responds.")
+    async def health() -> HealthResponse:
+        return HealthResponse()
 
-    @api.get("/frontend/settings", summary="What a page needs to know of the server.")
+    @api.get("/frontend/settings", summary="What a page needs to know about the server.")
     async def settings() -> FrontendSettings:
         first = service.catalogue.models[0]
         return FrontendSettings(
-            apiKeys=bool(service.keys),
+            apiKeys=bool(service.admission.keys),
             charLimit=service.settings.characters,
             filesTranslation=True,
             frontendTimeout=500,
             keyRequired=service.settings.key_required,
-            language=FirstLanguages(source=_named(first.source), target=_named(first.target)),
+            language=DefaultLanguages(source=_named(first.source), target=_named(first.target)),
             supportedFilesFormat=list(FORMATS),
         )
 
     return api
 
 
-async def translated(service: Service, request: Request, asked: TranslateAsked) -> Translated:
-    """Translate what is asked, by whichever models it takes."""
-    texts = [asked.q] if isinstance(asked.q, str) else asked.q
-    service.measure(request, texts)
+async def translate_body(
+    service: Service, request: Request, body: TranslateRequest
+) -> TranslateResponse:
+    """Translate the texts of a request, by whichever models it takes."""
+    texts = body.texts
     pages = None
-    if asked.format == "html":
-        pages = await service.beside(request, lambda: [parse_html(text) for text in texts])
-    pieces = [[text] for text in texts] if pages is None else [page.texts for page in pages]
-    known = service.catalogue
-    target = known.code(asked.target)
-    found: list[Found] | None = None
-    if asked.source == "auto":
-        found = await service.detected([" ".join(own) for own in pieces], target, anyhow=True)
-        sources = [one.language for one in found]
-    else:
-        sources = [known.code(asked.source)] * len(texts)
-    wish = PLAIN if pages is None else LINKED
-    wanted = Wanted(target, asked.alternatives or 0, wish)
-    answers = await by_language(service, request, pieces, sources, wanted)
+    if body.format == "html":
+        pages = await service.run_in_background(
+            request, lambda: [parse_html(text) for text in texts]
+        )
+    parts = [[text] for text in texts] if pages is None else [page.texts for page in pages]
+    joined = [" ".join(own) for own in parts]
+    chosen = await find_routes(service.catalogue.models, joined, body.source, body.target)
+    translations = await translate_routes(
+        service,
+        request,
+        parts,
+        chosen,
+        num_alternatives=body.alternatives or 0,
+        alignment=pages is not None,  # which inline markup is placed by
+    )
     if pages is None:
-        ranked = [[one.translation.text, *one.alternatives] for (one,) in answers]
+        ranked = [[best.text, *(t.text for t in best.alternatives)] for (best,) in translations]
     else:
-        together = list(zip(pages, answers, sources, texts, strict=True))
-        ranked = await service.beside(
+        items = list(zip(pages, translations, chosen.sources, texts, strict=True))
+        ranked = await service.run_in_background(
             request,
             lambda: [
-                _pages(page, own) if source != target else [text]
-                for page, own, source, text in together
+                _render(page, own) if source != chosen.target else [text]
+                for page, own, source, text in items
             ],
         )
-    made = [one[0] for one in ranked]
-    others = [one[1:] for one in ranked] if asked.alternatives else None
-    detected = None if found is None else [_detected(one) for one in found]
-    if isinstance(asked.q, str):
-        return Translated(
-            translatedText=made[0],
+    best = [own[0] for own in ranked]
+    others = [own[1:] for own in ranked] if body.alternatives else None
+    detected = None if chosen.detected is None else [_detected(d) for d in chosen.detected]
+    if isinstance(body.q, str):
+        return TranslateResponse(
+            translatedText=best[0],
             detectedLanguage=None if detected is None else detected[0],
             alternatives=None if others is None else others[0],
         )
-    return Translated(translatedText=made, detectedLanguage=detected, alternatives=others)
+    return TranslateResponse(translatedText=best, detectedLanguage=detected, alternatives=others)
 
 
-def _pages(page: HtmlDocument, answers: Sequence[Answer]) -> list[str]:
-    """A page with the best translations, then with the next best, where they are others."""
-    most = max((len(one.others) for one in answers), default=0)
-    made = [page.render([one.translation for one in answers])]
-    for rank in range(most):
-        chosen = (one.others[rank] if rank < len(one.others) else one.translation
-                  for one in answers)  # fmt: skip
-        made.append(page.render(list(chosen)))
-    return list(dict.fromkeys(made))
+def _render(page: HtmlDocument, translations: Sequence[Translation]) -> list[str]:
+    """A page with the best translations, then with the next best, where they differ."""
+    ranks = 1 + max((len(best.alternatives) for best in translations), default=0)
+    rendered = [
+        page.render([
+            best.alternatives[rank - 1] if 0 < rank <= len(best.alternatives) else best
+            for best in translations
+        ])
+        for rank in range(ranks)
+    ]  # fmt: skip
+    return list(dict.fromkeys(rendered))
 
 
-def _detected(found: Found) -> Detected:
-    return Detected(confidence=found.confidence, language=found.language)
+def _detected(detection: Detection) -> DetectedLanguage:
+    return DetectedLanguage(confidence=detection.confidence, language=detection.language)
 
 
-def _named(code: str) -> Named:
-    return Named(code=code, name=language_name(code))
+def _named(code: str) -> NamedLanguage:
+    return NamedLanguage(code=code, name=language_name(code))

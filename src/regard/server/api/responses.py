@@ -1,4 +1,4 @@
-"""What goes back to LibreTranslate's clients, as the OpenAPI document describes it."""
+"""Responses to LibreTranslate's clients, as the OpenAPI document describes them."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 
-class Error(BaseModel):
-    """Why there is no other answer."""
+class ErrorResponse(BaseModel):
+    """Why there is no other response."""
 
     error: str
 
 
-class Detected(BaseModel):
-    """A language that was recognised."""
+class DetectedLanguage(BaseModel):
+    """A language that was detected."""
 
     confidence: float = Field(ge=0, le=100)
     language: str
 
 
-class Translated(BaseModel):
+class TranslateResponse(BaseModel):
     """Translations: of a string a string, of a list a list in the same order."""
 
     translatedText: str | list[str]
-    detectedLanguage: Detected | list[Detected] | None = Field(
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = Field(
         None, description="There if the source was auto."
     )
     alternatives: list[str] | list[list[str]] | None = Field(
-        None, description="There if alternatives were asked for; the best first."
+        None, description="There if alternatives were requested; the best first."
     )
 
 
-class Language(BaseModel):
+class LanguageResponse(BaseModel):
     """A language and what it can be translated into."""
 
     code: str
@@ -40,49 +40,49 @@ class Language(BaseModel):
     targets: list[str]
 
 
-class Health(BaseModel):
-    """The server answers."""
+class HealthResponse(BaseModel):
+    """The server responds."""
 
     status: str = "ok"
 
 
-class Named(BaseModel):
+class NamedLanguage(BaseModel):
     """A language by code and name."""
 
     code: str
     name: str
 
 
-class FirstLanguages(BaseModel):
-    """What a page offers first."""
+class DefaultLanguages(BaseModel):
+    """The languages that a page offers first."""
 
-    source: Named
-    target: Named
+    source: NamedLanguage
+    target: NamedLanguage
 
 
 class FrontendSettings(BaseModel):
-    """What a page needs to know of the server; charLimit -1 would be no limit."""
+    """What a page needs to know about the server; charLimit -1 would be no limit."""
 
     apiKeys: bool
     charLimit: int
     filesTranslation: bool
     frontendTimeout: int = Field(description="Milliseconds after typing stops.")
     keyRequired: bool
-    language: FirstLanguages
+    language: DefaultLanguages
     suggestions: bool = False
     supportedFilesFormat: list[str]
 
 
-PLAIN = {
-    400: "What was asked for is not possible; the sentence says why.",
+DESCRIPTIONS = {
+    400: "The request is not possible; the sentence says why.",
     403: "A key is missing or wrong.",
-    408: "The request came too slowly.",
+    408: "The request arrived too slowly.",
     413: "The request is too large.",
     429: "Too many requests; Retry-After says when the next may come.",
     500: "The server failed; it is not the request's fault.",
-    503: "Too busy; Retry-After says when to ask again.",
+    503: "Too busy; Retry-After says when to try again.",
 }
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Error, "description": text} for status, text in PLAIN.items()
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorResponse, "description": text} for status, text in DESCRIPTIONS.items()
 }
 """What every operation may answer instead."""

@@ -1,7 +1,8 @@
-"""The OpenAPI document: what FastAPI knows, and the bodies that we read ourselves."""
+"""The OpenAPI document: what FastAPI knows, and the request bodies that we read ourselves."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI
@@ -9,19 +10,18 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from regard.server.http.settings import Serving
-from regard.server.queue.catalogue import Catalogue
+from regard.server.http.settings import ServerSettings
 from regard.version import __version__
 
-PLACE = "#/components/schemas/{model}"
+REFERENCE = "#/components/schemas/{model}"
 FORMS = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
-_DESCRIBED: dict[str, type[BaseModel]] = {}
+_SCHEMAS: dict[str, type[BaseModel]] = {}
 
 
-def body_of(model: type[BaseModel], forms: tuple[str, ...] = FORMS) -> dict[str, Any]:
-    """What an operation takes, for `openapi_extra`."""
-    _DESCRIBED[model.__name__] = model
-    schema = {"$ref": PLACE.format(model=model.__name__)}
+def request_body(model: type[BaseModel], forms: tuple[str, ...] = FORMS) -> dict[str, Any]:
+    """The request body of an operation, for `openapi_extra`."""
+    _SCHEMAS[model.__name__] = model
+    schema = {"$ref": REFERENCE.format(model=model.__name__)}
     return {
         "requestBody": {
             "required": True,
@@ -30,28 +30,29 @@ def body_of(model: type[BaseModel], forms: tuple[str, ...] = FORMS) -> dict[str,
     }
 
 
-def describe(app: FastAPI, catalogue: Catalogue, settings: Serving) -> dict[str, Any]:
+def openapi_document(
+    app: FastAPI, codes: Sequence[str], settings: ServerSettings
+) -> dict[str, Any]:  # fmt: skip
     """The document, with this server's languages and limits."""
     document = get_openapi(
         title="regard",
         version=__version__,
-        summary="Translation that shows what it looked at.",
+        summary="Translation that shows its attention.",
         routes=app.routes,
     )
-    _, made = models_json_schema(
-        [(model, "validation") for model in _DESCRIBED.values()], ref_template=PLACE
+    _, definitions = models_json_schema(
+        [(model, "validation") for model in _SCHEMAS.values()], ref_template=REFERENCE
     )
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    schemas.update(made.get("$defs", {}))
-    codes = catalogue.codes
+    schemas.update(definitions.get("$defs", {}))
     for schema in schemas.values():
-        known = schema.get("properties", {})
-        if "source" in known and "target" in known and "q" in known:
-            known["source"]["enum"] = ["auto", *codes]
-            known["target"]["enum"] = codes
-        for one in (known.get("q", {}), *known.get("q", {}).get("anyOf", ())):
-            if one.get("type") == "string":
-                one["maxLength"] = settings.characters
-            if one.get("type") == "array":
-                one["maxItems"] = settings.texts
+        fields = schema.get("properties", {})
+        if "source" in fields and "target" in fields and "q" in fields:
+            fields["source"]["enum"] = ["auto", *codes]
+            fields["target"]["enum"] = list(codes)
+        for field in (fields.get("q", {}), *fields.get("q", {}).get("anyOf", ())):
+            if field.get("type") == "string":
+                field["maxLength"] = settings.characters
+            if field.get("type") == "array":
+                field["maxItems"] = settings.texts
     return document

@@ -1,4 +1,4 @@
-"""What goes in and out of the API that shows a model's inside."""
+"""Requests and responses of the API that explains translations."""
 
 from __future__ import annotations
 
@@ -7,45 +7,43 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, FiniteFloat, NonNegativeInt
 
-from regard.attention import AttentionMap
-from regard.config import TransformerSettings
-from regard.server.api.requests import MOST_ALTERNATIVES, BegunAsked, TextAsked
-from regard.server.api.responses import Detected
-from regard.server.http.errors import RefusalError
-from regard.server.queue.batching import Answer
-from regard.translator import Sentence, Translator
+from regard.attention import AttentionMap, Edit, Overwrite, SwitchOff
+from regard.server.api.requests import MAX_ALTERNATIVES, ModelRequest, PrefixRequest
+from regard.server.api.responses import DetectedLanguage
+from regard.server.http.errors import ApiError
+from regard.tasks.translation.translation import Sentence
 
-MOST_WEIGHTS = 1_000_000  # numbers in one answer
-FAR_TOO_MANY = 50_000_000  # expected of a text: its maps are not even computed
+MAX_WEIGHTS = 1_000_000  # in one response
+MAX_EXPECTED_WEIGHTS = 50_000_000  # of a text; more are not even computed
 Kind = Literal["self", "causal", "cross"]
 Numbers = Annotated[list[NonNegativeInt], Field(min_length=1, max_length=1000)]
 Row = Annotated[list[FiniteFloat], Field(min_length=1, max_length=5000)]
 
 
-class Chosen(BaseModel):
-    """Maps to be given: of a kind, a layer, some heads; what is not said is all."""
+class MapSelection(BaseModel):
+    """Maps to return: of a kind, a layer, some heads; without a field, all."""
 
     kind: Kind | None = None
     layer: NonNegativeInt | None = None
     heads: Numbers | None = None
 
-    def means(self, one: AttentionMap, head: int) -> bool:
-        """Whether a map's head is chosen."""
+    def selects(self, layer_map: AttentionMap, head: int) -> bool:
+        """Whether a head of a map is selected."""
         return (
-            self.kind in (None, one.kind)
-            and self.layer in (None, one.layer)
+            self.kind in (None, layer_map.kind)
+            and self.layer in (None, layer_map.layer)
             and (self.heads is None or head in self.heads)
         )
 
 
-class LookAsked(BegunAsked):
-    """A text to translate, and what to tell of it."""
+class ExplainRequest(PrefixRequest):
+    """A text to translate, and what to return besides the translation."""
 
-    alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
-    maps: list[Chosen] = Field(default_factory=list, max_length=100)
+    alternatives: int = Field(0, ge=0, le=MAX_ALTERNATIVES)
+    maps: list[MapSelection] = Field(default_factory=list, max_length=100)
 
 
-class SwitchedOff(BaseModel):
+class SwitchOffRequest(BaseModel):
     """Heads whose output is scaled; the maps stay as they are."""
 
     type: Literal["switch_off"]
@@ -54,12 +52,16 @@ class SwitchedOff(BaseModel):
     heads: Numbers | None = None
     scale: FiniteFloat = 0.0
 
+    def to_edit(self) -> Edit:
+        """The edit of the attention."""
+        return SwitchOff(kind=self.kind, layer=self.layer, heads=self.heads, scale=self.scale)
 
-class Overwritten(BaseModel):
+
+class OverwriteRequest(BaseModel):
     """Rows of weights that are replaced.
 
-    One number for each source token, </s> included; in a decoder's own attention (causal) one for
-    each token that it has read by then, the start first.
+    One number for each source token, </s> included; in a decoder's self-attention (causal) one
+    for each token read so far, <s> first.
     """
 
     type: Literal["overwrite"]
@@ -70,36 +72,47 @@ class Overwritten(BaseModel):
     weights: Row | Annotated[list[Row], Field(max_length=1000)]
     renormalize: bool = True
 
-
-Change = Annotated[SwitchedOff | Overwritten, Field(discriminator="type")]
-
-
-class InterveneAsked(LookAsked):
-    """A sentence to translate with other attention."""
-
-    edits: list[Change] = Field(max_length=100)
-
-
-class ViewAsked(BegunAsked):
-    """A text to translate and to look at, perhaps with other attention."""
-
-    maps: bool = Field(True, description="Whether the attention maps are given as well.")
-    edits: list[Change] = Field(default_factory=list, max_length=100)
+    def to_edit(self) -> Edit:
+        """The edit of the attention."""
+        return Overwrite(
+            kind=self.kind,
+            layer=self.layer,
+            heads=self.heads,
+            rows=self.rows,
+            weights=self.weights,
+            renormalize=self.renormalize,
+        )
 
 
-class AlternativesAsked(TextAsked):
-    """A place in a translation where something else could stand."""
+EditRequest = Annotated[SwitchOffRequest | OverwriteRequest, Field(discriminator="type")]
+
+
+class InterveneRequest(ExplainRequest):
+    """A sentence to translate with changed attention."""
+
+    edits: list[EditRequest] = Field(max_length=100)
+
+
+class ViewRequest(PrefixRequest):
+    """A text to translate and to show, perhaps with changed attention."""
+
+    maps: bool = Field(True, description="Whether the attention maps are returned.")
+    edits: list[EditRequest] = Field(default_factory=list, max_length=100)
+
+
+class AlternativesRequest(ModelRequest):
+    """A word of a translation for which alternatives are wanted."""
 
     translation: str = Field(min_length=1)
     word: NonNegativeInt = Field(description="Number of the translation's word, from 0.")
     count: int = Field(5, ge=1, le=20)
 
     @property
-    def besides(self) -> str:
+    def other_text(self) -> str:
         return self.translation
 
 
-class ModelSeen(BaseModel):
+class ModelResponse(BaseModel):
     """A model that is served."""
 
     name: str
@@ -108,7 +121,7 @@ class ModelSeen(BaseModel):
     target: str
 
 
-class MapSeen(BaseModel):
+class MapResponse(BaseModel):
     """One head's weights: a row for each query, a column for each key."""
 
     kind: str
@@ -117,15 +130,15 @@ class MapSeen(BaseModel):
     weights: list[list[float]]
 
 
-class Scored(BaseModel):
+class ScoredText(BaseModel):
     """A text and its score or probability."""
 
     text: str
     score: float
 
 
-class SentenceSeen(BaseModel):
-    """One sentence; `alignment` links source words to words, `confidence` is of each word."""
+class SentenceResponse(BaseModel):
+    """One sentence; `alignment` links source words to words, `confidence` is per word."""
 
     source: str
     text: str
@@ -136,100 +149,86 @@ class SentenceSeen(BaseModel):
     words: list[str]
     alignment: list[tuple[int, int]]
     confidence: list[float]
-    alternatives: list[Scored]
+    alternatives: list[ScoredText]
     finished: bool
-    maps: list[MapSeen]
+    maps: list[MapResponse]
 
 
-class Seen(BaseModel):
+class ExplainResponse(BaseModel):
     """A translation and what explains it."""
 
     text: str
     model: str
     source: str
     target: str
-    detectedLanguage: Detected | None = None
+    detectedLanguage: DetectedLanguage | None = None
     alternatives: list[str]
-    sentences: list[SentenceSeen]
-    unused: int | None = Field(default=None, description="Edits that met no attention.")
+    sentences: list[SentenceResponse]
+    unused: int | None = Field(default=None, description="Edits that changed no attention.")
 
 
-class ViewSeen(BaseModel):
+class ViewResponse(BaseModel):
     """A translation as the browser's view shows it."""
 
     text: str
     model: str
     source: str
     target: str
-    detectedLanguage: Detected | None = None
+    detectedLanguage: DetectedLanguage | None = None
     sentences: list[dict[str, Any]] = Field(
         description="One object for each sentence: what `regard.view` of /page/view.js takes, and "
         "its source, whether it is finished, and how many characters the prefix makes."
     )
     maps: Literal["all", "cross", "none"] = Field(description="Fewer where a text is very long.")
-    unused: int | None = Field(default=None, description="Edits that met no attention.")
-    seconds: float = Field(description="From the question to the translation.")
+    unused: int | None = Field(default=None, description="Edits that changed no attention.")
+    seconds: float = Field(description="From the request to the translation.")
 
 
-def expected_weights(translator: Translator, text: str) -> int:
-    """About how many weights all maps of a text have, if its translation is as long as it is."""
-    model = translator.run.model
-    length = len(translator.tokenizers.source.encode(text)) + 1
-    at_once = min(length, translator.network.max_length)
-    if not isinstance(model, TransformerSettings):
-        return length * at_once
-    return (
-        model.num_heads
-        * (model.num_encoder_layers + 2 * model.num_decoder_layers)
-        * length
-        * at_once
-    )
+def attention_edits(edits: Sequence[EditRequest]) -> list[Edit]:
+    """The edits of the attention; an error if one is not valid."""
+    try:
+        return [edit.to_edit() for edit in edits]
+    except (ValueError, TypeError) as error:
+        raise ApiError(400, str(error)) from None
 
 
-def sentences_seen(answer: Answer, chosen: Sequence[Chosen]) -> list[SentenceSeen]:
-    """What is told of an answer's sentences."""
-    sentences = answer.translation.sentences
+def sentence_responses(
+    sentences: Sequence[Sentence], selections: Sequence[MapSelection]
+) -> list[SentenceResponse]:
+    """The responses for sentences with the selected maps; an error if these are too large."""
     size = sum(
-        one.weights[0, 0].numel()
+        layer_map.weights[0, 0].numel()
         for sentence in sentences
-        for one, _, _ in _chosen(sentence, chosen)
+        for layer_map, _, _ in _selected(sentence, selections)
     )
-    if size > MOST_WEIGHTS:
-        raise RefusalError(400, f"the maps have {size} weights; choose fewer, or send less text.")
-    return [_sentence(one, chosen) for one in sentences]
+    if size > MAX_WEIGHTS:
+        raise ApiError(400, f"the maps have {size} weights; choose fewer, or send less text.")
+    return [_sentence_response(sentence, selections) for sentence in sentences]
 
 
-def _sentence(sentence: Sentence, chosen: Sequence[Chosen]) -> SentenceSeen:
+def _sentence_response(
+    sentence: Sentence, selections: Sequence[MapSelection]
+) -> SentenceResponse:  # fmt: skip
     maps = [
-        MapSeen(
-            kind=one.kind,
-            layer=one.layer,
+        MapResponse(
+            kind=layer_map.kind,
+            layer=layer_map.layer,
             head=head,
-            weights=one.weights[0, place].double().cpu().numpy().round(5).tolist(),
+            weights=layer_map.weights[0, index].double().cpu().numpy().round(5).tolist(),
         )
-        for one, place, head in _chosen(sentence, chosen)
+        for layer_map, index, head in _selected(sentence, selections)
     ]
-    return SentenceSeen(
-        source=sentence.source,
-        text=sentence.text,
-        score=sentence.score,
-        source_tokens=list(sentence.source_tokens),
-        tokens=list(sentence.tokens),
-        source_words=list(sentence.source_words),
-        words=list(sentence.words),
-        alignment=list(sentence.alignment),
-        confidence=[round(share, 4) for share in sentence.confidence],
-        alternatives=[Scored(text=text, score=score) for text, score in sentence.alternatives],
-        finished=sentence.finished,
-        maps=maps,
-    )
+    fields = {**sentence.as_dict(), "source_tokens": list(sentence.source_tokens), "maps": maps}
+    return SentenceResponse.model_validate(fields)
 
 
-def _chosen(sentence: Sentence, chosen: Sequence[Chosen]) -> list[tuple[AttentionMap, int, int]]:
-    """Maps, with the place and the number of each chosen head."""
+def _selected(
+    sentence: Sentence, selections: Sequence[MapSelection]
+) -> list[tuple[AttentionMap, int, int]]:
+    """Maps, with the index and the number of each selected head."""
     return [
-        (one, place, head)
-        for one in sentence.attention
-        for place, head in enumerate(one.heads)
-        if any(wish.means(one, head) for wish in chosen)
+        (layer_map, index, head)
+        for layer_map in sentence.attention
+        for index, head in enumerate(layer_map.heads)
+        if any(selection.selects(layer_map, head) for selection in selections)
     ]

@@ -1,4 +1,4 @@
-"""The application: routes, the gate around them, and what errors look like."""
+"""The application: routes, the middleware around them, and error responses."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from regard.errors import InputError
-from regard.server.access.origins import Origins
-from regard.server.api import files, view
-from regard.server.api import libretranslate as libre
-from regard.server.api import v1 as inside
+from regard.server.access.origins import OriginMiddleware
+from regard.server.api import files, libretranslate, v1, view
 from regard.server.api.detection import detect
-from regard.server.api.spec import describe
-from regard.server.http.errors import LEFT, RefusalError
-from regard.server.http.limits import Apology, Gate
+from regard.server.api.spec import openapi_document
+from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError, ErrorMiddleware
+from regard.server.http.limits import LimitMiddleware
 from regard.server.http.metrics import CONTENT_TYPE
 from regard.server.page import page
+from regard.server.queue.routing import language_codes
 from regard.server.queue.service import Service
 from regard.version import __version__
 
@@ -35,9 +34,10 @@ def create_app(service: Service) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         _reload_on_hangup(service)
-        await asyncio.to_thread(detect, "warm", service.catalogue.codes)  # reads its data
+        codes = language_codes(service.catalogue.models)
+        await asyncio.to_thread(detect, "warm", codes)  # so that its data is read
         yield
-        service.aside.close()
+        service.background.close()
         await asyncio.to_thread(service.batcher.close)
 
     app = FastAPI(
@@ -49,36 +49,36 @@ def create_app(service: Service) -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.include_router(libre.routes(service))
+    app.include_router(libretranslate.routes(service))
     app.include_router(files.routes(service))
-    app.include_router(inside.routes(service))
+    app.include_router(v1.routes(service))
     app.include_router(view.routes(service))
     app.include_router(page.routes())
-    _add_papers(app, service)
+    _add_reports(app, service)
     _add_errors(app)
-    app.add_middleware(Apology)  # the first is the innermost
+    app.add_middleware(ErrorMiddleware)  # the first is the innermost
     if service.settings.cors:
         app.add_middleware(
-            Origins,
+            OriginMiddleware,
             allow_origins=list(service.settings.cors),
             allow_methods=["GET", "POST"],
             allow_headers=["content-type"],
             expose_headers=["Retry-After"],
         )
     app.add_middleware(
-        Gate,
+        LimitMiddleware,
         metrics=service.metrics,
-        most=service.settings.body_bytes,
-        known=app.openapi()["paths"],
+        max_bytes=service.settings.body_bytes,
+        paths=app.openapi()["paths"],
     )
     return app
 
 
-def _add_papers(app: FastAPI, service: Service) -> None:
+def _add_reports(app: FastAPI, service: Service) -> None:
     """The OpenAPI document and the metrics."""
 
     def document() -> dict[str, Any]:
-        return describe(app, service.catalogue, service.settings)
+        return openapi_document(app, language_codes(service.catalogue.models), service.settings)
 
     app.openapi = document  # type: ignore[method-assign]  # as FastAPI wants it extended
 
@@ -105,13 +105,13 @@ def _add_errors(app: FastAPI) -> None:
     def answer(status: int, sentence: str, headers: Any = None) -> Response:
         return JSONResponse({"error": sentence}, status, headers)
 
-    @app.exception_handler(RefusalError)
-    async def refused(_: Request, error: RefusalError) -> Response:
+    @app.exception_handler(ApiError)
+    async def refused(_: Request, error: ApiError) -> Response:
         return answer(error.status, error.sentence, error.headers)
 
     @app.exception_handler(ClientDisconnect)
-    async def left(_: Request, error: ClientDisconnect) -> Response:
-        return answer(LEFT, "who asked is gone.")
+    async def disconnected(_: Request, error: ClientDisconnect) -> Response:
+        return answer(CLIENT_DISCONNECTED, "client disconnected.")
 
     @app.exception_handler(InputError)
     async def wrong(_: Request, error: InputError) -> Response:
@@ -135,15 +135,15 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _reload_on_hangup(service: Service) -> None:
-    """SIGHUP swaps the models, where there is such a signal and this is the main thread."""
+    """Reload the models on SIGHUP, if the platform has it and this is the main thread."""
     tasks: set[asyncio.Task[None]] = set()
 
-    async def quietly() -> None:
+    async def reload() -> None:
         with suppress(Exception):  # it is in the log
             await service.reload()
 
     def hangup() -> None:
-        task = asyncio.ensure_future(quietly())
+        task = asyncio.ensure_future(reload())
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 

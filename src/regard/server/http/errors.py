@@ -1,18 +1,24 @@
-"""The one exception that becomes an answer: a status and a sentence."""
+"""Errors that become responses: a status and a sentence."""
 
 from __future__ import annotations
 
 import math
 
-LEFT = 499
-"""Nobody gets this status: who asked is gone. It stands in log and metrics only."""
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from regard.server.http.log import error_fields
+
+CLIENT_DISCONNECTED = 499
+"""In log and metrics only: there is no client to receive it."""
+FAILED = "the server failed; this is not the request's fault."
 
 
-class RefusalError(Exception):
+class ApiError(Exception):
     """A request is answered with `{"error": sentence}`.
 
-    status       of the answer
-    retry_after  seconds after which it may be asked again, if it may
+    status       of the response
+    retry_after  seconds after which the request may be repeated, if it may
     """
 
     def __init__(self, status: int, sentence: str, retry_after: float | None = None) -> None:
@@ -25,9 +31,33 @@ class RefusalError(Exception):
     def headers(self) -> dict[str, str]:
         """Retry-After, in whole seconds, where it applies.
 
-        >>> RefusalError(503, "busy.", 0.2).headers
+        >>> ApiError(503, "busy.", 0.2).headers
         {'Retry-After': '1'}
         """
         if self.retry_after is None:
             return {}
         return {"Retry-After": str(max(1, math.ceil(self.retry_after)))}
+
+
+class ErrorMiddleware:
+    """ASGI middleware inside all others: an exception becomes a 500, if no response has begun."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        except Exception as error:
+            if scope["type"] != "http":
+                raise
+            scope["fault"].update(error_fields(error))
+            if not begun:
+                await JSONResponse({"error": FAILED}, 500)(scope, receive, send)

@@ -1,4 +1,4 @@
-"""What every request goes through: size limit, headers, a log line, and no exception gets out."""
+"""Middleware around every request: size limit, headers, a log line and metrics."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.server.http.errors import LEFT, RefusalError
-from regard.server.http.log import tell, trouble
+from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError
+from regard.server.http.log import log_event
 from regard.server.http.metrics import Metrics
 
 HEADERS = {
@@ -21,25 +20,24 @@ HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "cache-control": "no-store",
 }
-"""Unless an answer has its own; a page has its own policy."""
-FAILED = "the server failed; this is not the request's fault."
+"""Unless a response has its own; the page has its own policy."""
+METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"})
 
 
-class Gate:
+class LimitMiddleware:
     """ASGI middleware around everything.
 
-    most   bytes of a request's body
-    known  paths that are counted by name; all others are counted together, as they may say
-           anything
+    max_bytes  of a request's body
+    paths      that are counted by name; all others are counted together, as they may be anything
     """
 
     def __init__(
-        self, app: ASGIApp, *, metrics: Metrics, most: int, known: Collection[str]
+        self, app: ASGIApp, *, metrics: Metrics, max_bytes: int, paths: Collection[str]
     ) -> None:
         self.app = app
         self.metrics = metrics
-        self.most = most
-        self.known = frozenset(known)
+        self.max_bytes = max_bytes
+        self.paths = frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -47,23 +45,25 @@ class Gate:
             return
         scope["regard"] = {}
         scope["fault"] = {}
-        passage = _Passage(scope, receive, send, self.most)
+        exchange = _Exchange(scope, receive, send, self.max_bytes)
         start = time.perf_counter()
-        seen = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         try:  # HEAD is GET, whose body the HTTP server leaves out
-            await self.app(seen, passage.receive, passage.send)
+            await self.app(inner, exchange.receive, exchange.send)
         finally:
-            self._told(scope, passage, time.perf_counter() - start, scope["fault"])
+            self._log(scope, exchange, time.perf_counter() - start, scope["fault"])
 
-    def _told(self, scope: Scope, passage: _Passage, seconds: float, fault: dict[str, Any]) -> None:
-        path = scope["path"] if scope["path"] in self.known else "other"
-        status = passage.status or LEFT
+    def _log(
+        self, scope: Scope, exchange: _Exchange, seconds: float, fault: dict[str, Any]
+    ) -> None:  # fmt: skip
+        path = scope["path"] if scope["path"] in self.paths else "other"
+        status = exchange.status or CLIENT_DISCONNECTED
         notes = scope["regard"]
         self.metrics.request(path, status, seconds, notes.get("characters", 0))
-        tell(
+        log_event(
             "request",
             level=logging.ERROR if fault else logging.INFO,
-            id=passage.name,
+            id=exchange.name,
             method=scope["method"] if scope["method"] in METHODS else "other",
             path=path,
             status=status,
@@ -73,30 +73,27 @@ class Gate:
         )
 
 
-METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"})
+class _Exchange:
+    """The messages of one request and its response."""
 
-
-class _Passage:
-    """One request on its way in and out."""
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, max_bytes: int) -> None:
         self.name = secrets.token_hex(8)
         self.status = 0
-        self._receive, self._send, self._most = receive, send, most
-        self._came = 0
+        self._receive, self._send, self._max_bytes = receive, send, max_bytes
+        self._received = 0
         announced = dict(scope["headers"]).get(b"content-length", b"0")
-        self._too_long = announced.isdigit() and int(announced[:20]) > most
+        self._too_long = announced.isdigit() and int(announced[:20]) > max_bytes
 
     async def receive(self) -> Message:
         if not self._too_long:
             message = await self._receive()
-            self._came += len(message.get("body", b""))
-            self._too_long = self._came > self._most
+            self._received += len(message.get("body", b""))
+            self._too_long = self._received > self._max_bytes
         if self._too_long and not self.status:
-            raise RefusalError(
+            raise ApiError(
                 413,
-                f"the request has more than {self._most} bytes; `regard serve --max-characters` "
-                "sets how many characters are allowed.",
+                f"the request has more than {self._max_bytes} bytes; `regard serve "
+                "--max-characters` sets how many characters are allowed.",
             )
         return message if not self._too_long else {"type": "http.disconnect"}
 
@@ -113,27 +110,3 @@ class _Passage:
             ]
             message = {**message, "headers": headers}
         await self._send(message)
-
-
-class Apology:
-    """ASGI middleware inside all others: an exception becomes a 500, unless an answer has begun."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
-
-        async def noted(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            await self.app(scope, receive, noted)
-        except Exception as error:
-            if scope["type"] != "http":
-                raise
-            scope["fault"].update(trouble(error))
-            if not begun:
-                await JSONResponse({"error": FAILED}, 500)(scope, receive, send)

@@ -1,6 +1,6 @@
-"""Log lines as JSON, one a line, on stderr: numbers and names of our own, never users' text.
+"""Log records as JSON lines on stderr, without any text of users.
 
-An exception's message may quote what a user wrote, so only its type and places are told.
+An exception's message may quote a user's text, so only its type and traceback are logged.
 """
 
 from __future__ import annotations
@@ -14,45 +14,54 @@ from typing import Any
 
 LOGGER = logging.getLogger("regard.server")
 FRAMES = 6
-OURS = ("regard", "uvicorn")  # whose messages quote nobody
+TRUSTED = ("regard", "uvicorn")  # loggers whose messages have no text of users
 
 
-class Lines(logging.Formatter):
-    """A record as a line of JSON, with the `fields` that it was given."""
+class JsonFormatter(logging.Formatter):
+    """A record as a line of JSON, with its `fields`."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        ours = record.name.partition(".")[0] in OURS
+        trusted = record.name.partition(".")[0] in TRUSTED
         line: dict[str, Any] = {
             "time": moment,
             "level": record.levelname.lower(),
-            "event": record.getMessage() if ours else f"a word from {record.name}",
+            "event": record.getMessage() if trusted else f"message of {record.name}",
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[1] is not None:
-            line |= trouble(record.exc_info[1])
+            line |= error_fields(record.exc_info[1])
         return json.dumps(line, ensure_ascii=False)
 
 
-def trouble(error: BaseException) -> dict[str, Any]:
-    """An exception's type and the places it came through."""
+def error_fields(error: BaseException) -> dict[str, Any]:
+    """An exception's type and the last frames of its traceback."""
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
     places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return {"error": type(error).__name__, "places": places}
 
 
-def tell(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
-    """Write a line."""
+def log_event(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
+    """Log an event with its fields."""
     LOGGER.log(level, event, extra={"fields": fields})
 
 
+def log_error(event: str, error: BaseException) -> None:
+    """Log an exception."""
+    log_event(event, level=logging.ERROR, **error_fields(error))
+
+
 def write_log(level: int = logging.INFO) -> None:
-    """Send our lines, and what the HTTP server and all others have to say, to stderr."""
+    """Send our records, and warnings of the HTTP server and all others, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonFormatter())
     logging.captureWarnings(True)
-    for name, least in ((LOGGER.name, level), ("uvicorn", logging.WARNING), ("", logging.WARNING)):
+    for name, minimum in (
+        (LOGGER.name, level),
+        ("uvicorn", logging.WARNING),
+        ("", logging.WARNING),
+    ):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False
-        logger.setLevel(least)
+        logger.setLevel(minimum)

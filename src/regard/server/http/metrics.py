@@ -13,7 +13,7 @@ SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 class Metrics:
-    """What one server counts."""
+    """The counters and histograms of one server."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -29,7 +29,7 @@ class Metrics:
             registry=self.registry,
         )
         self.characters = Counter(
-            "regard_characters", "Characters of texts that came.", registry=self.registry
+            "regard_characters", "Characters of texts received.", registry=self.registry
         )
         self.batches = Histogram(
             "regard_batch_sentences",

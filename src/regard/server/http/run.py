@@ -1,4 +1,4 @@
-"""A server in this process, until it is told to stop."""
+"""Run a server in this process, until a signal stops it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fastapi import FastAPI
 
 from regard.errors import InputError
 from regard.server.http.app import create_app
-from regard.server.http.log import tell, write_log
-from regard.server.http.slow_client import PromptProtocol
+from regard.server.http.log import log_event, write_log
+from regard.server.http.slow_client import SlowClientProtocol
 from regard.server.queue.service import Service
 
 
@@ -32,39 +32,39 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(service: Service, door: socket.socket, *, proxy: str | None = None) -> None:
-    """Answer until SIGTERM or SIGINT, then finish what is under way.
+def serve(service: Service, listener: socket.socket, *, proxy: str | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, then finish the running requests.
 
-    `proxy` is the address of a reverse proxy, whose word on where requests come from is taken.
+    `proxy` is the address of a reverse proxy, whose headers on clients' addresses are trusted.
     """
     write_log()
     app = create_app(service)
-    host, port = door.getsockname()[:2]
+    host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     models = [f"{m.source}-{m.target} ({m.name})" for m in service.catalogue.models]
     print(f"Serving {', '.join(models)} at {address}", flush=True)
-    tell("started", address=address, models=[one.name for one in service.catalogue.models])
-    server = uvicorn.Server(configured(app, service.settings.timeout, proxy))
-    before = {
-        each: signal.signal(each, _stopped)  # uvicorn hands signals on to these when it is done
-        for each in (signal.SIGTERM, signal.SIGINT)
+    log_event("started", address=address, models=[m.name for m in service.catalogue.models])
+    server = uvicorn.Server(uvicorn_config(app, service.settings.timeout, proxy))
+    handlers = {
+        number: signal.signal(number, _stopped)  # uvicorn passes signals on to these at its end
+        for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
-        server.run(sockets=[door])
+        server.run(sockets=[listener])
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-        door.close()
-    tell("stopped")
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        listener.close()
+    log_event("stopped")
     if not server.started:
         sys.exit(1)
 
 
-def configured(app: FastAPI, timeout: float, proxy: str | None = None) -> uvicorn.Config:
-    """uvicorn's settings; it logs nothing of requests, the gate does."""
+def uvicorn_config(app: FastAPI, timeout: float, proxy: str | None = None) -> uvicorn.Config:
+    """uvicorn's settings; requests are logged by the middleware."""
     return uvicorn.Config(
         app,
-        http=PromptProtocol,
+        http=SlowClientProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -77,4 +77,4 @@ def configured(app: FastAPI, timeout: float, proxy: str | None = None) -> uvicor
 
 
 def _stopped(_: int, __: FrameType | None) -> None:
-    """All is done already: end without an error."""
+    """End without an error: everything is done."""

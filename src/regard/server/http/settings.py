@@ -1,4 +1,4 @@
-"""What a server allows, and how patient it is."""
+"""The limits of a server."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from regard.errors import InputError
 
 
 @dataclass(frozen=True)
-class Serving:
+class ServerSettings:
     """The limits of a server.
 
-    characters    most of one request, all its texts together
-    texts         most of one request
-    waiting       requests that may wait; one more is answered 503
-    together      sentences that are translated together, of whatever requests; 1: one by one
-    linger        seconds that an idle server waits for company before it starts
-    timeout       seconds after which a request is answered 503
+    characters    maximum of one request, all its texts together
+    texts         maximum of one request
+    waiting       requests that may wait; one more gets a 503
+    together      sentences that are translated together, of any requests; 1: one by one
+    linger        seconds that an idle server waits for more requests before it starts
+    timeout       seconds after which a request gets a 503
     rate          requests a minute of one key or address; 0: no limit
     key_required  whether a request without a key is refused
-    keep_files    seconds for which a translated file can be fetched
-    cors          origins whose pages may ask; * is all
+    keep_files    seconds for which a translated file can be downloaded
+    cors          origins whose pages may use the server; * is all
     metrics       whether /metrics is there
     """
 
@@ -40,12 +40,10 @@ class Serving:
     def __post_init__(self) -> None:
         for name in ("characters", "texts", "waiting", "together", "timeout"):
             if not 0 < getattr(self, name) < math.inf:
-                raise InputError(
-                    f"{name} must be a number above 0, but {getattr(self, name)} came."
-                )
+                raise InputError(f"{name} must be a number above 0, got {getattr(self, name)}.")
         for name in ("linger", "rate"):
             if getattr(self, name) < 0:
-                raise InputError(f"{name} must not be negative, but {getattr(self, name)} came.")
+                raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
 
     @property
     def body_bytes(self) -> int:

@@ -1,7 +1,7 @@
-"""The page at `/`: its files as they are, each with a tag by which a browser knows it again.
+"""The page at `/`: its files, each with an ETag, so that a browser can cache it.
 
-Everything comes from here: the policy lets the page load scripts, styles and answers from this
-server only, and run nothing that is written into it.
+The policy lets the page load scripts, styles and responses from this server only, and run no
+inline script.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from regard.server.http.errors import RefusalError
+from regard.server.http.errors import ApiError
 from regard.views.html import browser
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-KINDS = {
+MEDIA_TYPES = {
     ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
@@ -28,56 +28,59 @@ KINDS = {
 }
 
 
-class Part(NamedTuple):
-    """A file of the page: what it says, its kind, and its tag."""
+class PageFile(NamedTuple):
+    """A file of the page: its content, media type and ETag."""
 
     content: bytes
-    kind: str
-    tag: str
+    media_type: str
+    etag: str
 
 
-def parts() -> dict[str, Part]:
-    """All files of the page, by name; those of the view are put together."""
-    found = {"view.js": browser.scripts(), "view.css": browser.style()}
-    for file in files("regard.server.page").joinpath("front").iterdir():
-        if file.name.endswith(tuple(KINDS)):
-            found[file.name] = file.read_text("utf-8")
-    return {name: _part(name, text) for name, text in found.items()}
+def page_files() -> dict[str, PageFile]:
+    """All files of the page by path; the view's own scripts and styles are one file each."""
+    texts = {"view.js": browser.scripts(), "view.css": browser.style()}
+    front = files("regard.server.page").joinpath("front")
+    for folder in (front, *filter(lambda entry: entry.is_dir(), front.iterdir())):
+        before = "" if folder is front else f"{folder.name}/"
+        for file in folder.iterdir():
+            if file.name.endswith(tuple(MEDIA_TYPES)):
+                texts[before + file.name] = file.read_text("utf-8")
+    return {path: _page_file(path, text) for path, text in texts.items()}
 
 
 def routes() -> APIRouter:
     """The page and its files."""
     api = APIRouter(include_in_schema=False)
-    known = parts()
+    known = page_files()
 
     @api.api_route("/", methods=["GET", "HEAD"])
     async def page(request: Request) -> Response:
-        return _answer(request, known["index.html"])
+        return _respond(request, known["index.html"])
 
-    @api.api_route("/page/{name}", methods=["GET", "HEAD"])
-    async def part(request: Request, name: str) -> Response:
-        if name not in known or name == "index.html":
-            raise RefusalError(404, "there is nothing here; see /spec.")
-        return _answer(request, known[name])
+    @api.api_route("/page/{path:path}", methods=["GET", "HEAD"])
+    async def page_file(request: Request, path: str) -> Response:
+        if path not in known or path == "index.html":
+            raise ApiError(404, "there is nothing here; see /spec.")
+        return _respond(request, known[path])
 
     return api
 
 
-def _part(name: str, text: str) -> Part:
+def _page_file(path: str, text: str) -> PageFile:
     content = text.encode()
-    kind = KINDS[name[name.rindex(".") :]]
-    return Part(content, kind, f'"{sha256(content).hexdigest()[:32]}"')
+    media_type = MEDIA_TYPES[path[path.rindex(".") :]]
+    return PageFile(content, media_type, f'"{sha256(content).hexdigest()[:32]}"')
 
 
-def _answer(request: Request, part: Part) -> Response:
-    """The file, or that the browser has it already."""
+def _respond(request: Request, file: PageFile) -> Response:
+    """The file, or 304 if the browser has it."""
     headers = {
-        "ETag": part.tag,
-        "Cache-Control": "no-cache",  # keep it, and ask each time whether it is still the same
+        "ETag": file.etag,
+        "Cache-Control": "no-cache",  # cache it, but check each time whether it is still the same
         "Content-Security-Policy": POLICY,
         "Cross-Origin-Opener-Policy": "same-origin",
     }
-    tags = request.headers.get("if-none-match", "").split(",")
-    if part.tag in (tag.strip().removeprefix("W/") for tag in tags):
+    etags = request.headers.get("if-none-match", "").split(",")
+    if file.etag in (etag.strip().removeprefix("W/") for etag in etags):
         return Response(status_code=304, headers=headers)
-    return Response(part.content, media_type=part.kind, headers=headers)
+    return Response(file.content, media_type=file.media_type, headers=headers)

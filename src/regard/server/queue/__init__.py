@@ -1,1 +1,1 @@
-"""Requests of different users batched for the models."""
+"""The queue before the models: jobs of different requests in shared batches, routes, pivoting."""

@@ -1,7 +1,7 @@
-"""A thread for what takes time but no model: reading a page's markup, and writing it.
+"""A thread for work that takes time but no model: parsing and rendering HTML pages.
 
-It is one thread, as Python runs one at a time anyway, and none of those that other requests wait
-for: many such requests at once hold up each other, and nobody else.
+It is a single thread of its own, as Python runs one at a time anyway: many such requests delay
+each other, and no other request.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from regard.server.http.errors import RefusalError
+from regard.server.http.errors import ApiError
 
 Result = TypeVar("Result")
 
 
-class Aside:
-    """The thread, and the functions that wait for it, at most `places`."""
+class BackgroundThread:
+    """The thread and a queue of at most `max_waiting` functions."""
 
-    def __init__(self, places: int) -> None:
-        self._places = threading.Semaphore(places)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="aside")
+    def __init__(self, max_waiting: int) -> None:
+        self._slots = threading.Semaphore(max_waiting)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="background")
 
-    def begin(self, function: Callable[[], Result]) -> asyncio.Future[Result]:
-        """What the function will give; cancelled before its turn, it is not called at all."""
-        if not self._places.acquire(blocking=False):
-            raise RefusalError(503, "the server is busy; ask again a little later.", 1)
-        going = self._thread.submit(function)
-        going.add_done_callback(lambda _: self._places.release())
-        return asyncio.wrap_future(going)
+    def submit(self, function: Callable[[], Result]) -> asyncio.Future[Result]:
+        """The function's result; if it is cancelled before its turn, the function is not called."""
+        if not self._slots.acquire(blocking=False):
+            raise ApiError(503, "the server is busy; try again later.", 1)
+        future = self._thread.submit(function)
+        future.add_done_callback(lambda _: self._slots.release())
+        return asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Begin nothing more, and let the thread go when it is done."""
+        """Start nothing more, and end the thread when it is done."""
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,240 +1,108 @@
-"""Requests of different users put together for the translator, each answer to its own asker.
+"""Batches of the sentences of different requests, translated by one thread.
 
-    askers (asyncio) ── put ──▶ waiting errands ──▶ one thread ── translator.sentences(…)
+    requests (asyncio) ── put ──▶ waiting jobs ──▶ one thread ── translator.translate_segments(…)
           ▲                                            │
           └──────────────── future ◀───────────────────┘
 
-The thread takes sentences in turn from all errands that want the same (model, search, wish), so
-that a long text does not hold up short ones and is left where it stands when its asker goes away.
-What the thread is doing and what waits count as places, and places are limited.
+The thread takes sentences in turn from all jobs with the same model and options, so that a long
+text does not delay short ones and is abandoned when its client disconnects. The number of jobs
+that wait or run is limited.
 """
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 import torch
 
-from regard.config import SearchOptions
-from regard.server.http.errors import RefusalError
-from regard.server.queue.cutting import pieces
-from regard.tasks.translation.segments import Segment, put_together
-from regard.tasks.translation.translator import Wish
-from regard.translator import Sentence, Translation, Translator
-
-Result = TypeVar("Result")
-
-
-class Manner(NamedTuple):
-    """How texts are to be translated; what is alike in all of it is translated together."""
-
-    settings: SearchOptions
-    wish: Wish
-    prefix: str = ""
-    split: bool = True
-
-
-class Errand(Generic[Result]):
-    """One thing that an asker waits for."""
-
-    def __init__(self, key: Hashable) -> None:
-        self.key = key
-        self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Result] = self.loop.create_future()
-        self.dropped = False
-        self._settle: Callable[[], None] = lambda: None
-
-    def give(self, result: Result) -> None:
-        """Have a result, to be handed over."""
-        self._settle = lambda: self.future.set_result(result)
-
-    def fail(self, error: BaseException) -> None:
-        """Have an error, to be handed over."""
-        self._settle = lambda: self.future.set_exception(error)
-
-    def hand_over(self) -> None:
-        """Let the asker have it, from whatever thread."""
-
-        def once() -> None:
-            if not self.future.done():
-                self._settle()
-
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self.loop.call_soon_threadsafe(once)
-
-
-class Call(Errand[Result]):
-    """A function that the thread calls by itself: a step of a stream, an intervention."""
-
-    def __init__(self, function: Callable[[], Result]) -> None:
-        super().__init__(object())  # like no other
-        self.function = function
-
-
-class Answer(NamedTuple):
-    """A text's translation, and the next best of the whole text if the search was for several.
-
-    The next best have no word links; `linking` reads them.
-    """
-
-    translation: Translation
-    others: tuple[Translation, ...] = ()
-
-    @property
-    def alternatives(self) -> tuple[str, ...]:
-        """The texts of the next best."""
-        return tuple(one.text for one in self.others)
-
-
-class Texts(Errand[list[Answer]]):
-    """Texts to translate, sentence by sentence."""
-
-    def __init__(self, translator: Translator, texts: Sequence[str], manner: Manner) -> None:
-        super().__init__((id(translator), manner))
-        self.translator = translator
-        self.texts = list(texts)
-        self.manner = manner
-        self.parts: list[list[Segment]] | None = None
-        self.left: deque[tuple[int, str]] = deque()
-        self.found: list[Sentence | None] = []
-
-    def cut(self) -> None:
-        """Cut the texts into sentences that fit the model."""
-        if self.parts is not None:
-            return
-        manner = self.manner
-        self.parts = [
-            pieces(self.translator, text, split=manner.split, prefix=manner.prefix)
-            for text in self.texts
-        ]
-        flat = [part.text for parts in self.parts for part in parts]
-        self.left = deque(enumerate(flat))
-        self.found = [None] * len(flat)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every sentence is translated."""
-        return not self.left and None not in self.found
-
-    def answers(self) -> list[Answer]:
-        """The texts' translations, put together."""
-        sentences = iter([one for one in self.found if one is not None])
-        made = []
-        for text, parts in zip(self.texts, self.parts or (), strict=True):
-            own = tuple(next(sentences) for _ in parts)
-            best, *others = (
-                self._whole(text, parts, _ranked(own, rank))
-                for rank in range(self.manner.settings.n_best)
-            )
-            different = {best.text: best}
-            for other in others:
-                different.setdefault(other.text, other)
-            made.append(Answer(best, tuple(different.values())[1:]))
-        return made
-
-    def _whole(
-        self, text: str, parts: list[Segment], sentences: tuple[Sentence, ...]
-    ) -> Translation:
-        """The text's translation, with as many line breaks at its end as the text has."""
-        end = "\n" * text[len(text.rstrip()) :].count("\n")
-        language = self.translator.run.target_language
-        joined = put_together(parts, [one.text for one in sentences], language) + end
-        return Translation(joined, text, sentences)
-
-
-def _ranked(sentences: tuple[Sentence, ...], rank: int) -> tuple[Sentence, ...]:
-    """Each sentence with its translation of this rank, or its best."""
-    if not rank:
-        return sentences
-    return tuple(
-        Sentence(one.source, one.alternatives[rank - 1][0], one.alternatives[rank - 1][1], (), ())
-        if rank <= len(one.alternatives)
-        else one
-        for one in sentences
-    )
+from regard.server.http.errors import ApiError
+from regard.server.queue.jobs import CallJob, Job, TranslateJob
+from regard.tasks.translation.segments import Segment
 
 
 class Batcher:
-    """The waiting errands and the thread that runs them.
+    """The waiting jobs and the thread that runs them.
 
-    threads   cores that one operation of torch is spread over
-    on_batch  is told the number of sentences of each batch and how long it took
+    max_jobs       jobs that may wait or run
+    max_sentences  sentences that are translated together
+    linger         seconds that an idle thread waits for more jobs before it starts
+    threads        cores for one operation of torch
+    on_batch       receives the number of sentences of each batch and its seconds
     """
 
     def __init__(
         self,
         *,
-        waiting: int,
-        together: int,
+        max_jobs: int,
+        max_sentences: int,
         linger: float = 0.0,
         threads: int = 1,
         on_batch: Callable[[int, float], None] = lambda sentences, seconds: None,
     ) -> None:
-        self.places = waiting
-        self.together = together
+        self.max_jobs = max_jobs
+        self.max_sentences = max_sentences
         self.linger = linger
         self.threads = threads
         self.on_batch = on_batch
-        self._waiting: deque[Errand[Any]] = deque()
+        self._waiting: deque[Job[Any]] = deque()
         self._changed = threading.Condition()
         self._closed = False
-        self._pace = 0.01  # seconds an errand takes, lately
+        self._seconds_per_job = 0.01  # a moving average
         self._thread = threading.Thread(target=self._work, name="translator", daemon=True)
         self._thread.start()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, *errands: Errand[Any]) -> None:
-        """Let errands wait, all or, where there is no room, none; if nothing waits there is."""
+    def put(self, *jobs: Job[Any]) -> None:
+        """Queue the jobs, all or none; an empty queue takes any number."""
         with self._changed:
             if self._closed:
-                raise RefusalError(503, "the server is shutting down.", 5)
-            if self._waiting and len(self._waiting) + len(errands) > self.places:
-                wait = min(60.0, self._pace * len(self._waiting))
-                raise RefusalError(503, "the server is busy; ask again a little later.", wait)
-            self._waiting.extend(errands)
+                raise ApiError(503, "the server is shutting down.", 5)
+            if self._waiting and len(self._waiting) + len(jobs) > self.max_jobs:
+                wait = min(60.0, self._seconds_per_job * len(self._waiting))
+                raise ApiError(503, "the server is busy; try again later.", wait)
+            self._waiting.extend(jobs)
             self._changed.notify()
 
-    def drop(self, *errands: Errand[Any]) -> None:
-        """Free the places of errands that nobody waits for."""
+    def drop(self, *jobs: Job[Any]) -> None:
+        """Remove jobs that nothing waits for."""
         with self._changed:
-            for errand in errands:
-                errand.dropped = True
+            for job in jobs:
+                job.dropped = True
                 with suppress(ValueError):  # already done
-                    self._waiting.remove(errand)
+                    self._waiting.remove(job)
 
     def close(self) -> None:
-        """Finish what waits, then let the thread go."""
+        """Finish the waiting jobs and end the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()
         self._thread.join()
 
     def _work(self) -> None:
-        torch.set_num_threads(self.threads)  # OpenMP's setting is each thread's own
-        while self._ready():
+        torch.set_num_threads(self.threads)  # OpenMP's setting is per thread
+        while self._wait_for_jobs():
             with self._changed:
-                chosen = [e for e in self._waiting if e.key == self._waiting[0].key]
+                chosen = [job for job in self._waiting if job.key == self._waiting[0].key]
             start = time.perf_counter()
             if not chosen:  # dropped meanwhile
                 continue
             try:
-                finished, begun = self._run(chosen)
-            except Exception as error:  # a fault of ours: tell all, and go on
-                finished, begun = chosen, []
-                for errand in chosen:
-                    errand.fail(error)
-            self._leave(finished, begun, time.perf_counter() - start)
+                finished, started = self._run(chosen)
+            except Exception as error:  # a bug: report it to all, and continue
+                finished, started = chosen, []
+                for job in chosen:
+                    job.set_error(error)
+            self._release(finished, started, time.perf_counter() - start)
 
-    def _ready(self) -> bool:
-        """Wait until there is something to do; False at the end."""
+    def _wait_for_jobs(self) -> bool:
+        """Wait until there is a job; False when the batcher is closed and none is left."""
         with self._changed:
             idle = not self._waiting
             while not self._waiting and not self._closed:
@@ -243,90 +111,89 @@ class Batcher:
                 return False
             closing = self._closed
         if idle and self.linger and not closing:
-            time.sleep(self.linger)  # others may be about to ask as well
+            time.sleep(self.linger)  # other requests may be about to arrive
         return True
 
-    def _run(self, chosen: list[Errand[Any]]) -> tuple[list[Errand[Any]], list[Errand[Any]]]:
-        """Run a call, or translate a batch; those that are finished, and those only begun."""
+    def _run(self, chosen: list[Job[Any]]) -> tuple[list[Job[Any]], list[Job[Any]]]:
+        """Run a call, or translate one batch; the finished jobs, and those that have started."""
         first = chosen[0]
-        if isinstance(first, Call):
+        if isinstance(first, CallJob):
             try:
-                first.give(first.function())
+                first.set_result(first.function())
             except Exception as error:
-                first.fail(error)
+                first.set_error(error)
             return chosen, []
-        texts = [errand for errand in chosen if isinstance(errand, Texts)]
-        finished = {errand for errand in texts if not _cut(errand)}
-        going = [errand for errand in texts if errand not in finished]
-        taken = _in_turn(going, self.together)
+        jobs = [job for job in chosen if isinstance(job, TranslateJob)]
+        finished = {job for job in jobs if not _segment(job)}
+        going = [job for job in jobs if job not in finished]
+        batch = _take_in_turn(going, self.max_sentences)
         start = time.perf_counter()
-        finished |= set(_translate(taken))
-        if taken:
-            self.on_batch(len(taken), time.perf_counter() - start)
-        for errand in going:
-            if errand not in finished and errand.complete:
-                errand.give(errand.answers())
-                finished.add(errand)
-        begun = {errand for errand, _, _ in taken} - finished
-        return list(finished), list(begun)
+        finished |= set(_translate(batch))
+        if batch:
+            self.on_batch(len(batch), time.perf_counter() - start)
+        for job in going:
+            if job not in finished and job.complete:
+                job.set_result(job.translations())
+                finished.add(job)
+        started = {job for job, _, _ in batch} - finished
+        return list(finished), list(started)
 
-    def _leave(self, finished: list[Errand[Any]], begun: list[Errand[Any]], seconds: float) -> None:
-        """Take the finished out; those begun go to the end, the others keep their places."""
-        later, done = set(begun), set(finished)
+    def _release(self, finished: list[Job[Any]], started: list[Job[Any]], seconds: float) -> None:
+        """Remove the finished jobs; those that have started move to the end of the queue."""
+        last, done = set(started), set(finished)
         with self._changed:
-            others = [e for e in self._waiting if e not in later and e not in done]
-            rest = [errand for errand in self._waiting if errand in later]  # none dropped
+            others = [job for job in self._waiting if job not in last and job not in done]
+            rest = [job for job in self._waiting if job in last]  # without dropped ones
             self._waiting = deque((*others, *rest))
-            self._pace += 0.1 * (seconds / max(1, len(finished)) - self._pace)
-        for errand in finished:  # not before its place is free: the next request may come at once
-            errand.hand_over()
+            self._seconds_per_job += 0.1 * (seconds / max(1, len(finished)) - self._seconds_per_job)
+        for job in finished:  # after its place is free: the client may send the next at once
+            job.deliver()
 
 
-def _cut(errand: Texts) -> bool:
-    """Cut the texts; False if that failed and the asker was told."""
+def _segment(job: TranslateJob) -> bool:
+    """Segment a job's texts; False if that failed."""
     try:
-        errand.cut()
+        job.segment()
     except Exception as error:
-        errand.fail(error)
+        job.set_error(error)
         return False
     return True
 
 
-Taken = list[tuple[Texts, int, str]]
+Batch = list[tuple[TranslateJob, int, Segment]]
 
 
-def _in_turn(errands: Sequence[Texts], most: int) -> Taken:
-    """At most `most` sentences, one of each errand, then a second of each, and so on."""
-    taken: Taken = []
-    going = [errand for errand in errands if errand.left and not errand.dropped]
+def _take_in_turn(jobs: Sequence[TranslateJob], max_sentences: int) -> Batch:
+    """At most `max_sentences` segments: one of each job, then a second of each, and so on."""
+    batch: Batch = []
+    going = [job for job in jobs if job.pending and not job.dropped]
     while going:
-        for errand in going:
-            if len(taken) == most:
-                return taken
-            taken.append((errand, *errand.left.popleft()))
-        going = [errand for errand in going if errand.left]
-    return taken
+        for job in going:
+            if len(batch) == max_sentences:
+                return batch
+            batch.append((job, *job.pending.popleft()))
+        going = [job for job in going if job.pending]
+    return batch
 
 
-def _translate(taken: Taken) -> list[Texts]:
-    """Translate a batch; errands that failed, and whose askers were told.
+def _translate(batch: Batch) -> list[TranslateJob]:
+    """Translate a batch; the jobs that failed.
 
-    If a batch fails, each errand is tried by itself: nobody suffers from another's text.
+    If a batch fails, each job is tried by itself, so that no other job is affected.
     """
-    if not taken:
+    if not batch:
         return []
-    first = taken[0][0]
-    texts = [text for _, _, text in taken]
-    manner = first.manner
+    first = batch[0][0]
+    segments = [segment for _, _, segment in batch]
     try:
-        done = first.translator.sentences(texts, manner.settings, manner.wish, manner.prefix)
+        sentences = first.translator.translate_segments(segments, first.options)
     except Exception as error:
-        errands = list(dict.fromkeys(errand for errand, _, _ in taken))
-        if len(errands) == 1:
-            first.fail(error)
+        jobs = list(dict.fromkeys(job for job, _, _ in batch))
+        if len(jobs) == 1:
+            first.set_error(error)
             return [first]
-        alone = [[one for one in taken if one[0] is errand] for errand in errands]
-        return [failed for own in alone for failed in _translate(own)]
-    for (errand, number, _), sentence in zip(taken, done, strict=True):
-        errand.found[number] = sentence
+        alone = [[item for item in batch if item[0] is job] for job in jobs]
+        return [failed for items in alone for failed in _translate(items)]
+    for (job, number, _), sentence in zip(batch, sentences, strict=True):
+        job.sentences[number] = sentence
     return []

@@ -1,103 +1,122 @@
-"""Texts of several languages into one, by the models that lead there: one, or two in turn."""
+"""Which model, or which two in turn, translate from one language to another."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
-from fastapi import Request
+from regard.server.api.detection import Detection, detect_all
+from regard.server.http.errors import ApiError
+from regard.server.queue.catalogue import ServedModel
+from regard.text.language_names import language_name, same_language
 
-from regard.server.queue.batching import Answer, Manner
-from regard.server.queue.catalogue import Model
-from regard.server.queue.linking import TOGETHER, linked
-from regard.server.queue.pivot import composed
-from regard.server.queue.service import Service
-from regard.tasks.translation.translator import Wish
-from regard.translator import Sentence, Translation
+Models = Sequence[ServedModel]
 
 
-class Wanted(NamedTuple):
-    """Into which language, how many other translations as well, and what else of them."""
+class Routes(NamedTuple):
+    """How each of several texts gets into the target language.
+
+    target    the language's code
+    sources   the code of each text's language
+    models    for each source but the target, the models that are applied in turn
+    detected  of each text, if the languages had to be detected
+    """
 
     target: str
-    alternatives: int
-    wish: Wish
+    sources: list[str]
+    models: dict[str, tuple[ServedModel, ...]]
+    detected: list[Detection] | None = None
 
 
-async def by_language(
-    service: Service,
-    request: Request,
-    pieces: Sequence[Sequence[str]],
-    sources: Sequence[str],
-    wanted: Wanted,
-) -> list[list[Answer]]:
-    """The pieces of each text, which is in the language that `sources` says.
+async def find_routes(models: Models, texts: Sequence[str], source: str, target: str) -> Routes:
+    """The routes of texts; a source of "auto" is detected for each of them."""
+    target = language_code(models, target)
+    detected = None
+    if source == "auto":
+        detected = await _detect(models, texts, target, max_models=2)
+        sources = [detection.language for detection in detected]
+    else:
+        sources = [language_code(models, source)] * len(texts)
+    paths = {code: _path(models, code, target) for code in sources if code != target}
+    for code, path in paths.items():
+        if not path:
+            direct_model(models, code, target)  # raises the error
+    return Routes(target, sources, paths, detected)
 
-    What is in the target's language already stays as it is.
+
+async def find_model(
+    models: Models, text: str, source: str, target: str, name: str | None = None
+) -> tuple[ServedModel, Detection | None]:
+    """The model of a direction, or the named one, and the language if it had to be detected."""
+    target = language_code(models, target)
+    if source != "auto":
+        return direct_model(models, language_code(models, source), target, name), None
+    (detection,) = await _detect(models, [text], target, max_models=1)
+    return direct_model(models, detection.language, target, name), detection
+
+
+def language_codes(models: Models) -> list[str]:
+    """All source and target languages, in the models' order."""
+    return list(dict.fromkeys(code for model in models for code in (model.source, model.target)))
+
+
+def target_languages(models: Models, source: str) -> list[str]:
+    """The languages that a language can be translated into, itself first."""
+    codes = language_codes(models)
+    return list(dict.fromkeys((source, *(code for code in codes if _path(models, source, code)))))
+
+
+def language_code(models: Models, given: str) -> str:
+    """A language as the models name it."""
+    code = same_language(given, language_codes(models))
+    if code is None:
+        raise ApiError(400, f"{given[:20]} is not supported")  # LibreTranslate's words
+    return code
+
+
+async def _detect(
+    models: Models, texts: Sequence[str], target: str, *, max_models: int
+) -> list[Detection]:
+    """The language of each text, among those that `max_models` in turn translate.
+
+    With two models, a text may be in the target language too.
     """
-    flat = [(source, text) for source, own in zip(sources, pieces, strict=True) for text in own]
-    places: dict[str, list[int]] = {}
-    for place, (source, _) in enumerate(flat):
-        if source != wanted.target:
-            places.setdefault(source, []).append(place)
-    ways = {source: _way(service, source, wanted.target) for source in places}
-    answers = [Answer(Translation(text, text, ())) for _, text in flat]
-    for step in (0, 1):  # the second for texts that go through a third language
-        going = {source: way[step] for source, way in ways.items() if step < len(way)}
-        groups = []
-        for source, model in going.items():
-            last = step == len(ways[source]) - 1
-            manner = Manner(service.search(model, wanted.alternatives if last else 0), wanted.wish)
-            texts = [answers[place].translation.text for place in places[source]]
-            groups.append((model, texts, manner))
-        done = await service.translate(request, groups)
-        for (source, model), own in zip(going.items(), done, strict=True):
-            if wanted.wish.alignment:
-                own = await _linked(service, request, model, own)
-            before = [answers[place].translation for place in places[source]]
-            if step:
-                own = await service.beside(
-                    request, partial(_composed, before, own)
-                )  # fmt: skip
-            for place, answer in zip(places[source], own, strict=True):
-                answers[place] = answer
-    rest = iter(answers)
-    return [[next(rest) for _ in own] for own in pieces]
-
-
-def _composed(before: Sequence[Translation], then: Sequence[Answer]) -> list[Answer]:
-    return [composed(first, second) for first, second in zip(before, then, strict=True)]
-
-
-def _way(service: Service, source: str, target: str) -> tuple[Model, ...]:
-    """One model, or two; an error if there is no way."""
-    known = service.catalogue
-    return known.way(source, target) or (known.model(source, target),)
-
-
-async def _linked(
-    service: Service, request: Request, model: Model, answers: Sequence[Answer]
-) -> list[Answer]:
-    """The answers with word links of the next best too; a few at a time, as others wait as well."""
-    bare = [
-        sentence
-        for answer in answers
-        for other in answer.others
-        for sentence in other.sentences
-        if not sentence.words
+    sources = [
+        code
+        for code in language_codes(models)
+        if 0 < len(_path(models, code, target)) <= max_models
     ]
-    done: dict[int, Sentence] = {}
-    for start in range(0, len(bare), TOGETHER):
-        some = bare[start : start + TOGETHER]
-        found = await service.call(request, partial(linked, model.translator, some))
-        done |= {id(before): after for before, after in zip(some, found, strict=True)}
-    return [
-        answer._replace(others=tuple(_exchanged(one, done) for one in answer.others))
-        for answer in answers
-    ]
+    if not sources:
+        raise ApiError(400, f"no model translates into {target}.")
+    if max_models > 1:
+        sources = list(dict.fromkeys((*sources, target)))
+    return await asyncio.to_thread(detect_all, texts, sources)
 
 
-def _exchanged(translation: Translation, done: dict[int, Sentence]) -> Translation:
-    own = tuple(done.get(id(one), one) for one in translation.sentences)
-    return Translation(translation.text, translation.source, own)
+def _path(models: Models, source: str, target: str) -> tuple[ServedModel, ...]:
+    """The models that lead from a language to another: one, else two in turn, else none."""
+    for model in models:
+        if (model.source, model.target) == (source, target):
+            return (model,)
+    onward = {model.source: model for model in reversed(models) if model.target == target != source}
+    for model in models:
+        if model.source == source and model.target in onward:
+            return model, onward[model.target]
+    return ()
+
+
+def direct_model(models: Models, source: str, target: str, name: str | None = None) -> ServedModel:
+    """The model of a direction, or the named one if it has this direction."""
+    if name is not None and all(model.name != name for model in models):
+        known = ", ".join(model.name for model in models)
+        raise ApiError(400, f"there is no model {name[:80]!r}; there are {known}.")
+    for model in models:
+        if (model.source, model.target) == (source, target) and name in (None, model.name):
+            return model
+    path = _path(models, source, target)
+    hint = f"; /translate goes through {path[0].target}" if len(path) > 1 else ""
+    if name is not None:
+        raise ApiError(400, f"the model {name} does not translate from {source} to {target}{hint}.")
+    ends = [f"{language_name(code)} ({code})" for code in (target, source)]
+    raise ApiError(400, f"{ends[0]} is not available as a target language from {ends[1]}{hint}")

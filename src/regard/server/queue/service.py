@@ -1,170 +1,103 @@
-"""What all operations of a server share: who may ask, and waiting for an answer."""
+"""What all operations of a server share: models, the queue before them, waiting for results."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from fastapi import Request
 
-from regard.config import SearchOptions
-from regard.errors import InputError
-from regard.server.access.keys import Key, find_key
-from regard.server.access.rates import Rates, neighbourhood
-from regard.server.api.detection import Found, detect_all
-from regard.server.api.requests import Asked, Body, read
-from regard.server.http.errors import LEFT, RefusalError
-from regard.server.http.log import tell, trouble
+from regard.server.access.admission import Admission
+from regard.server.access.keys import Key
+from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError
+from regard.server.http.log import log_error, log_event
 from regard.server.http.metrics import Metrics
-from regard.server.http.settings import Serving
-from regard.server.queue.background import Aside
-from regard.server.queue.batching import Answer, Batcher, Call, Errand, Manner, Texts
-from regard.server.queue.catalogue import Catalogue, Model
-from regard.training.shards import cores
+from regard.server.http.settings import ServerSettings
+from regard.server.queue.background import BackgroundThread
+from regard.server.queue.batching import Batcher
+from regard.server.queue.catalogue import Catalogue, ServedModel
+from regard.server.queue.jobs import CallJob, Job, TranslateJob
+from regard.tasks.translation.options import TranslateOptions
+from regard.tasks.translation.translation import Translation
 
 Result = TypeVar("Result")
-Groups = Sequence[tuple[Model, Sequence[str], Manner]]
+Group = tuple[ServedModel, Sequence[str], TranslateOptions]
 
 
 class Service:
-    """The models, the queue before them, and the rules."""
+    """The models, the queue before them, and the limits."""
 
-    def __init__(self, catalogue: Catalogue, settings: Serving, keys: tuple[Key, ...] = ()) -> None:
-        if settings.key_required and not keys:
-            raise InputError("a key is required, but there is none; make one with --make-key.")
+    def __init__(
+        self, catalogue: Catalogue, settings: ServerSettings, keys: tuple[Key, ...] = ()
+    ) -> None:
         self.catalogue = catalogue
         self.settings = settings
-        self.keys = keys
-        self.rates = Rates()
+        self.admission = Admission(settings, keys)
         self.metrics = Metrics()
         self.batcher = Batcher(
-            waiting=settings.waiting,
-            together=settings.together,
+            max_jobs=settings.waiting,
+            max_sentences=settings.together,
             linger=settings.linger,
-            threads=catalogue.threads or spare_cores(),
+            threads=catalogue.threads or spare_cores(catalogue),
             on_batch=self.metrics.batch,
         )
-        self.aside = Aside(settings.waiting)
+        self.background = BackgroundThread(settings.waiting)
         self.metrics.watch(self.batcher.__len__)
 
-    async def admitted(self, request: Request, form: type[Body], *, admin: bool = False) -> Body:
-        """What is asked, once it is known who asks and that they may."""
-        asked = await read(request, form)
-        self.admit(request, asked, admin=admin)
-        return asked
+    async def translate(
+        self, request: Request, groups: Sequence[Group], max_sentences: int | None = None
+    ) -> list[list[Translation]]:
+        """The translations of each group of texts, which may be of different models."""
+        jobs = [
+            TranslateJob(model.translator, texts, options, max_sentences)
+            for model, texts, options in groups
+        ]
+        return await self._run(jobs, request)
 
-    def admit(self, request: Request, asked: Asked, *, admin: bool = False) -> None:
-        """Refuse who may not ask, or not now."""
-        key = find_key(asked.api_key, self.keys) if asked.api_key and self.keys else None
-        if self.keys and asked.api_key and key is None:
-            raise RefusalError(403, "Invalid API key")
-        if key is None and (self.settings.key_required or admin):
-            raise RefusalError(403, "Please contact the server operator to get an API key")
-        if admin and not (key and key.admin):
-            raise RefusalError(403, "this API key may not do that.")
-        request.state.until = time.monotonic() + self.settings.timeout
-        if key is not None:
-            request.scope["regard"]["key"] = key.name
-        address = request.client.host if request.client else "unknown"
-        who = f"key {key.name}" if key else f"address {neighbourhood(address)}"
-        rate = self.settings.rate if key is None or key.rate is None else key.rate
-        seconds = self.rates.wait(who, rate)
-        if seconds:
-            raise RefusalError(429, f"Slowdown: {rate} per 1 minute", seconds)
+    async def call(self, request: Request | None, function: Callable[[], Result]) -> Result:
+        """The result of a function that the translator's thread calls.
 
-    def measure(self, request: Request, texts: Sequence[str], besides: str = "") -> None:
-        """Refuse what is too long, and note how long the rest is.
-
-        `besides` is what is no text to translate, but counts as well.
+        Without a request, another task watches whether the client is connected.
         """
-        most, count = self.settings, sum(map(len, texts)) + len(besides)
-        for given, limit, what in (
-            (len(texts), most.texts, "texts"),
-            (count, most.characters, "characters"),
-        ):
-            if given > limit:
-                raise RefusalError(
-                    400,
-                    f"Invalid request: request ({given}) exceeds text limit ({limit}); "
-                    f"`regard serve --max-{what}` sets how many {what} are allowed",
-                )
-        request.scope["regard"]["characters"] = count
+        return (await self._run([CallJob(function)], request))[0]
 
-    async def detected(
-        self, texts: Sequence[str], target: str, *, anyhow: bool = False
-    ) -> list[Found]:
-        """The language of each text, among those that a model translates into the target's.
-
-        `anyhow` says that it may be by way of a third language too, or the target's already.
-        """
-        sources = self.catalogue.sources(target, through=anyhow)
-        if not sources:
-            raise RefusalError(400, f"no model translates into {target}.")
-        known = list(dict.fromkeys((*sources, target))) if anyhow else sources
-        return await asyncio.to_thread(detect_all, texts, known)
-
-    def search(self, model: Model, alternatives: int = 0) -> SearchOptions:
-        """The model's own search, for as many hypotheses as are wanted."""
-        own = model.translator.run.decoding
-        wanted = 1 + alternatives
-        return replace(own, sample=False, n_best=wanted, beam=max(own.beam, wanted))
-
-    async def translate(self, request: Request, groups: Groups) -> list[list[Answer]]:
-        """The answers to each group of texts, which may be of different models."""
-        errands = [
-            Texts(model.translator, texts, manner) for model, texts, manner in groups
-        ]  # fmt: skip
-        return await self._answered(errands, request)
-
-    async def call(self, request: Request, function: Callable[[], Result]) -> Result:
-        """What a function gives that the translator's thread calls."""
-        return (await self._answered([Call(function)], request))[0]
-
-    async def step(self, function: Callable[[], Result]) -> Result:
-        """The same where somebody else watches whether the client is still there."""
-        return (await self._answered([Call(function)], None))[0]
-
-    async def beside(self, request: Request, function: Callable[[], Result]) -> Result:
-        """What a function gives that takes time, but no model."""
-        return await self._waited(self.aside.begin(function), request)
+    async def run_in_background(self, request: Request, function: Callable[[], Result]) -> Result:
+        """The result of a function that takes time, but no model."""
+        return await self._wait(self.background.submit(function), request)
 
     async def reload(self) -> None:
-        """Read the models anew; requests under way keep the model they have."""
+        """Load the models again; running requests keep the model they have."""
         try:
             await asyncio.to_thread(self.catalogue.reload)
         except Exception as error:
-            tell("models kept: reading them anew failed", level=logging.ERROR, **trouble(error))
-            raise RefusalError(503, "the models cannot be read; the old ones stay.", 60) from None
-        tell("models read anew", models=[one.name for one in self.catalogue.models])
+            log_error("models kept: loading them again failed", error)
+            raise ApiError(503, "the models cannot be read; the old ones stay.", 60) from None
+        log_event("models loaded", models=[model.name for model in self.catalogue.models])
 
-    async def _answered(
-        self, errands: Sequence[Errand[Result]], request: Request | None
-    ) -> list[Result]:
-        """The results of all errands, whose places are free afterwards."""
-        if not errands:
+    async def _run(self, jobs: Sequence[Job[Result]], request: Request | None) -> list[Result]:
+        """The results of all jobs, which leave the queue in any case."""
+        if not jobs:
             return []
-        self.batcher.put(*errands)
-        answers = asyncio.gather(*(errand.future for errand in errands))
+        self.batcher.put(*jobs)
+        results = asyncio.gather(*(job.future for job in jobs))
         try:
-            return await self._waited(answers, request)
+            return await self._wait(results, request)
         finally:
-            self.batcher.drop(*errands)
+            self.batcher.drop(*jobs)
 
-    async def _waited(self, result: asyncio.Future[Result], request: Request | None) -> Result:
-        """Wait until the request's time is over, and not if the client goes away.
+    async def _wait(self, result: asyncio.Future[Result], request: Request | None) -> Result:
+        """Wait until the request's deadline, unless the client disconnects.
 
-        Without a request, somebody else watches the client, and each step has its own time.
+        Without a request, each step has the whole time.
         """
-        result.add_done_callback(_noted)
+        result.add_done_callback(_retrieve_error)
         awaited: set[asyncio.Future[Any]] = {result}
         seconds = self.settings.timeout
         if request is not None:
-            awaited.add(asyncio.ensure_future(_gone(request.receive)))
-            seconds = max(0.0, request.state.until - time.monotonic())
+            awaited.add(asyncio.ensure_future(_disconnected(request.receive)))
+            seconds = max(0.0, request.state.deadline - time.monotonic())
         try:
             done, _ = await asyncio.wait(
                 awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
@@ -172,29 +105,28 @@ class Service:
             if result in done:
                 return result.result()
             if done:
-                raise RefusalError(LEFT, "who asked is gone.")
-            raise RefusalError(503, "this took too long; ask for less, or later.", 10)
+                raise ApiError(CLIENT_DISCONNECTED, "client disconnected.")
+            raise ApiError(503, "this took too long; send less, or try again later.", 10)
         finally:
-            for one in awaited:
-                one.cancel()
+            for future in awaited:
+                future.cancel()
 
 
-def _noted(future: asyncio.Future[Any]) -> None:
-    """Take note of an error that nobody waits for any more, or asyncio would log it."""
+def spare_cores(catalogue: Catalogue) -> int:
+    """Cores for the translator: all but one, which the HTTP side needs.
+
+    Torch's threads wait for each other in every operation: one that shares its core delays all.
+    """
+    return max(1, catalogue.models[0].translator.threads - 1)
+
+
+def _retrieve_error(future: asyncio.Future[Any]) -> None:
+    """Retrieve an error that nothing waits for any more, or asyncio would log it."""
     if not future.cancelled():
         future.exception()
 
 
-def spare_cores() -> int:
-    """Cores for the translator: all but one, which the HTTP side needs.
-
-    Torch's threads wait for each other in every operation: one that has to share its core holds
-    up all.
-    """
-    return max(1, cores() - 1)
-
-
-async def _gone(receive: Callable[[], Awaitable[Any]]) -> None:
-    """Return when the client has gone away."""
+async def _disconnected(receive: Callable[[], Awaitable[Any]]) -> None:
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

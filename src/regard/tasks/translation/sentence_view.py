@@ -1,105 +1,96 @@
-"""A translated sentence as views show it: its words, their links, and every head's map."""
+"""A translated sentence as views show it: its words, their links, and the attention maps."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 
-from regard.alignment import AlignmentHead, alignment_weights, tokenized_output, tokenized_words
+from regard.alignment import AlignmentHead, alignment_weights
 from regard.attention import record
 from regard.config import Run
 from regard.decoding import word_confidence
 from regard.models.batch import Batch
-from regard.tasks.lazy_weights import Pass, waiting_maps
-from regard.tasks.translation.translation import Maker, Sentence
+from regard.tasks.lazy_weights import RepeatedForward, lazy_maps
+from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.tasks.translation.translator import Translator
-from regard.text import normalize
-from regard.views import Matrix, Viewed, word_weights
+from regard.views import Matrix, SentenceView, word_weights
 
 END = "</s>"
 
 
-def viewed(
+def sentence_view(
     sentence: Sentence,
-    run: Run | Maker,
+    model: Run | ModelInfo,
     *,
     reference: str | None = None,
     title: str = "",
-    model: str = "",
-) -> Viewed:
-    """What there is to see of a sentence, translated with `alignment` and perhaps `attention`."""
-    chosen = run.alignment
-    written = [len(one.rows) for one in sentence.attention if one.kind != "self"]
-    ended = all(rows > len(sentence.tokens) for rows in written)  # else cut off at the model's end
-    over_words = [one for one in sentence.attention if one.over == "keys"]
-    return Viewed.from_maps(
-        over_words,
+    name: str = "",
+) -> SentenceView:
+    """The view of a sentence that was translated with `alignment` and perhaps `attention`."""
+    num_rows = [len(layer_map.rows) for layer_map in sentence.attention if layer_map.kind != "self"]
+    ended = all(rows > len(sentence.tokens) for rows in num_rows)  # else cut off without </s>
+    return SentenceView.from_maps(
+        [layer_map for layer_map in sentence.attention if layer_map.over == "keys"],
         0,
         source_tokens=(*sentence.source_tokens, END),
         target_tokens=(*sentence.tokens, END) if ended else sentence.tokens,
         source_words=sentence.source_words,
         target_words=sentence.words,
         links=sentence.alignment,
-        aligned_by=None if chosen is None or chosen.head is None else (chosen.layer, chosen.head),
+        alignment_head=_alignment_head(model),
         confidence=sentence.confidence,
         reference=reference,
         title=title,
-        model=model,
-        source_language=run.source_language,
-        target_language=run.target_language,
+        model=name,
+        source_language=model.source_language,
+        target_language=model.target_language,
         source_text=sentence.source,
         target_text=sentence.text,
     )
 
 
-def seen_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> Viewed:
-    """A sentence that was translated with all its maps."""
-    return viewed(sentence, translator.run)
+def long_sentence_view(
+    translator: Translator, sentence: Sentence, batch: Batch, *, title: str = "", name: str = ""
+) -> SentenceView:
+    """The view of a long sentence translated without maps: they are recorded when they are shown.
 
-
-def long_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> Viewed:
-    """A long sentence, translated without maps: they are recorded when they are looked at.
-
-    The links are read from the one layer that is meant for it.
+    The links are taken from the one layer that was selected for them.
     """
-    network, best = translator.network, sentence.hypothesis
-    assert best is not None
-    run, target = translator.run, translator.tokenizers.target
-    own = tokenized_words(
-        normalize(sentence.source), translator.tokenizers.source, run.source_language
-    )
-    other = tokenized_output(best.tokens, target, run.target_language)
+    network, run = translator.network, translator.run
+    assert sentence.hypothesis is not None
+    source, target = translator.words(sentence)
     source_groups, groups = (
         tuple(tuple(np.flatnonzero(column).tolist()) for column in side.overlap.T)
-        for side in (own, other)
+        for side in (source, target)
     )
     source_tokens = (*sentence.source_tokens, END)
     ended = batch.inputs.shape[1] > len(sentence.tokens)
     tokens = (*sentence.tokens, END) if ended else sentence.tokens
-    read_tokens = ("<s>", *tokens[:-1])
+    input_tokens = ("<s>", *tokens[:-1])
     axes = {
         "encoder": (source_tokens, source_tokens),
-        "decoder": (read_tokens, read_tokens),
+        "decoder": (input_tokens, input_tokens),
         "cross": (tokens, source_tokens),
     }
-    maps = waiting_maps(Pass(network, lambda: network.features(batch)), axes)
-    chosen = run.alignment
-    layers = [one.layer for one in maps if one.kind == "cross"]
+    maps = lazy_maps(RepeatedForward(network, lambda: network.features(batch)), axes)
+    layers = [head_maps.layer for head_maps in maps if head_maps.kind == "cross"]
     links: tuple[tuple[int, int], ...] = ()
     if layers:
-        layer = chosen.layer if chosen else max(layers)
+        layer = run.alignment.layer if run.alignment else max(layers)
         with torch.no_grad(), record(network, kinds="cross", layers=layer) as recording:
             network.features(batch)
-        links = translator.links(recording, 0, own, other)
-    return Viewed(
+        links = translator.links(recording, 0, source, target)
+    return SentenceView(
         source_tokens,
         tokens,
-        tuple(word.text for word in own.words),
-        tuple(word.text for word in other.words),
+        tuple(word.text for word in source.words),
+        tuple(word.text for word in target.words),
         links=links,
         maps=maps,
-        aligned_by=None if chosen is None or chosen.head is None else (chosen.layer, chosen.head),
-        confidence=tuple(word_confidence(best, groups)),
+        alignment_head=_alignment_head(run),
+        confidence=tuple(word_confidence(sentence.hypothesis, groups)),
+        title=title,
+        model=name,
         source_language=run.source_language,
         target_language=run.target_language,
         source_groups=source_groups,
@@ -109,19 +100,25 @@ def long_sentence(translator: Translator, sentence: Sentence, batch: Batch) -> V
     )
 
 
-def drawn(sentence: Sentence, run: Run, *, legend: bool = True) -> Matrix:
-    """The alignment as the terminal shows it: shades are the weights that links were read from."""
-    shown = viewed(sentence, run)
-    cross = [one for one in sentence.attention if one.kind == "cross"]
+def alignment_matrix(sentence: Sentence, run: Run, *, legend: bool = True) -> Matrix:
+    """The alignment for the terminal: shades are the weights that links were taken from."""
+    view = sentence_view(sentence, run)
+    cross = [layer_map for layer_map in sentence.attention if layer_map.kind == "cross"]
     chosen = run.alignment
     if not cross or chosen is None:
-        return Matrix(shown, legend=legend)
+        return Matrix(view, legend=legend)
     plane = alignment_weights(
         cross,
         AlignmentHead(chosen.layer, chosen.head, chosen.shift),
         0,
-        target_length=len(shown.target_tokens),
-        source_length=len(shown.source_tokens),
+        target_length=len(view.target_tokens),
+        source_length=len(view.source_tokens),
     )
-    weights = word_weights(plane.astype("float32"), shown.axis("target"), shown.axis("source"))
-    return Matrix(shown, weights, legend=legend)
+    weights = word_weights(plane.astype("float32"), view.axis("target"), view.axis("source"))
+    return Matrix(view, weights, legend=legend)
+
+
+def _alignment_head(model: Run | ModelInfo) -> tuple[int, int] | None:
+    """The layer and head that links are taken from, if it is a single head."""
+    chosen = model.alignment
+    return None if chosen is None or chosen.head is None else (chosen.layer, chosen.head)

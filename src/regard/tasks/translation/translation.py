@@ -1,4 +1,4 @@
-"""What comes back from a translator: text, and what explains it."""
+"""What a translator returns: the text, and what explains it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from regard.decoding import Hypothesis
 Link = tuple[int, int]
 
 
-class Maker(NamedTuple):
-    """What views need to know of the model that translated, named as a `Run` has it."""
+class ModelInfo(NamedTuple):
+    """The facts about a model that views need, named as in a `Run`."""
 
     source_language: str = ""
     target_language: str = ""
@@ -26,14 +26,15 @@ class Sentence:
 
     source, text          the sentence and its translation
     score                 log-probability by length, as the search compares it
-    source_tokens, tokens readable pieces of both, without </s>
+    source_tokens, tokens readable tokens of both, without </s>
     source_words, words   words of both
     alignment             word links (source word, target word)
     confidence            of each target word, from 0 to 1
-    attention             every layer's and head's map, if asked for; one sentence each
-    alternatives          other hypotheses, the best first, if more than one was asked for
-    finished              False if the longest allowed output was reached before its end
-    hypothesis            ids, and the log-probability of each; None if the source was copied
+    attention             maps of every layer and head, if requested, for this sentence only
+    alternatives          other hypotheses and their scores, best first, if several were requested
+    finished              False if the output was cut off at its maximum length
+    hypothesis            token ids and their log-probabilities; None if the source was copied
+    unused_edits          number of edits that changed no attention
     """
 
     source: str
@@ -49,30 +50,59 @@ class Sentence:
     alternatives: tuple[tuple[str, float], ...] = ()
     finished: bool = True
     hypothesis: Hypothesis | None = field(default=None, repr=False)
+    unused_edits: int = 0
+
+    def ranked(self, rank: int) -> Sentence:
+        """The sentence with its hypothesis of a rank, without words; rank 0 is the best.
+
+        Where there are fewer hypotheses, the best.
+        """
+        if not 0 < rank <= len(self.alternatives):
+            return self
+        text, score = self.alternatives[rank - 1]
+        return Sentence(self.source, text, score, (), ())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The sentence as JSON has it, without the maps."""
+        return {
+            "source": self.source,
+            "text": self.text,
+            "score": self.score,
+            "tokens": list(self.tokens),
+            "source_words": list(self.source_words),
+            "words": list(self.words),
+            "alignment": [list(link) for link in self.alignment],
+            "confidence": [round(share, 4) for share in self.confidence],
+            "alternatives": [{"text": text, "score": score} for text, score in self.alternatives],
+            "finished": self.finished,
+        }
 
 
 def copied_sentence(text: str) -> Sentence:
     """A piece of text that is its own translation."""
-    one = (text,)
-    return Sentence(text, text, 0.0, one, one, one, one, alignment=((0, 0),), confidence=(1.0,))
+    word = (text,)
+    return Sentence(text, text, 0.0, word, word, word, word, alignment=((0, 0),), confidence=(1.0,))
 
 
 @dataclass(frozen=True, eq=False)
 class Translation:
     """A text and its translation, sentence by sentence.
 
-    text      the translation, with the white space between sentences as the language has it
-    source    what was given
-    sentences in the order of the text; several where it was split
-    maker     the languages, and which attention is read as the alignment
+    text          the translation, with the source's line breaks
+    source        the given text
+    sentences     in the order of the text; several where it was split
+    model         the languages, and the attention head that word links are taken from
+    alternatives  the next best translations of the whole text, if several were requested; their
+                  sentences have no words (`Translator.align` finds them)
 
-    Notebooks show it as the page does: words, their links, and the maps if they were asked for.
+    Notebooks show words, links and maps as the page does.
     """
 
     text: str
     source: str
     sentences: tuple[Sentence, ...]
-    maker: Maker = field(default=Maker(), repr=False)
+    model: ModelInfo = field(default=ModelInfo(), repr=False)
+    alternatives: tuple[Translation, ...] = ()
 
     @property
     def score(self) -> float:
@@ -82,67 +112,57 @@ class Translation:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """All sentences' tokens."""
+        """The tokens of all sentences."""
         return tuple(token for sentence in self.sentences for token in sentence.tokens)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All sentences' words."""
+        """The words of all sentences."""
         return tuple(word for sentence in self.sentences for word in sentence.words)
 
     @property
     def source_words(self) -> tuple[str, ...]:
-        """The words of all that was read."""
+        """The source words of all sentences."""
         return tuple(word for sentence in self.sentences for word in sentence.source_words)
 
     @property
     def confidence(self) -> tuple[float, ...]:
-        """Of each word."""
+        """The confidence of each word."""
         return tuple(share for sentence in self.sentences for share in sentence.confidence)
 
     @property
     def alignment(self) -> tuple[Link, ...]:
-        """Links between `source_words` and `words`, counted through all sentences."""
+        """Links between `source_words` and `words`, numbered through all sentences."""
         links: list[Link] = []
-        before = (0, 0)
+        num_source, num_target = 0, 0
         for sentence in self.sentences:
-            links += [(before[0] + s, before[1] + t) for s, t in sentence.alignment]
-            before = before[0] + len(sentence.source_words), before[1] + len(sentence.words)
+            links += [(num_source + s, num_target + t) for s, t in sentence.alignment]
+            num_source += len(sentence.source_words)
+            num_target += len(sentence.words)
         return tuple(links)
 
     @property
     def attention(self) -> tuple[AttentionMap, ...]:
-        """All sentences' maps, one sentence after another; `sentences` tells them apart."""
-        return tuple(one for sentence in self.sentences for one in sentence.attention)
+        """The maps of all sentences, one sentence after another."""
+        return tuple(layer_map for sentence in self.sentences for layer_map in sentence.attention)
+
+    @property
+    def unused_edits(self) -> int:
+        """The number of edits that changed no attention in any sentence."""
+        return min((sentence.unused_edits for sentence in self.sentences), default=0)
 
     def _repr_html_(self) -> str:
         from regard.tasks.notebook import notebook_html
-        from regard.tasks.translation.sentence_view import viewed
+        from regard.tasks.translation.sentence_view import sentence_view
 
         shown = self.sentences if self.words else ()
-        return notebook_html((viewed(sentence, self.maker) for sentence in shown), self.text)
+        return notebook_html((sentence_view(sentence, self.model) for sentence in shown), self.text)
 
     def as_dict(self) -> dict[str, Any]:
-        """What `--json` prints: all but the maps."""
+        """What `--json` prints: everything but the maps."""
         return {
             "source": self.source,
             "text": self.text,
             "score": self.score,
-            "sentences": [
-                {
-                    "source": one.source,
-                    "text": one.text,
-                    "score": one.score,
-                    "tokens": list(one.tokens),
-                    "source_words": list(one.source_words),
-                    "words": list(one.words),
-                    "alignment": [list(link) for link in one.alignment],
-                    "confidence": [round(share, 4) for share in one.confidence],
-                    "alternatives": [
-                        {"text": text, "score": score} for text, score in one.alternatives
-                    ],
-                    "finished": one.finished,
-                }
-                for one in self.sentences
-            ],
+            "sentences": [sentence.as_dict() for sentence in self.sentences],
         }

@@ -1,339 +1,249 @@
-"""Translating with a loaded model: cut, search in batches on all cores, align, put together."""
+"""The translation façade: segment a text, translate the segments, assemble the translation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import overload
+from dataclasses import replace
+from typing import NamedTuple, Unpack, overload
 
 import numpy as np
-import torch
 
-from regard.alignment import (
-    AlignmentHead,
-    TokenizedWords,
-    alignment_weights,
-    tokenized_output,
-    tokenized_words,
-    word_links,
-)
-from regard.attention import AttentionMap
-from regard.config import Run, SearchOptions
-from regard.decoding import Hypothesis, alternatives, search, word_confidence
+from regard.alignment import tokenized_output
+from regard.attention import Edit
+from regard.config import SearchOptions, TransformerSettings
+from regard.decoding import alternatives, stream
 from regard.errors import InputError
-from regard.folder import SavedModel
-from regard.models.batch import batch_of, source_of
-from regard.models.build import Translating
-from regard.tasks.translation.line_windows import MOST_LINES, windows
-from regard.tasks.translation.segments import Segment, pieces_of, put_together, whole
-from regard.tasks.translation.translation import Maker, Sentence, Translation, copied_sentence
-from regard.text import normalize
-from regard.training.shards import Crew, cores
-
-MANY_SENTENCES = 64  # for a core, from which on cores take sentences, not parts of an operation
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What is wanted with the translation."""
-
-    alignment: bool
-    attention: bool
+from regard.models.batch import source_of
+from regard.tasks.translation.line_windows import MAX_LINES, windows
+from regard.tasks.translation.options import (
+    SearchKeywords,
+    TranslateKeywords,
+    TranslateOptions,
+    search_settings,
+)
+from regard.tasks.translation.segment_translator import SegmentTranslator
+from regard.tasks.translation.segments import Segment, join_translations, segment_text, split_long
+from regard.tasks.translation.translation import Sentence, Translation
+from regard.text import is_spaceless
 
 
-class Translator:
+class StreamedText(NamedTuple):
+    """The state of a translation that is being streamed.
+
+    sentence  number of the sentence that grew, from 0
+    text      that sentence's translation so far, in whole words
+    whole     the translation of the whole text so far
+    """
+
+    sentence: int
+    text: str
+    whole: str
+
+
+class Translator(SegmentTranslator):
     """Translates with the model of a folder."""
 
-    def __init__(self, saved: SavedModel, threads: int = 0) -> None:
-        self.run: Run = saved.run
-        self.path: Path = saved.path
-        assert isinstance(saved.network, Translating)
-        self.network = saved.network
-        self.tokenizers = saved.tokenizers
-        self.device = next(saved.network.parameters()).device
-        self.threads = cores(threads) if self.device.type == "cpu" else 1
+    @overload
+    def translate(self, text: str, **options: Unpack[TranslateKeywords]) -> Translation: ...
 
     @overload
     def translate(
-        self,
-        text: str,
-        *,
-        settings: SearchOptions | None = None,
-        prefix: str = "",
-        alignment: bool = True,
-        attention: bool = False,
-        split: bool = True,
-    ) -> Translation: ...
-
-    @overload
-    def translate(
-        self,
-        text: list[str],
-        *,
-        settings: SearchOptions | None = None,
-        prefix: str = "",
-        alignment: bool = True,
-        attention: bool = False,
-        split: bool = True,
+        self, text: list[str], **options: Unpack[TranslateKeywords]
     ) -> list[Translation]: ...
 
     def translate(
-        self,
-        text: str | list[str],
-        *,
-        settings: SearchOptions | None = None,
-        prefix: str = "",
-        alignment: bool = True,
-        attention: bool = False,
-        split: bool = True,
+        self, text: str | list[str], **options: Unpack[TranslateKeywords]
     ) -> Translation | list[Translation]:
         """The translation of a text, or of each text of a list.
 
-        settings   how to search; the model's own by default
-        prefix     what the translation must begin with (a single sentence)
-        alignment  whether word links are read from attention
-        attention  whether every layer's and head's maps are kept
-        split      whether text is cut into sentences; what is too long for the model always is
+        beam=5, n_best=3, sample=True, …  the search: any field of `SearchOptions`
+        settings   all of the search at once; the model's own by default
+        prefix     text that the translation of a single sentence begins with
+        split      whether text is cut into sentences (True); what is too long always is
+        alignment  whether words, links and confidence are returned (True)
+        attention  whether the attention maps of all layers and heads are returned (False)
+        edits      changes of the attention: `SwitchOff`, `Overwrite`, `ForceAlignment`
 
-        A word of a thousand characters and more, which is none, is copied.
+        A run of a thousand characters without a space is copied.
         """
         texts = [text] if isinstance(text, str) else list(text)
-        found = self._texts(
-            texts, settings or self.run.decoding, prefix, Wish(alignment, attention), split, 0
-        )
-        return found[0] if isinstance(text, str) else found
+        translations = self._translate(texts, self.options(**options), 0)
+        return translations[0] if isinstance(text, str) else translations
 
     def translate_lines(
         self,
         lines: Iterable[str | None],
         *,
-        settings: SearchOptions | None = None,
-        prefix: str = "",
-        alignment: bool = False,
-        attention: bool = False,
-        split: bool = True,
         first: int = 0,
-        together: int = MOST_LINES,
+        max_lines: int = MAX_LINES,
+        **options: Unpack[TranslateKeywords],
     ) -> Iterator[list[Translation]]:
         """The translations of any number of lines in order, some at a time as they are done.
 
-        lines     None among them says that no other line is ready yet: what came is translated
-        first     the number of the first line, from which sampling is seeded
-        together  most lines of a window, which is translated at once so that lines of like length
-                  share batches; a window is made to take a few seconds
+        lines      None among them: no other line is ready yet, so those before are translated
+        first      number of the first line, from which sampling is seeded
+        max_lines  most lines of a window, which is translated at once so that lines of similar
+                   length share batches; a window is sized to take a few seconds
+        options    those of `translate`; `alignment` is False by default
 
         The translations are those of `translate`, whatever the windows are.
         """
-        chosen, wish = settings or self.run.decoding, Wish(alignment, attention)
-        for window in windows(lines, together):
-            yield self._texts(window, chosen, prefix, wish, split, first)
+        options.setdefault("alignment", False)
+        chosen = self.options(**options)
+        for window in windows(lines, max_lines):
+            yield self._translate(window, chosen, first)
             first += len(window)
 
-    def _texts(
+    def options(
         self,
-        texts: Sequence[str],
-        settings: SearchOptions,
-        prefix: str,
-        wish: Wish,
-        split: bool,
-        first: int,
-    ) -> list[Translation]:
-        """The translations of texts, of which the first has the number `first`."""
-        made = [self._cut(one, prefix, split) for one in texts]
-        flat = [
-            (part.text, first + place + (nth << 32))
-            for place, parts in enumerate(made)
-            for nth, part in enumerate(parts)
-            if not part.copied
-        ]
-        sources, numbers = [text for text, _ in flat], [number for _, number in flat]
-        done = iter(self.sentences(sources, settings, wish, prefix, numbers))
-        translations = []
-        for one, parts in zip(texts, made, strict=True):
-            own = [copied_sentence(part.text) if part.copied else next(done) for part in parts]
-            joined = put_together(parts, [s.text for s in own], self.run.target_language)
-            translations.append(Translation(joined, one, tuple(own), maker_of(self.run)))
-        return translations
-
-    def _cut(self, text: str, prefix: str, split: bool) -> list[Segment]:
-        language, tokenizer = self.run.source_language, self.tokenizers.source
-        room = self.network.max_length - 1
-        if not prefix:
-            return pieces_of(text, language, tokenizer, room, split=split)
-        parts = whole(text, language, tokenizer, room)
-        if len(parts) != 1:
-            raise InputError("prefix is for one sentence that fits the model; give it by itself.")
-        return parts
-
-    def sentences(
-        self,
-        texts: Sequence[str],
-        settings: SearchOptions,
-        wish: Wish,
+        *,
+        settings: SearchOptions | None = None,
         prefix: str = "",
-        numbers: Sequence[int] | None = None,
-    ) -> list[Sentence]:
-        """Single sentences, each of which fits the model.
+        split: bool = True,
+        alignment: bool = True,
+        attention: bool = False,
+        edits: Sequence[Edit] = (),
+        **search: Unpack[SearchKeywords],
+    ) -> TranslateOptions:
+        """The options of `translate` as one object."""
+        chosen = search_settings(settings or self.run.decoding, **search)
+        return TranslateOptions(chosen, prefix, split, alignment, attention, tuple(edits))
 
-        `numbers` are those from which sampling is seeded; the sentences' places without.
+    def segment(self, text: str, *, split: bool = True, prefix: str = "") -> list[Segment]:
+        """The segments of a text, which are translated one by one; just one with a prefix."""
+        language, tokenizer = self.run.source_language, self.tokenizers.source
+        if not prefix:
+            return segment_text(text, language, tokenizer, self.max_source_tokens, split=split)
+        segments = split_long(text, language, tokenizer, self.max_source_tokens)
+        if len(segments) != 1:
+            raise InputError("prefix is for one sentence that fits the model; give it by itself.")
+        return segments
+
+    def assemble(
+        self, text: str, segments: Sequence[Segment], sentences: Sequence[Sentence]
+    ) -> Translation:
+        """The translation of a text from those of its segments, with the text's line breaks.
+
+        Where the sentences have alternatives, the next best translations of the whole text too.
         """
-        ids = [self.tokenizers.source.encode(text) for text in texts]
-        start = self.tokenizers.target.encode(prefix) if prefix else []
-        groups = _groups([len(row) for row in ids], settings, self.threads)
-        found: list[Sentence | None] = [None] * len(texts)
-        seeds = range(len(texts)) if numbers is None else numbers
+        end = "\n" * text[len(text.rstrip()) :].count("\n")
+        distinct: dict[str, Translation] = {}
+        for rank in range(1 + max((len(s.alternatives) for s in sentences), default=0)):
+            ranked = tuple(sentence.ranked(rank) for sentence in sentences)
+            texts = [sentence.text for sentence in ranked]
+            joined = join_translations(segments, texts, self.run.target_language) + end
+            distinct.setdefault(joined, Translation(joined, text, ranked, self.info))
+        best, *others = distinct.values()
+        return replace(best, alternatives=tuple(others))
 
-        def work(rows: list[int]) -> list[Sentence]:
-            return self._group(
-                [texts[n] for n in rows],
-                [ids[n] for n in rows],
-                [seeds[n] for n in rows],
-                settings,
-                wish,
-                start,
-            )
+    def stream(self, text: str, *, prefix: str = "", split: bool = True) -> Iterator[StreamedText]:
+        """The translation of a text while it is written, word by word, by greedy search.
 
-        few = len(groups) == 1 or self.threads == 1
-        with nullcontext() if few else Crew(self.threads) as crew:
-            done = list(map(work, groups)) if crew is None else crew.map(work, groups)
-        for rows, sentences in zip(groups, done, strict=True):
-            for row, sentence in zip(rows, sentences, strict=True):
-                found[row] = sentence
-        return [sentence for sentence in found if sentence is not None]
+        Errors are raised at once; a word is computed when the iterator is advanced.
+        """
+        return self._stream(self.segment(text, split=split, prefix=prefix), prefix)
 
     def alternatives(
         self, text: str, translation: str, word: int, count: int = 5
     ) -> list[tuple[str, float]]:
-        """What else could stand at a word of a translation: whole translations, probabilities."""
-        ids = self.tokenizers.target.encode(translation)
+        """Translations that continue differently from a word on, with that choice's probability."""
+        source_ids, ids = self.encode_pair(text, translation)
         target = tokenized_output(ids, self.tokenizers.target, self.run.target_language)
         if not 0 <= word < len(target.words):
             raise InputError(f"word {word} is not in {translation!r}; count from 0.")
         position = int(np.flatnonzero(target.overlap[:, word])[0])
-        source = source_of([self.tokenizers.source.encode(text)]).to(self.device)
-        found = alternatives(
+        source = source_of([source_ids]).to(self.device)
+        choices = alternatives(
             self.network, source, ids, position, count, options=SearchOptions(beam=1)
         )  # fmt: skip
         texts = []
-        for one in found:
-            tokens = ids[:position] if one.continuation is None else one.continuation.tokens
-            texts.append((self.tokenizers.target.decode(tokens), one.probability))
+        for choice in choices:
+            tokens = ids[:position] if choice.continuation is None else choice.continuation.tokens
+            texts.append((self.tokenizers.target.decode(tokens), choice.probability))
         return texts
 
-    def _group(
-        self,
-        texts: list[str],
-        ids: list[list[int]],
-        numbers: list[int],
-        settings: SearchOptions,
-        wish: Wish,
-        start: list[int],
-    ) -> list[Sentence]:
-        source = source_of(ids).to(self.device)
-        prefix = [start] * len(ids) if start else None
-        found = search(self.network, source, settings, prefix=prefix, sample_ids=numbers)
-        best = [hypotheses[0] for hypotheses in found]
-        maps: list[AttentionMap] = []
-        if wish.alignment or wish.attention:
-            batch = batch_of(ids, [h.tokens for h in best])
-            room = self.network.max_length  # an output cut off there has no step for its end
-            batch = batch._replace(inputs=batch.inputs[:, :room], labels=batch.labels[:, :room])
-            with torch.no_grad():
-                maps = self.network.maps(batch.to(self.device))
+    def encode_pair(self, text: str, translation: str) -> tuple[list[int], list[int]]:
+        """The tokens of a sentence and its translation; an error if the model cannot take them."""
+        source = self.tokenizers.source.encode(text)
+        if not 0 < len(source) <= self.max_source_tokens:
+            raise InputError("the text must be one sentence that fits the model; give less text.")
+        target = self.tokenizers.target.encode(translation)
+        if len(target) > self.network.max_length:
+            raise InputError("the translation is longer than the model can write; give less text.")
+        return source, target
+
+    def estimate_map_size(self, text: str) -> int:
+        """The approximate number of weights of all maps, for a translation as long as the text."""
+        model = self.run.model
+        length = len(self.tokenizers.source.encode(text)) + 1
+        at_once = min(length, self.network.max_length)
+        if not isinstance(model, TransformerSettings):
+            return length * at_once
+        return (
+            model.num_heads
+            * (model.num_encoder_layers + 2 * model.num_decoder_layers)
+            * length
+            * at_once
+        )
+
+    def spell(self, text: str) -> str:
+        """Target text as the model writes it: unknown words are written differently."""
+        return self.tokenizers.target.decode(self.tokenizers.target.encode(text))
+
+    def _translate(
+        self, texts: Sequence[str], options: TranslateOptions, first: int
+    ) -> list[Translation]:
+        """The translations of texts, the first of which is number `first`."""
+        cut = [self.segment(text, split=options.split, prefix=options.prefix) for text in texts]
+        segments = [segment for segments in cut for segment in segments]
+        seeds = [
+            first + number + (position << 32)
+            for number, segments in enumerate(cut)
+            for position in range(len(segments))
+        ]
+        sentences = iter(self.translate_segments(segments, options, seeds))
         return [
-            self._sentence(text, ids[row], found[row], maps, row, wish)
-            for row, text in enumerate(texts)
+            self.assemble(text, segments, [next(sentences) for _ in segments])
+            for text, segments in zip(texts, cut, strict=True)
         ]
 
-    def _sentence(
-        self,
-        text: str,
-        ids: list[int],
-        found: list[Hypothesis],
-        maps: list[AttentionMap],
-        row: int,
-        wish: Wish,
-    ) -> Sentence:
-        best, target = found[0], self.tokenizers.target
-        sentence = Sentence(
-            source=text,
-            text=target.decode(best.tokens),
-            score=best.score,
-            source_tokens=tuple(self.tokenizers.source.pieces(ids)),
-            tokens=tuple(target.pieces(best.tokens)),
-            alternatives=tuple((target.decode(h.tokens), h.score) for h in found[1:]),
-            finished=best.finished,
-            hypothesis=best,
-        )
-        if not (wish.alignment or wish.attention):
-            return sentence
-        own = tokenized_words(normalize(text), self.tokenizers.source, self.run.source_language)
-        other = tokenized_output(best.tokens, target, self.run.target_language)
-        spelled = [np.flatnonzero(column).tolist() for column in other.overlap.T]
-        return replace(
-            sentence,
-            source_words=tuple(word.text for word in own.words),
-            words=tuple(word.text for word in other.words),
-            alignment=self.links(maps, row, own, other),
-            confidence=tuple(word_confidence(best, spelled)),
-            attention=tuple(_one(m, row, len(ids) + 1, len(best.tokens) + 1) for m in maps)
-            if wish.attention
-            else (),
-        )
+    def _stream(self, segments: Sequence[Segment], prefix: str) -> Iterator[StreamedText]:
+        texts: list[str] = []
+        for number, segment in enumerate(segments):
+            texts.append("")
+            for text in self._growing(segment, prefix):
+                texts[-1] = text
+                joined = join_translations(segments[: number + 1], texts, self.run.target_language)
+                yield StreamedText(number, text, joined)
 
-    def links(
-        self, maps: Iterable[AttentionMap], row: int, own: TokenizedWords, other: TokenizedWords
-    ) -> tuple[tuple[int, int], ...]:
-        """Word links by the attention that training chose; without one, the last layer's mean."""
-        cross = [one for one in maps if one.kind == "cross"]
-        if not cross:
-            return ()
-        chosen = self.run.alignment
-        last = max(one.layer for one in cross)
-        reading = (
-            AlignmentHead(chosen.layer, chosen.head, chosen.shift)
-            if chosen
-            else AlignmentHead(last, None, False)
-        )
-        weights = alignment_weights(
-            cross,
-            reading,
-            row,
-            target_length=other.num_tokens + 1,
-            source_length=own.num_tokens + 1,
-        )
-        return tuple(sorted(word_links(weights, other, own, mutual=bool(chosen and chosen.mutual))))
+    def _growing(self, segment: Segment, prefix: str) -> Iterator[str]:
+        """The translation of a segment, each time with one more word."""
+        if segment.copied:
+            yield segment.text
+            return
+        target = self.tokenizers.target
+        settings = replace(self.run.decoding, beam=1, n_best=1, sample=False)
+        source = source_of([segment.ids]).to(self.device)
+        spaceless = is_spaceless(self.run.target_language)
+        ids: list[int] = []
+        shown = ""
+        begin = target.encode(prefix) if prefix else []
+        for step in stream(self.network, source, settings, prefix=begin):
+            if step.finished:
+                break
+            ids.append(step.token)
+            words = _whole_words(target.decode(ids), spaceless)
+            if words != shown:
+                shown = words
+                yield shown
+        if (final := target.decode(ids)) != shown:
+            yield final
 
 
-def maker_of(run: Run) -> Maker:
-    """What views need to know of a run."""
-    return Maker(run.source_language, run.target_language, run.alignment)
+def _whole_words(text: str, spaceless: bool) -> str:
+    """The part that will not change any more: all but the last word or unfinished character.
 
-
-def _groups(lengths: Sequence[int], settings: SearchOptions, cores: int = 1) -> list[list[int]]:
-    """Places of sentences of similar length, as many together as `batch_tokens` allows.
-
-    Many sentences make at least as many groups as there are cores, one of which each core takes.
+    >>> _whole_words("Le chat dor", False), _whole_words("猫睡", True)
+    ('Le chat', '猫睡')
     """
-    width = settings.n_best if settings.sample else settings.beam
-    most = settings.batch_tokens
-    if len(lengths) >= cores * MANY_SENTENCES:
-        most = min(most, -(-(sum(lengths) + len(lengths)) * width // cores))
-    groups: list[list[int]] = []
-    for place in sorted(range(len(lengths)), key=lambda n: lengths[n]):
-        full = not groups or (len(groups[-1]) + 1) * (lengths[place] + 1) * width > most
-        if full:
-            groups.append([])
-        groups[-1].append(place)
-    return groups[::-1]  # the longest first, so that the last ones to finish are short
-
-
-def _one(whole_map: AttentionMap, row: int, source: int, target: int) -> AttentionMap:
-    """One sentence of a batch's map, without its padding."""
-    rows = source if whole_map.kind == "self" else target
-    columns = target if whole_map.kind == "causal" else source
-    columns = columns if whole_map.over == "keys" else whole_map.weights.shape[-1]
-    weights = whole_map.weights[row : row + 1, :, :rows, :columns]
-    return replace(whole_map, weights=weights, rows=whole_map.rows[:rows])
+    return text.rstrip("\ufffd") if spaceless else text.rpartition(" ")[0]

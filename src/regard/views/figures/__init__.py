@@ -1,1 +1,1 @@
-"""Figures of attention as PNG, SVG and PDF (matplotlib)."""
+"""PNG, SVG and PDF figures drawn with matplotlib."""

@@ -1,8 +1,8 @@
-"""A drawn figure: saved as PNG, SVG or PDF by its ending, and shown by notebooks.
+"""A drawn figure: saved as PNG, SVG or PDF by its file ending, and displayed by notebooks.
 
-Every figure is made by `drawing`, which gives them one look whatever the user's own settings are.
-matplotlib is loaded when the first one is drawn; its settings are of the whole process, so that
-figures of several threads are drawn one after another.
+Every figure is drawn inside `new_figure`, which applies one style whatever the user's matplotlib
+settings are. matplotlib is imported when the first figure is drawn; its settings belong to the
+whole process, so figures of several threads are drawn one after another.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import InputError
 from regard.storage import replace_file
 from regard.views.figures import palette
-from regard.views.figures.fonts import FIRST, Lettering, lettering
-from regard.views.figures.growth import check_figure
+from regard.views.figures.fonts import DEFAULT, FontSelection, select_fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 DPI = 150
-LARGEST = 22.0  # inches of either side: a thousand tokens, three dots each
+MAX_INCHES = 22.0  # of either side: a thousand tokens, three dots each
 _LOCK = RLock()
-_LOOK: dict[str, Any] = {
+_METADATA: dict[str, dict[str, None]] = {  # without dates: a figure always gives the same bytes
+    "png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None},
+}  # fmt: skip
+_STYLE: dict[str, Any] = {
     "axes.edgecolor": palette.LINE, "axes.labelcolor": palette.MUTED, "axes.linewidth": 0.8,
     "axes.titlelocation": "left", "axes.titlesize": 11, "axes.titlecolor": palette.INK,
     "axes.labelsize": 9, "axes.axisbelow": True, "figure.facecolor": palette.PAPER,
@@ -46,7 +48,7 @@ _LOOK: dict[str, Any] = {
 
 @dataclass(eq=False)
 class Figure:
-    """What was drawn.
+    """A finished figure.
 
     >>> from regard.views import heatmap
     >>> heatmap([[1.0, 0.0], [0.5, 0.5]], ["a", "b"], ["c", "d"])
@@ -55,84 +57,98 @@ class Figure:
 
     canvas: Canvas = field(repr=False)
     about: str
-    families: tuple[str, ...] = (FIRST,)
+    families: tuple[str, ...] = (DEFAULT,)
 
     def __repr__(self) -> str:
         return f"Figure({self.about})"
 
     def save(self, path: str | PathLike[str], *, dpi: int = DPI) -> Path:
-        """Write the file whole, as its ending says: .png, .svg or .pdf."""
+        """Write the file atomically, in the format of its ending: .png, .svg or .pdf."""
         final = Path(path)
-        replace_file(final, self.rendered(check_figure(final), dpi=dpi))
+        replace_file(final, self.render(check_figure(final), dpi=dpi))
         return final
 
-    def rendered(self, kind: str, *, dpi: int = DPI) -> bytes:
-        """The figure as "png", "svg" or "pdf"; the same one gives the same bytes."""
-        dated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-        if kind not in dated:
-            raise ValueError(f"kind must be png, svg or pdf, but {kind!r} came.")
-        drawn = BytesIO()
-        with _look(self.families):
-            self.canvas.savefig(drawn, format=kind, dpi=dpi, metadata=dated[kind])
-        return drawn.getvalue()
+    def render(self, file_format: str, *, dpi: int = DPI) -> bytes:
+        """The bytes of the figure as "png", "svg" or "pdf", always the same."""
+        if file_format not in _METADATA:
+            raise ValueError(f"file_format must be png, svg or pdf, got {file_format!r}.")
+        buffer = BytesIO()
+        metadata = _METADATA[file_format]
+        with _style(self.families):
+            self.canvas.savefig(buffer, format=file_format, dpi=dpi, metadata=metadata)
+        return buffer.getvalue()
 
     def _repr_png_(self) -> bytes:
-        return self.rendered("png", dpi=96)
+        return self.render("png", dpi=96)
 
     def _repr_svg_(self) -> str:
-        return self.rendered("svg").decode()
+        return self.render("svg").decode()
 
 
 @dataclass(eq=False)
-class Drawing:
-    """A figure being made: its canvas, and the letters its texts are drawn with."""
+class FigureBuilder:
+    """A figure being drawn: its canvas, and the fonts of its texts."""
 
     canvas: Canvas
-    letters: Lettering
+    fonts: FontSelection
 
     def axes(self, *grid: Any, **options: Any) -> Axes:
-        """One more plot, as matplotlib's add_subplot."""
-        made: Axes = self.canvas.add_subplot(*grid, **options)
-        return made
+        """Add a plot, with the arguments of matplotlib's add_subplot."""
+        axes: Axes = self.canvas.add_subplot(*grid, **options)
+        return axes
 
-    def done(self, about: str) -> Figure:
-        """The finished figure, laid out once: every drawing of it is then the same."""
+    def finish(self, about: str) -> Figure:
+        """Lay the figure out once, so that it is always rendered the same, and return it."""
         if self.canvas.get_layout_engine() is not None:
             self.canvas.draw_without_rendering()
             self.canvas.set_layout_engine("none")
-        return Figure(self.canvas, about, self.letters.families)
+        return Figure(self.canvas, about, self.fonts.families)
 
 
-@contextmanager
-def drawing(
-    size: tuple[float, float], texts: Iterable[str] = (), *, layout: str | None = "constrained"
-) -> Iterator[Drawing]:
-    """A new canvas of `size` inches for what is drawn inside; `texts` are what it will spell."""
+def check_matplotlib() -> None:
+    """Raise an error if matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError("figures need matplotlib; install it with `pip install regard[figures]`.")
-    from matplotlib.figure import Figure as Canvas
 
-    letters = lettering(texts)
-    letters.warn()
-    width, height = (min(max(side, 1.6), LARGEST) for side in size)
-    with _look(letters.families):
-        yield Drawing(Canvas(figsize=(width, height), layout=layout), letters)  # type: ignore[arg-type]  # a str is fine
+
+def check_figure(path: Path) -> str:
+    """The format of a figure's path, if a figure can be written there."""
+    file_format = path.suffix.lower().lstrip(".")
+    if file_format not in _METADATA:
+        raise InputError(f"{path}: a figure ends in .png, .svg or .pdf.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first.")
+    check_matplotlib()
+    return file_format
 
 
 @contextmanager
-def _look(families: tuple[str, ...]) -> Iterator[None]:
+def new_figure(
+    size: tuple[float, float], texts: Iterable[str] = (), *, layout: str | None = "constrained"
+) -> Iterator[FigureBuilder]:
+    """Start a figure of `size` inches; `texts` are the texts it will contain, for their fonts."""
+    check_matplotlib()
+    from matplotlib.figure import Figure as Canvas
+
+    fonts = select_fonts(texts)
+    fonts.warn()
+    width, height = (min(max(side, 1.6), MAX_INCHES) for side in size)
+    with _style(fonts.families):
+        yield FigureBuilder(Canvas(figsize=(width, height), layout=layout), fonts)  # type: ignore[arg-type]  # a str is fine
+
+
+@contextmanager
+def _style(families: tuple[str, ...]) -> Iterator[None]:
     from matplotlib import style
 
-    fonts = logging.getLogger(
-        "matplotlib.font_manager"
-    )  # it tells of each family that is not there
-    with _LOCK, style.context({**_LOOK, "font.family": list(families)}, after_reset=True):
-        fonts.addFilter(_not_of_fonts)
+    log = logging.getLogger("matplotlib.font_manager")  # it reports each missing font family
+    with _LOCK, style.context({**_STYLE, "font.family": list(families)}, after_reset=True):
+        log.addFilter(_is_not_about_fonts)
         try:
             yield
         finally:
-            fonts.removeFilter(_not_of_fonts)
+            log.removeFilter(_is_not_about_fonts)
 
 
-def _not_of_fonts(told: logging.LogRecord) -> bool:
-    return "findfont" not in str(told.msg)
+def _is_not_about_fonts(record: logging.LogRecord) -> bool:
+    return "findfont" not in str(record.msg)

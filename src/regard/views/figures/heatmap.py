@@ -1,4 +1,4 @@
-"""A map of weights as coloured cells: a row looks, columns are looked at.
+"""A matrix of attention weights as colored cells: rows are queries, columns are keys.
 
 Shapes: R rows, C columns.
 """
@@ -11,20 +11,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from regard.views.figures import palette
-from regard.views.figures.figure import LARGEST, Drawing, Figure, drawing
-from regard.views.figures.labels import label_texts, labels, put_labels, text_width, thinned
-from regard.views.maps.layers import Floats, Truths, numbers, truths, unit_of
+from regard.views.figures.figure import MAX_INCHES, Figure, FigureBuilder, new_figure
+from regard.views.figures.labels import (
+    POINTS,
+    draw_labels,
+    fit_labels,
+    label_texts,
+    text_width,
+    thinning_note,
+)
+from regard.views.maps.arrays import Bools, Floats, as_floats, as_mask
+from regard.views.maps.layers import unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
 
 CELL, SMALL_CELL = 0.32, 0.11  # inches, of few tokens and of many
-SIDE, MOST_SIDE = 7.7, 17.0  # inches that cells may take before they shrink, and at all
-MOST_VECTORS = 2500  # cells drawn one by one; more are an image, which keeps SVG and PDF small
-MOST_DOTS = 2000  # cells of an image's side; of more, the largest of each block is drawn
-MOST_PLACES = 20  # places written along a side that has no labels of its own
-MOST_VALUES = 400  # cells that have their value written in
+SIDE, MAX_SIDE = 7.7, 17.0  # inches of all cells before they shrink, and at most
+MAX_VECTOR_CELLS = 2500  # cells drawn one by one; more are an image, to keep SVG and PDF small
+MAX_IMAGE_CELLS = 2000  # per side of an image; of more, the largest of each block is drawn
+MAX_NUMBERS = 20  # position numbers along an axis that has no labels of its own
+MAX_VALUES = 400  # cells that have their value written in
 
 
 def heatmap(
@@ -40,157 +48,169 @@ def heatmap(
     values: bool = False,
     unit: str | None = None,
 ) -> Figure:
-    """A matrix (R, C) as a heat map: a tensor, an array or lists.
+    """Draw a matrix (R, C), a tensor, an array or lists, as a heat map.
 
-    `rows` and `columns` are the labels, words or numbers; without them the places 0, 1, 2 … are
-    written. `mask` (R, C) or (C,) is True where a row may look: masked cells are grey and hatched,
-    unlike a weight of zero. Values below zero give two colours. `scale` is the value of the full
-    colour, the largest there is by default; `values` writes them into the cells; `unit` stands
-    beside the colours.
+    `rows` and `columns` are the labels, words or numbers, and the positions 0, 1, 2 … by default.
+    `mask` (R, C) or (C,) is True where a row may attend: masked cells are gray and hatched, unlike
+    a weight of zero. Negative values get a second color. `scale` is the value of the full color,
+    the largest by default; `values` writes them into the cells; `unit` labels the color bar.
 
     >>> heatmap([[1.0, 0.0], [0.5, 0.5]])
     Figure(heatmap of 2 × 2)
     """
-    plane = numbers(weights)
-    if plane.ndim != 2:
+    matrix = as_floats(weights)
+    if matrix.ndim != 2:
         raise ValueError(
-            f"a heat map is of one matrix (R, C), got shape {plane.shape}; head_grid draws a grid "
+            f"weights must be one matrix (R, C), got shape {matrix.shape}; head_grid draws a grid "
             "of maps (layers, heads, R, C)."
         )
-    most_rows, most_columns = (MOST_PLACES if given is None else None for given in (rows, columns))
-    plain = rows is None and columns is None
-    rows, columns = label_texts(rows, plane.shape[0]), label_texts(columns, plane.shape[1])
+    max_rows, max_columns = (MAX_NUMBERS if labels is None else None for labels in (rows, columns))
+    numbered = rows is None and columns is None
+    rows, columns = label_texts(rows, matrix.shape[0]), label_texts(columns, matrix.shape[1])
     if not rows or not columns:
         raise ValueError(
-            f"a heat map needs at least one token a side, but {len(rows)} came for the rows and "
-            f"{len(columns)} for the columns."
+            f"rows and columns must have at least one label each, got {len(rows)} and "
+            f"{len(columns)}."
         )
-    if plane.shape != (len(rows), len(columns)):
+    if matrix.shape != (len(rows), len(columns)):
         raise ValueError(
-            f"weights must be of shape {(len(rows), len(columns))}, one row and column for each "
-            f"token, but {plane.shape} came."
+            f"weights must have shape {(len(rows), len(columns))}, one row and column per label, "
+            f"got {matrix.shape}."
         )
-    visible = np.ones(plane.shape, np.bool_) if mask is None else truths(mask, plane.shape)
-    if not np.isfinite(plane[visible]).all():
-        raise ValueError("weights must be finite numbers wherever they are not masked.")
-    unit = unit_of(plane[visible]) if unit is None else unit
-    width, height = cell_sizes(*plane.shape)
+    visible = np.ones(matrix.shape, np.bool_) if mask is None else as_mask(mask, matrix.shape)
+    if not np.isfinite(matrix[visible]).all():
+        raise ValueError("weights must be finite wherever they are not masked.")
+    unit = unit_of(matrix[visible]) if unit is None else unit
+    width, height = cell_size(*matrix.shape)
     texts = [*rows, *columns, title, row_title, column_title, unit]
-    with drawing((4, 4), texts) as made:  # its size follows from its labels
-        spell = made.letters.spell
-        down = labels([spell(word) for word in rows], height, most_rows)
-        across = labels([spell(word) for word in columns], width, most_columns)
-        turned = any(text_width(w) * across.size / 72 > width * across.step for w in across.shown)
-        size = (
-            width * len(columns) + down.reach + 1.5,
-            height * len(rows) + (across.reach if turned else 0.25) + 0.9,
-        )
-        made.canvas.set_size_inches(*_bounded(size))
-        axes = made.axes()
-        drawn = put_cells(axes, plane, visible, scale)
-        put_labels(axes, down, across, turned=turned)
-        if values and plane.size <= MOST_VALUES:
-            put_values(axes, plane, visible, drawn)
-        axes.set_title(spell(title))
-        axes.set_xlabel(spell(column_title))
-        axes.set_ylabel(spell(row_title))
+    with new_figure((4, 4), texts) as builder:  # resized below, when the labels are known
+        printable = builder.fonts.printable
+        down = fit_labels([printable(word) for word in rows], height, max_rows)
+        across = fit_labels([printable(word) for word in columns], width, max_columns)
+        room = width * across.step * POINTS
+        rotated = any(text_width(word) * across.size > room for word in across.drawn)
+        total_width = width * len(columns) + down.extent + 1.5
+        total_height = height * len(rows) + (across.extent if rotated else 0.25) + 0.9
+        builder.canvas.set_size_inches(_bounded(total_width), _bounded(total_height))
+        axes = builder.axes()
+        cells = draw_cells(axes, matrix, visible, scale)
+        draw_labels(axes, down, across, rotated=rotated)
+        if values and matrix.size <= MAX_VALUES:
+            write_values(axes, matrix, visible, cells)
+        axes.set_title(printable(title))
+        axes.set(xlabel=printable(column_title), ylabel=printable(row_title))
         axes.xaxis.set_label_position("top")
-        put_scale(made, axes, drawn, unit, percent=unit in ("weight", "share"))
-        put_notes(
-            made,
-            _notes(plane, "" if plain else thinned(down, across)),
+        add_color_bar(builder, axes, cells, unit, percent=unit in ("weight", "share"))
+        notes = ["" if numbered else thinning_note(down, across), _pooling_note(matrix)]
+        add_notes(
+            builder,
+            "; ".join(note for note in notes if note),
             masked=not visible.all(),
-            hatched=plane.size <= MOST_VECTORS,
+            hatched=matrix.size <= MAX_VECTOR_CELLS,
         )
-        return made.done(f"heatmap of {len(rows)} × {len(columns)}")
+        return builder.finish(f"heatmap of {len(rows)} × {len(columns)}")
 
 
-def cell_sizes(num_rows: int, num_columns: int) -> tuple[float, float]:
-    """Width and height of a cell in inches: square, but for a map of few rows or columns."""
+def _bounded(inches: float) -> float:
+    return min(max(inches, 2.2), MAX_INCHES)
+
+
+def cell_size(num_rows: int, num_columns: int) -> tuple[float, float]:
+    """Width and height of a cell in inches: square, except in a map of few rows or columns."""
     longer = max(num_rows, num_columns)
-    side = min(longer * CELL, max(SIDE, longer * SMALL_CELL), MOST_SIDE)
-    cell = side / longer
-    wide, high = (max(cell, min(CELL, 1.2 / number)) for number in (num_columns, num_rows))
-    return wide, high
+    cell = min(longer * CELL, max(SIDE, longer * SMALL_CELL), MAX_SIDE) / longer
+    width, height = (max(cell, min(CELL, 1.2 / count)) for count in (num_columns, num_rows))
+    return width, height
 
 
-def put_cells(
+def color_scale(signed: bool, largest: float) -> dict[str, Any]:
+    """The color map and its normalization, as matplotlib's `cmap` and `norm`."""
+    if signed:
+        return {"cmap": palette.signed_colors(), "norm": palette.signed_scale(largest)}
+    return {"cmap": palette.weight_colors(), "norm": palette.weight_scale(largest)}
+
+
+def draw_cells(
     axes: Axes,
-    plane: Floats,
-    visible: Truths,
+    matrix: Floats,
+    visible: Bools,
     scale: float | None = None,
     *,
     signed: bool | None = None,
 ) -> ScalarMappable:
-    """Draw the cells; the answer is what a colour bar needs."""
-    shown = np.ma.masked_array(plane, ~visible)
-    largest = float(np.abs(shown).max()) if visible.any() else 1.0
-    bound = largest if scale is None else scale
-    if signed if signed is not None else bool((shown < 0).any()):
-        look: dict[str, Any] = {"cmap": palette.sign_colours(), "norm": palette.sign_scale(bound)}
-    else:
-        look = {"cmap": palette.weight_colours(), "norm": palette.weight_scale(bound)}
-    num_rows, num_columns = plane.shape
-    if plane.size <= MOST_VECTORS:
-        edges = np.arange(num_columns + 1) - 0.5, np.arange(num_rows + 1) - 0.5
-        drawn: ScalarMappable = axes.pcolormesh(
-            *edges, shown, edgecolors=palette.LINE, linewidth=0.4, **look
+    """Draw the cells, and return what a color bar needs."""
+    cells = np.ma.masked_array(matrix, ~visible)
+    largest = float(np.abs(cells).max()) if visible.any() else 1.0
+    signed = bool((cells < 0).any()) if signed is None else signed
+    colors = color_scale(signed, largest if scale is None else scale)
+    num_rows, num_columns = matrix.shape
+    if matrix.size > MAX_VECTOR_CELLS:
+        extent = (-0.5, num_columns - 0.5, num_rows - 0.5, -0.5)
+        return axes.imshow(
+            pool(cells), extent=extent, aspect="auto", interpolation="nearest", **colors
         )
-        _hatch(axes, ~visible)
-        axes.set_ylim(num_rows - 0.5, -0.5)
-        return drawn
-    extent = (-0.5, num_columns - 0.5, num_rows - 0.5, -0.5)
-    return axes.imshow(pooled(shown), extent=extent, aspect="auto", interpolation="nearest", **look)
+    edges = np.arange(num_columns + 1) - 0.5, np.arange(num_rows + 1) - 0.5
+    mesh: ScalarMappable = axes.pcolormesh(
+        *edges, cells, edgecolors=palette.LINE, linewidth=0.4, **colors
+    )
+    if not visible.all():
+        axes.pcolor(
+            *edges, np.ma.masked_array(matrix * 0, visible), hatch="////", linewidth=0,
+            cmap=palette.masked_colors(), edgecolors=palette.HATCH,
+        )  # fmt: skip
+    axes.set_ylim(num_rows - 0.5, -0.5)
+    return mesh
 
 
-def pooled(
-    shown: np.ma.MaskedArray[Any, Any], most: int = MOST_DOTS
+def pool(
+    cells: np.ma.MaskedArray[Any, Any], max_cells: int = MAX_IMAGE_CELLS
 ) -> np.ma.MaskedArray[Any, Any]:
-    """At most `most` cells each way: of every block the value farthest from zero."""
+    """Reduce to at most `max_cells` per side: of every block the value farthest from zero."""
     for axis in (0, 1):
-        block = -(-shown.shape[axis] // most)
+        block = -(-cells.shape[axis] // max_cells)
         if block == 1:
             continue
-        starts = np.arange(0, shown.shape[axis], block)
-        filled = shown.filled(0.0)
-        top = np.maximum.reduceat(filled, starts, axis)
+        starts = np.arange(0, cells.shape[axis], block)
+        filled = cells.filled(0.0)
+        high = np.maximum.reduceat(filled, starts, axis)
         low = np.minimum.reduceat(filled, starts, axis)
-        hidden = np.logical_and.reduceat(np.ma.getmaskarray(shown), starts, axis)
-        shown = np.ma.masked_array(np.where(top >= -low, top, low), hidden)
-    return shown
+        hidden = np.logical_and.reduceat(np.ma.getmaskarray(cells), starts, axis)
+        cells = np.ma.masked_array(np.where(high >= -low, high, low), hidden)
+    return cells
 
 
-def put_values(axes: Axes, plane: Floats, visible: Truths, drawn: ScalarMappable) -> None:
+def write_values(axes: Axes, matrix: Floats, visible: Bools, cells: ScalarMappable) -> None:
     """Write each value into its cell, light on dark."""
     for row, column in np.argwhere(visible):
-        value = float(plane[row, column])
-        ground = np.asarray(drawn.to_rgba(np.asarray([value])))[0, :3]
-        dark = float(ground @ (0.3, 0.59, 0.11)) < 0.55
+        value = float(matrix[row, column])
+        background = np.asarray(cells.to_rgba(np.asarray([value])))[0, :3]
+        dark = float(background @ (0.3, 0.59, 0.11)) < 0.55
         axes.text(
-            column, row, _short(value), ha="center", va="center", fontsize=7,
+            column, row, _short_number(value), ha="center", va="center", fontsize=7,
             color=palette.PAPER if dark else palette.INK,
         )  # fmt: skip
 
 
-def put_scale(
-    made: Drawing, axes: Axes, drawn: ScalarMappable, unit: str, *, percent: bool = False
+def add_color_bar(
+    builder: FigureBuilder, axes: Axes, cells: ScalarMappable, unit: str, *, percent: bool = False
 ) -> None:
-    """The colour bar: which colour is which value."""
+    """Add the color bar beside a plot."""
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-    width, height = made.canvas.get_size_inches()
-    bar = made.canvas.colorbar(
-        drawn, ax=axes, fraction=min(0.05, 0.6 / width), pad=0.02, aspect=22, anchor=(0.0, 1.0),
+    width, height = builder.canvas.get_size_inches()
+    unsigned = cells.get_clim()[0] >= 0
+    bar = builder.canvas.colorbar(
+        cells, ax=axes, fraction=min(0.05, 0.6 / width), pad=0.02, aspect=22, anchor=(0.0, 1.0),
         shrink=min(0.9, 5.5 / height), ticks=MaxNLocator(5),
-        format=PercentFormatter(1.0) if percent and _is_unsigned(drawn) else None,
+        format=PercentFormatter(1.0) if percent and unsigned else None,
     )  # fmt: skip
-    bar.set_label(made.letters.spell(unit), color=palette.MUTED, fontsize=9)
+    bar.set_label(builder.fonts.printable(unit), color=palette.MUTED, fontsize=9)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=8, length=2)
 
 
-def put_notes(made: Drawing, note: str, *, masked: bool, hatched: bool = True) -> None:
-    """Below the plots: what grey (and hatched) means, and what was left out."""
+def add_notes(builder: FigureBuilder, note: str, *, masked: bool, hatched: bool = True) -> None:
+    """Write below the plots what gray (and hatched) cells mean, and what was left out."""
     if masked:
         from matplotlib.patches import Patch
 
@@ -198,51 +218,22 @@ def put_notes(made: Drawing, note: str, *, masked: bool, hatched: bool = True) -
             facecolor=palette.MASKED, edgecolor=palette.HATCH, hatch="////" if hatched else "",
             label="masked",
         )  # fmt: skip
-        made.canvas.legend(handles=[patch], loc="outside lower right", fontsize=8)
+        builder.canvas.legend(handles=[patch], loc="outside lower right", fontsize=8)
     if note:
-        made.canvas.supxlabel(note, fontsize=8, color=palette.MUTED, x=0.01, ha="left")
+        builder.canvas.supxlabel(note, fontsize=8, color=palette.MUTED, x=0.01, ha="left")
 
 
-def _hatch(axes: Axes, hidden: Truths) -> None:
-    """Hatch the runs of masked cells, row by row."""
-    from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Rectangle
-
-    runs = []
-    for row, line in enumerate(hidden):
-        turns = np.flatnonzero(np.diff(np.concatenate([[False], line, [False]])))
-        for begin, end in turns.reshape(-1, 2):
-            runs.append(Rectangle((begin - 0.5, row - 0.5), end - begin, 1))
-    if runs:
-        axes.add_collection(
-            PatchCollection(
-                runs, facecolor=palette.MASKED, edgecolor=palette.HATCH, hatch="////", linewidth=0
-            )
-        )
+def _pooling_note(matrix: Floats) -> str:
+    blocks = [-(-side // MAX_IMAGE_CELLS) for side in matrix.shape]
+    if max(blocks) == 1:
+        return ""
+    return f"each dot is the largest of {blocks[0]} × {blocks[1]} weights"
 
 
-def _notes(plane: Floats, left_out: str) -> str:
-    parts = [left_out]
-    block = [-(-side // MOST_DOTS) for side in plane.shape]
-    if max(block) > 1:
-        parts.append(f"each dot is the largest of {block[0]} × {block[1]} weights")
-    return "; ".join(part for part in parts if part)
-
-
-def _bounded(size: tuple[float, float]) -> tuple[float, float]:
-    width, height = (min(max(side, 2.2), LARGEST) for side in size)
-    return width, height
-
-
-def _is_unsigned(drawn: ScalarMappable) -> bool:
-    return drawn.get_clim()[0] >= 0
-
-
-def _short(value: float) -> str:
+def _short_number(value: float) -> str:
     if value == 0:
         return "0"
-    size = abs(value)
     for least, digits in ((10.0, 1), (0.01, 2), (0.001, 3)):
-        if size >= least:
+        if abs(value) >= least:
             return f"{value:.{digits}f}"
     return f"{value:.0e}"

@@ -1,7 +1,7 @@
-"""The colours of every figure: those of the page, on a light ground.
+"""The colors of every figure: those of the HTML page's light theme.
 
-Blue and orange are told apart also by those who see few colours; what differs by colour differs by
-mark or by a word too.
+Blue and orange can be told apart with color blindness; what differs by color also differs by marker
+or by a word.
 """
 
 from __future__ import annotations
@@ -17,46 +17,51 @@ MUTED = "#5d6770"
 LINE = "#dfe1de"
 ACCENT = "#1a5a9e"
 SECOND = "#b3561f"
-MASKED = "#d9dbd8"  # what may not be looked at; never the colour of a weight
+MASKED = "#d9dbd8"  # masked cells; never the color of a weight
 HATCH = "#a9aeb2"
 
 SERIES = (ACCENT, SECOND, "#2e8b57", "#7d5ba6", "#8a6d00", "#c2577f", "#00798c", "#5d6770")
-MARKS = "osD^vPX*"
+MARKERS = "osD^vPX*"
 
-STRENGTH = 0.7  # a weight is coloured a little more than it is, so that small ones are seen
-
-
-def weight_colours() -> Colormap:
-    """From paper (0) to blue; a masked cell is grey."""
-    return _ramp("regard weights", PAPER, ACCENT)
+GAMMA = 0.7  # exponent of the color scale, which makes small weights visible
 
 
-def sign_colours() -> Colormap:
-    """From orange (below zero) over paper to blue (above); a missing cell is grey."""
-    return _ramp("regard signs", SECOND, PAPER, ACCENT)
+def weight_colors() -> Colormap:
+    """From paper (0) to blue; masked cells are gray."""
+    return _color_map("regard weights", PAPER, ACCENT)
 
 
-def turn_colours() -> Colormap:
-    """Round in a circle, so that a full turn has the colour of none."""
-    return _ramp("regard turns", PAPER, ACCENT, "#1c2126", SECOND, PAPER)
+def signed_colors() -> Colormap:
+    """From orange (negative) over paper to blue (positive); missing cells are gray."""
+    return _color_map("regard signs", SECOND, PAPER, ACCENT)
+
+
+def cyclic_colors() -> Colormap:
+    """A cyclic color map: a full turn has the color of none."""
+    return _color_map("regard turns", PAPER, ACCENT, INK, SECOND, PAPER)
+
+
+def masked_colors() -> Colormap:
+    """The color of masked cells alone."""
+    return _color_map("regard masked", MASKED, MASKED)
 
 
 def weight_scale(largest: float) -> Normalize:
-    """Weights from 0 to `largest`, coloured by their power of 0.7 as on the page."""
+    """Weights from 0 to `largest`, with the page's exponent."""
     from matplotlib.colors import PowerNorm
 
-    return PowerNorm(STRENGTH, vmin=0.0, vmax=largest if largest > 0 else 1.0)
+    return PowerNorm(GAMMA, vmin=0.0, vmax=largest if largest > 0 else 1.0)
 
 
-def sign_scale(largest: float) -> Normalize:
-    """Values from −largest to `largest`, zero in the middle."""
+def signed_scale(largest: float) -> Normalize:
+    """Values from −largest to `largest`, with zero in the middle."""
     from matplotlib.colors import Normalize
 
     bound = largest if largest > 0 else 1.0
     return Normalize(-bound, bound)
 
 
-def _ramp(name: str, *colours: str) -> Colormap:
+def _color_map(name: str, *colors: str) -> Colormap:
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list(name, list(colours), N=512).with_extremes(bad=MASKED)
+    return LinearSegmentedColormap.from_list(name, list(colors), N=512).with_extremes(bad=MASKED)

@@ -1,6 +1,6 @@
-"""What a model is told of places: encodings, angles or biases, and a few of them as curves.
+"""Position encodings: tables, rotation angles or biases as heat maps, and some of them as curves.
 
-Shapes: T places, D features, H heads.
+Shapes: T positions, D features, P pairs of features, H heads.
 """
 
 from __future__ import annotations
@@ -8,189 +8,179 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from regard.views.figures import palette
-from regard.views.figures.figure import Drawing, Figure, drawing
-from regard.views.figures.heatmap import pooled, put_scale
-from regard.views.maps.layers import Floats, numbers
+from regard.views.figures.figure import Figure, FigureBuilder, new_figure
+from regard.views.figures.heatmap import add_color_bar, pool
+from regard.views.maps.arrays import Floats, Ints, as_floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Normalize
+    from matplotlib.colors import Colormap, Normalize
 
     from regard.attention import DistanceBias, Position, Rotary
 
-CURVES = 4
-MOST_HEADS = 4  # biases drawn as maps
-MOST_CURVES = 6  # more heads than these: those that are drawn as maps
-FAR = (-512, -128, -32, -8, 0, 8, 32, 128, 512)
+NUM_CURVES = 4
+MAX_HEADS = 4  # biases drawn as maps
+MAX_CURVES = 6  # with more heads, only those drawn as maps have curves
+DISTANCES = (-512, -128, -32, -8, 0, 8, 32, 128, 512)
 
 
 def positions_figure(position: Position, length: int = 64) -> Figure:
-    """A position's encodings for `length` places.
+    """Draw a position encoding for `length` positions.
 
-    `Sinusoidal`: the table (T, D). `Learned`: the table, and how alike places are in it. `Rotary`:
-    by which angle each pair of features is turned. `Alibi` and `RelativeBias`: what each head adds
-    to the scores.
+    `Sinusoidal`: the table (T, D). `Learned`: the table, and the similarity of positions in it.
+    `Rotary`: the angle by which each pair of features is rotated. `Alibi` and `RelativeBias`: what
+    each head adds to the scores.
     """
     from regard.attention import DistanceBias, Learned, Rotary, Sinusoidal
 
     if length < 1:
-        raise ValueError(f"length must be at least 1, but {length} came.")
+        raise ValueError(f"length must be at least 1, got {length}.")
     if isinstance(position, Sinusoidal):
-        return _table_figure(numbers(position.table(length)), "sinusoidal positions")
+        return _sinusoidal_figure(as_floats(position.table(length)))
     if isinstance(position, Learned):
         if length > position.max_length:
-            raise ValueError(f"Learned holds {position.max_length} positions, but {length} came.")
-        return _learned_figure(numbers(position.weight[:length]))
+            raise ValueError(
+                f"length must be at most {position.max_length}, the positions of Learned, got "
+                f"{length}."
+            )
+        return _learned_figure(as_floats(position.weight[:length]))
     if isinstance(position, Rotary):
-        return _angle_figure(angles(position, length))
+        return _rotary_figure(rotation_angles(position, length))
     if isinstance(position, DistanceBias):
-        backwards = not getattr(position, "bidirectional", True)
-        return _bias_figure(biases(position, length), type(position).__name__, backwards)
-    raise TypeError(f"position must be one of regard.attention's, but {position!r} came.")
+        causal = not getattr(position, "bidirectional", True)
+        return _bias_figure(score_biases(position, length), type(position).__name__, causal)
+    raise TypeError(f"position must be a Position of regard.attention, got {position!r}.")
 
 
-def angles(position: Rotary, length: int) -> Floats:
-    """By which angle (T, D/2) a Rotary turns each pair at each place, from 0 to 2π."""
+def rotation_angles(position: Rotary, length: int) -> Floats:
+    """The angle (T, P) by which each pair is rotated at each position, from 0 to 2π."""
     import torch
 
     dim = position.dim
-    pairs = slice(0, dim, 2) if position.interleaved else slice(0, dim // 2)
-    others = slice(1, dim, 2) if position.interleaved else slice(dim // 2, dim)
+    first = slice(0, dim, 2) if position.interleaved else slice(0, dim // 2)
+    second = slice(1, dim, 2) if position.interleaved else slice(dim // 2, dim)
     x = torch.zeros(length, dim, dtype=torch.float64)
-    x[:, pairs] = 1.0  # (1, 0) is turned into (cos, sin)
-    turned = position.rotate(x)
-    return numbers(torch.atan2(turned[:, others], turned[:, pairs]) % (2 * np.pi))
+    x[:, first] = 1.0  # (1, 0) is rotated to (cos, sin)
+    rotated = position.rotate(x)
+    return as_floats(torch.atan2(rotated[:, second], rotated[:, first]) % (2 * np.pi))
 
 
-def biases(position: DistanceBias, length: int) -> Floats:
+def score_biases(position: DistanceBias, length: int) -> Floats:
     """What is added to the scores of queries i and keys j, (H, T, T)."""
     import torch
 
-    place = torch.arange(length)
-    return numbers(position(place[None, :] - place[:, None]))
+    positions = torch.arange(length)
+    return as_floats(position(positions[None, :] - positions[:, None]))
 
 
-def _table_figure(table_TD: Floats, title: str) -> Figure:
-    with drawing((10, 4.2)) as made:
-        axes, beside = made.axes(1, 2, 1), made.axes(1, 2, 2)
-        bound = float(np.abs(table_TD).max())
-        _heat(made, axes, table_TD, palette.sign_scale(bound), "value")
-        axes.set_title(title)
-        axes.set_xlabel("feature")
-        axes.set_ylabel("place")
-        chosen = np.unique(np.linspace(0, table_TD.shape[1] - 1, CURVES + 1)[:-1].astype(int))
-        _curves(
-            beside,
-            np.arange(len(table_TD)),
-            table_TD[:, chosen].T,
-            [f"feature {n}" for n in chosen],
-        )
-        beside.set_xlabel("place")
-        return made.done(f"{title}, {table_TD.shape[0]} × {table_TD.shape[1]}")
-
-
-def alike(table_TD: Floats) -> Floats:
-    """The cosine (T, T) between the vectors of any two places."""
-    length = np.linalg.norm(table_TD, axis=1, keepdims=True)
-    unit = table_TD / np.where(length > 0, length, 1.0)
+def cosine_similarity(table_TD: Floats) -> Floats:
+    """The cosine (T, T) between the vectors of any two positions."""
+    norms = np.linalg.norm(table_TD, axis=1, keepdims=True)
+    unit = table_TD / np.where(norms > 0, norms, 1.0)
     return np.asarray(unit @ unit.T)
 
 
+def _sinusoidal_figure(table_TD: Floats) -> Figure:
+    with new_figure((10, 4.2)) as builder:
+        left, right = builder.axes(1, 2, 1), builder.axes(1, 2, 2)
+        _draw_matrix(builder, left, table_TD, palette.signed_scale(np.abs(table_TD).max()), "value")
+        left.set(title="sinusoidal positions", xlabel="feature", ylabel="position")
+        chosen = np.unique(np.linspace(0, table_TD.shape[1] - 1, NUM_CURVES + 1)[:-1].astype(int))
+        names = [f"feature {n}" for n in chosen]
+        _draw_curves(right, np.arange(len(table_TD)), table_TD[:, chosen].T, names)
+        right.set_xlabel("position")
+        return builder.finish(f"sinusoidal positions, {table_TD.shape[0]} × {table_TD.shape[1]}")
+
+
 def _learned_figure(table_TD: Floats) -> Figure:
-    """A learned table says little by itself: beside it, which places it holds for near."""
-    with drawing((10, 4.2)) as made:
-        axes, beside = made.axes(1, 2, 1), made.axes(1, 2, 2)
-        bound = float(np.abs(table_TD).max())
-        _heat(made, axes, table_TD, palette.sign_scale(bound), "value")
-        axes.set_title("learned positions")
-        axes.set_xlabel("feature")
-        axes.set_ylabel("place")
-        _heat(made, beside, alike(table_TD), palette.sign_scale(1.0), "cosine")
-        beside.set_title("how alike places are")
-        beside.set_xlabel("place")
-        beside.set_ylabel("place")
-        return made.done(f"learned positions, {table_TD.shape[0]} × {table_TD.shape[1]}")
+    with new_figure((10, 4.2)) as builder:
+        left, right = builder.axes(1, 2, 1), builder.axes(1, 2, 2)
+        _draw_matrix(builder, left, table_TD, palette.signed_scale(np.abs(table_TD).max()), "value")
+        left.set(title="learned positions", xlabel="feature", ylabel="position")
+        similarity = cosine_similarity(table_TD)
+        _draw_matrix(builder, right, similarity, palette.signed_scale(1.0), "cosine")
+        right.set(title="similarity of positions", xlabel="position", ylabel="position")
+        return builder.finish(f"learned positions, {table_TD.shape[0]} × {table_TD.shape[1]}")
 
 
-def _angle_figure(angles_TP: Floats) -> Figure:
+def _rotary_figure(angles_TP: Floats) -> Figure:
     from matplotlib.colors import Normalize
 
-    with drawing((10, 4.2)) as made:
-        axes, beside = made.axes(1, 2, 1), made.axes(1, 2, 2)
-        _heat(made, axes, angles_TP, Normalize(0, 2 * np.pi), "angle (radians)", turn=True)
-        axes.set_title("rotary positions")
-        axes.set_xlabel("pair of features")
-        axes.set_ylabel("place")
-        chosen = np.unique(np.linspace(0, angles_TP.shape[1], CURVES + 1)[:-1].astype(int))
-        _curves(
-            beside, np.arange(len(angles_TP)), angles_TP[:, chosen].T, [f"pair {n}" for n in chosen]
-        )
-        beside.set_xlabel("place")
-        beside.set_ylabel("angle (radians)")
-        return made.done(f"rotary positions, {angles_TP.shape[0]} places")
+    with new_figure((10, 4.2)) as builder:
+        left, right = builder.axes(1, 2, 1), builder.axes(1, 2, 2)
+        turn, colors = Normalize(0, 2 * np.pi), palette.cyclic_colors()
+        _draw_matrix(builder, left, angles_TP, turn, "angle (radians)", colors)
+        left.set(title="rotary positions", xlabel="pair of features", ylabel="position")
+        chosen = np.unique(np.linspace(0, angles_TP.shape[1], NUM_CURVES + 1)[:-1].astype(int))
+        names = [f"pair {n}" for n in chosen]
+        _draw_curves(right, np.arange(len(angles_TP)), angles_TP[:, chosen].T, names)
+        right.set(xlabel="position", ylabel="angle (radians)")
+        return builder.finish(f"rotary positions, {angles_TP.shape[0]} positions")
 
 
-def _bias_figure(bias_HTT: Floats, name: str, backwards: bool) -> Figure:
-    """Maps of some heads, and what each distance adds; `backwards` has no keys on the right."""
-    heads, length, _ = bias_HTT.shape
-    chosen = np.unique(np.linspace(0, heads - 1, MOST_HEADS).astype(int))
-    hidden = np.triu(np.ones((length, length), np.bool_), 1) & backwards
-    with drawing((2.6 * len(chosen) + 5.2, 3.6)) as made:
-        grid = made.canvas.add_gridspec(
-            1, len(chosen) + 1, width_ratios=[1.0] * len(chosen) + [1.6]
-        )
+def _bias_figure(bias_HTT: Floats, name: str, causal: bool) -> Figure:
+    """Draw the maps of some heads, and the bias over distance; `causal` has no keys ahead."""
+    num_heads, length, _ = bias_HTT.shape
+    chosen = np.unique(np.linspace(0, num_heads - 1, MAX_HEADS).astype(int))
+    hidden = np.triu(np.ones((length, length), np.bool_), 1) & causal
+    with new_figure((2.6 * len(chosen) + 5.2, 3.6)) as builder:
+        ratios = [1.0] * len(chosen) + [1.6]
+        grid = builder.canvas.add_gridspec(1, len(chosen) + 1, width_ratios=ratios)
         bound = float(np.abs(np.where(hidden, 0.0, bias_HTT[chosen])).max())
-        panels = [made.axes(grid[place]) for place in range(len(chosen))]
-        for axes, head in zip(panels, chosen, strict=True):
-            last = head == chosen[-1]
-            shown = np.ma.masked_array(bias_HTT[head], hidden)
-            _heat(made, axes, shown, palette.sign_scale(bound), "bias" if last else None)
-            axes.set_title(f"{name}, head {head}" if head == chosen[0] else f"head {head}")
-            axes.set_xlabel("key")
-        panels[0].set_ylabel("query")
-        beside = made.axes(grid[-1])
-        query = length - 1 if backwards else length // 2  # one that has keys on all its sides
-        keys = query + 1 if backwards else length
-        few = chosen if heads > MOST_CURVES else np.arange(heads)
-        apart = np.arange(keys) - query
-        _curves(beside, apart, bias_HTT[few, query, :keys], [f"head {head}" for head in few])
-        if name == "RelativeBias":  # buckets widen with distance: as wide as the near ones, so
-            beside.set_xscale("symlog", linthresh=8)
-            beside.set_xticks([n for n in FAR if apart[0] <= n <= apart[-1]])
-            beside.xaxis.set_major_formatter(lambda n, _: f"{n:g}".replace("-", "−"))
-        beside.set_xlabel("key − query")
-        return made.done(f"{name} of {heads} heads, {length} places")
+        for number, head in enumerate(chosen):
+            axes = builder.axes(grid[number])
+            unit = "bias" if head == chosen[-1] else None
+            matrix = np.ma.masked_array(bias_HTT[head], hidden)
+            _draw_matrix(builder, axes, matrix, palette.signed_scale(bound), unit)
+            axes.set_title(f"head {head}" if number else f"{name}, head {head}")
+            axes.set(xlabel="key", ylabel="" if number else "query")
+        axes = builder.axes(grid[-1])
+        query = length - 1 if causal else length // 2  # with keys on all its sides
+        keys = query + 1 if causal else length
+        heads = chosen if num_heads > MAX_CURVES else np.arange(num_heads)
+        distance = np.arange(keys) - query
+        _draw_curves(axes, distance, bias_HTT[heads, query, :keys], [f"head {n}" for n in heads])
+        if name == "RelativeBias":  # its buckets grow with distance
+            axes.set_xscale("symlog", linthresh=8)
+            axes.set_xticks([n for n in DISTANCES if distance[0] <= n <= distance[-1]])
+            axes.xaxis.set_major_formatter(lambda n, _: f"{n:g}".replace("-", "−"))
+        axes.set_xlabel("key − query")
+        return builder.finish(f"{name} of {num_heads} heads, {length} positions")
 
 
-def _heat(
-    made: Drawing, axes: Axes, plane: Floats, norm: Normalize, unit: str | None, turn: bool = False
+def _draw_matrix(
+    builder: FigureBuilder,
+    axes: Axes,
+    matrix: Floats,
+    norm: Normalize,
+    unit: str | None,
+    colors: Colormap | None = None,
 ) -> None:
+    """Draw a heat map with numbered axes, and a color bar if it has a unit."""
     from matplotlib.ticker import MaxNLocator
 
-    extent = (-0.5, plane.shape[1] - 0.5, plane.shape[0] - 0.5, -0.5)
-    drawn = axes.imshow(
-        pooled(np.ma.asarray(plane)), norm=norm,
-        cmap=palette.turn_colours() if turn else palette.sign_colours(), extent=extent,
-        aspect="auto", interpolation="nearest",
+    image = axes.imshow(
+        pool(np.ma.asarray(matrix)), norm=norm, cmap=colors or palette.signed_colors(),
+        extent=(-0.5, matrix.shape[1] - 0.5, matrix.shape[0] - 0.5, -0.5), aspect="auto",
+        interpolation="nearest",
     )  # fmt: skip
     axes.tick_params(length=2)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     if unit is not None:
-        put_scale(made, axes, drawn, unit)
+        add_color_bar(builder, axes, image, unit)
 
 
-def _curves(axes: Axes, x: NDArray[np.int64], lines: Floats, names: list[str]) -> None:
-    """Told apart by colour and by mark."""
+def _draw_curves(axes: Axes, x: Ints, lines: Floats, names: list[str]) -> None:
+    """Draw curves that differ by color and by marker."""
     every = max(1, len(x) // 12)
-    for place, (line, name) in enumerate(zip(lines, names, strict=True)):
+    for number, (line, name) in enumerate(zip(lines, names, strict=True)):
+        series = number % len(palette.SERIES)
         axes.plot(
-            x, line, color=palette.SERIES[place % len(palette.SERIES)], label=name, linewidth=1.3,
-            marker=palette.MARKS[place % len(palette.MARKS)], markersize=4,
-            markevery=(place * every // len(names), every),
+            x, line, color=palette.SERIES[series], label=name, linewidth=1.3, markersize=4,
+            marker=palette.MARKERS[series], markevery=(number * every // len(names), every),
         )  # fmt: skip
     axes.grid(True)
     axes.spines[["top", "right"]].set_visible(False)

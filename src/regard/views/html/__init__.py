@@ -1,1 +1,1 @@
-"""Attention in a browser: the report, the notebook view and the shared scripts."""
+"""The HTML page: a file, a notebook frame, and the scripts shared with the served page."""

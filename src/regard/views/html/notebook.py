@@ -1,7 +1,7 @@
-"""The page as an object that notebooks show: in a frame of its own, apart from the notebook.
+"""A page that notebooks display in a frame of its own.
 
-The frame is a sandbox: its script sees nothing of the notebook around it, and the notebook's styles
-do not reach into it.
+The frame is sandboxed: its script has no access to the notebook, and the notebook's styles do not
+apply inside it.
 """
 
 from __future__ import annotations
@@ -9,52 +9,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from os import PathLike
 from pathlib import Path
 from unicodedata import east_asian_width
 
 from regard.errors import InputError
 from regard.storage import replace_file
-from regard.views.html.page import Board, page
-from regard.views.maps.sentence import Viewed
+from regard.views.html.page import PageEntry, escape_text, page
+from regard.views.maps.sentence import SentenceView
 
-WIDTH = 940  # pixels that a notebook has for what a cell shows, more or less
-MOST = 1600  # pixels of a frame: it scrolls
-SMALL = 3_000_000  # bytes of a page in a notebook, which keeps them all in one file
+WIDTH = 940  # pixels of a notebook's output, about
+MAX_HEIGHT = 1600  # pixels of a frame; it scrolls
+MAX_NOTEBOOK_BYTES = 3_000_000  # of a page in a notebook, which keeps all pages in one file
 
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """What there is to see of texts, to be saved as a file or shown by a notebook.
+    """A page of texts with their attention, to be saved as a file or displayed by a notebook.
 
-    boards  texts, or pairs of them that stand side by side
-    facts   what is told below the heading
+    entries  texts, or pairs of them that are shown side by side
+    facts    names and values listed below the heading
     """
 
     title: str
-    boards: tuple[Board, ...]
+    entries: tuple[PageEntry, ...]
     facts: Mapping[str, object] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        number = len(self.boards)
-        return f"Page({self.title!r}, {number} text{'' if number == 1 else 's'})"
+        count = len(self.entries)
+        return f"Page({self.title!r}, {count} text{'' if count == 1 else 's'})"
 
     @cached_property
     def html(self) -> str:
-        """The whole page; it needs nothing else."""
-        return page(self.title, self.boards, self.facts)
-
-    @cached_property
-    def _light(self) -> str:
-        """The page with its maps packed smaller, where they can be."""
-        try:
-            return page(self.title, self.boards, self.facts, largest=SMALL)
-        except InputError:  # words alone take more
-            return self.html
+        """The whole page as one string."""
+        return page(self.title, self.entries, self.facts)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the page as one file, whole or not at all."""
+        """Write the page atomically, as one file."""
         final = Path(path)
         if not final.absolute().parent.is_dir():
             raise InputError(f"{final}: there is no folder {final.parent}; make it first.")
@@ -63,70 +54,73 @@ class Page:
 
     @property
     def height(self) -> int:
-        """About how many pixels a reader needs, within reason: the frame scrolls."""
-        boards = [board if isinstance(board, tuple) else (board,) for board in self.boards]
-        width = WIDTH - 95 - (280 if len(boards) > 1 else 0)  # the list stands beside a text
+        """The estimated height in pixels, limited because the frame scrolls."""
+        groups = [entry if isinstance(entry, tuple) else (entry,) for entry in self.entries]
+        width = WIDTH - 95 - (280 if len(groups) > 1 else 0)  # beside the list of texts
         tallest = max(
-            (_height(one, width // len(board) - 30 * (len(board) - 1))
-             for board in boards for one in board),
+            (_view_height(view, width // len(group) - 30 * (len(group) - 1))
+             for group in groups for view in group),
             default=60,
         )  # fmt: skip
-        return min(MOST, 140 + tallest + (60 if self.facts else 0))
+        return min(MAX_HEIGHT, 140 + tallest + (60 if self.facts else 0))
+
+    @cached_property
+    def _notebook_html(self) -> str:
+        """The page in a frame, its maps packed smaller where that is possible."""
+        try:
+            html = page(self.title, self.entries, self.facts, max_bytes=MAX_NOTEBOOK_BYTES)
+        except InputError:  # the words alone take more
+            html = self.html
+        return frame(html, self.title, self.height)
 
     def _repr_html_(self) -> str:
-        return framed(self._light, self.title, self.height)
+        return self._notebook_html
 
 
-def framed(html: str, title: str, height: int) -> str:
-    """A page inside another one: a sandboxed frame that may run scripts and nothing else.
+def frame(html: str, title: str, height: int) -> str:
+    """A page inside another one: a sandboxed frame that may only run scripts.
 
-    >>> framed("<p>&amp;</p>", "A page", 300)  # doctest: +ELLIPSIS
+    >>> frame("<p>&amp;</p>", "A page", 300)  # doctest: +ELLIPSIS
     '<iframe sandbox="allow-scripts" title="A page" ... srcdoc="&lt;p&gt;&amp;amp;&lt;/p&gt;">...'
     """
     return (
-        f'<iframe sandbox="allow-scripts" title="{_attribute(title)}" '
+        f'<iframe sandbox="allow-scripts" title="{escape_text(title)}" '
         f'style="width: 100%; height: {int(height)}px; border: 0; color-scheme: light dark;" '
-        f'srcdoc="{_attribute(html)}"></iframe>'
+        f'srcdoc="{escape_text(html)}"></iframe>'
     )
 
 
-def _attribute(text: str) -> str:
-    return escape(text.encode("utf-8", "replace").decode(), quote=True)
+def _view_height(view: SentenceView, width: int) -> int:
+    """Estimate the pixels of a text's words and maps at this width."""
+    return 153 + _words_height(view, width) + _maps_height(view, width)
 
 
-def _height(viewed: Viewed, width: int) -> int:
-    """About how many pixels a text takes, of its words and its maps, where it is so wide."""
-    return 153 + _words_height(viewed, width) + _maps_height(viewed, width)
-
-
-def _words_height(viewed: Viewed, width: int) -> int:
+def _words_height(view: SentenceView, width: int) -> int:
     """Of words: in rows, in columns where rows do not fit, or as flowing text."""
-    lines = [sum(map(_chip, words)) for words in (viewed.source_words, viewed.target_words)]
-    longest = max(len(viewed.source_words), len(viewed.target_words))
-    reference = 24 if viewed.reference is not None else 0
+    rows = [sum(map(_word_width, words)) for words in (view.source_words, view.target_words)]
+    longest = max(len(view.source_words), len(view.target_words))
+    reference = 24 if view.reference is not None else 0
     if longest > 60:
-        beside = viewed.is_alone or width >= 640
-        return reference + (250 if beside else 510)
-    if viewed.is_alone:
-        return reference + 35 * max(1, -(-lines[0] // width))
-    return reference + (134 if max(lines) <= 0.94 * width else 27 * longest)
+        return reference + (510 if view.has_target and width < 640 else 250)
+    if not view.has_target:
+        return reference + 35 * max(1, -(-rows[0] // width))
+    return reference + (134 if max(rows) <= 0.94 * width else 27 * longest)
 
 
-def _chip(word: str) -> int:
-    """How wide a word is with what is around it."""
+def _word_width(word: str) -> int:
     return 21 + sum(16 if east_asian_width(letter) in "WF" else 8 for letter in word)
 
 
-def _maps_height(viewed: Viewed, width: int) -> int:
-    """Of the map that is shown first, or of the sentence that there is none."""
-    if not viewed.maps:
+def _maps_height(view: SentenceView, width: int) -> int:
+    """Of the map that is shown first, or of the note that there is none."""
+    if not view.maps:
         return 55
-    first, wide = viewed.maps[0], width >= 704
-    rows, columns = len(first.rows), len(first.columns)
-    across = max(60, width - 120 - (222 if wide else 0))
-    cell = min(28.0, across / max(columns, 1), 760 / max(rows, 1))
-    cells = 82 + round(rows * cell)
-    pictures = len(first.heads) + (len(first.heads) > 1)
-    if wide:
-        return max(cells + 241, 138 + 126 * -(-pictures // 2))
-    return cells + 280 + 126 * -(-pictures // max(1, width // 99))
+    first, beside = view.maps[0], width >= 704  # heads beside the map, or above it
+    num_rows, num_columns = len(first.rows), len(first.columns)
+    room = max(60, width - 120 - (222 if beside else 0))
+    cell = min(28.0, room / max(num_columns, 1), 760 / max(num_rows, 1))
+    cells = 82 + round(num_rows * cell)
+    num_thumbnails = len(first.heads) + (len(first.heads) > 1)
+    if beside:
+        return max(cells + 241, 138 + 126 * -(-num_thumbnails // 2))
+    return cells + 280 + 126 * -(-num_thumbnails // max(1, width // 99))

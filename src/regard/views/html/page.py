@@ -1,8 +1,8 @@
-"""One HTML file with the attention maps of texts: it needs no server, no network, nothing else.
+"""One HTML file with the attention maps of texts, without a server or network.
 
-Texts travel as JSON in the page, one piece for each board, long runs of numbers beside them. The
-page's own script puts every text in as text; a content security policy lets no other script or
-request through.
+The texts are embedded as JSON, one script element per entry, and long blobs of numbers beside them.
+The page's script inserts every text as text; a content security policy blocks other scripts and
+all requests.
 """
 
 from __future__ import annotations
@@ -17,63 +17,64 @@ from string import Template
 from typing import Any
 
 from regard.errors import InputError
-from regard.views.html.browser import BUDGET, scripts, style
-from regard.views.html.packing import size
-from regard.views.html.payload import place, summaries
-from regard.views.maps.sentence import Viewed
+from regard.views.html.browser import scripts, style
+from regard.views.html.packing import blob_size
+from regard.views.html.payload import MAPS_BUDGET, pack_views, summarize_views
+from regard.views.maps.sentence import SentenceView
 
-Board = Viewed | tuple[Viewed, Viewed]
-"""A text, or one text as two models saw it, to be shown side by side."""
+PageEntry = SentenceView | tuple[SentenceView, SentenceView]
+"""A text, or one text of two models, shown side by side."""
 
-LARGEST = 20_000_000
+MAX_BYTES = 20_000_000
 """Bytes that a page may have."""
 
-MARGIN = 10_000  # bytes: names of blobs, and what else depends on how maps are packed
-LISTED = 300  # characters of a text in the list of texts
+MARGIN = 10_000  # bytes for names of blobs and what else depends on the packing
+MAX_LISTED = 300  # characters of a text in the list of texts
 
 
 def page(
     title: str,
-    boards: Sequence[Board],
+    entries: Sequence[PageEntry],
     facts: Mapping[str, object] | None = None,
     *,
-    largest: int = LARGEST,
+    max_bytes: int = MAX_BYTES,
 ) -> str:
-    """The page as a string, to be written as UTF-8; facts stand below its heading as given.
+    """The page as a string, to be written as UTF-8; `facts` are listed below its heading.
 
-    Maps that would make it larger than `largest` bytes are packed: the largest weights of each row
-    exactly, the rest as the largest of squares of cells, which the page says.
+    Maps that would exceed `max_bytes` are packed: the largest weights of each row are exact, the
+    rest is the maximum of squares of cells, as the page says.
     """
-    groups = [board if isinstance(board, tuple) else (board,) for board in boards]
-    texts = [one for group in groups for one in group]
+    groups = [entry if isinstance(entry, tuple) else (entry,) for entry in entries]
+    views = [view for group in groups for view in group]
 
-    def whole(shown: Sequence[dict[str, Any]], blobs: Mapping[str, str]) -> str:
-        left = iter(shown)
-        return _page(title, groups, [[next(left) for _ in g] for g in groups], blobs, facts or {})
+    def render(payloads: Sequence[dict[str, Any]], blobs: Mapping[str, str]) -> str:
+        rest = iter(payloads)
+        grouped = [[next(rest) for _ in group] for group in groups]
+        return _render(title, groups, grouped, blobs, facts or {})
 
-    words = len(whole(place([[]] * len(texts), texts, None, budget=0), {}).encode())
-    budget = min(BUDGET, largest - words - MARGIN)
-    found = summaries(texts) if budget > 0 else []
-    for _ in range(3):  # once as a rule; again if what is not maps takes more than was left for it
+    without_maps = pack_views([[]] * len(views), views, None, budget=0)
+    budget = min(MAPS_BUDGET, max_bytes - len(render(without_maps, {}).encode()) - MARGIN)
+    summaries = summarize_views(views) if budget > 0 else []
+    for _ in range(3):  # once as a rule; again if the rest takes more than was left for it
         if budget < 0:
             break
         blobs: dict[str, str] = {}
-        shown = place(found, texts, blobs, budget=budget)
-        made = whole(shown, blobs)
-        if (taken := len(made.encode())) <= largest:
-            return made
-        maps = sum(map(len, blobs.values())) + sum(size(one["maps"]) for one in shown)
-        budget = largest - (taken - maps) - MARGIN
+        payloads = pack_views(summaries, views, blobs, budget=budget)
+        html = render(payloads, blobs)
+        if (num_bytes := len(html.encode())) <= max_bytes:
+            return html
+        maps = sum(map(len, blobs.values())) + blob_size([data["maps"] for data in payloads])
+        budget = max_bytes - (num_bytes - maps) - MARGIN
     raise InputError(
-        f"A page holds {largest / 1e6:g} MB, and {len(texts)} texts do not fit into it; show fewer "
-        "of them, or shorter ones."
+        f"A page holds {max_bytes / 1e6:g} MB, and {len(views)} texts do not fit into it; show "
+        "fewer of them, or shorter ones."
     )
 
 
-def embedded(data: object) -> str:
-    """JSON that may stand inside a script element: no character in it means anything to HTML.
+def embed_json(data: object) -> str:
+    """JSON for a script element: without characters that have a meaning in HTML.
 
-    >>> embedded("</script>")
+    >>> embed_json("</script>")
     '"\\\\u003c/script\\\\u003e"'
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
@@ -82,71 +83,75 @@ def embedded(data: object) -> str:
     return text
 
 
-def _page(
+def escape_text(text: str) -> str:
+    """Text for HTML; lone surrogates, which no file can hold, become "?"."""
+    return escape(text.encode("utf-8", "replace").decode(), quote=True)
+
+
+def _render(
     title: str,
-    groups: Sequence[Sequence[Viewed]],
-    shown: Sequence[Sequence[dict[str, Any]]],
+    groups: Sequence[Sequence[SentenceView]],
+    payloads: Sequence[Sequence[dict[str, Any]]],
     blobs: Mapping[str, str],
     facts: Mapping[str, object],
 ) -> str:
-    look, code = f"{style()}\n{_part('page.css')}", f"{scripts()}\n{_part('page.js')}"
-    return Template(_part("page.html")).substitute(
-        title=_text(title),
-        style=look,
-        script=code,
-        style_hash=_hash(look),
-        script_hash=_hash(code),
+    css, script = f"{style()}\n{_file('page.css')}", f"{scripts()}\n{_file('page.js')}"
+    return Template(_file("page.html")).substitute(
+        title=escape_text(title),
+        style=css,
+        script=script,
+        style_hash=_policy_hash(css),
+        script_hash=_policy_hash(script),
         facts=_facts(facts),
-        texts="\n".join(_choice(number, group[0]) for number, group in enumerate(groups)),
-        boards="\n".join(
-            _inert("application/json", f"board-{number}", embedded(board))
-            for number, board in enumerate(shown)
+        texts="\n".join(_list_item(number, group[0]) for number, group in enumerate(groups)),
+        entries="\n".join(
+            _data_element("application/json", f"entry-{number}", embed_json(entry))
+            for number, entry in enumerate(payloads)
         ),
         blobs="\n".join(
-            _inert("application/octet-stream", name, text) for name, text in blobs.items()
+            _data_element("application/octet-stream", name, text) for name, text in blobs.items()
         ),
     )
 
 
-def _inert(kind: str, name: str, text: str) -> str:
-    """A script element that is data and runs nothing."""
-    return f'<script type="{kind}" id="{name}">{text}</script>'
+def _data_element(mime_type: str, name: str, text: str) -> str:
+    """A script element with data, which is not executed."""
+    return f'<script type="{mime_type}" id="{name}">{text}</script>'
 
 
 def _facts(facts: Mapping[str, object]) -> str:
-    rows = (f"<div><dt>{_text(k)}</dt><dd>{_text(str(v))}</dd></div>" for k, v in facts.items())
+    rows = (
+        f"<div><dt>{escape_text(name)}</dt><dd>{escape_text(str(value))}</dd></div>"
+        for name, value in facts.items()
+    )
     return f'<dl class="facts">{"".join(rows)}</dl>' if facts else ""
 
 
-def _choice(number: int, text: Viewed) -> str:
-    """One entry of the list of texts, readable also where no script runs."""
+def _list_item(number: int, view: SentenceView) -> str:
+    """One item of the list of texts, readable also without scripts."""
     checked = " checked" if number == 0 else ""
-    title = f"<small>{_text(text.title)}</small>" if text.title else ""
-    source, translation = _text(_beginning(text.source)), _text(_beginning(text.translation))
-    written = f"<i{_lang(text.target_language)}>{translation}</i>" if translation else ""
+    title = f"<small>{escape_text(view.title)}</small>" if view.title else ""
+    source = f"<b{_lang(view.source_language)}>{_beginning(view.source)}</b>"
+    target = f"<i{_lang(view.target_language)}>{_beginning(view.translation)}</i>"
     return (
         f'<label><input type="radio" name="text" value="{number}"{checked}>'
-        f"<span>{title}<b{_lang(text.source_language)}>{source}</b>{written}</span></label>"
+        f"<span>{title}{source}{target if view.translation else ''}</span></label>"
     )
 
 
 def _beginning(text: str) -> str:
-    return text if len(text) <= LISTED else f"{text[:LISTED]}…"
+    return escape_text(text if len(text) <= MAX_LISTED else f"{text[:MAX_LISTED]}…")
 
 
 def _lang(language: str) -> str:
-    return f' lang="{_text(language.replace("_", "-"))}" dir="auto"' if language else ' dir="auto"'
+    name = escape_text(language.replace("_", "-"))
+    return f' lang="{name}" dir="auto"' if language else ' dir="auto"'
 
 
-def _text(text: str) -> str:
-    """Text for HTML; lone halves of surrogate pairs, which no file can hold, read as "?"."""
-    return escape(text.encode("utf-8", "replace").decode(), quote=True)
-
-
-def _hash(code: str) -> str:
-    """What the content security policy knows a style or script by."""
+def _policy_hash(code: str) -> str:
+    """The hash by which the content security policy allows a style or script."""
     return f"'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'"
 
 
-def _part(name: str) -> str:
+def _file(name: str) -> str:
     return files("regard.views.html").joinpath(name).read_text("utf-8")

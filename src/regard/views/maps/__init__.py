@@ -1,1 +1,1 @@
-"""Attention maps as arrays: where they come from, and summaries of them."""
+"""Attention maps as arrays: where they come from, the words of their tokens, and summaries."""

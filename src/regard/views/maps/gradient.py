@@ -1,4 +1,4 @@
-"""Gradient × attention: which weights a score hangs on, and in which direction.
+"""Gradient × attention: how much each weight contributes to a score, and in which direction.
 
 Shapes: B sentences, H heads, Q queries, K keys.
 """
@@ -17,7 +17,7 @@ from regard.attention.inspection.edit import as_BHQ
 from regard.attention.inspection.observe import ObservedCall
 from regard.views.figures.figure import Figure
 from regard.views.figures.heatmap import heatmap
-from regard.views.maps.layers import Maps, layers_of
+from regard.views.maps.layers import Maps, layer_at, layers_of
 
 
 def gradient_times_attention(
@@ -30,51 +30,51 @@ def gradient_times_attention(
 ) -> list[AttentionMap]:
     """Maps of A ⊙ ∂s/∂A, for the score s = target(model(batch)); `times=False` gives ∂s/∂A alone.
 
-    `target` takes what the model answers and gives one number, or one for each sentence (which are
-    added: no sentence sees another's weights). The derivative is the whole one: what a weight
-    changes in later layers, their attention included, is counted. A positive value says that the
-    weight speaks for the score. `kind` ("self", "causal", "cross") limits the maps.
+    `target` maps the model's output to one number, or one per sentence (which are added: sentences
+    are independent). The derivative is total: it includes the effect of a weight on later layers
+    and their attention. A positive value means that the weight raises the score. `kind` ("self",
+    "causal", "cross") limits the maps.
 
-    It is exact and needs no weights from the engine: with A + P in place of A the context is
+    It is exact and needs no weights from the engine: with A + P for A the context is
     context + P · value, and ∂s/∂A is ∂s/∂P at P = 0.
     """
     if model.training:
-        raise ValueError("model must be in eval mode, so that no dropout blurs its gradient.")
-    loose = _Loosened(kind=kind)
+        raise ValueError("model must be in eval mode, because dropout would distort its gradient.")
+    edit = _Perturbation(kind=kind)
     with torch.enable_grad():
-        with intervene(model, loose):
-            answer = model(**batch) if isinstance(batch, Mapping) else model(batch)
-        score = target(answer)
+        with intervene(model, edit):
+            output = model(**batch) if isinstance(batch, Mapping) else model(batch)
+        score = target(output)
         if not isinstance(score, Tensor) or score.ndim > 1:
-            raise TypeError("target must answer a tensor: one number, or one for each sentence.")
-        nudges = [nudge for nudge, _ in loose.found]
-        slopes = torch.autograd.grad(score.sum(), nudges, allow_unused=True)
+            raise TypeError("target must return a tensor: one number, or one per sentence.")
+        perturbations = [perturbation for perturbation, _ in edit.maps]
+        gradients = torch.autograd.grad(score.sum(), perturbations, allow_unused=True)
     maps = []
-    for slope, (nudge, seen) in zip(slopes, loose.found, strict=True):
-        slope = torch.zeros_like(nudge) if slope is None else slope
-        maps.append(replace(seen, weights=seen.weights * slope if times else slope))
+    for gradient, (perturbation, recorded) in zip(gradients, edit.maps, strict=True):
+        gradient = torch.zeros_like(perturbation) if gradient is None else gradient
+        maps.append(replace(recorded, weights=recorded.weights * gradient if times else gradient))
     return maps
 
 
 def label_score(batch: Any) -> Callable[[Tensor], Tensor]:
-    """A target: the log-probability that logits (B, T, V) give the labels (B, T), per sentence.
+    """A target: the log-probability of the labels (B, T) under logits (B, T, V), per sentence.
 
-    Labels of 0, which is padding, do not count.
+    Labels of 0, which is padding, are ignored.
     """
 
     def score(logits: Tensor) -> Tensor:
         labels = batch.labels
-        found = logits.log_softmax(-1).gather(-1, labels[..., None])[..., 0]
-        return found.masked_fill(labels == 0, 0.0).sum(-1)
+        scores = logits.log_softmax(-1).gather(-1, labels[..., None])[..., 0]
+        return scores.masked_fill(labels == 0, 0.0).sum(-1)
 
     return score
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Loosened(Edit):
-    """Adds P · value to each context, P = 0: nothing changes, but P has a gradient."""
+class _Perturbation(Edit):
+    """Adds P · value to each context, with P = 0, so that P has a gradient."""
 
-    found: list[tuple[Tensor, AttentionMap]] = field(default_factory=list)
+    maps: list[tuple[Tensor, AttentionMap]] = field(default_factory=list)
     _layer: list[tuple[str, int]] = field(default_factory=list)
 
     def matches(self, kind: str, layer: int) -> bool:
@@ -87,15 +87,15 @@ class _Loosened(Edit):
         (kind, layer), start = self._layer[0], call.info.offset
         with torch.no_grad():
             weights = as_BHQ(call.weights()).clone()
-        nudge = torch.zeros_like(weights, requires_grad=True)
+        perturbation = torch.zeros_like(weights, requires_grad=True)
         value_BHKD = as_BHQ(call.source.spread().value)
-        context = as_BHQ(call.context) + nudge @ value_BHKD
-        seen = AttentionMap(
+        context = as_BHQ(call.context) + perturbation @ value_BHKD
+        recorded = AttentionMap(
             weights, kind, layer, tuple(range(weights.shape[1])),
             tuple(range(start, start + call.source.num_queries)), f"{kind} {layer}",
             getattr(call.source, "over", "keys"),
         )  # fmt: skip
-        self.found.append((nudge, seen))
+        self.maps.append((perturbation, recorded))
         return replace(call, context=context.reshape(call.context.shape))
 
 
@@ -110,17 +110,12 @@ def gradient_figure(
     row: int = 0,
     mask: Any = None,
 ) -> Figure:
-    """One map of `gradient_times_attention`, of a head or summed over heads: blue speaks for."""
-    layers = layers_of(maps, kind, row=row, mask=mask)
-    if not -len(layers) <= layer < len(layers):
-        raise ValueError(f"layer must be below {len(layers)}, but {layer} came.")
-    one = layers[layer]
-    if head is not None and head not in one.heads:
-        raise ValueError(f"layer {one.layer} has the heads {one.heads}, but {head} came.")
-    plane = one.weights.sum(0) if head is None else one.weights[one.heads.index(head)]
+    """Draw a map of `gradient_times_attention`, of a head or the sum: blue raises the score."""
+    selected = layer_at(layers_of(maps, kind, row=row, mask=mask), layer)
+    matrix = selected.weights.sum(0) if head is None else selected.matrix(head)
     name = "sum of heads" if head is None else f"head {head}"
-    plane, visible = plane[: len(rows), : len(columns)], one.visible[: len(rows), : len(columns)]
+    inside = slice(len(rows)), slice(len(columns))
     return heatmap(
-        plane, rows, columns, visible, unit="gradient × attention",
-        title=f"{one.kind} attention, layer {one.layer}, {name}",
+        matrix[inside], rows, columns, selected.visible[inside], unit="gradient × attention",
+        title=f"{selected.kind} attention, layer {selected.layer}, {name}",
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Tokens of any tokeniser made readable, and gathered into words by the marks they carry.
+"""Tokens of any tokenizer: made readable, and grouped into words by the marks they carry.
 
-A word begins at ▁ (SentencePiece) or Ġ (byte-level pairs), goes on at ## (WordPiece), and goes on
-after @@ or ends at </w> (other pair encodings).
+A word starts at ▁ (SentencePiece) or Ġ (byte-level BPE), continues at ## (WordPiece), and continues
+after @@ or ends at </w> (other BPE tokenizers).
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
-from regard.views.maps.spelling import Groups
+from regard.views.maps.spelling import BYTE, Groups, decode_bytes
 
 _SPECIAL = re.compile(r"</?[a-z_]+(?:_\d+)?>|<\|[^|]*\|>|\[[A-Z]+\d*\]")
-_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-_INSIDE = "'’-‐"  # punctuation that stands within words
+_WORD_PUNCTUATION = "'’-‐"  # it does not end a word
 
 
 def is_special(token: str) -> bool:
-    """Whether a token is a name rather than text, as </s>, [MASK] and <|endoftext|> are.
+    """Whether a token is a name rather than text, like </s>, [MASK] and <|endoftext|>.
 
     >>> [is_special(token) for token in ("</s>", "[CLS]", "<extra_id_0>", "<0xE7>", "<", "▁a")]
     [True, True, True, False, False, False]
@@ -28,7 +27,7 @@ def is_special(token: str) -> bool:
 
 
 def readable(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Tokens as people read them: bytes decoded, a space as ▁; others stay as they are.
+    """Decode the characters of byte-level tokenizers, with a space as ▁; keep other tokens.
 
     >>> readable(["The", "ĠcafÃ©", "Ċ", "<|endoftext|>"])
     ('The', '▁café', '⏎', '<|endoftext|>')
@@ -42,33 +41,33 @@ def readable(tokens: Sequence[str]) -> tuple[str, ...]:
     try:
         bytes(alphabet[character] for character in text).decode("utf-8")
     except UnicodeDecodeError:
-        return tuple(tokens)  # letters with accents that happen to be in the alphabet
-    return tuple(token if is_special(token) else _spelled(token, alphabet) for token in tokens)
+        return tuple(tokens)  # accented letters that happen to be in the alphabet
+    return tuple(token if is_special(token) else _decode(token, alphabet) for token in tokens)
 
 
-def plain(tokens: Sequence[str]) -> list[str]:
-    """Readable tokens without the marks of WordPiece and others; those that spell nothing as </s>.
+def strip_marks(tokens: Sequence[str]) -> list[str]:
+    """Readable tokens without the marks of WordPiece and BPE; special tokens become </s>.
 
-    >>> plain(["[CLS]", "un", "##do", "[UNK]"])
+    >>> strip_marks(["[CLS]", "un", "##do", "[UNK]"])
     ['</s>', 'un', 'do', '<unk>']
     """
     marks = _marks(tokens)
-    found = []
+    texts = []
     for token in tokens:
-        if token == "[UNK]":
-            found.append("<unk>")
-        elif is_special(token) and token != "<unk>":
-            found.append("</s>")
+        if token in ("[UNK]", "<unk>"):
+            texts.append("<unk>")
+        elif is_special(token):
+            texts.append("</s>")
         else:
-            found.append(token if marks in ("▁", "") else _read(token, marks)[0])
-    return found
+            texts.append(token if marks in ("▁", "") else _parse(token, marks)[0])
+    return texts
 
 
 def words_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], Groups]:
     """The words that tokens spell, and for each the tokens that spell it.
 
-    Special tokens, Chinese and Japanese ones, and punctuation but for apostrophes and hyphens
-    stand alone.
+    Special tokens, Chinese and Japanese tokens, and punctuation except apostrophes and hyphens are
+    words of their own.
 
     >>> words_of(["[CLS]", "un", "##think", "##able", "!"])
     (('[CLS]', 'unthinkable', '!'), ((0,), (1, 2, 3), (4,)))
@@ -77,31 +76,31 @@ def words_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], Groups]:
     """
     tokens = readable(tokens)
     marks = _marks(tokens)
-    words: list[list[str]] = []
+    words: list[str] = []
     groups: list[list[int]] = []
-    open_word = False  # whether the next token may go on with the last word
+    is_open = False  # whether the next token may continue the last word
     for number, token in enumerate(tokens):
-        text, begins, ends = _read(token, marks)
-        if not text:  # a space alone: the next token begins a word
-            open_word = False
+        text, starts, ends = _parse(token, marks)
+        if not text:  # a space by itself: the next token starts a word
+            is_open = False
             continue
-        alone = is_special(token) or _stands_alone(text)
-        if open_word and not begins and not alone:
-            words[-1].append(text)
+        separate = is_special(token) or _is_separate(text)
+        if is_open and not starts and not separate:
+            words[-1] += text
             groups[-1].append(number)
         else:
-            words.append([text])
+            words.append(text)
             groups.append([number])
-        open_word = not alone and not ends
-    return tuple(_joined(parts) for parts in words), tuple(tuple(group) for group in groups)
+        is_open = not separate and not ends
+    return tuple(map(decode_bytes, words)), tuple(map(tuple, groups))
 
 
-def written(words: Sequence[str]) -> str:
-    """Words as people write them: special ones left out, spaces where there are any.
+def join_words(words: Sequence[str]) -> str:
+    """Words as text: special ones left out, spaces where the script has them.
 
-    >>> written(["[CLS]", "so", "it", "is", ",", "(", "yes", ")", "!", "[SEP]"])
+    >>> join_words(["[CLS]", "so", "it", "is", ",", "(", "yes", ")", "!", "[SEP]"])
     'so it is, (yes)!'
-    >>> written(["我", "喜欢", "猫", "。"])
+    >>> join_words(["我", "喜欢", "猫", "。"])
     '我喜欢猫。'
     """
     text = ""
@@ -115,13 +114,13 @@ def written(words: Sequence[str]) -> str:
 
 
 def _unspaced(character: str) -> bool:
-    """Whether words of a script stand without spaces between them."""
+    """Whether the character's script is written without spaces between words."""
     name = unicodedata.name(character, "")
     return name.startswith(("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH", "THAI"))
 
 
 def _marks(tokens: Sequence[str]) -> str:
-    """Which marks these tokens carry: "▁", "##", "@@", "</w>", or "" for one word a token."""
+    """Which marks these tokens carry: "▁", "##", "@@", "</w>", or "" for one word per token."""
     if any(token.startswith("▁") for token in tokens):
         return "▁"
     if any(token.startswith("##") and len(token) > 2 for token in tokens):
@@ -132,8 +131,8 @@ def _marks(tokens: Sequence[str]) -> str:
     return ""
 
 
-def _read(token: str, marks: str) -> tuple[str, bool, bool]:
-    """A token's text, whether a word begins with it, and whether one ends with it."""
+def _parse(token: str, marks: str) -> tuple[str, bool, bool]:
+    """A token's text, whether a word starts with it, and whether one ends with it."""
     if marks == "▁":
         return token.replace("▁", " ").strip(), token.startswith("▁"), token.endswith("⏎")
     if marks == "##":
@@ -142,39 +141,28 @@ def _read(token: str, marks: str) -> tuple[str, bool, bool]:
         return token.removesuffix("</w>"), False, token.endswith("</w>")
     if marks == "@@":
         return token.removesuffix("@@"), False, not token.endswith("@@")
-    return token, not _BYTE.match(token), False
+    return token, not BYTE.match(token), False
 
 
-def _stands_alone(text: str) -> bool:
-    """Whether a token is a word of its own wherever it stands."""
-    if text in _INSIDE or _BYTE.match(text):
+def _is_separate(text: str) -> bool:
+    """Whether a token's text is always a word of its own."""
+    if text in _WORD_PUNCTUATION or BYTE.match(text):
         return False
-    if all(unicodedata.category(character)[0] in "PS" for character in text):
-        return True
-    return _unspaced(text[0])
+    return all(unicodedata.category(letter)[0] in "PS" for letter in text) or _unspaced(text[0])
 
 
-def _joined(parts: Sequence[str]) -> str:
-    """The text of a word's tokens, bytes decoded."""
-    pieces = re.split(rf"((?:{_BYTE.pattern.replace('(', '(?:')})+)", "".join(parts))
-    for place in range(1, len(pieces), 2):
-        raw = bytes(int(one, 16) for one in _BYTE.findall(pieces[place]))
-        pieces[place] = raw.decode("utf-8", "replace")
-    return "".join(pieces)
-
-
-def _spelled(token: str, alphabet: dict[str, int]) -> str:
+def _decode(token: str, alphabet: dict[str, int]) -> str:
     raw = bytes(alphabet[character] for character in token)
     try:
         return raw.decode("utf-8").replace(" ", "▁").replace("\n", "⏎").replace("\t", "⇥")
     except UnicodeDecodeError:  # part of a character
-        return "".join(f"<0x{one:02X}>" for one in raw)
+        return "".join(f"<0x{byte:02X}>" for byte in raw)
 
 
 @cache
 def _byte_alphabet() -> dict[str, int]:
-    """The character that byte-level tokenisers write for each byte, and the byte."""
-    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in set(shown)]
-    alphabet = {chr(byte): byte for byte in shown}
-    return alphabet | {chr(0x100 + place): byte for place, byte in enumerate(others)}
+    """The byte for each character of byte-level tokenizers."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    alphabet = {chr(byte): byte for byte in printable}
+    return alphabet | {chr(0x100 + number): byte for number, byte in enumerate(others)}

@@ -1,4 +1,4 @@
-"""Attention rollout: how much of each input word reaches each place, through all layers.
+"""Attention rollout: how much of each input token reaches each position through all layers.
 
 Shapes: L layers, H heads, T tokens.
 """
@@ -12,10 +12,13 @@ import numpy as np
 
 from regard.views.figures.figure import Figure
 from regard.views.figures.heatmap import heatmap
-from regard.views.maps.layers import Floats, Maps, is_plain, layers_of, listed
+from regard.views.maps.arrays import Floats
+from regard.views.maps.layers import Maps, is_plain, layer_at, layers_of, list_maps
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
+
+WITHIN_TEXT = ("encoder", "decoder")
 
 
 def rollout(
@@ -29,42 +32,41 @@ def rollout(
 ) -> Floats:
     """The rollout (L, T, T) after each layer (Abnar & Zuidema 2020): R_l = Â_l R_{l−1}, R_0 = I.
 
-    Â_l = (1 − r) A_l + r I, its rows divided by their sums: what the layer reads through attention,
-    and what passes by it (`residual`). A_l is the mean of the heads, or the head that `heads`
-    names, for all layers or for each. A row that sees nothing keeps what it had. Of kind "encoder"
-    or "decoder", recorded whole.
+    Â_l = (1 − r) A_l + r I with rows divided by their sums, where r is the share of the residual
+    connection (`residual`). A_l is the mean of the heads, or the head given in `heads`, for all
+    layers or one per layer. A row that attends to nothing keeps its input. The maps must be of kind
+    "encoder" or "decoder" and recorded whole.
     """
     if not 0 <= residual < 1:
-        raise ValueError(f"residual must be from 0 to below 1, but {residual} came.")
-    layers = layers_of(maps, kind, row=row, mask=mask, among=("encoder", "decoder"))
-    named = [heads] * len(layers) if heads is None or isinstance(heads, int) else list(heads)
-    if len(named) != len(layers):
-        raise ValueError(f"heads must name one for each of {len(layers)} layers, not {len(named)}.")
-    if [one.layer for one in layers] != list(range(len(layers))):
+        raise ValueError(f"residual must be from 0 to below 1, got {residual}.")
+    layers = layers_of(maps, kind, row=row, mask=mask, among=WITHIN_TEXT)
+    chosen = [heads] * len(layers) if heads is None or isinstance(heads, int) else list(heads)
+    if len(chosen) != len(layers):
+        raise ValueError(f"heads must have one per layer ({len(layers)}), got {len(chosen)}.")
+    if [layer.layer for layer in layers] != list(range(len(layers))):
         raise ValueError("rollout needs the maps of every layer from the first on.")
     length = layers[0].weights.shape[-1]
-    through = np.eye(length)
+    product = np.eye(length)
     after = []
-    for one, head in zip(layers, named, strict=True):
-        if one.weights.shape[1:] != (length, length):
+    for layer, head in zip(layers, chosen, strict=True):
+        if layer.weights.shape[1:] != (length, length):
             raise ValueError(
-                f"rollout needs whole maps of {length} × {length}, but the one of layer "
-                f"{one.layer} is {one.weights.shape[1]} × {one.weights.shape[2]}."
+                f"rollout needs whole maps of {length} × {length}, got "
+                f"{layer.weights.shape[1]} × {layer.weights.shape[2]} in layer {layer.layer}."
             )
-        if head is not None and head not in one.heads:
-            raise ValueError(f"layer {one.layer} has the heads {one.heads}, but {head} came.")
-        chosen = one.weights.mean(0) if head is None else one.weights[one.heads.index(head)]
-        through = mixed(np.where(one.visible, chosen, 0.0), residual) @ through
-        after.append(through)
+        visible_weights = np.where(layer.visible, layer.matrix(head), 0.0)
+        product = add_residual(visible_weights, residual) @ product
+        after.append(product)
     return np.stack(after)
 
 
-def mixed(plane_TT: Floats, residual: float) -> Floats:
+def add_residual(matrix_TT: Floats, residual: float) -> Floats:
     """(1 − r) A + r I with rows that sum to one."""
-    both = (1 - residual) * plane_TT + residual * np.eye(len(plane_TT))
-    empty = ~(both.sum(-1) > 0)  # no residual, and nothing seen
-    both[empty] = np.eye(len(plane_TT))[empty]
-    return np.asarray(both / both.sum(-1, keepdims=True))
+    eye = np.eye(len(matrix_TT))
+    mixed = (1 - residual) * matrix_TT + residual * eye
+    empty = ~(mixed.sum(-1) > 0)  # no residual, and nothing attended to
+    mixed[empty] = eye[empty]
+    return np.asarray(mixed / mixed.sum(-1, keepdims=True))
 
 
 def rollout_figure(
@@ -78,17 +80,15 @@ def rollout_figure(
     row: int = 0,
     mask: Any = None,
 ) -> Figure:
-    """The rollout after a layer (the last by default) as a heat map: rows are made of columns."""
-    maps = maps if is_plain(maps) else listed(maps)  # looked at twice
+    """Draw the rollout after a layer (the last by default) as a heat map."""
+    maps = maps if is_plain(maps) else list_maps(maps)  # iterated twice
     after = rollout(maps, kind, heads=heads, residual=residual, row=row, mask=mask)
-    if not -len(after) <= layer < len(after):
-        raise ValueError(f"layer must be below {len(after)}, but {layer} came.")
-    reach = np.eye(after.shape[-1], dtype=np.bool_)  # what there is a way to
-    layers = layers_of(maps, kind, row=row, mask=mask, among=("encoder", "decoder"))
-    for one in layers[: range(len(after))[layer] + 1]:
-        reach = (one.visible @ reach) | reach
+    layers = layers_of(maps, kind, row=row, mask=mask, among=WITHIN_TEXT)
+    last = layer_at(layers, layer).layer
+    reached = np.eye(after.shape[-1], dtype=np.bool_)
+    for below in layers[: last + 1]:
+        reached = (below.visible @ reached) | reached
     return heatmap(
-        after[layer], tokens, tokens, reach, unit="share",
-        title=f"rollout through layer {range(len(after))[layer]}",
-        row_title="place", column_title="input",
+        after[last], tokens, tokens, reached, unit="share", row_title="position",
+        column_title="input", title=f"rollout through layer {last}",
     )  # fmt: skip

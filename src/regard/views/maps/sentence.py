@@ -1,10 +1,10 @@
-"""What there is to see of one text: its words, their links, and every head's map.
+"""One text with its attention: tokens, words, word links, and the maps of every layer.
 
-Three axes carry tokens: "source", "target" (what the decoder wrote) and "inputs" (what the decoder
-read: the start, then the target without its last token). A text alone, as an encoder or a language
-model reads it, has "source" only.
+Tokens lie on three axes: "source", "target" (the decoder's output) and "inputs" (the decoder's
+input: the start token, then the target without its last token). A single text, as an encoder or a
+language model reads it, has "source" only.
 
-Shapes: weights_HRC: H heads, R rows (who looks), C columns (what is looked at).
+Shapes: H heads, R rows (queries), C columns (keys).
 """
 
 from __future__ import annotations
@@ -16,25 +16,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.views.maps.pieces import plain, readable, words_of, written
-from regard.views.maps.spelling import Groups, spelled, word_groups
+from regard.views.maps.arrays import KIND_NAMES, join_rows
+from regard.views.maps.pieces import join_words, readable, strip_marks, words_of
+from regard.views.maps.spelling import Groups, join_tokens, word_groups
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
 
-Link = tuple[int, int]
 Tokens = tuple[str, ...]
 
 AXES = {"cross": ("target", "source"), "encoder": ("source", "source"), "decoder": ("inputs",) * 2}
 """The kinds of maps of a translation, each with the axis of its rows and that of its columns."""
 
-_KIND_OF = {"self": "encoder", "causal": "decoder", "cross": "cross"}
-
 
 class Axis(NamedTuple):
     """Tokens along one side of a map, and for each word of that side the tokens that spell it."""
 
-    tokens: tuple[str, ...]
+    tokens: Tokens
     groups: Groups
 
 
@@ -44,55 +42,55 @@ class HeadMaps:
 
     kind     "cross", "encoder" or "decoder"
     heads    the heads' numbers
-    weights  (heads, rows, columns)
-    rows     the tokens that look
-    columns  the tokens that are looked at
+    weights  (H, R, C)
+    rows     the tokens of the queries
+    columns  the tokens of the keys
     """
 
     kind: str
     layer: int
     heads: tuple[int, ...]
     weights: NDArray[np.float32]
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
+    rows: Tokens
+    columns: Tokens
 
     def __post_init__(self) -> None:
         if self.kind not in AXES:
-            raise ValueError(f"kind must be one of {', '.join(AXES)}, but {self.kind!r} came.")
+            raise ValueError(f"kind must be one of {', '.join(AXES)}, got {self.kind!r}.")
         expected = len(self.heads), len(self.rows), len(self.columns)
         if self.weights.shape != expected:
-            raise ValueError(f"weights must be of shape {expected}, not {self.weights.shape}.")
+            raise ValueError(f"weights must have shape {expected}, got {self.weights.shape}.")
 
-    def plane(self, head: int | None = None) -> NDArray[np.float32]:
-        """The map (rows, columns) of the head of that number, or the mean of all heads."""
+    def matrix(self, head: int | None = None) -> NDArray[np.float32]:
+        """The weights (R, C) of the head of that number, or the mean of all heads."""
         if head is None:
             return np.asarray(self.weights.mean(axis=0), np.float32)
         return np.asarray(self.weights[self.heads.index(head)], np.float32)
 
 
 @dataclass(frozen=True, eq=False)
-class Viewed:
-    """One translated sentence, or a text alone (no target), and what is to be shown of it.
+class SentenceView:
+    """One translated sentence, or a single text (no target), with everything to show of it.
 
     source_tokens, target_tokens  readable pieces with </s>; ▁ stands for a space
-    links          (source word, target word)
-    maps           one for each kind and layer
-    aligned_by     layer and head of the cross map that the links were read from
-    confidence     of each target word, from 0 to 1, NaN of one that was not written; of a text
-                   alone: of each of its words
-    source_groups, target_groups  for each word its tokens; found by spelling unless given
-    source_text, target_text      as people write it; the tokens joined unless given
-    start          what the decoder reads before its first word
-    wrote          what the target is: a "translation", or the "label" of a classifier
+    links           (source word, target word)
+    maps            one for each kind and layer
+    alignment_head  layer and head of the cross map that the links were extracted from
+    confidence      of each target word from 0 to 1, NaN for a word the model did not write; of a
+                    single text, of each of its words
+    source_groups, target_groups  for each word its tokens; found by spelling by default
+    source_text, target_text      detokenized text; the tokens joined by default
+    start_token     the decoder's first input
+    target_kind     what the target is: a "translation", or the "label" of a classifier
     """
 
-    source_tokens: tuple[str, ...]
-    target_tokens: tuple[str, ...]
-    source_words: tuple[str, ...]
-    target_words: tuple[str, ...]
-    links: tuple[Link, ...] = ()
+    source_tokens: Tokens
+    target_tokens: Tokens
+    source_words: Tokens
+    target_words: Tokens
+    links: tuple[tuple[int, int], ...] = ()
     maps: tuple[HeadMaps, ...] = ()
-    aligned_by: tuple[int, int] | None = None
+    alignment_head: tuple[int, int] | None = None
     confidence: tuple[float, ...] | None = None
     reference: str | None = None
     title: str = ""
@@ -103,34 +101,33 @@ class Viewed:
     target_groups: Groups | None = None
     source_text: str = ""
     target_text: str = ""
-    start: str = "<s>"
-    wrote: Literal["translation", "label"] = "translation"
+    start_token: str = "<s>"
+    target_kind: Literal["translation", "label"] = "translation"
 
     def __post_init__(self) -> None:
         num_src, num_tgt = len(self.source_words), len(self.target_words)
         for source, target in self.links:
             if not (0 <= source < num_src and 0 <= target < num_tgt):
                 raise ValueError(
-                    f"The link ({source}, {target}) leaves {num_src} source and {num_tgt} "
-                    "target words."
+                    f"links must be between {num_src} source and {num_tgt} target words, got "
+                    f"({source}, {target})."
                 )
-        num_written = num_src if self.is_alone else num_tgt
-        if self.confidence is not None and len(self.confidence) != num_written:
-            raise ValueError(
-                f"confidence has {len(self.confidence)} values for {num_written} words."
-            )
-        for side, words, groups in (
-            ("source", self.source_words, self.source_groups),
-            ("target", self.target_words, self.target_groups),
+        for name, values, num_words in (
+            ("confidence", self.confidence, num_tgt if self.has_target else num_src),
+            ("source_groups", self.source_groups, num_src),
+            ("target_groups", self.target_groups, num_tgt),
         ):
-            if groups is not None and len(groups) != len(words):
-                raise ValueError(f"{side}_groups has {len(groups)} for {len(words)} words.")
-        for one in self.maps:
-            rows, columns = (self._length(name) for name in self.axes_of(one.kind))
-            if one.weights.shape[1:] != (rows, columns):
+            if values is not None and len(values) != num_words:
+                raise ValueError(f"{name} must have {num_words} values, got {len(values)}.")
+        for maps in self.maps:
+            shape = tuple(
+                len(self.source_tokens if axis == "source" else self.target_tokens)
+                for axis in self.axes_of(maps.kind)
+            )
+            if maps.weights.shape[1:] != shape:
                 raise ValueError(
-                    f"The {one.kind} map of layer {one.layer} is {one.weights.shape[1:]}, "
-                    f"but the sentence has {(rows, columns)} tokens."
+                    f"the {maps.kind} map of layer {maps.layer} must have shape {shape}, one row "
+                    f"and column per token, got {maps.weights.shape[1:]}."
                 )
 
     @classmethod
@@ -141,21 +138,22 @@ class Viewed:
         *,
         source_tokens: Sequence[str],
         target_tokens: Sequence[str],
-        start: str = "<s>",
-        **shown: Any,
+        start_token: str = "<s>",
+        **fields: Any,
     ) -> Self:
-        """The sentence in one row of a batch; `shown` are the other fields.
+        """Build the view of one sentence of a recorded batch; `fields` are the other fields.
 
-        Padding (behind the tokens) is cut away. Maps may come whole, as from training, or row by
+        Padding behind the tokens is cut off. Maps may be whole, as from a training pass, or row by
         row, as from decoding step by step.
         """
         source, target = tuple(source_tokens), tuple(target_tokens)
-        tokens = {"source": source, "target": target, "inputs": (start, *target[:-1])}
+        tokens = {"source": source, "target": target, "inputs": (start_token, *target[:-1])}
         axes = {kind: (tokens[rows], tokens[columns]) for kind, (rows, columns) in AXES.items()}
-        return cls(source, target, maps=_gathered(maps, row, axes), start=start, **shown)
+        joined = _join_layers(maps, row, axes)
+        return cls(source, target, maps=joined, start_token=start_token, **fields)
 
     @classmethod
-    def alone(
+    def from_text(
         cls,
         maps: Iterable[AttentionMap],
         row: int = 0,
@@ -167,146 +165,130 @@ class Viewed:
         title: str = "",
         text: str = "",
     ) -> Self:
-        """A text that an encoder or a language model read: the row of a batch, without padding.
+        """Build the view of a single text that an encoder or a language model read.
 
-        Tokens may carry the marks of any tokeniser (▁, Ġ, ##, bytes); words are found by them
+        Tokens may carry the marks of any tokenizer (▁, Ġ, ##, bytes); words are grouped by them
         unless given.
         """
-        shown = readable(tokens)
+        tokens = readable(tokens)
         if words is None:
-            words, groups = words_of(shown)
+            words, groups = words_of(tokens)
         else:
-            groups = word_groups(plain(shown), words)
-        axes = {"encoder": (shown, shown), "decoder": (shown, shown)}
+            groups = word_groups(strip_marks(tokens), words)
+        axes = {"encoder": (tokens, tokens), "decoder": (tokens, tokens)}
         return cls(
-            shown,
+            tokens,
             (),
             tuple(words),
             (),
-            maps=_gathered(maps, row, axes),
+            maps=_join_layers(maps, row, axes),
             title=title,
             model=model,
             source_language=language,
             source_groups=groups,
-            source_text=text or written(words),
+            source_text=text or join_words(words),
         )
 
     @property
-    def is_alone(self) -> bool:
-        """Whether this is a text alone, without a translation."""
-        return not self.target_tokens
+    def has_target(self) -> bool:
+        """Whether there is a translation or a label, not only a single text."""
+        return bool(self.target_tokens)
 
     def axes_of(self, kind: str) -> tuple[str, str]:
         """The axis of the rows and that of the columns of a kind of map."""
         rows, columns = AXES[kind]
-        return ("source", "source") if self.is_alone and kind != "cross" else (rows, columns)
+        return (rows, columns) if self.has_target or kind == "cross" else ("source", "source")
 
     @property
     def source(self) -> str:
-        """The source as people write it."""
-        return self.source_text or spelled(self.source_tokens)
+        """The source as detokenized text."""
+        return self.source_text or join_tokens(self.source_tokens)
 
     @property
     def translation(self) -> str:
-        """The translation as people write it."""
-        return self.target_text or spelled(self.target_tokens)
+        """The translation as detokenized text."""
+        return self.target_text or join_tokens(self.target_tokens)
 
     def axis(self, name: str) -> Axis:
         """The tokens and words of the axis "source", "target" or "inputs"."""
         if name == "source":
-            found = self.source_groups or word_groups(self.source_tokens, self.source_words)
-            return Axis(self.source_tokens, found)
+            groups = self.source_groups or word_groups(self.source_tokens, self.source_words)
+            return Axis(self.source_tokens, groups)
         groups = self.target_groups or word_groups(self.target_tokens, self.target_words)
         if name == "target":
             return Axis(self.target_tokens, groups)
-        tokens = (self.start, *self.target_tokens[:-1])  # each token is read one step after
-        later = (tuple(t + 1 for t in group if t + 1 < len(tokens)) for group in groups)
-        return Axis(tokens, tuple(later))
-
-    def _length(self, name: str) -> int:
-        return len(self.source_tokens if name == "source" else self.target_tokens)
+        tokens = (self.start_token, *self.target_tokens[:-1])  # shifted right by one
+        shifted = (tuple(t + 1 for t in group if t + 1 < len(tokens)) for group in groups)
+        return Axis(tokens, tuple(shifted))
 
     def find(self, kind: str, layer: int) -> HeadMaps | None:
-        """The heads of one kind and layer; layer -1 is the last one there is."""
-        of_kind = [one for one in self.maps if one.kind == kind]
+        """The heads of one kind and layer; layer -1 is the last one present."""
+        of_kind = [maps for maps in self.maps if maps.kind == kind]
         if layer < 0:
             return of_kind[layer] if len(of_kind) >= -layer else None
-        return next((one for one in of_kind if one.layer == layer), None)
+        return next((maps for maps in of_kind if maps.layer == layer), None)
 
     def alignment_weights(self) -> NDArray[np.float32] | None:
-        """Weights (target words, source words) of the head that the links were read from.
+        """Weights (target words, source words) of the head that the links were extracted from.
 
         Without such a head: the mean of the last layer's heads. None without a cross map.
         """
-        layer, head = self.aligned_by or (-1, None)
+        layer, head = self.alignment_head or (-1, None)
         maps = self.find("cross", layer)
         if maps is None:
             return None
-        return word_weights(maps.plane(head), self.axis("target"), self.axis("source"))
+        return word_weights(maps.matrix(head), self.axis("target"), self.axis("source"))
 
 
-def word_weights(plane: NDArray[np.float32], rows: Axis, columns: Axis) -> NDArray[np.float32]:
-    """Weights between words (R words, C words) of weights between tokens (rows, columns).
+def word_weights(matrix: NDArray[np.float32], rows: Axis, columns: Axis) -> NDArray[np.float32]:
+    """Word-to-word weights (row words, column words) from token weights (R, C).
 
-    A word looks as its tokens do on average, and is looked at as much as its tokens together; a
-    token that spells several words shares its weight among them.
+    The mean over the tokens of a row word and the sum over those of a column word; a token that
+    spells several words splits its weight among them.
     """
-    share = np.zeros(plane.shape[1], np.float32)
+    num_words = np.zeros(matrix.shape[1], np.float32)  # that each column token spells
     for group in columns.groups:
-        share[list(group)] += 1
-    gather = np.zeros((plane.shape[1], len(columns.groups)), np.float32)
+        num_words[list(group)] += 1
+    sums = np.zeros((matrix.shape[1], len(columns.groups)), np.float32)
     for word, group in enumerate(columns.groups):
-        gather[list(group), word] = 1 / share[list(group)]
-    mean = np.zeros((len(rows.groups), plane.shape[0]), np.float32)
+        sums[list(group), word] = 1 / num_words[list(group)]
+    means = np.zeros((len(rows.groups), matrix.shape[0]), np.float32)
     for word, group in enumerate(rows.groups):
-        mean[word, list(group)] = 1 / max(len(group), 1)
-    return np.asarray(mean @ plane @ gather, np.float32)
+        means[word, list(group)] = 1 / max(len(group), 1)
+    return np.asarray(means @ matrix @ sums, np.float32)
 
 
-def _gathered(
+def _join_layers(
     maps: Iterable[AttentionMap], row: int, axes: dict[str, tuple[Tokens, Tokens]]
 ) -> tuple[HeadMaps, ...]:
-    """Maps by kind and layer; `axes` has the tokens of rows and columns of every kind there is."""
-    pieces: dict[tuple[str, int], list[AttentionMap]] = {}
-    for one in maps:
-        kind = _KIND_OF.get(one.kind)
+    """Join maps by kind and layer; `axes` has the row and column tokens of every allowed kind."""
+    parts: dict[tuple[str, int], list[AttentionMap]] = {}
+    for part in maps:
+        kind = KIND_NAMES.get(part.kind, part.kind)
         if kind not in axes:
-            raise ValueError(f"A map of kind {one.kind!r} has no place here; drop it from maps.")
-        pieces.setdefault((kind, one.layer), []).append(one)
+            raise ValueError(f"maps must be of kind {' or '.join(axes)}, got kind {part.kind!r}.")
+        parts.setdefault((kind, part.layer), []).append(part)
     order = list(AXES)
     return tuple(
-        _joined(kind, layer, pieces[kind, layer], row, *axes[kind])
-        for kind, layer in sorted(pieces, key=lambda key: (order.index(key[0]), key[1]))
+        _join_layer(kind, layer, parts[kind, layer], row, *axes[kind])
+        for kind, layer in sorted(parts, key=lambda key: (order.index(key[0]), key[1]))
     )
 
 
-def _joined(
-    kind: str, layer: int, pieces: list[AttentionMap], row: int, rows: Tokens, columns: Tokens
+def _join_layer(
+    kind: str, layer: int, parts: list[AttentionMap], row: int, rows: Tokens, columns: Tokens
 ) -> HeadMaps:
-    """The rows of one layer's maps, put in their places, without padding."""
-    heads = pieces[0].heads
-    weights_HRC = np.zeros((len(heads), len(rows), len(columns)), np.float32)
-    seen: set[int] = set()
-    for piece in pieces:
-        if piece.heads != heads:
-            raise ValueError(f"The {kind} maps of layer {layer} are of different heads.")
-        found_HrK = piece.weights[row].detach().float().cpu().numpy()
-        width = min(found_HrK.shape[-1], len(columns))
-        if kind != "decoder" and width < len(columns):  # a decoder's step sees the words so far
-            raise ValueError(
-                f"The {kind} map of layer {layer} has {width} columns for {len(columns)} tokens."
-            )
-        for place, position in enumerate(piece.rows):
-            if position >= len(rows):
-                continue
-            if position in seen:
-                raise ValueError(
-                    f"Row {position} of the {kind} maps of layer {layer} came twice; take the "
-                    "maps of one sentence's decoding at a time."
-                )
-            seen.add(position)
-            weights_HRC[:, position, :width] = found_HrK[:, place, :width]
-    if len(seen) < len(rows):
-        missing = min(set(range(len(rows))) - seen)
-        raise ValueError(f"Row {missing} of the {kind} maps of layer {layer} is missing.")
-    return HeadMaps(kind, layer, heads, weights_HRC, rows, columns)
+    """Join the rows of one layer's maps, without padding."""
+    weights_HRC, positions = join_rows(parts, row, single=True)
+    missing = set(range(len(rows))) - set(positions.tolist())
+    if missing:
+        raise ValueError(f"row {min(missing)} of the {kind} maps of layer {layer} is missing.")
+    width = weights_HRC.shape[-1]
+    if width < len(columns) and kind != "decoder":  # a decoding step has the columns so far
+        raise ValueError(
+            f"the {kind} map of layer {layer} must have {len(columns)} columns, one per token, "
+            f"got {width}."
+        )
+    weights = np.zeros((len(weights_HRC), len(rows), len(columns)), np.float32)
+    weights[..., :width] = weights_HRC[:, : len(rows), : len(columns)]
+    return HeadMaps(kind, layer, parts[0].heads, weights, rows, columns)

@@ -1,6 +1,6 @@
-"""Tokens and what they spell: which tokens make up a word, and the text of them all.
+"""Tokens of regard's own tokenizers: the tokens that spell each word, and the text of them all.
 
-▁ stands for a space, <0xC3> for a byte, <unk> for something unknown; </s> and the like spell
+▁ stands for a space, <0xC3> for a byte, <unk> for an unknown token; </s> and the like spell
 nothing.
 """
 
@@ -13,14 +13,15 @@ from difflib import SequenceMatcher
 Groups = tuple[tuple[int, ...], ...]
 """For each word, the numbers of its tokens."""
 
+BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_BYTES = re.compile(r"(?:<0x[0-9A-Fa-f]{2}>)+")
 _SPECIAL = re.compile(r"</?s>|<pad>|\[MASK\]")
-_BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
-_BYTES = re.compile(rf"(?:{_BYTE.pattern})+")
 
-WINDOW, SURE = 256, 12  # characters that are compared at a time; of a run that is no accident
+WINDOW = 256  # characters compared at a time
+MIN_RUN = 12  # characters of an equal run that is not accidental
 
 UNKNOWN = "⁇"
-"""How an unknown token reads in a text."""
+"""The text of an unknown token."""
 
 
 def word_groups(tokens: Sequence[str], words: Sequence[str]) -> Groups:
@@ -29,122 +30,98 @@ def word_groups(tokens: Sequence[str], words: Sequence[str]) -> Groups:
     >>> word_groups(["▁L", "'", "ani", "mal", "</s>"], ["L'", "animal"])
     ((0, 1), (2, 3))
     """
-    plain = [number for number, token in enumerate(tokens) if not _is_special(token)]
-    if len(plain) == len(words) and all(
+    spelling = [number for number, token in enumerate(tokens) if not _SPECIAL.fullmatch(token)]
+    if len(spelling) == len(words) and all(
         tokens[number] in ("<unk>", word, f"▁{word}")
-        for number, word in zip(plain, words, strict=True)
+        for number, word in zip(spelling, words, strict=True)
     ):
-        return tuple((number,) for number in plain)
-    tokens_of, spelling = _characters(tokens)
-    word_of = [number for number, word in enumerate(words) for _ in "".join(word.split())]
-    written = "".join("".join(word.split()) for word in words)
-    found: list[set[int]] = [set() for _ in words]
-    for same, start, end, first, last in _matched(spelling, written):
-        for place in range(first, last):
-            # they differ where a token is unknown: it then spells what stands in its place
-            spell = [start + place - first] if same else range(start, end)
-            for character in spell:
-                found[word_of[place]].update(tokens_of[character])
-    return tuple(tuple(sorted(group)) for group in found)
+        return tuple((number,) for number in spelling)
+    tokens_of, token_text = _characters(tokens)
+    compact = ["".join(word.split()) for word in words]
+    word_of = [number for number, word in enumerate(compact) for _ in word]
+    groups: list[set[int]] = [set() for _ in words]
+    for equal, start, end, first, last in _match(token_text, "".join(compact)):
+        for letter in range(first, last):
+            # where they differ, an unknown token spells the other text's letters
+            for character in [start + letter - first] if equal else range(start, end):
+                groups[word_of[letter]].update(tokens_of[character])
+    return tuple(tuple(sorted(group)) for group in groups)
 
 
-def spelled(tokens: Iterable[str]) -> str:
+def join_tokens(tokens: Iterable[str]) -> str:
     """The text that tokens spell.
 
-    >>> spelled(["▁The", "▁ani", "mal", "<0xC3>", "<0xA9>", "</s>"])
+    >>> join_tokens(["▁The", "▁ani", "mal", "<0xC3>", "<0xA9>", "</s>"])
     'The animalé'
     """
-    kept = (token for token in tokens if not _is_special(token))
-    text = "".join(UNKNOWN if token == "<unk>" else token for token in kept)
-    return _BYTES.sub(lambda run: _decoded(run.group()), text).replace("▁", " ").strip()
+    spelling = (token for token in tokens if not _SPECIAL.fullmatch(token))
+    text = "".join(UNKNOWN if token == "<unk>" else token for token in spelling)
+    return decode_bytes(text).replace("▁", " ").strip()
 
 
-def _matched(spelling: str, written: str) -> Iterator[tuple[bool, int, int, int, int]]:
-    """Parts of both texts that stand for each other, in their order, and whether they are alike.
+def decode_bytes(text: str) -> str:
+    """The text with every run of bytes such as <0xC3><0xA9> decoded as UTF-8."""
 
-    Almost all is alike: what is not is looked at in windows, so that time grows with the length.
+    def decode(run: re.Match[str]) -> str:
+        return bytes(int(byte, 16) for byte in BYTE.findall(run.group())).decode("utf-8", "replace")
+
+    return _BYTES.sub(decode, text)
+
+
+def _match(tokens: str, words: str) -> Iterator[tuple[bool, int, int, int, int]]:
+    """Yield (equal, start, end, first, last): corresponding spans of both texts, in order.
+
+    The texts are nearly equal; differences are searched in windows, which keeps time linear.
     """
-    here = there = 0
+    start = first = 0
     window = WINDOW
-    while here < len(spelling) and there < len(written):
-        alike = _common(spelling, here, written, there)
-        if alike:
-            yield True, here, here + alike, there, there + alike
-            here, there, window = here + alike, there + alike, WINDOW
+    while start < len(tokens) and first < len(words):
+        if length := _common_length(tokens, start, words, first):
+            yield True, start, start + length, first, first + length
+            start, first, window = start + length, first + length, WINDOW
             continue
-        own, other = spelling[here : here + window], written[there : there + window]
-        parts = SequenceMatcher(None, own, other, autojunk=False).get_opcodes()
-        if here + window < len(spelling) or there + window < len(written):
-            # what ends a window may have its match beyond: up to a run that is no accident
-            sure = [
-                n
-                for n, part in enumerate(parts)
-                if part[0] == "equal" and part[2] - part[1] >= SURE
-            ]
-            if not sure:
+        a, b = tokens[start : start + window], words[first : first + window]
+        spans = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+        if start + window < len(tokens) or first + window < len(words):
+            # the end of a window may match beyond it: keep the spans up to a long equal run
+            long_runs = [n for n, (tag, i, j, _, _) in enumerate(spans)
+                         if tag == "equal" and j - i >= MIN_RUN]  # fmt: skip
+            if not long_runs:
                 window *= 2
                 continue
-            parts = parts[: sure[-1] + 1]
-        for same, start, end, first, last in parts:
-            yield same == "equal", here + start, here + end, there + first, there + last
-        here, there, window = here + parts[-1][2], there + parts[-1][4], WINDOW
-    yield False, here, len(spelling), there, len(written)
+            spans = spans[: long_runs[-1] + 1]
+        for tag, i, j, k, m in spans:
+            yield tag == "equal", start + i, start + j, first + k, first + m
+        start, first, window = start + spans[-1][2], first + spans[-1][4], WINDOW
+    yield False, start, len(tokens), first, len(words)
 
 
-def _common(one: str, start: int, other: str, first: int) -> int:
-    """How many characters from two places on are the same."""
-    length = 0
-    while (
-        one[start + length : start + length + WINDOW]
-        == (part := other[first + length : first + length + WINDOW])
-        and len(part) == WINDOW
-    ):
-        length += WINDOW
-    own, others = (
-        text[at + length : at + length + WINDOW] for text, at in ((one, start), (other, first))
-    )
-    for letter, another in zip(own, others, strict=False):
-        if letter != another:
-            break
-        length += 1
-    return length
+def _common_length(a: str, start: int, b: str, first: int) -> int:
+    """How many characters are equal from these two positions on."""
+    limit = min(len(a) - start, len(b) - first)
+    return next((n for n in range(limit) if a[start + n] != b[first + n]), limit)
 
 
-def _is_special(token: str) -> bool:
-    """Whether a token stands for no text; an unknown one does."""
-    return _SPECIAL.fullmatch(token) is not None
-
-
-def _characters(tokens: Sequence[str]) -> tuple[list[list[int]], str]:
+def _characters(tokens: Sequence[str]) -> tuple[list[range], str]:
     """For each visible character the numbers of the tokens that spell it; and the characters."""
-    tokens_of: list[list[int]] = []
+    tokens_of: list[range] = []
     spelling = ""
     bytes_left = 0
     for number, token in enumerate(tokens):
-        if _BYTE.fullmatch(token):
+        if byte := BYTE.fullmatch(token):
             if bytes_left:
-                tokens_of[-1].append(number)
+                tokens_of[-1] = range(tokens_of[-1].start, number + 1)
                 bytes_left -= 1
                 continue
-            size = _bytes_of_character(int(token[3:5], 16))
-            here = _decoded("".join(tokens[number : number + size]))[:1]
+            lead = int(byte[1], 16)
+            size = 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)  # bytes of a character
+            text = decode_bytes("".join(tokens[number : number + size]))[:1]
             bytes_left = size - 1
         else:
             bytes_left = 0
-            known = "" if _is_special(token) else token.replace("▁", "")
-            here = UNKNOWN if token == "<unk>" else known
-        here = "".join(here.split())
-        spelling += here
-        tokens_of += [[number] for _ in here]
+            known = "" if _SPECIAL.fullmatch(token) else token.replace("▁", "")
+            text = UNKNOWN if token == "<unk>" else known
+        text = "".join(text.split())
+        spelling += text
+        tokens_of += [range(number, number + 1)] * len(text)
     return tokens_of, spelling
-
-
-def _bytes_of_character(lead: int) -> int:
-    """How many bytes a character of UTF-8 has that begins with this one."""
-    return 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
-
-
-def _decoded(run: str) -> str:
-    """The text of bytes such as <0xC3><0xA9>."""
-    spelled_bytes = bytes(int(one[3:5], 16) for one in _BYTE.findall(run))
-    return spelled_bytes.decode("utf-8", "replace")

@@ -1,1 +1,1 @@
-"""Alignments and decisions drawn with characters in a terminal."""
+"""Alignments and decisions printed with rich."""

@@ -1,236 +1,164 @@
-"""An alignment in the terminal: a matrix of words, or two lines of words with numbers.
-
-Everything is laid out in terminal columns, of which a Chinese character takes two. Shades are block
-characters, or ASCII where the terminal does not speak UTF-8; colour only adds to them, so that
-plain output says the same.
-"""
+"""An alignment in the terminal: a matrix of words, or two lines of words with numbers."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from regard.views.maps.sentence import Viewed
+from regard.views.maps.sentence import SentenceView
+from regard.views.terminal.text import (
+    MAX_LABEL,
+    CharacterSet,
+    center,
+    character_set,
+    fit,
+    graphemes,
+    printable,
+    two_lines,
+    unwrapped,
+)
 
-MAX_LABEL = 20  # columns of a target word
-MAX_HEADING = 12  # characters of a source word written downwards
-STEPS = (0.05, 0.2, 0.4, 0.65)  # weights from which on a cell has the first, second … shade
-
-
-class Marks(NamedTuple):
-    """The characters a terminal can show."""
-
-    shades: str
-    link: str
-    nothing: str
-    arrow: str
-    ellipsis: str
-    times: str
-
-
-UNICODE = Marks("░▒▓█", "●", "·", "←", "…", "·")
-ASCII = Marks(".:+#", "O", " ", "<-", "~", "-")
+MAX_HEADING = 12  # characters of a vertical heading
+SHADE_LIMITS = (0.05, 0.2, 0.4, 0.65)  # weights from which on a cell has each shade
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """Target words down, source words across; shade is weight, a dot is a link.
+    """Target words down, source words across; shades are weights, dots are links.
 
-    Prints with rich. Headings stand across if the terminal is wide enough, else downwards; if even
-    that does not fit, a list says for each target word which source words it is linked to.
-    `weights` (target words, source words) are those of the sentence unless given.
+    Prints with rich. Headings are horizontal if the terminal is wide enough, else vertical; if even
+    that does not fit, a list of each target word's source words is printed. `weights` (target
+    words, source words) are the sentence's alignment weights by default.
     """
 
-    sentence: Viewed
+    sentence: SentenceView
     weights: NDArray[np.float32] | None = None
     legend: bool = True
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        marks = ASCII if options.ascii_only else UNICODE
-        sources = [shown(word, options.encoding) for word in self.sentence.source_words]
-        targets = [shown(word, options.encoding) for word in self.sentence.target_words]
+        characters = character_set(options)
+        sources = [printable(word, options.encoding) for word in self.sentence.source_words]
+        targets = [printable(word, options.encoding) for word in self.sentence.target_words]
         if not targets:
             return
-        labels = min(max(map(cell_len, targets)), MAX_LABEL)
-        room = options.max_width - labels - 1
-        across = [max(cell_len(word), 3) + 1 for word in sources]
-        if sum(across) <= room:
-            heading = [[centred(w, n) for w, n in zip(sources, across, strict=True)]]
-            yield from self._rows(heading, across, targets, labels, marks)
+        label = min(max(map(cell_len, targets)), MAX_LABEL)
+        room = options.max_width - label - 1
+        widths = [max(cell_len(word), 3) + 1 for word in sources]
+        if sum(widths) <= room:
+            heading = [[center(w, n) for w, n in zip(sources, widths, strict=True)]]
         elif 2 * len(sources) <= room and sources:
-            size = 3 if 3 * len(sources) <= room else 2
-            heading = downwards(sources, size, marks.ellipsis)
-            yield from self._rows(heading, [size] * len(sources), targets, labels, marks)
+            widths = [3 if 3 * len(sources) <= room else 2] * len(sources)
+            heading = vertical_headings(sources, widths[0], characters.ellipsis)
         else:
-            yield from link_list(self.sentence, sources, targets, marks)
-
-    def _rows(
-        self,
-        heading: list[list[str]],
-        widths: list[int],
-        targets: list[str],
-        labels: int,
-        marks: Marks,
-    ) -> Iterator[Text]:
+            yield from _link_list(self.sentence, sources, targets, characters)
+            return
         weights = self.weights if self.weights is not None else self.sentence.alignment_weights()
         links = set(self.sentence.links)
         for line in heading:
-            yield _line(Text(" " * (labels + 1) + "".join(line).rstrip(), style="bold"))
+            yield unwrapped(Text(" " * (label + 1) + "".join(line), style="bold"))
         for target, word in enumerate(targets):
-            row = Text(fitted(word, labels, marks.ellipsis) + " ", style="bold")
+            row = Text(fit(word, label, characters.ellipsis) + " ", style="bold")
             for source, width in enumerate(widths):
                 weight = 0.0 if weights is None else float(weights[target, source])
-                row.append_text(cell(weight, (source, target) in links, width, marks))
-            row.rstrip()
-            yield _line(row)
+                row.append_text(cell(weight, (source, target) in links, width, characters))
+            yield unwrapped(row)
         if self.legend:
-            yield _legend(weights is not None, marks)
+            yield _legend(weights is not None, characters)
 
 
 @dataclass(frozen=True)
 class Interlinear:
-    """Source words with their numbers below, then target words with those they are linked to."""
+    """Source words with numbers below, then target words with the numbers they are linked to."""
 
-    sentence: Viewed
+    sentence: SentenceView
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        marks = ASCII if options.ascii_only else UNICODE
-        sources = [shown(word, options.encoding) for word in self.sentence.source_words]
-        targets = [shown(word, options.encoding) for word in self.sentence.target_words]
-        numbers = [str(place + 1) for place in range(len(sources))]
+        numbers = [str(n + 1) for n in range(len(self.sentence.source_words))]
         linked = [
-            ",".join(numbers[source] for source in sorted(found)) or marks.nothing.strip() or "-"
-            for found in _linked(self.sentence)
+            ",".join(numbers[source] for source in sources)
+            or character_set(options).empty.strip()
+            or "-"
+            for sources in _linked_sources(self.sentence)
         ]
-        yield from _two_lines(sources, numbers, options.max_width)
-        yield from _two_lines(targets, linked, options.max_width)
+        for words, below in (
+            (self.sentence.source_words, numbers),
+            (self.sentence.target_words, linked),
+        ):
+            yield from two_lines(
+                [Text(printable(word, options.encoding)) for word in words],
+                [Text(text, "cyan") for text in below],
+                options.max_width,
+            )
 
 
-def cell(weight: float, linked: bool, width: int, marks: Marks) -> Text:
-    """One cell of the matrix: up to three columns of shade, in their middle a dot for a link.
+def cell(weight: float, linked: bool, width: int, characters: CharacterSet) -> Text:
+    """One cell of the matrix: up to three columns of shade, with a dot in the middle for a link.
 
+    >>> from regard.views.terminal.text import UNICODE
     >>> cell(0.5, True, 3, UNICODE).plain, cell(0.5, False, 3, UNICODE).plain
     ('▓●▓', '▓▓▓')
     """
-    level = sum(weight >= step for step in STEPS)
+    level = sum(weight >= limit for limit in SHADE_LIMITS)
     inner = min(width, 3)
     if linked:
-        shade = marks.shades[level - 1] if level else " "
-        body = Text(shade + marks.link + shade if inner == 3 else shade + marks.link, "cyan")
+        shade = characters.shades[level - 1] if level else " "
+        body = Text((shade + characters.link + shade)[:inner], "cyan")
         body.stylize("bold yellow", 1, 2)
     elif level:
-        body = Text(marks.shades[level - 1] * inner, "cyan")
+        body = Text(characters.shades[level - 1] * inner, "cyan")
     else:
-        body = Text(marks.nothing.center(inner), "dim")
-    before = (width - inner) // 2
-    return Text(" " * before) + body + Text(" " * (width - inner - before))
+        body = Text(characters.empty.center(inner), "dim")
+    left = (width - inner) // 2
+    return Text(" " * left) + body + Text(" " * (width - inner - left))
 
 
-def link_list(
-    sentence: Viewed, sources: Sequence[str], targets: Sequence[str], marks: Marks
+def vertical_headings(words: Sequence[str], width: int, ellipsis: str) -> list[list[str]]:
+    """Lines of headings written from top to bottom, aligned at the bottom.
+
+    >>> vertical_headings(["un", "的"], 3, "…")
+    [[' u ', '   '], [' n ', '的 ']]
+    """
+    columns = [graphemes(word) for word in words]
+    columns = [
+        letters if len(letters) <= MAX_HEADING else [*letters[: MAX_HEADING - 1], ellipsis]
+        for letters in columns
+    ]
+    height = max(map(len, columns))
+    padded = [[""] * (height - len(letters)) + letters for letters in columns]
+    return [[center(letters[line], width) for letters in padded] for line in range(height)]
+
+
+def _link_list(
+    sentence: SentenceView,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    characters: CharacterSet,
 ) -> Iterator[Text]:
     """For each target word one line: the word ← the source words it is linked to."""
-    for target, found in zip(targets, _linked(sentence), strict=True):
-        names = ", ".join(sources[source] for source in sorted(found))
+    for target, linked in zip(targets, _linked_sources(sentence), strict=True):
         line = Text(f"{target} ", style="bold")
-        line.append(f"{marks.arrow} ", "cyan")
-        line.append(names or "-", "default not bold")
+        line.append(f"{characters.arrow} ", "cyan")
+        line.append(", ".join(sources[source] for source in linked) or "-", "default not bold")
         yield line
 
 
-def downwards(words: Sequence[str], width: int, ellipsis: str) -> list[list[str]]:
-    """Lines of headings written from top to bottom, all ending at the bottom.
-
-    >>> downwards(["un", "的"], 3, "…")
-    [[' u ', '   '], [' n ', '的 ']]
-    """
-    columns = []
-    for word in words:
-        letters = characters(word)
-        if len(letters) > MAX_HEADING:
-            letters = [*letters[: MAX_HEADING - 1], ellipsis]
-        columns.append(letters)
-    height = max(map(len, columns))
-    return [
-        [
-            centred(letters[at], width)
-            if (at := line - height + len(letters)) >= 0
-            else " " * width
-            for letters in columns
-        ]
-        for line in range(height)
-    ]
-
-
-def characters(word: str) -> list[str]:
-    """What a reader calls characters: marks without a width stay with their letter."""
-    found: list[str] = []
-    for character in word:
-        joins = found and (cell_len(character) == 0 or found[-1].endswith("\u200d"))
-        if joins:
-            found[-1] += character
-        else:
-            found.append(character)
-    return found
-
-
-def centred(text: str, width: int) -> str:
-    """Text in the middle of so many terminal columns; a wide character keeps to the left."""
-    before = (width - cell_len(text)) // 2
-    return set_cell_size(" " * before + text, width)
-
-
-def fitted(text: str, width: int, ellipsis: str) -> str:
-    """Text in exactly so many columns, cut with an ellipsis or filled with spaces."""
-    if cell_len(text) > width:
-        return set_cell_size(set_cell_size(text, width - 1).rstrip() + ellipsis, width)
-    return set_cell_size(text, width)
-
-
-def shown(word: str, encoding: str) -> str:
-    """The word as a terminal of that encoding can show it; control characters read as "?"."""
-    plain = "".join("?" if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in word)
-    return plain.encode(encoding, "replace").decode(encoding)
-
-
-def _linked(sentence: Viewed) -> list[set[int]]:
+def _linked_sources(sentence: SentenceView) -> list[list[int]]:
     """For each target word the source words it is linked to."""
-    found: list[set[int]] = [set() for _ in sentence.target_words]
+    linked: list[set[int]] = [set() for _ in sentence.target_words]
     for source, target in sentence.links:
-        found[target].add(source)
-    return found
+        linked[target].add(source)
+    return [sorted(sources) for sources in linked]
 
 
-def _two_lines(words: Sequence[str], below: Sequence[str], width: int) -> Iterator[Text]:
-    """Words with something below each, in as many pairs of lines as the width needs."""
-    upper, lower = "", ""
-    for word, number in zip(words, below, strict=True):
-        column = max(cell_len(word), cell_len(number))
-        if upper and cell_len(upper) + column > width:
-            yield from (_line(Text(upper.rstrip())), _line(Text(lower.rstrip(), style="cyan")))
-            upper, lower = "", ""
-        upper += set_cell_size(word, column + 1)
-        lower += set_cell_size(number, column + 1)
-    yield from (_line(Text(upper.rstrip())), _line(Text(lower.rstrip(), style="cyan")))
-
-
-def _legend(weighted: bool, marks: Marks) -> Text:
-    parts = [f"{marks.link} link"]
-    if weighted:
-        steps = zip(marks.shades, STEPS, strict=True)
-        parts += [f"{shade * 2} {step:.0%}" for shade, step in steps]
+def _legend(has_weights: bool, characters: CharacterSet) -> Text:
+    parts = [f"{characters.link} link"]
+    if has_weights:
+        limits = zip(characters.shades, SHADE_LIMITS, strict=True)
+        parts += [f"{shade * 2} {limit:.0%}" for shade, limit in limits]
     return Text("  ".join(parts), style="dim")
-
-
-def _line(text: Text) -> Text:
-    """A line that is never wrapped: a matrix of broken lines says nothing."""
-    text.no_wrap, text.overflow = True, "crop"
-    return text

@@ -1,8 +1,4 @@
-"""What decided, in the terminal: words with their weights, or channels × moments as a strip.
-
-Colour only adds to characters, so that plain output says the same: weights are written below
-words, and shades are block characters (ASCII where the terminal does not speak UTF-8).
-"""
+"""The evidence for a classification in the terminal: word weights, or channels over time."""
 
 from __future__ import annotations
 
@@ -15,46 +11,49 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from regard.views.terminal.alignment import ASCII, MAX_LABEL, UNICODE, Marks, fitted, shown
+from regard.views.terminal.text import (
+    MAX_LABEL,
+    CharacterSet,
+    character_set,
+    fit,
+    printable,
+    two_lines,
+    unwrapped,
+)
 
 FOR, AGAINST = "green", "red"
-WIDEST = 4  # characters of a column
-STEPS = (0.2, 0.4, 0.6, 0.8)  # of the largest, from which on a cell has its shade
+MAX_CELL = 4  # characters of a column
+SHADE_LIMITS = (0.2, 0.4, 0.6, 0.8)  # shares of the largest weight from which on a cell has a shade
 
 
 @dataclass(frozen=True)
-class WeighedWords:
-    """Words in a line, below each its weight in percent; what is against the label has a minus."""
+class WordWeights:
+    """Words in a line, below each its weight in percent; evidence against the label is negative."""
 
     words: Sequence[str]
     weights: Sequence[float]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        words = [shown(word, options.encoding) for word in self.words]
-        top = max((abs(weight) for weight in self.weights), default=0.0)
-        upper, lower = Text(), Text()
-        for word, weight in zip(words, self.weights, strict=True):
-            number = percent(weight)
-            column = max(cell_len(word), cell_len(number))
-            if upper and cell_len(upper.plain) + column > options.max_width:
-                yield from (upper, lower)
-                upper, lower = Text(), Text()
-            style = styled(weight, top)
-            upper.append(word, style)
-            upper.append(" " * (column - cell_len(word) + 1))
-            lower.append(set_cell_size(number, column + 1), "dim")
-        yield from (_line(upper), _line(lower))
+        largest = max((abs(weight) for weight in self.weights), default=0.0)
+        yield from two_lines(
+            [
+                Text(printable(word, options.encoding), _word_style(weight, largest))
+                for word, weight in zip(self.words, self.weights, strict=True)
+            ],
+            [Text(percent(weight), "dim") for weight in self.weights],
+            options.max_width,
+        )
 
 
 @dataclass(frozen=True)
-class Strip:
-    """Rows (channels, or one of moments) over time, each cell shaded by its weight.
+class WeightStrip:
+    """Rows (channels, or one of time steps) over time, each cell shaded by its weight.
 
-    A minus stands where something spoke against the label.
+    A minus marks evidence against the label.
 
     weights  (rows, P)
     names    of the rows
-    patch    moments of a column
+    patch    time steps of a column
     """
 
     weights: NDArray[np.float64]
@@ -62,35 +61,35 @@ class Strip:
     patch: int = 1
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        marks = ASCII if options.ascii_only else UNICODE
-        names = [shown(name, options.encoding) for name in self.names]
-        labels = min(max(map(cell_len, names), default=0), MAX_LABEL)
-        room = max(1, options.max_width - labels - 9)
-        joined, columns = joined_columns(self.weights, room)
-        wide = max(1, min(WIDEST, room // joined.shape[1]))
-        top = float(np.abs(joined).max(initial=0.0))
-        for name, row, whole in zip(names, joined, self.weights.sum(1), strict=True):
-            line = Text(fitted(name, labels, marks.ellipsis) + " ", "bold")
+        characters = character_set(options)
+        names = [printable(name, options.encoding) for name in self.names]
+        label = min(max(map(cell_len, names), default=0), MAX_LABEL)
+        room = max(1, options.max_width - label - 9)
+        cells, patches = sum_columns(self.weights, room)
+        width = max(1, min(MAX_CELL, room // cells.shape[1]))
+        largest = float(np.abs(cells).max(initial=0.0))
+        for name, row, total in zip(names, cells, self.weights.sum(1), strict=True):
+            line = Text(fit(name, label, characters.ellipsis) + " ", "bold")
             for weight in row:
-                line.append(_cell(float(weight), top, marks, wide))
-            line.append(f" {percent(float(whole)):>6}", "dim")
-            yield _line(line)
-        yield _line(_axis(labels, joined.shape[1], columns * self.patch, wide))
+                line.append(_cell(float(weight), largest, characters, width))
+            line.append(f" {percent(float(total)):>6}", "dim")
+            yield unwrapped(line)
+        yield unwrapped(_time_axis(label, cells.shape[1], patches * self.patch, width))
 
 
-def joined_columns(weights: NDArray[np.float64], room: int) -> tuple[NDArray[np.float64], int]:
-    """Neighbouring columns summed until all fit; how many one column now is.
+def sum_columns(weights: NDArray[np.float64], room: int) -> tuple[NDArray[np.float64], int]:
+    """Sum neighboring columns until all fit; also returns how many are in one.
 
-    >>> joined_columns(np.ones((1, 5)), 3)
+    >>> sum_columns(np.ones((1, 5)), 3)
     (array([[2., 2., 1.]]), 2)
     """
     size = max(1, -(-weights.shape[1] // room))
-    whole = np.pad(weights, ((0, 0), (0, -weights.shape[1] % size)))
-    return np.asarray(whole.reshape(len(weights), -1, size).sum(-1)), size
+    padded = np.pad(weights, ((0, 0), (0, -weights.shape[1] % size)))
+    return np.asarray(padded.reshape(len(weights), -1, size).sum(-1)), size
 
 
 def percent(weight: float) -> str:
-    """A share as text: a whole percentage, or nothing where it is none.
+    """A share as a whole percentage, or a dot where it rounds to zero.
 
     >>> percent(0.421), percent(-0.2), percent(0.001)
     ('42%', '-20%', '·')
@@ -98,39 +97,35 @@ def percent(weight: float) -> str:
     return f"{weight:.0%}" if abs(weight) >= 0.005 else "·"
 
 
-def styled(weight: float, top: float) -> str:
-    """The colour of a word: the stronger the more of the largest weight it has."""
-    share = abs(weight) / top if top else 0.0
-    colour = FOR if weight >= 0 else AGAINST
-    if share < STEPS[0]:
-        return "default"
-    if share < STEPS[1]:
-        return colour
-    return f"bold {colour}" if share < STEPS[3] else f"bold reverse {colour}"
+def _level(weight: float, largest: float) -> int:
+    """The shade of a weight, from 0 (none) to 4."""
+    share = abs(weight) / largest if largest else 0.0
+    return sum(share >= limit for limit in SHADE_LIMITS)
 
 
-def _cell(weight: float, top: float, marks: Marks, wide: int) -> Text:
+def _word_style(weight: float, largest: float) -> str:
+    color = FOR if weight >= 0 else AGAINST
+    return ("default", color, f"bold {color}", f"bold {color}", f"bold reverse {color}")[
+        _level(weight, largest)
+    ]
+
+
+def _cell(weight: float, largest: float, characters: CharacterSet, width: int) -> Text:
     """One cell: a shade for the label, a minus against it."""
-    share = abs(weight) / top if top else 0.0
-    level = sum(share >= step for step in STEPS)
+    level = _level(weight, largest)
     if not level:
-        return Text(marks.nothing * wide, "dim")
+        return Text(characters.empty * width, "dim")
     if weight < 0:
-        return Text("-" * wide, AGAINST)
-    return Text(marks.shades[level - 1] * wide, FOR)
+        return Text("-" * width, AGAINST)
+    return Text(characters.shades[level - 1] * width, FOR)
 
 
-def _axis(labels: int, columns: int, size: int, wide: int) -> Text:
-    """The first moment of a column, about every ten characters."""
-    line = " " * (labels + 1)
-    for column in range(0, columns, -(-10 // wide)):
-        mark = f"{column * size}"
-        if column * wide + len(mark) > columns * wide:
+def _time_axis(label: int, num_columns: int, size: int, width: int) -> Text:
+    """The first time step of a column, about every ten characters."""
+    line = " " * (label + 1)
+    for column in range(0, num_columns, -(-10 // width)):
+        step = f"{column * size}"
+        if column * width + len(step) > num_columns * width:
             break
-        line = set_cell_size(line, labels + 1 + column * wide) + mark
+        line = set_cell_size(line, label + 1 + column * width) + step
     return Text(line, style="dim")
-
-
-def _line(text: Text) -> Text:
-    text.no_wrap, text.overflow = True, "crop"
-    return text

@@ -1,40 +1,40 @@
-// The page: meets the server, listens to what people do, and restores what a link says.
+// The page: connects to the server, handles input, and restores the state of a link.
 
-import * as alternatives from "./alternatives.js";
-import { DELAY, change, onAnswers } from "./asking.js";
-import * as choices from "./choices.js";
-import { $, element } from "./element.js";
-import * as files from "./files.js";
-import * as hand from "./hand.js";
-import { read, written } from "./link.js";
-import * as looking from "./looking.js";
-import * as notices from "./notices.js";
-import { forget } from "./rounds.js";
-import * as rows from "./row.js";
-import { get, key } from "./server.js";
-import { askKey, settle, wantKey } from "./settings.js";
-import { showLook, showMarks, showNothing, showPanel, showRound, showStale, showText } from "./showing.js";
-import { EMPTY, page } from "./state.js";
-import * as translation from "./translation.js";
-import { say } from "./wording.js";
+import * as alternatives from "./edits/alternatives.js";
+import { DELAY, update, setHandlers } from "./requests/requests.js";
+import * as choices from "./state/choices.js";
+import { $, element } from "./view/element.js";
+import * as files from "./requests/files.js";
+import * as editing from "./edits/edits.js";
+import { read, written } from "./state/link.js";
+import * as views from "./view/views.js";
+import * as notices from "./view/notices.js";
+import { clearCache } from "./requests/translations.js";
+import * as rows from "./edits/row_editor.js";
+import { get, key } from "./requests/server.js";
+import { focusKeyField, initSettings, showKeyField } from "./view/settings.js";
+import { showViews, showMarks, showNothing, showPanel, showTranslation, showStale, showText } from "./view/render.js";
+import { EMPTY, page } from "./state/state.js";
+import * as translation from "./view/translation_box.js";
+import { say } from "./view/messages.js";
 
-const AFRESH = { offs: [], held: [], model: null, compare: null }; // what another direction has no use for
+const RESET = { offHeads: [], edits: [], model: null, compare: null }; // what another language resets
 
-/** Another text, put in as if it were typed, so that the browser can undo it. */
+/** Sets the text as if it were typed, so that the browser can undo it. */
 function setText(text) {
   $("text").focus();
   $("text").select();
   const done = text ? document.execCommand("insertText", false, text) : document.execCommand("delete");
   if (!done || $("text").value !== text) $("text").value = text;
-  change({ text });
+  update({ text });
   showText();
 }
 
-/** Another language or model; what is not possible with it is put right. */
+/** Chooses another language or model; choices that it rules out are corrected. */
 function choose(what) {
   const another = "source" in what || "target" in what;
   if (another) page.detected = null;
-  change(choices.sound({ ...page.state, ...what }, page.detected));
+  update(choices.validState({ ...page.state, ...what }, page.detected));
   choices.showChoices(page.state, page.detected);
   showText();
 }
@@ -42,7 +42,7 @@ function choose(what) {
 function swap() {
   const { state, detected } = page, text = $("translation").value || state.text;
   $("text").value = text;
-  choose({ ...AFRESH, text, source: state.target, target: state.source === "auto" ? detected : state.source });
+  choose({ ...RESET, text, source: state.target, target: state.source === "auto" ? detected : state.source });
 }
 
 async function copy(text, button, done, idle) {
@@ -66,131 +66,131 @@ function share() {
   copy(location.href, $("share"), "page.shared", "page.share");
 }
 
-function listenToBench() {
+function listenToInputs() {
   $("text").addEventListener("input", (event) => {
-    if (event.isComposing) return void $("text-mirror").replaceChildren($("text").value, "\u200b"); // half a Chinese word
-    change({ text: $("text").value }, { delay: DELAY.typing });
+    if (event.isComposing) return void $("text-mirror").replaceChildren($("text").value, "\u200b"); // an unfinished Chinese word
+    update({ text: $("text").value }, { delay: DELAY.typing });
     showText();
   });
   $("text").addEventListener("compositionend", () => $("text").dispatchEvent(new InputEvent("input")));
   $("clear").addEventListener("click", () => setText(""));
   $("example").addEventListener("click", () => setText(choices.exampleOf(page.state)));
-  $("source").addEventListener("change", () => choose({ ...AFRESH, source: $("source").value }));
-  $("target").addEventListener("change", () => choose({ ...AFRESH, target: $("target").value }));
+  $("source").addEventListener("change", () => choose({ ...RESET, source: $("source").value }));
+  $("target").addEventListener("change", () => choose({ ...RESET, target: $("target").value }));
   $("model").addEventListener("change", () => {
     rows.close();
-    choose({ offs: [], held: [], model: $("model").value });
+    choose({ offHeads: [], edits: [], model: $("model").value });
   });
   $("compare").addEventListener("change", () => choose({ compare: $("compare").value || null }));
   $("swap").addEventListener("click", swap);
   $("copy").addEventListener("click", () => copy($("translation").value, $("copy"), "page.copied", "page.copy"));
   $("share").addEventListener("click", share);
-  files.listen({ direction: () => page.state, onBegin: notices.clear, onRefusal: notices.refused });
+  files.listen({ direction: () => page.state, onBegin: notices.clear, onRefusal: notices.showError });
 }
 
-/** The sentence that is looked at. */
-function lookAt(number) {
+/** Selects the sentence that is shown. */
+function selectSentence(number) {
   if (number === page.state.number) return;
   rows.close();
-  change({ number });
+  update({ number });
 }
 
-function listenToHand() {
-  $("release").addEventListener("click", () => { hand.release(); $("translation").focus(); });
-  $("forget").addEventListener("click", () => { hand.forgetAbsent(); $("translation").focus(); });
-  $("undo").addEventListener("click", () => { hand.undoAll(); $("hold").focus(); });
+function listenToEdits() {
+  $("release").addEventListener("click", () => { editing.clearPrefix(); $("translation").focus(); });
+  $("forget").addEventListener("click", () => { editing.dropAbsent(); $("translation").focus(); });
+  $("undo").addEventListener("click", () => { editing.undoAll(); $("hold").focus(); });
   alternatives.listen();
   translation.listen({
-    onBegin: (number, prefix) => hand.begin(number, prefix, DELAY.beginning), onRelease: hand.release, onBack: hand.back, onWord: hand.askInstead, onSentence: lookAt,
-    isMenu: alternatives.isOpen, enterMenu: alternatives.enter, closeMenu: alternatives.close,
+    onBegin: (number, prefix) => editing.setPrefix(number, prefix, DELAY.prefix), onRelease: editing.clearPrefix, onBack: editing.undoPrefix, onWord: editing.openAlternatives, onSentence: selectSentence,
+    isMenu: alternatives.isOpen, enterMenu: alternatives.focusFirst, closeMenu: alternatives.close,
   });
-  looking.listen({
-    onWord: ({ strip, place }) => {
-      const back = looking.chipOf("first", { strip, place });
-      if (strip === "target") hand.askInstead({ number: page.state.number, place, at: () => back.getBoundingClientRect(), focus: true, back });
+  views.listen({
+    onWord: ({ side, word }) => {
+      const back = views.wordButton("first", { side, word });
+      if (side === "target") editing.openAlternatives({ number: page.state.number, place: word, at: () => back.getBoundingClientRect(), focus: true, back });
     },
-    onRow: hand.openRow,
+    onRow: editing.openRow,
     onChosen: (chosen) => { page.state.chosen = chosen; rows.close(); showMarks(); showPanel(); },
-    onToggle: () => { looking.openAlike(); showMarks(); showPanel(); },
+    onToggle: () => { views.syncMaps(); showMarks(); showPanel(); },
   });
 }
 
 function restore(found) {
   if (!found) return;
   page.detected = null;
-  page.state = choices.sound({ ...EMPTY, ...found }, null);
+  page.state = choices.validState({ ...EMPTY, ...found }, null);
   $("text").value = page.state.text;
-  looking.show("first", null);
+  views.show("first", null);
   const { hash } = location;
-  change({});
+  update({});
   choices.showChoices(page.state, null);
-  history.replaceState(null, "", hash); // until something is changed
+  history.replaceState(null, "", hash); // until something changes
   showText();
 }
 
-/** Another server may stand there by now: whether it has other models, which are known then. */
-async function meetOthers() {
+/** Loads the server's models again; whether they have changed. */
+async function reloadModels() {
   const [languages, models] = await Promise.all([get("languages"), get("v1/models")]);
-  if (!choices.know({ languages, models })) return false;
-  forget();
+  if (!choices.setModels({ languages, models })) return false;
+  clearCache();
   page.detected = null;
   choose({ source: page.state.source, target: page.state.target });
   return true;
 }
 
-/** What was refused may be no more than a model that is not there any more. */
-async function refused(error) {
+/** Shows an error, unless a model that was removed is the reason. */
+async function showError(error) {
   const { state } = page;
   try {
-    if ((error.status === 400 || error.status === 404) && await meetOthers()) return;
+    if ((error.status === 400 || error.status === 404) && await reloadModels()) return;
   } catch (other) {
-    return notices.refused(other);
+    return notices.showError(other);
   }
-  if (page.state !== state) return; // it is overtaken
-  notices.refused(error, page.state.offs.length + page.state.held.length > 0);
+  if (page.state !== state) return; // a newer request replaced it
+  notices.showError(error, page.state.offHeads.length + page.state.edits.length > 0);
 }
 
-/** Asks for the key at the beginning; but whoever is writing already is not taken away from it. */
-function askFirst() {
-  notices.keyless();
-  if (document.activeElement === document.body && !$("text").value) askKey();
+/** Asks for the key at the start, without taking the focus from a text that is being typed. */
+function requestKey() {
+  notices.showKeyNeeded();
+  if (document.activeElement === document.body && !$("text").value) focusKeyField();
 }
 
-async function meet() {
+async function connect() {
   try {
     const [settings, languages, models] = await Promise.all([get("frontend/settings"), get("languages"), get("v1/models")]);
-    met = true;
+    connected = true;
     notices.clear();
-    choices.know({ languages, models });
-    files.allow(settings.supportedFilesFormat);
+    choices.setModels({ languages, models });
+    files.setFileTypes(settings.supportedFilesFormat);
     page.most = settings.charLimit < 0 ? Infinity : settings.charLimit;
-    if (settings.apiKeys) wantKey();
+    if (settings.apiKeys) showKeyField();
     const text = $("text").value; // typed already, or kept by the browser
-    page.state = choices.sound({ ...EMPTY, target: settings.language.target.code, text }, null);
-    showRound();
+    page.state = choices.validState({ ...EMPTY, target: settings.language.target.code, text }, null);
+    showTranslation();
     const found = read(location.hash);
     if (found) restore(found);
-    else if (text) change({});
-    if (settings.keyRequired && !key.get()) askFirst();
+    else if (text) update({});
+    if (settings.keyRequired && !key.get()) requestKey();
   } catch (error) {
-    notices.refused(error);
+    notices.showError(error);
   }
 }
 
-let met = false; // whether the server was reached once
+let connected = false; // whether the server was reached
 
-onAnswers({ round: showRound, look: showLook, nothing: showNothing, stale: showStale, refused });
-settle({ onKey: () => { forget(); change({}); } });
-listenToBench();
-listenToHand();
-translation.word();
-notices.listen({ again: () => (met ? change({}) : meet()), undo: hand.undoAll });
+setHandlers({ result: showTranslation, look: showViews, nothing: showNothing, stale: showStale, showError });
+initSettings({ onKey: () => { clearCache(); update({}); } });
+listenToInputs();
+listenToEdits();
+translation.updateTexts();
+notices.listen({ again: () => (connected ? update({}) : connect()), undo: editing.undoAll });
 addEventListener("hashchange", () => restore(read(location.hash)));
 document.addEventListener("regard:language", () => {
-  translation.word();
+  translation.updateTexts();
   rows.close();
-  if (!met) return;
-  showRound();
-  setTimeout(showMarks); // once the views have said all in the other language
+  if (!connected) return;
+  showTranslation();
+  setTimeout(showMarks); // once the views have changed their language
 });
-meet();
+connect();

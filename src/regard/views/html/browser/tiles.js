@@ -1,80 +1,79 @@
 "use strict";
 (() => {
-  // A plane as tiles: squares of cells painted once, when they come into sight.
+  // A matrix as tiles: squares of cells that are painted once, when they become visible.
   const regard = (window.regard ??= {});
   const SIDE = 256; // squares of a level along a tile
-  const KEPT = 96; // tiles in memory
-  const TIME = 6; // milliseconds a frame for painting tiles
+  const CACHED = 96; // tiles in memory
+  const TIME = 6; // milliseconds per frame for painting tiles
 
   regard.Tiles = class {
     #tiles = new Map();
 
-    constructor(plane, most, ramp) { Object.assign(this, { plane, most, ramp }); }
+    constructor(matrix, max, ramp) { Object.assign(this, { matrix, max, ramp }); }
 
-    /** The coarsest level that needs no more than its squares: one of at least a pixel each, if there is. */
-    level(across, down) {
-      const { levels } = this.plane;
-      const fits = levels.findIndex(({ factor }) => Math.min(across, down) * factor >= 1);
+    /** The finest level whose squares take at least a pixel each, or the coarsest one. */
+    level(cellWidth, cellHeight) {
+      const { levels } = this.matrix;
+      const fits = levels.findIndex(({ factor }) => Math.min(cellWidth, cellHeight) * factor >= 1);
       return fits < 0 ? levels.length - 1 : fits;
     }
 
     #tile(level, x, y) {
-      const key = `${level}/${x}/${y}`, kept = this.#tiles.get(key);
-      if (kept) { // the last used stands last
+      const key = `${level}/${x}/${y}`, cached = this.#tiles.get(key);
+      if (cached) { // move the last used one to the end
         this.#tiles.delete(key);
-        this.#tiles.set(key, kept);
+        this.#tiles.set(key, cached);
       }
-      return kept;
+      return cached;
     }
 
     #paint(level, x, y) {
-      const { width, height } = this.plane.levels[level];
-      const across = Math.min(SIDE, width - x * SIDE), down = Math.min(SIDE, height - y * SIDE);
+      const { width, height } = this.matrix.levels[level];
+      const tileWidth = Math.min(SIDE, width - x * SIDE), tileHeight = Math.min(SIDE, height - y * SIDE);
       const canvas = document.createElement("canvas");
-      regard.paint(canvas, this.plane.weights(level, x * SIDE, y * SIDE, across, down), across, this.most, this.ramp);
+      regard.paintWeights(canvas, this.matrix.region(level, x * SIDE, y * SIDE, tileWidth, tileHeight), tileWidth, this.max, this.ramp);
       this.#tiles.set(`${level}/${x}/${y}`, canvas);
-      if (this.#tiles.size > KEPT) this.#tiles.delete(this.#tiles.keys().next().value);
+      if (this.#tiles.size > CACHED) this.#tiles.delete(this.#tiles.keys().next().value);
       return canvas;
     }
 
     /**
-     * Draws the cells in sight, `across` × `down` pixels each, cell (0, 0) at (left, top). Gives
-     * whether all are there: those that are not yet painted are seen blurred, from a coarser level.
+     * Draws the visible cells, `cellWidth` × `cellHeight` pixels each, with cell (0, 0) at (left, top),
+     * up to the edges `right` and `bottom`. Returns whether all tiles are painted: the others are drawn
+     * blurred, from a coarser level.
      */
-    draw(context, { left, top, across, down, width, height }, device) {
-      const level = this.level(across * device, down * device), { factor } = this.plane.levels[level];
+    draw(context, { left, top, right, bottom, cellWidth, cellHeight }, pixelRatio) {
+      const level = this.level(cellWidth * pixelRatio, cellHeight * pixelRatio), { factor, width, height } = this.matrix.levels[level];
       const started = performance.now();
-      const wide = SIDE * factor * across, tall = SIDE * factor * down;
-      const { width: squares, height: lines } = this.plane.levels[level];
-      const lastX = Math.min(Math.ceil(squares / SIDE), Math.ceil((width - left) / wide)) - 1;
-      const lastY = Math.min(Math.ceil(lines / SIDE), Math.ceil((height - top) / tall)) - 1;
-      let whole = true;
+      const tileWidth = SIDE * factor * cellWidth, tileHeight = SIDE * factor * cellHeight;
+      const lastX = Math.min(Math.ceil(width / SIDE), Math.ceil((right - left) / tileWidth)) - 1;
+      const lastY = Math.min(Math.ceil(height / SIDE), Math.ceil((bottom - top) / tileHeight)) - 1;
+      let complete = true;
       context.imageSmoothingEnabled = false;
-      for (let y = Math.max(0, Math.floor(-top / tall)); y <= lastY; y++)
-        for (let x = Math.max(0, Math.floor(-left / wide)); x <= lastX; x++) {
+      for (let y = Math.max(0, Math.floor(-top / tileHeight)); y <= lastY; y++)
+        for (let x = Math.max(0, Math.floor(-left / tileWidth)); x <= lastX; x++) {
           let tile = this.#tile(level, x, y);
           if (!tile && (regard.printing || performance.now() - started < TIME)) tile = this.#paint(level, x, y);
-          const at = [left + x * wide, top + y * tall];
-          if (tile) context.drawImage(tile, ...at, tile.width * factor * across, tile.height * factor * down);
+          const corner = [left + x * tileWidth, top + y * tileHeight];
+          if (tile) context.drawImage(tile, ...corner, tile.width * factor * cellWidth, tile.height * factor * cellHeight);
           else {
-            whole = false;
-            this.#blurred(context, level, x, y, at, [wide, tall]);
+            complete = false;
+            this.#drawBlurred(context, level, x, y, corner, [tileWidth, tileHeight]);
           }
         }
-      return whole;
+      return complete;
     }
 
-    /** The part of a coarser tile, if one is there, that covers this one. */
-    #blurred(context, level, x, y, at, size) {
-      for (let coarse = level + 1; coarse < this.plane.levels.length; coarse++) {
-        const times = this.plane.levels[coarse].factor / this.plane.levels[level].factor;
+    /** Draws the part of a coarser tile that covers this one, if there is any. */
+    #drawBlurred(context, level, x, y, corner, size) {
+      for (let coarse = level + 1; coarse < this.matrix.levels.length; coarse++) {
+        const times = this.matrix.levels[coarse].factor / this.matrix.levels[level].factor;
         const tile = this.#tile(coarse, Math.floor(x / times), Math.floor(y / times));
         if (!tile) continue;
-        const side = SIDE / times;
-        const [fromX, fromY] = [(x % times) * side, (y % times) * side];
-        const wide = Math.min(side, tile.width - fromX), tall = Math.min(side, tile.height - fromY);
-        if (wide > 0 && tall > 0)
-          context.drawImage(tile, fromX, fromY, wide, tall, ...at, size[0] * (wide / side), size[1] * (tall / side));
+        const side = SIDE / times, fromX = (x % times) * side, fromY = (y % times) * side;
+        const width = Math.min(side, tile.width - fromX), height = Math.min(side, tile.height - fromY);
+        if (width > 0 && height > 0)
+          context.drawImage(tile, fromX, fromY, width, height, ...corner, size[0] * (width / side), size[1] * (height / side));
         return;
       }
     }

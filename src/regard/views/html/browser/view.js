@@ -1,50 +1,54 @@
 "use strict";
 (() => {
   // One text: its words and links, and the maps by kind, layer and head.
-  //   regard.view(container, shown, { maps, clickable })
-  //     maps: false begins with the maps closed; clickable: true makes words and rows look so
-  //   .state { kind, layer, head }, .choose(change), .has(choice), .ask(word), .replace(shown), .dim(text), .destroy(), .ready
-  //   events of the container: regard:chosen { kind, layer, head }, regard:asked { strip, place } or null,
-  //   regard:word { strip, place }, regard:row { kind, layer, head, row }
+  //   regard.view(container, data, { maps, clickable })
+  //     maps: false starts with the maps closed; clickable: true styles words and rows as clickable
+  //   .state { kind, layer, head }, .choose(change), .has(choice), .setActive(word), .replace(data), .dim(text), .destroy(), .ready
+  //   events of the container: regard:chosen { kind, layer, head }, regard:active { side, word } or null (hovered or focused),
+  //   regard:word { side, word } and regard:row { kind, layer, head, row } (clicked)
   const regard = (window.regard ??= {});
-  const { element, say, emit, MEAN } = regard;
+  const { element, message, emit, MEAN } = regard;
   const KINDS = ["cross", "encoder", "decoder"];
 
   /**
-   * Chromium leaves parts of closed details without a layout for good if their container, which is asked for its
-   * width, changes it meanwhile: once opened, they are taken out and put back.
+   * Chromium leaves parts of closed details without a layout if their query container changes its width meanwhile: once
+   * opened, they are removed from the layout and put back.
    */
-  function layAnew(details) {
-    const parts = [...details.children].slice(1); // behind the summary, which may have the focus
-    for (const one of parts) one.style.display = "none";
+  function forceLayout(details) {
+    const parts = [...details.children].slice(1); // without the summary, which may have the focus
+    for (const part of parts) part.style.display = "none";
     details.getBoundingClientRect();
-    for (const one of parts) one.style.display = "";
+    for (const part of parts) part.style.display = "";
   }
 
   class View {
     #layers = new Map();
-    #plane = null; // of what is chosen, when it is there
-    #asking = 0;
+    #matrix = null; // of what is chosen, once it is loaded
+    #version = 0; // of what is chosen
+    #silent = false; // no event for a change made by script
 
-    constructor(container, shown, options) {
+    constructor(container, data, options) {
       Object.assign(this, { container, options, state: { kind: null, layer: null, head: null } });
       const clickable = options.clickable === true;
-      this.stage = new regard.Stage({
+      this.words = new regard.AlignmentView({
         clickable,
-        weigh: (strip, place) => this.#weigh(strip, place),
-        asked: (asked) => this.#asked(asked),
-        pressed: (at) => emit(container, "regard:word", at),
+        weightsOf: (side, word) => this.#weightsOf(side, word),
+        onActive: (active) => {
+          this.map.setActiveWord(active);
+          if (!this.#silent) emit(container, "regard:active", active);
+        },
+        onClick: (word) => emit(container, "regard:word", word),
       });
-      this.map = new regard.MapView({ clickable, pressed: (row) => emit(container, "regard:row", { ...this.state, row }) });
-      this.kinds = new regard.Choice("segments kinds", "kind", (kind) => this.choose({ kind }));
-      this.layers = new regard.Choice("segments layers", "layer", (layer) => this.choose({ layer }));
-      this.heads = new regard.Heads((head) => this.choose({ head }));
+      this.map = new regard.MapView({ clickable, onRow: (row) => emit(container, "regard:row", { ...this.state, row }) });
+      this.kinds = new regard.RadioGroup("segments kinds", "kind", (kind) => this.choose({ kind }));
+      this.layers = new regard.RadioGroup("segments layers", "layer", (layer) => this.choose({ layer }));
+      this.heads = new regard.HeadPicker((head) => this.choose({ head }));
       this.#build();
-      this.onLanguage = () => this.#reword();
+      this.onLanguage = () => this.#translate();
       this.onTheme = () => this.#repaint();
       document.addEventListener("regard:language", this.onLanguage);
       document.addEventListener("regard:theme", this.onTheme);
-      this.replace(shown);
+      this.replace(data);
     }
 
     #build() {
@@ -52,198 +56,190 @@
       this.title = element("h2");
       Object.assign(this, { origin: note("origin"), meaning: note("meaning"), packing: note("packing") });
       this.reference = element("p", { className: "reference" });
-      this.none = element("p", { className: "note none", data: { say: "noMaps" } });
+      this.noMaps = element("p", { className: "note no-maps", data: { message: "noMaps" } });
       this.alignment = element("section", { className: "alignment" },
-        element("div", { className: "line" }, this.title, this.origin), this.stage.box, this.stage.out, this.reference);
+        element("div", { className: "line" }, this.title, this.origin), this.words.box, this.words.out, this.reference);
       this.attention = element("details", { className: "attention", open: this.options.maps !== false },
-        element("summary", {}, element("h2", { data: { say: "attention" } }), this.meaning),
-        element("div", { className: "choosers" }, this.kinds.box, this.layers.box),
-        element("div", { className: "board" }, this.heads.box, element("div", { className: "mapside" },
+        element("summary", {}, element("h2", { data: { message: "attention" } }), this.meaning),
+        element("div", { className: "pickers" }, this.kinds.box, this.layers.box),
+        element("div", { className: "map-layout" }, this.heads.box, element("div", { className: "map-panel" },
           this.#tools(), this.map.box, this.map.out, this.#legend(), this.packing)));
       this.attention.addEventListener("toggle", () => {
         if (!this.attention.open) return;
-        layAnew(this.attention);
+        forceLayout(this.attention);
         this.#show();
       });
       this.container.classList.add("regard");
-      this.container.replaceChildren(this.alignment, this.none, this.attention);
+      this.container.replaceChildren(this.alignment, this.noMaps, this.attention);
     }
 
     #tools() {
-      const button = (text, key, act) => {
-        const made = element("button", { type: "button", data: { sayLabel: key, sayTitle: key } }, text);
-        made.addEventListener("click", act);
-        return made;
+      const button = (label, key, onClick) => {
+        const node = element("button", { type: "button", data: { messageLabel: key, messageTitle: key } }, label);
+        node.addEventListener("click", onClick);
+        return node;
       };
-      const further = button("−", "zoomOut", () => this.map.nearer(1 / 1.6)), nearer = button("+", "zoomIn", () => this.map.nearer(1.6));
-      const fit = button("", "fitLong", () => this.map.fit(false));
-      this.map.onZoomed = ({ fitted, nearest }) => { // not `disabled`: what has the focus keeps it
-        for (const [one, off] of [[further, fitted], [fit, fitted], [nearer, nearest]]) one.setAttribute("aria-disabled", String(off));
+      const zoomOut = button("−", "zoomOut", () => this.map.zoomBy(1 / 1.6)), zoomIn = button("+", "zoomIn", () => this.map.zoomBy(1.6));
+      const fit = button(element("span", { data: { message: "fit" } }), "fitLong", () => this.map.fit(false));
+      this.map.onZoom = ({ isFitted, isLargest }) => { // not `disabled`, which would lose the focus
+        for (const [node, off] of [[zoomOut, isFitted], [fit, isFitted], [zoomIn, isLargest]]) node.setAttribute("aria-disabled", String(off));
       };
-      fit.append(element("span", { data: { say: "fit" } }));
-      const full = element("input", { type: "checkbox" });
-      full.addEventListener("change", () => {
-        this.map.full = full.checked;
+      const fullScale = element("input", { type: "checkbox" });
+      fullScale.addEventListener("change", () => {
+        this.map.fullScale = fullScale.checked;
         this.map.repaint();
         this.#paintLegend();
       });
       return element("div", { className: "tools" },
-        element("span", { className: "zoom" },
-          further, fit, nearer),
-        element("label", { className: "full" }, full, element("span", { data: { say: "fullScale" } })),
+        element("span", { className: "zoom" }, zoomOut, fit, zoomIn),
+        element("label", { className: "full-scale" }, fullScale, element("span", { data: { message: "fullScale" } })),
         this.map.mark);
     }
 
     #legend() {
       this.ramp = element("canvas", { aria: { hidden: "true" } });
-      this.most = element("span");
+      this.max = element("span");
       this.hatch = element("canvas", { className: "hatch", width: 18, height: 10, aria: { hidden: "true" } });
-      this.hiddenKey = element("span", { className: "hidden-key" }, this.hatch, element("span", { data: { say: "hidden" } }));
-      return element("div", { className: "scale" }, element("span", {}, "0 %"), this.ramp, this.most, this.hiddenKey);
+      this.hiddenKey = element("span", { className: "hidden-key" }, this.hatch, element("span", { data: { message: "hidden" } }));
+      return element("div", { className: "scale" }, element("span", {}, "0 %"), this.ramp, this.max, this.hiddenKey);
     }
 
-    // ---- what there is
+    // ---- choosing a map
 
-    #mapsOf(kind) { return this.shown.maps.filter((map) => map.kind === kind); }
+    #mapsOf(kind) { return this.data.maps.filter((map) => map.kind === kind); }
 
-    get #chosen() { return this.shown.maps.find((map) => map.kind === this.state.kind && map.layer === this.state.layer); }
+    #find(kind, layer) { return this.data.maps.find((map) => map.kind === kind && map.layer === layer); }
+
+    get #chosen() { return this.#find(this.state.kind, this.state.layer); }
 
     #layer(map) {
-      if (!this.#layers.has(map)) this.#layers.set(map, new regard.Layer(this.shown, map));
+      if (!this.#layers.has(map)) this.#layers.set(map, new regard.Layer(this.data, map));
       return this.#layers.get(map);
     }
 
     /** Whether there is a map of that kind, layer and head. */
     has({ kind = this.state.kind, layer = this.state.layer, head = this.state.head }) {
-      const map = this.shown.maps.find((one) => one.kind === kind && one.layer === layer);
+      const map = this.#find(kind, layer);
       return Boolean(map) && (head === MEAN || map.heads.includes(head));
     }
 
-    /** Keeps what was chosen where there is such a map, else takes the aligner's or the last layer. */
+    /** Keeps the choice where there is such a map, else takes the alignment head or the last layer. */
     #settle() {
-      const { state, shown } = this;
+      const { state, data } = this;
       if (!this.#mapsOf(state.kind).length) state.kind = KINDS.find((kind) => this.#mapsOf(kind).length) ?? null;
-      const maps = this.#mapsOf(state.kind), aligner = shown.alignedBy;
       if (!this.#chosen) {
-        const usual = state.kind === "cross" && maps.find((map) => map.layer === aligner?.[0]);
-        state.layer = (usual || maps.at(-1))?.layer ?? null;
-        state.head = usual ? aligner[1] : (state.head ?? MEAN);
+        const [layer, head] = data.alignmentHead ?? [], aligned = state.kind === "cross" && this.#find("cross", layer);
+        state.layer = (aligned || this.#mapsOf(state.kind).at(-1))?.layer ?? null;
+        state.head = aligned ? head : (state.head ?? MEAN);
       }
       const heads = this.#chosen?.heads ?? [];
       if (heads.length === 1) [state.head] = heads;
       else if (state.head !== MEAN && !heads.includes(state.head)) state.head = heads.length ? MEAN : null;
     }
 
-    // ---- choosing
-
     choose(change = {}) {
-      const before = { ...this.state };
-      for (const part of ["kind", "layer", "head"]) if (change[part] !== undefined) this.state[part] = change[part];
+      const before = { ...this.state }, parts = Object.keys(before);
+      for (const part of parts) if (change[part] !== undefined) this.state[part] = change[part];
       this.#settle();
-      const same = ["kind", "layer", "head"].every((part) => before[part] === this.state[part]);
-      if (same) return;
+      if (parts.every((part) => before[part] === this.state[part])) return;
       this.#show();
       emit(this.container, "regard:chosen", { ...this.state });
     }
 
-    /** Dims the map and says why (a text), or shows it as ever (null). */
+    /** Dims the map with a reason, or shows it normally (null). */
     dim(text) { this.map.dim(text); }
 
-    replace(shown) {
-      this.shown = shown;
+    replace(data) {
+      this.data = data;
       this.#layers.clear();
-      this.#plane = null;
+      this.#matrix = null;
       this.#settle();
-      this.alignment.hidden = !Object.values(shown.strips).some((strip) => strip.words.length);
-      this.stage.show(shown);
+      this.alignment.hidden = !Object.values(data.sides).some(({ words }) => words.length);
+      this.words.show(data);
       this.ready = this.#show();
-      this.#reword();
+      this.#translate();
     }
 
-    /** Shows what is chosen; gives a promise of its being drawn. */
+    /** Shows what is chosen; returns a promise of its being drawn. */
     async #show() {
-      const map = this.#chosen, number = ++this.#asking;
-      this.none.hidden = Boolean(map);
+      const map = this.#chosen, version = ++this.#version;
+      this.noMaps.hidden = Boolean(map);
       this.attention.hidden = !map;
       if (!map) return;
-      const { kind, layer, head } = this.state, found = this.#layer(map);
-      this.#plane = null;
-      this.kinds.show(KINDS.filter((one) => this.#mapsOf(one).length), kind, (one) => [element("span", { data: { say: one } }, say(one))]);
-      this.layers.show(this.#mapsOf(kind).map((one) => one.layer), layer, (one) => [`${one}`]);
+      const { kind, layer, head } = this.state, current = this.#layer(map);
+      this.#matrix = null;
+      this.kinds.show(KINDS.filter((name) => this.#mapsOf(name).length), kind, (name) => [element("span", { data: { message: name } }, message(name))]);
+      this.layers.show(this.#mapsOf(kind).map((other) => other.layer), layer, (number) => [`${number}`]);
       this.#describe();
       try {
         if (this.attention.open) {
-          this.heads.show(found, head);
-          await this.map.show(found, head, this.#label());
+          this.heads.show(current, head);
+          await this.map.show(current, head, this.#label());
         }
-        const plane = await found.plane(head);
-        if (number !== this.#asking) return;
-        this.#plane = plane;
+        const matrix = await current.matrix(head);
+        if (version !== this.#version) return;
+        this.#matrix = matrix;
         this.#paintLegend();
-        this.stage.ask();
+        this.words.setActive();
       } catch (error) {
-        if (number === this.#asking) this.packing.textContent = say("broken", { why: error.message });
+        if (version === this.#version) this.packing.textContent = message("broken", { why: error.message });
       }
-    }
-
-    #label() {
-      const { kind, layer, head } = this.state, map = this.#chosen, { axes } = this.shown;
-      return say("mapLabel", {
-        kind: say(kind), layer, head: head === MEAN ? say("meanOfHeads") : say("headNumber", { head }),
-        rows: axes[map.rows].tokens.length, columns: axes[map.columns].tokens.length,
-      });
-    }
-
-    /** The key of what is said, of a translation or of a label. */
-    #of(key) { return this.shown.wrote === "label" ? `${key}.label` : key; }
-
-    #describe() {
-      const map = this.#chosen, alone = !this.shown.strips.target;
-      this.meaning.textContent = map ? say(alone ? (map.causal ? "about.causal" : "about.alone") : this.#of(`about.${map.kind}`)) : "";
-      const packed = map?.pooled && { count: map.largest.count, factor: map.pooled.factor };
-      this.packing.textContent = packed ? say(packed.count > 1 ? "packed" : "packedOne", packed) : "";
-      this.packing.hidden = !packed;
     }
 
     // ---- words
 
-    /** Shows what a word looked at, as pointing at it does: { strip, place } or null. */
-    ask(asked) {
-      this.told = true; // it was told to: others need not hear of it
-      this.stage.ask(asked);
-      this.told = false;
+    /** Shows what a word attended to, like pointing at it: { side, word } or null. */
+    setActive(active) {
+      this.#silent = true;
+      this.words.setActive(active);
+      this.#silent = false;
     }
 
-    #asked(asked) {
-      this.map.ask(asked);
-      if (!this.told) emit(this.container, "regard:asked", asked);
+    /** What a word attended to and what attended to it, in the chosen map. */
+    #weightsOf(side, word) {
+      const weights = { attended: [], attending: [], complete: true }, matrix = this.#matrix;
+      if (!matrix) return weights;
+      const list = (sums, axis) => [...sums].map(([other, weight]) => ({ side: axis.side, word: other, weight }));
+      if (matrix.rows.side === side) weights.attended = list(regard.attendedWords(matrix, word), matrix.columns);
+      if (matrix.columns.side === side) weights.attending = list(regard.attendingWords(matrix, word), matrix.rows);
+      weights.complete = matrix.exact;
+      const rows = matrix.rows.side === side ? matrix.rows.groups[word] ?? [] : [];
+      weights.total = rows.reduce((sum, row) => sum + matrix.rowSum(row), 0) / (rows.length || 1); // NaN: unknown
+      return weights;
     }
 
-    /** What a word looked at and what looked at it, in the chosen map. */
-    #weigh(strip, place) {
-      const found = { to: [], by: [], all: true }, plane = this.#plane;
-      if (!plane) return found;
-      const list = (sums, axis) => [...sums].map(([word, weight]) => ({ strip: axis.strip, place: word, weight }));
-      if (plane.rows.strip === strip) found.to = list(regard.lookedAt(plane, place), plane.columns);
-      if (plane.columns.strip === strip) found.by = list(regard.seenBy(plane, place), plane.rows);
-      found.all = plane.exact;
-      const rows = plane.rows.strip === strip ? plane.rows.groups[place] ?? [] : [];
-      found.total = rows.reduce((sum, row) => sum + plane.total(row), 0) / (rows.length || 1); // NaN: not known
-      return found;
+    // ---- texts and colors
+
+    #label() {
+      const { kind, layer, head } = this.state, map = this.#chosen, { axes } = this.data;
+      return message("mapLabel", {
+        kind: message(kind), layer, head: head === MEAN ? message("meanOfHeads") : message("headNumber", { head }),
+        rows: axes[map.rows].tokens.length, columns: axes[map.columns].tokens.length,
+      });
     }
 
-    // ---- words and colours of the page
+    /** The message key for a translation or for a label. */
+    #targetKey(key) { return this.data.targetKind === "label" ? `${key}.label` : key; }
 
-    #reword() {
-      const { shown } = this, by = shown.alignedBy;
-      regard.wordAll(this.container);
-      this.title.textContent = say(shown.strips.target ? this.#of("alignment") : "text");
-      const from = by && say("linesFrom", { layer: by[0], head: by[1] }), sure = shown.confidence && say("underlines");
-      this.origin.textContent = [shown.model && `${shown.model}.`, from, sure].filter(Boolean).join(" ");
-      const told = shown.reference === shown.translation ? say(this.#of("referenceSame")) : say(this.#of("reference"), { text: shown.reference });
-      this.reference.textContent = shown.reference === null ? "" : told;
-      this.stage.reword();
-      this.map.tell();
+    #describe() {
+      const map = this.#chosen, single = !this.data.sides.target;
+      this.meaning.textContent = map ? message(single ? (map.causal ? "about.causal" : "about.alone") : this.#targetKey(`about.${map.kind}`)) : "";
+      const packed = map?.pooled && { count: map.largest.count, factor: map.pooled.factor };
+      this.packing.textContent = packed ? message(packed.count > 1 ? "packed" : "packedOne", packed) : "";
+      this.packing.hidden = !packed;
+    }
+
+    #translate() {
+      const { data } = this;
+      regard.translate(this.container);
+      this.title.textContent = message(data.sides.target ? this.#targetKey("alignment") : "text");
+      const [layer, head] = data.alignmentHead ?? [];
+      const lines = data.alignmentHead && message("linesFrom", { layer, head }), underlines = data.confidence && message("underlines");
+      this.origin.textContent = [data.model && `${data.model}.`, lines, underlines].filter(Boolean).join(" ");
+      const reference = data.reference === data.translation ? "referenceSame" : "reference";
+      this.reference.textContent = data.reference === null ? "" : message(this.#targetKey(reference), { text: data.reference });
+      this.words.translate();
+      this.map.setCursor();
       this.#describe();
       if (!this.#chosen) return;
       this.map.box.setAttribute("aria-label", this.#label());
@@ -251,8 +247,8 @@
     }
 
     #repaint() {
-      if (regard.printing || this.printed) { // paper has a width of its own
-        this.stage.layout();
+      if (regard.printing || this.printed) { // paper has another width
+        this.words.layout();
         this.map.fit(true);
       }
       this.printed = regard.printing;
@@ -262,25 +258,25 @@
     }
 
     #paintLegend() {
-      const plane = this.map.plane;
-      if (!plane) return;
-      regard.paint(this.ramp, Float32Array.from({ length: 101 }, (_, place) => place / 100), 101, 1, regard.ramp());
-      this.most.textContent = ((plane.causal && this.map.most < 1) || plane.most > this.map.most * 1.001 ? "≥ " : "") + regard.percent(this.map.most);
-      this.hiddenKey.hidden = !plane.causal;
-      const pen = this.hatch.getContext("2d");
-      pen.fillStyle = pen.createPattern(this.map.hatchTile, "repeat");
-      pen.fillRect(0, 0, 18, 10);
+      const { matrix, max, pattern } = this.map;
+      if (!matrix) return;
+      regard.paintWeights(this.ramp, Float32Array.from({ length: 101 }, (_, step) => step / 100), 101, 1, regard.colorRamp());
+      this.max.textContent = ((matrix.causal && max < 1) || matrix.max > max * 1.001 ? "≥ " : "") + regard.percent(max);
+      this.hiddenKey.hidden = !matrix.causal;
+      const context = this.hatch.getContext("2d");
+      context.fillStyle = pattern;
+      context.fillRect(0, 0, 18, 10);
     }
 
     destroy() {
       document.removeEventListener("regard:language", this.onLanguage);
       document.removeEventListener("regard:theme", this.onTheme);
-      this.#asking++;
-      for (const part of [this.stage, this.map, this.heads]) part.destroy();
+      this.#version++;
+      for (const part of [this.words, this.map, this.heads]) part.destroy();
       this.container.replaceChildren();
       this.container.classList.remove("regard");
     }
   }
 
-  regard.view = (container, shown, options = {}) => new View(container, shown, options);
+  regard.view = (container, data, options = {}) => new View(container, data, options);
 })();

@@ -1,109 +1,90 @@
 "use strict";
 (() => {
-  // Numbers out of their strings: base64 of deflated little-endian numbers, decoded when needed.
+  // Numbers of a map: decoded from base64 of deflated little-endian bytes, pooled, and summed by words.
   const regard = (window.regard ??= {});
-  const PIECE = 1 << 16; // characters or bytes at a time
+  const CHUNK = 1 << 16; // characters of base64 decoded at a time: a multiple of 4
 
-  async function textOf(blob) {
+  async function blobText(blob) {
     if (typeof blob === "string") return blob;
-    if (document.readyState === "loading") // it may be there in part
-      await new Promise((done) => document.addEventListener("DOMContentLoaded", done, { once: true }));
-    const found = document.getElementById(blob.blob);
-    if (!found) throw new Error(blob.blob);
-    return found.textContent;
+    if (document.readyState === "loading") // the element may be incomplete
+      await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
+    const node = document.getElementById(blob.blob);
+    if (!node) throw new Error(blob.blob);
+    return node.textContent;
   }
 
-  async function inflated(text) {
-    const stream = new DecompressionStream("deflate"), writer = stream.writable.getWriter();
-    const parts = [];
-    const reading = (async () => {
-      const reader = stream.readable.getReader();
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        parts.push(value);
-        await regard.breathe();
-      }
-    })();
-    for (const told of [reading, writer.closed]) told.catch(() => {}); // `reading` is waited for below
-    for (let start = 0; start < text.length; start += PIECE) { // a piece of base64 is a multiple of 4
-      const binary = atob(text.slice(start, start + PIECE)), bytes = new Uint8Array(binary.length);
-      for (let place = 0; place < binary.length; place++) bytes[place] = binary.charCodeAt(place);
-      await Promise.race([writer.write(bytes), reading]);
-      await regard.breathe();
+  async function decode(text) {
+    const chunks = [];
+    for (let start = 0; start < text.length; start += CHUNK) {
+      const binary = atob(text.slice(start, start + CHUNK)), bytes = new Uint8Array(binary.length);
+      for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index);
+      chunks.push(bytes);
+      await regard.yieldToBrowser();
     }
-    writer.close().catch(() => {});
-    await reading;
-    const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let place = 0;
-    for (const part of parts) {
-      whole.set(part, place);
-      place += part.length;
-    }
-    return whole;
+    const stream = new Blob(chunks).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).arrayBuffer();
   }
 
-  /** The numbers of a blob: `Kind` is Uint8Array, Uint16Array or Float32Array. */
-  regard.numbers = async (blob, Kind) => {
-    const bytes = await inflated(await textOf(blob));
-    return new Kind(bytes.buffer, 0, Math.floor(bytes.length / Kind.BYTES_PER_ELEMENT));
+  /** The numbers of a blob; `Type` is Uint8Array, Uint16Array or Float32Array. */
+  regard.numbers = async (blob, Type) => {
+    const buffer = await decode(await blobText(blob));
+    return new Type(buffer, 0, Math.floor(buffer.byteLength / Type.BYTES_PER_ELEMENT));
   };
 
   // ---- pooling
 
-  /** Half the size: the largest of each 2 × 2 square. A level is { factor, width, height, bytes, scale }. */
-  regard.halved = async ({ factor, width, height, bytes, scale }) => {
-    const across = Math.ceil(width / 2), down = Math.ceil(height / 2);
-    const found = new Uint8Array(across * down);
-    for (let row = 0; row < down; row++) {
+  /** Half the size: the maximum of each 2 × 2 square. A level is { factor, width, height, bytes, scale }. */
+  regard.halve = async ({ factor, width, height, bytes, scale }) => {
+    const halfWidth = Math.ceil(width / 2), halfHeight = Math.ceil(height / 2);
+    const pooled = new Uint8Array(halfWidth * halfHeight);
+    for (let row = 0; row < halfHeight; row++) {
       const upper = 2 * row * width, lower = Math.min(2 * row + 1, height - 1) * width;
-      for (let column = 0; column < across; column++) {
+      for (let column = 0; column < halfWidth; column++) {
         const left = 2 * column, right = Math.min(left + 1, width - 1);
-        found[row * across + column] = Math.max(
+        pooled[row * halfWidth + column] = Math.max(
           bytes[upper + left], bytes[upper + right], bytes[lower + left], bytes[lower + right]);
       }
-      if (row % 32 === 31) await regard.breathe();
+      if (row % 32 === 31) await regard.yieldToBrowser();
     }
-    return { factor: factor * 2, width: across, height: down, bytes: found, scale };
+    return { factor: factor * 2, width: halfWidth, height: halfHeight, bytes: pooled, scale };
   };
 
-  /** The weight that a byte of a level stands for, or a little less than that, as a share of its scale. */
-  regard.WEIGHTS = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);
+  /** The weight of each byte of a level, as a share of its scale. */
+  regard.BYTE_WEIGHTS = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);
 
   // ---- words
 
   /** For each token of an axis the words that it spells. */
-  regard.owners = (axis) => {
-    if (!axis.owners) {
-      axis.owners = axis.tokens.map(() => []);
-      axis.groups.forEach((group, word) => group.forEach((token) => axis.owners[token].push(word)));
+  function wordsOfTokens(axis) {
+    if (!axis.words) {
+      axis.words = axis.tokens.map(() => []);
+      axis.groups.forEach((group, word) => group.forEach((token) => axis.words[token].push(word)));
     }
-    return axis.owners;
-  };
+    return axis.words;
+  }
+
+  const add = (sums, word, weight) => sums.set(word, (sums.get(word) ?? 0) + weight);
 
   /**
-   * What a word looked at: word → weight. The mean over its tokens, the sum over the other's; a token
-   * that spells several words shares its weight among them.
+   * What a word attended to: word → weight. The mean over its tokens and the sum over the other's; a
+   * token that spells several words splits its weight among them.
    */
-  regard.lookedAt = (plane, word) => {
-    const sums = new Map(), group = plane.rows.groups[word] ?? [], owners = regard.owners(plane.columns);
-    for (const row of group)
-      plane.eachInRow(row, (column, weight) => {
-        const here = owners[column];
-        for (const other of here) sums.set(other, (sums.get(other) ?? 0) + weight / group.length / here.length);
+  regard.attendedWords = (matrix, word) => {
+    const sums = new Map(), rows = matrix.rows.groups[word] ?? [], words = wordsOfTokens(matrix.columns);
+    for (const row of rows)
+      matrix.eachInRow(row, (column, weight) => {
+        for (const other of words[column]) add(sums, other, weight / rows.length / words[column].length);
       });
     return sums;
   };
 
-  /** What looked at a word: word → weight. */
-  regard.seenBy = (plane, word) => {
-    const sums = new Map(), owners = regard.owners(plane.rows), columns = regard.owners(plane.columns);
-    for (const column of plane.columns.groups[word] ?? [])
-      plane.eachInColumn(column, (row, weight) => {
-        for (const other of owners[row]) {
-          const share = weight / plane.rows.groups[other].length / columns[column].length;
-          sums.set(other, (sums.get(other) ?? 0) + share);
-        }
+  /** What attended to a word: word → weight. */
+  regard.attendingWords = (matrix, word) => {
+    const sums = new Map(), rowWords = wordsOfTokens(matrix.rows), columnWords = wordsOfTokens(matrix.columns);
+    for (const column of matrix.columns.groups[word] ?? [])
+      matrix.eachInColumn(column, (row, weight) => {
+        for (const other of rowWords[row])
+          add(sums, other, weight / matrix.rows.groups[other].length / columnWords[column].length);
       });
     return sums;
   };

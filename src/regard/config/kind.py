@@ -1,0 +1,64 @@
+"""The registration of a kind of model: what is known of it before torch is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+
+class ModelSettings(Protocol):
+    """What the settings of every kind of model have; they are frozen dataclasses."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind, as in `--model.kind`."""
+        ...
+
+    @property
+    def max_length(self) -> int:
+        """Most tokens, points or moments of an example."""
+        ...
+
+
+class Command(NamedTuple):
+    """A command of the command line: one line of help, and the module that has it.
+
+    The module has `configure(parser)` and `run(arguments) -> int`.
+    """
+
+    help: str
+    module: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model.
+
+    `task` and `facade` import torch only when they are called.
+    """
+
+    name: str
+    """As in `--model.kind NAME`."""
+    settings: type[Any]
+    """Frozen dataclass of its settings (see `ModelSettings`), in a module without torch."""
+    task: Callable[[Kind], Any]
+    """Returns the `regard.training.task.Task` that trains it."""
+    facade: Callable[[Any, int], Any]
+    """Of a `regard.folder.SavedModel` and a number of threads: what `regard.load` returns."""
+    command: str
+    """The command that uses a model of this kind."""
+    purpose: str
+    """What a model of this kind does, as in "continues text"."""
+    learns_from: str
+    """What the files for `regard train` hold."""
+    needs_files: bool = True
+    """Whether `regard train` needs files; else there is a built-in corpus."""
+    speed_unit: str = "tokens"
+    """What is counted per second in training."""
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """For each preset the sections of settings that differ from the preset's common ones."""
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    """Commands that this kind adds to the command line."""

@@ -1,0 +1,105 @@
+"""Jobs for the translator's thread, each with a future that a request waits for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+from regard.errors import InputError
+from regard.tasks.translation.options import TranslateOptions
+from regard.tasks.translation.segments import Segment
+from regard.tasks.translation.translation import Sentence, Translation
+from regard.tasks.translation.translator import Translator
+
+Result = TypeVar("Result")
+
+
+class Job(Generic[Result]):
+    """Work whose result a request waits for; jobs of equal keys may share a batch."""
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Result] = self.loop.create_future()
+        self.dropped = False
+        self._settle: Callable[[], None] = lambda: None
+
+    def set_result(self, result: Result) -> None:
+        """Store the result, to be delivered."""
+        self._settle = lambda: self.future.set_result(result)
+
+    def set_error(self, error: BaseException) -> None:
+        """Store an error, to be delivered."""
+        self._settle = lambda: self.future.set_exception(error)
+
+    def deliver(self) -> None:
+        """Settle the future, from any thread."""
+
+        def settle() -> None:
+            if not self.future.done():
+                self._settle()
+
+        with suppress(RuntimeError):  # the loop is closed: nothing waits any more
+            self.loop.call_soon_threadsafe(settle)
+
+
+class CallJob(Job[Result]):
+    """A function that the thread calls, such as a step of a stream."""
+
+    def __init__(self, function: Callable[[], Result]) -> None:
+        super().__init__(object())  # unlike any other
+        self.function = function
+
+
+class TranslateJob(Job[list[Translation]]):
+    """Texts to translate, sentence by sentence.
+
+    `max_sentences` limits all texts together; more are an error.
+    """
+
+    def __init__(
+        self,
+        translator: Translator,
+        texts: Sequence[str],
+        options: TranslateOptions,
+        max_sentences: int | None = None,
+    ) -> None:
+        super().__init__(object() if options.edits else (id(translator), options))
+        self.translator = translator
+        self.texts = list(texts)
+        self.options = options
+        self.max_sentences = max_sentences
+        self.segments: list[list[Segment]] | None = None
+        self.pending: deque[tuple[int, Segment]] = deque()
+        self.sentences: list[Sentence | None] = []
+
+    def segment(self) -> None:
+        """Cut the texts into segments that fit the model, unless that is done."""
+        if self.segments is not None:
+            return
+        split, prefix = self.options.split, self.options.prefix
+        self.segments = [
+            self.translator.segment(text, split=split, prefix=prefix) for text in self.texts
+        ]
+        flat = [segment for segments in self.segments for segment in segments]
+        if self.max_sentences is not None and len(flat) > self.max_sentences:
+            limit = "one sentence" if self.max_sentences == 1 else f"{self.max_sentences} sentences"
+            raise InputError(f"edits are for at most {limit} that the model can take; send less.")
+        self.pending = deque(enumerate(flat))
+        self.sentences = [None] * len(flat)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every segment is translated."""
+        return not self.pending and None not in self.sentences
+
+    def translations(self) -> list[Translation]:
+        """The translations of the texts."""
+        sentences = iter([sentence for sentence in self.sentences if sentence is not None])
+        return [
+            self.translator.assemble(text, segments, [next(sentences) for _ in segments])
+            for text, segments in zip(self.texts, self.segments or (), strict=True)
+        ]

@@ -1,0 +1,1 @@
+"""What the kinds of model that learn from text have in common."""

@@ -1,0 +1,67 @@
+"""How texts are translated: the search, and what is returned with the translation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypedDict, Unpack
+
+from regard.attention import Edit
+from regard.config import SearchOptions
+
+
+class SearchKeywords(TypedDict, total=False):
+    """Settings of the search that replace the model's own; see `SearchOptions`."""
+
+    beam: int
+    length_penalty: float
+    n_best: int
+    max_length: int | None
+    sample: bool
+    temperature: float
+    top_k: int
+    top_p: float
+    seed: int
+    batch_tokens: int
+
+
+class TranslateKeywords(SearchKeywords, total=False):
+    """What `Translator.translate` takes besides the text; see `TranslateOptions`."""
+
+    settings: SearchOptions | None
+    prefix: str
+    split: bool
+    alignment: bool
+    attention: bool
+    edits: Sequence[Edit]
+
+
+@dataclass(frozen=True)
+class TranslateOptions:
+    """How texts are translated; segments of equal options can share a batch.
+
+    settings   the search
+    prefix     text that the translation of a single sentence begins with
+    split      whether a text is cut into sentences; what exceeds the model's input always is
+    alignment  whether words, their links and their confidence are returned
+    attention  whether the attention maps of all layers and heads are returned
+    edits      changes of the attention (`regard.attention.intervene`)
+    """
+
+    settings: SearchOptions
+    prefix: str = ""
+    split: bool = True
+    alignment: bool = True
+    attention: bool = False
+    edits: tuple[Edit, ...] = ()
+
+
+def search_settings(own: SearchOptions, **changes: Unpack[SearchKeywords]) -> SearchOptions:
+    """The settings with some of them replaced; the beam is at least as wide as `n_best`.
+
+    >>> search_settings(SearchOptions(beam=2), n_best=4).beam
+    4
+    """
+    if "n_best" in changes and "beam" not in changes:
+        changes["beam"] = max(own.beam, changes["n_best"])
+    return replace(own, **changes)

@@ -1,0 +1,163 @@
+"""Training of translation models: from pairs of sentences."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+from torch import nn
+
+from regard.config import Run
+from regard.config.kind import Kind
+from regard.corpus.pairs import CleaningReport, Pair, clean
+from regard.errors import InputError
+from regard.folder import Tokenizers
+from regard.formats import ReadReport, read_pairs
+from regard.models.build import Build
+from regard.tasks.text.encoded_corpus import EncodedCorpus
+from regard.tasks.text.task import Files, TextTask, shortened, train_tokenizer
+from regard.tasks.translation.alignment_selection import choose_alignment
+from regard.tasks.translation.validation import TranslationDevelopmentSet
+from regard.text import is_spaceless
+from regard.training.task import TrainData
+
+
+class TranslationTask(TextTask):
+    """Trains an encoder–decoder on pairs of sentences."""
+
+    def __init__(self, kind: Kind, network: Build) -> None:
+        super().__init__(kind)
+        self._network = network
+
+    def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
+        """Return a network with random weights."""
+        return self._network(settings, source_vocab, target_vocab)
+
+    def read(self, files: Files, run: Run, encoding: str) -> tuple[list[Pair], CleaningReport]:
+        """Read and clean pairs."""
+        named = run.source_language and run.target_language != run.source_language
+        languages = (run.source_language, run.target_language) if named else None
+        skipped = ReadReport()
+        pairs = read_pairs(files, languages, encoding=encoding, report=skipped)
+        return clean(pairs, run.cleaning, skipped)
+
+    def train_tokenizers(self, pairs: Sequence[Pair], run: Run) -> Tokenizers:
+        """Train one tokenizer for both sides, or one for each."""
+        text, seed = run.text, run.training.seed
+        if text.shared:
+            both = chain.from_iterable((pair.source, pair.target) for pair in pairs)
+            shared = train_tokenizer(both, text, _shared_language(run), seed)
+            return Tokenizers(shared, shared)
+        sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
+        return Tokenizers(
+            train_tokenizer(sources, text, run.source_language, seed),
+            train_tokenizer(targets, text, run.target_language, seed),
+        )
+
+    def encode(
+        self,
+        pairs: Sequence[Pair],
+        tokenizers: Tokenizers,
+        run: Run,
+        report: CleaningReport | None = None,
+    ) -> EncodedCorpus:
+        """Encode pairs; those with too many tokens are dropped or cut, and counted."""
+        limit, truncate = run.model.max_length, run.cleaning.truncate
+        encoded = encode_pairs(pairs, tokenizers, limit, truncate)
+        if not encoded.sources:
+            raise InputError(
+                f"every sentence has more than {limit} tokens; raise model.max_length, or cut "
+                "sentences with --cleaning.truncate true."
+            )
+        if report is not None and truncate:
+            report.truncated = len(encoded.too_long)
+        elif report is not None and encoded.too_long:
+            first = pairs[encoded.too_long[0]].source
+            report.drop_after_encoding(len(encoded.too_long), shortened(first))
+        return self.encoded_corpus(encoded.sources, encoded.targets, tokenizers, run)
+
+    def encoded_corpus(
+        self,
+        sources: list[list[int]] | None,
+        targets: list[list[int]],
+        tokenizers: Tokenizers,
+        run: Run,
+    ) -> EncodedCorpus:
+        """Return the batches of encoded pairs."""
+        return EncodedCorpus(sources, targets, run.training.batch_tokens, run.training.seed)
+
+    def development_set(
+        self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
+    ) -> TranslationDevelopmentSet:
+        """Return the development set, of which some sentences are translated at each validation."""
+        shown = run.training.validate_sentences
+        return TranslationDevelopmentSet(corpus, pairs, shown, tokenizers, run.target_language)
+
+    def finish(self, network: Any, data: TrainData) -> tuple[Run, dict[str, Any]]:
+        """Choose the attention that is read as word alignment."""
+        run, dev = data.run, data.dev
+        if not isinstance(dev, TranslationDevelopmentSet):
+            return run, {}
+        chosen = choose_alignment(network, run, data.tokenizers, dev.pairs, data.train)
+        if chosen is None:
+            return run, {}
+        settings, choice = chosen
+        figures = {**asdict(settings), "agreement": choice.agreement}
+        return replace(run, alignment=settings), {"alignment": figures}
+
+    def describe_input(self, run: Run) -> str:
+        """Describe in one sentence what the model reads, for the model card."""
+        sides = "shared by both sides" if run.text.shared else "one for each side"
+        return f"{super().describe_input(run).rstrip('.')}, {sides}."
+
+    def describe_validation(self, dev: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return labels and values of the validation's figures, for the model card."""
+        names = (("bleu", "BLEU"), ("chrf", "chrF"), ("perplexity", "perplexity"))
+        return [
+            (f"{label} (development set)", f"{dev[name]:.2f}")
+            for name, label in names
+            if dev.get(name) is not None
+        ]
+
+
+class EncodedPairs(NamedTuple):
+    """Ids of both sides, and the indices of the pairs that have too many tokens."""
+
+    sources: list[list[int]]
+    targets: list[list[int]]
+    too_long: list[int]
+
+
+def encode_pairs(
+    pairs: Sequence[Pair], tokenizers: Tokenizers, max_length: int, truncate: bool = False
+) -> EncodedPairs:
+    """Encode both sides; pairs of more than `max_length` tokens are dropped, or cut to fit.
+
+    One token of `max_length` is BOS or EOS. A `max_length` of 0 keeps all.
+    """
+    room = max_length - 1 if max_length else sys.maxsize
+    encoded = EncodedPairs([], [], [])
+    for index, pair in enumerate(pairs):
+        source = tokenizers.source.encode(pair.source)
+        target = tokenizers.target.encode(pair.target)
+        if max(len(source), len(target)) > room:
+            encoded.too_long.append(index)
+            if not truncate:
+                continue
+        encoded.sources.append(source[:room])
+        encoded.targets.append(target[:room])
+    return encoded
+
+
+def _shared_language(run: Run) -> str:
+    """Return the language of a tokenizer for both sides: where spaces are, words need it."""
+    spaceless = {is_spaceless(run.source_language), is_spaceless(run.target_language)}
+    if run.text.unit == "word" and len(spaceless) > 1:
+        raise InputError(
+            f"{run.languages} have words with and without spaces, which one word tokenizer cannot "
+            "both write; set text.shared to false (and model.tied to output)."
+        )
+    return run.target_language

@@ -1,0 +1,107 @@
+"""Validation of translation models: loss, and BLEU and chrF of greedy translations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from regard.config import SearchOptions
+from regard.corpus.pairs import Pair
+from regard.decoding import Hypothesis, search
+from regard.evaluation import corpus_scores
+from regard.folder import Tokenizers
+from regard.models.batch import source_of
+from regard.tasks.text.development_set import TextDevelopmentSet
+from regard.training.validation import ValidationResult, perplexity
+from regard.worker_pool import WorkerPool
+
+MEANINGFUL_BLEU = 5.0  # below it, BLEU and chrF of a few hundred sentences are noise
+
+
+@dataclass(frozen=True)
+class TranslationResult(ValidationResult):
+    """Figures of the development set.
+
+    bleu, chrf  of greedy translations, from 0 to 100; None if no sentence was translated
+    exact       share of sentences that greedy search translates exactly
+    """
+
+    bleu: float | None = None
+    chrf: float | None = None
+    exact: float | None = None
+
+    @property
+    def goodness(self) -> tuple[float, float]:
+        """chrF; while BLEU says nothing yet, the loss."""
+        if self.chrf is None or self.bleu is None or self.bleu < MEANINGFUL_BLEU:
+            return 0.0, -self.loss
+        return 1.0, self.chrf
+
+    @property
+    def compared_by(self) -> str:
+        """What `goodness` is, for the log."""
+        if self.chrf is None:
+            return "the loss"
+        return f"chrF, and by the loss while BLEU is below {MEANINGFUL_BLEU:g}"
+
+    @property
+    def exact_match(self) -> float | None:
+        """Share of sentences that are translated exactly."""
+        return self.exact
+
+    def summary(self) -> list[str]:
+        """Return the figures that are printed during training."""
+        if self.bleu is not None and self.chrf is not None:
+            return [*super().summary(), f"BLEU {self.bleu:.1f}", f"chrF {self.chrf:.1f}"]
+        exact = [] if self.exact is None else [f"exact {100 * self.exact:.1f} %"]
+        return [*super().summary(), *exact]
+
+
+@dataclass(frozen=True)
+class TranslationDevelopmentSet(TextDevelopmentSet):
+    """The development set as ids and as text; `shown` pairs are translated at each validation."""
+
+    pairs: Sequence[Pair]
+    shown: int
+    tokenizers: Tokenizers
+    target_language: str
+
+    def validate(self, network: Any, device: torch.device, pool: WorkerPool) -> TranslationResult:
+        """Measure the network, which is in evaluation mode."""
+        loss, accuracy, exact = self.measure(network, device, pool)
+        bleu = chrf = None
+        shown = self.pairs[: self.shown]
+        if shown:
+            sources = [pair.source for pair in shown]
+            outputs = greedy_texts(network, sources, self.tokenizers, device, pool)
+            targets = [pair.target for pair in shown]
+            scores = corpus_scores(outputs, targets, self.target_language)
+            bleu, chrf = scores.bleu, scores.chrf
+        return TranslationResult(loss, perplexity(loss), accuracy, bleu, chrf, exact)
+
+
+def greedy_texts(
+    network: Any,
+    sources: Sequence[str],
+    tokenizers: Tokenizers,
+    device: torch.device,
+    pool: WorkerPool,
+) -> list[str]:
+    """Translate sentences by greedy search, in batches of similar length."""
+    ids = [tokenizers.source.encode(text)[: network.max_length - 1] for text in sources]
+    order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
+    size = min(128, -(-len(order) // pool.num_workers) or 1)
+    parts = [order[start : start + size] for start in range(0, len(order), size)]
+
+    def translate(rows: list[int]) -> list[list[Hypothesis]]:
+        source = source_of([ids[n] for n in rows]).to(device)
+        return search(network, source, SearchOptions(beam=1))
+
+    outputs = [""] * len(ids)
+    for rows, batch in zip(parts, pool.map(translate, parts), strict=True):
+        for row, hypotheses in zip(rows, batch, strict=True):
+            outputs[row] = tokenizers.target.decode(hypotheses[0].tokens)
+    return outputs

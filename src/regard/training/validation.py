@@ -1,0 +1,142 @@
+"""Validation: figures of the development set, and which weights are the best so far."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+
+from regard.config import TrainingSettings
+from regard.folder import WEIGHTS, save_weights
+from regard.training.checkpoint import RunState
+from regard.training.report import Log, Reporter
+from regard.worker_pool import WorkerPool
+
+VALIDATIONS = 10  # in a run, unless settings say otherwise
+MIN_INTERVAL = 15  # with a time budget, time between two validations, in units of a validation's
+
+
+@dataclass(frozen=True)
+class ValidationResult:
+    """Figures of the development set.
+
+    loss        mean loss of a label, in nats, without smoothing
+    perplexity  e^loss
+    accuracy    share of labels predicted exactly
+    """
+
+    loss: float
+    perplexity: float
+    accuracy: float
+
+    @property
+    def goodness(self) -> tuple[float, float]:
+        """What is compared between validations; larger is better."""
+        return 0.0, -self.loss
+
+    @property
+    def compared_by(self) -> str:
+        """What `goodness` is, for the log."""
+        return "the loss"
+
+    @property
+    def exact_match(self) -> float | None:
+        """Share of examples that are predicted exactly, for `training.target_exact_match`."""
+        return None
+
+    def summary(self) -> list[str]:
+        """Return the figures that are printed during training."""
+        return [f"dev loss {self.loss:.3f}", f"perplexity {self.perplexity:.2f}"]
+
+
+def perplexity(loss: float) -> float:
+    """Return e^loss, bounded."""
+    return math.exp(min(loss, 50.0))
+
+
+class DevelopmentSet(Protocol):
+    """The development set of any kind of model."""
+
+    def validate(self, network: Any, device: torch.device, pool: WorkerPool) -> ValidationResult:
+        """Measure the network, which is in evaluation mode."""
+        ...
+
+
+class Validator:
+    """Decides when to validate, keeps the best result, and saves the weights that had it."""
+
+    def __init__(
+        self,
+        dev: DevelopmentSet | None,
+        settings: TrainingSettings,
+        folder: Path | None,
+        reporter: Reporter,
+    ) -> None:
+        self.dev, self.settings, self.folder, self.reporter = dev, settings, folder, reporter
+        self.seconds = 0.0  # that the last validation took
+        self._ended_at = 0.0
+
+    @property
+    def weights_missing(self) -> bool:
+        """Whether the folder has no weights yet."""
+        return self.folder is not None and not (self.folder / WEIGHTS).is_file()
+
+    def should_validate(self, state: RunState, share: float) -> bool:
+        """Whether to validate after this update; `share` of the run is over."""
+        if self.dev is None or share >= 1:  # the last validation comes after the last update
+            return False
+        if self.settings.validate_every:
+            return state.step % self.settings.validate_every == 0
+        if int(share * VALIDATIONS) <= state.num_validations:
+            return False
+        timed = self.settings.minutes is not None  # then validations must not use up the budget
+        return not timed or state.seconds - self._ended_at >= MIN_INTERVAL * self.seconds
+
+    def validate(
+        self,
+        network: nn.Module,
+        device: torch.device,
+        pool: WorkerPool,
+        state: RunState,
+        share: float,
+        log: Log | None = None,
+    ) -> None:
+        """Measure the weights as they are, and save them if they are the best so far."""
+        if self.dev is None:
+            return
+        started = time.monotonic()
+        network.eval()
+        try:
+            result = self.dev.validate(network, device, pool)
+        finally:
+            network.train()
+        better = state.best is None or list(result.goodness) > state.best or self.weights_missing
+        target, exact = self.settings.target_exact_match, result.exact_match
+        if target is not None and exact is not None and exact >= target:
+            state.target_met = better = True
+        if better and self.folder:
+            save_weights(self.folder / WEIGHTS, network.state_dict())
+        self._report(state, result, better, log)
+        state.since_best = 0 if better else state.since_best + 1
+        state.last_validation = {"step": state.step, **asdict(result)}
+        if better:
+            state.best, state.best_validation = list(result.goodness), state.last_validation
+        state.num_validations = max(state.num_validations + 1, int(share * VALIDATIONS))
+        self.seconds = time.monotonic() - started
+        self._ended_at = state.seconds + self.seconds
+
+    def _report(
+        self, state: RunState, result: ValidationResult, better: bool, log: Log | None
+    ) -> None:
+        if not state.last_validation:
+            self.reporter.say(f"(best) marks the weights that are kept; by {result.compared_by}.")
+        line = "  ".join([f"step {state.step}", *result.summary()])
+        self.reporter.say(f"{line}  (best)" if better else line)
+        if log:
+            figures = {f"dev_{name}": value for name, value in asdict(result).items()}
+            log.write(state.step, figures)

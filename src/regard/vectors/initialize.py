@@ -1,0 +1,163 @@
+"""Initialize a network's token embeddings with word vectors from a file.
+
+Every token that is a whole word with a vector gets it. The vectors are scaled by one factor to the
+mean length of the network's own initial embeddings, so that no other setting needs to change.
+
+Shapes: V tokens of the vocabulary, D features.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import TrainingSettings
+from regard.errors import InputError
+from regard.text import Tokenizer
+from regard.text.language import SPACELESS_SCRIPTS
+from regard.text.normalization import SPACE_MARK
+from regard.text.tokenizer import SPECIALS
+from regard.text.word_tokenizer import WordTokenizer
+from regard.vectors.files import read_vectors
+from regard.vectors.table import Vectors
+
+_LETTER_OF_A_WORD = re.compile(rf"[^\W\d_{SPACELESS_SCRIPTS}]")
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
+
+
+class TokenizerPair(Protocol):
+    """The tokenizers of source and target, the same one if `shared`."""
+
+    @property
+    def source(self) -> Tokenizer: ...
+    @property
+    def target(self) -> Tokenizer: ...
+    @property
+    def shared(self) -> bool: ...
+
+
+class MessageReporter(Protocol):
+    """Receives messages of training."""
+
+    def say(self, line: str) -> None: ...
+
+
+def initialize_embeddings(
+    network: nn.Module,
+    settings: TrainingSettings,
+    tokenizers: TokenizerPair,
+    reporter: MessageReporter | None = None,
+) -> None:
+    """Copy the vectors of the files named in the settings into the network's embeddings."""
+    files = {
+        "source": settings.vectors_source or settings.vectors,
+        "target": settings.vectors_target or settings.vectors,
+    }
+    tables = list(embedding_tables(network, tokenizers))
+    _check_sides(settings, {side for side, _ in tables})
+    vectors = {file: read_vectors(file) for file in files.values() if file is not None}
+    initialized: dict[int, set[int]] = {}
+    seen: set[tuple[int, str]] = set()
+    for side, table in tables:
+        file = files[side]
+        if file is None or (id(table), file) in seen:  # a table that both sides share
+            continue
+        seen.add((id(table), file))
+        done = initialized.setdefault(id(table), set())
+        tokenizer = tokenizers.source if side == "source" else tokenizers.target
+        tokens = _copy(table, vectors[file], tokenizer, file, done)
+        done |= tokens
+        kind = "tokens" if tokenizers.shared else f"{side} tokens"
+        if reporter is not None:
+            reporter.say(
+                f"{len(tokens):,} of {len(tokenizer) - len(SPECIALS):,} {kind} initialized with "
+                f"vectors of {file}."
+            )
+
+
+def _check_sides(settings: TrainingSettings, sides: set[str]) -> None:
+    """Raise InputError if vectors are given for embeddings that the model does not have."""
+    names = ("vectors", "vectors_source", "vectors_target")
+    given = [name for name in names if getattr(settings, name) is not None]
+    if given and not sides:
+        raise InputError(f"training.{given[0]} is set, but this kind of model has no words.")
+    if len(sides) == 1 and given not in ([], ["vectors"]):
+        raise InputError(
+            f"training.{given[-1]} is for models with source and target, but this kind has one "
+            "table of words; use --training.vectors instead."
+        )
+
+
+def embedding_tables(
+    network: nn.Module, tokenizers: TokenizerPair
+) -> Iterator[tuple[str, nn.Embedding]]:
+    """Yield the network's token embeddings, each with its side, "source" or "target"."""
+    parts = {side: getattr(network, side, None) for side in ("source", "target")}
+    if not all(isinstance(part, nn.Module) for part in parts.values()):
+        parts = {"target" if tokenizers.shared else "source": network}
+    for side, part in parts.items():
+        assert part is not None
+        size = len(tokenizers.source if side == "source" else tokenizers.target)
+        for module in part.modules():
+            is_table = isinstance(module, nn.Embedding) and module.padding_idx is not None
+            if is_table and module.num_embeddings == size:
+                yield side, module
+
+
+def whole_word(piece: str, tokenizer: Tokenizer) -> str | None:
+    """Return the word of a token; None for one that may be part of a word.
+
+    A piece or character is a whole word after a space (▁), or without letters of a script whose
+    words have several letters: punctuation, or a Chinese character.
+    """
+    word = piece.removeprefix(SPACE_MARK)
+    if not word or SPACE_MARK in word or _BYTE.fullmatch(piece):
+        return None
+    begins = piece != word
+    if isinstance(tokenizer, WordTokenizer) or begins or not _LETTER_OF_A_WORD.search(word):
+        return word
+    return None
+
+
+def vector_rows(vectors: Vectors, tokenizer: Tokenizer) -> dict[int, int]:
+    """Map each token that is a word with a vector, as it is or in lower case, to its row."""
+    rows: dict[int, int] = {}
+    tokens = range(len(SPECIALS), len(tokenizer))
+    for token, piece in zip(tokens, tokenizer.pieces(tokens), strict=True):
+        word = whole_word(piece, tokenizer)
+        for form in () if word is None else (word, word.lower()):
+            if form in vectors:
+                rows[token] = vectors.rows[form]
+                break
+    return rows
+
+
+@torch.no_grad()
+def _copy(
+    table: nn.Embedding, vectors: Vectors, tokenizer: Tokenizer, file: str, done: set[int]
+) -> set[int]:
+    """Copy vectors to all tokens but those already `done`; return the tokens."""
+    width = table.embedding_dim
+    if vectors.dim != width:
+        raise InputError(
+            f"{file}: vectors must have {width} numbers, the width of this model's embeddings, got "
+            f"{vectors.dim}; learn vectors with --dim {width}, or set the model's width to "
+            f"{vectors.dim}."
+        )
+    rows = {
+        token: row for token, row in vector_rows(vectors, tokenizer).items() if token not in done
+    }
+    if rows:
+        target_length = _mean_length(table.weight[len(SPECIALS) :])
+        given = torch.from_numpy(vectors.matrix[list(rows.values())]).to(table.weight)
+        table.weight[list(rows)] = given * (target_length / max(_mean_length(given), 1e-12))
+    return set(rows)
+
+
+def _mean_length(rows: Tensor) -> float:
+    """Return the root mean square length of rows (n, D)."""
+    return float(rows.square().sum(dim=1).mean().sqrt())

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from regard.config.kind import ModelSettings
+from regard.config.mechanisms import MechanismSettings
 from regard.errors import InputError
 
 Build = Callable[[Any, int, int], nn.Module]

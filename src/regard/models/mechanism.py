@@ -5,7 +5,7 @@ from __future__ import annotations
 from regard.attention.mechanisms import (
     AdaptiveSpan,
     Blockwise,
-    Linear,
+    LinearAttention,
     Linformer,
     Local,
     Mechanism,
@@ -45,7 +45,7 @@ def self_attention(
         case ReformerSettings(chunk, num_buckets, num_rounds):
             return Reformer(head_dim, chunk, num_buckets, num_rounds)
         case LinearSettings():
-            return Linear()
+            return LinearAttention()
         case PerformerSettings(num_features):
             return Performer(head_dim, num_features or None)
         case AdaptiveSpanSettings(max_span, ramp):

@@ -40,7 +40,7 @@ assert load is regard.load and attention is regard.attention
 """
 
 
-def test_the_door():
+def test_public_names():
     """Everything that `import regard` offers, pinned, and there without another import."""
     assert regard.__all__ == DOOR.split()
     done = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True)
@@ -54,7 +54,7 @@ def test_bad_input_is_a_value_error():
         regard.nonsense  # noqa: B018
 
 
-def test_names():
+def test_attention_names():
     assert sorted(regard.attention.__all__) == sorted((PROMISED + JOINED).split())
 
 

@@ -5,7 +5,6 @@ import yaml
 
 from regard.config import (
     ClassifierSettings,
-    HandwritingSettings,
     LanguageModelSettings,
     MaskedLanguageModelSettings,
     RnnSettings,
@@ -16,6 +15,7 @@ from regard.config import (
 from regard.config.mechanisms import AdaptiveSpanSettings, LinformerSettings, LocalSettings
 from regard.config.settings import read_settings, run_from
 from regard.tasks import KINDS, load_run
+from regard.tasks.handwriting.settings import HandwritingSettings
 
 # the model sections that version 1 wrote; its other sections are unchanged
 TRANSFORMER = """\

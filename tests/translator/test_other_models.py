@@ -1,4 +1,4 @@
-"""Language models and masked models, loaded; and folders that cannot be."""
+"""Loaded language models and masked language models, and folders that cannot be loaded."""
 
 import shutil
 
@@ -8,7 +8,9 @@ import torch
 import regard
 from regard.config import SearchOptions
 from regard.errors import InputError
-from regard.translator import Filler, Generator, Translator
+from regard.tasks.language_model.generator import Generator
+from regard.tasks.masked_language_model.mask_filler import MaskFiller
+from regard.tasks.translation.translator import Translator
 from trained import taught
 
 TEXTS = [source for source, _ in taught("lm")]
@@ -17,15 +19,15 @@ TEXTS = [source for source, _ in taught("lm")]
 def test_each_folder_gives_its_own_kind(en_fr, lm, mlm):
     assert isinstance(regard.load(en_fr.path), Translator)
     assert isinstance(lm, Generator)
-    assert isinstance(mlm, Filler)
+    assert isinstance(mlm, MaskFiller)
 
 
-def test_it_goes_on_as_it_learned(lm):
+def test_a_prompt_is_continued_as_learned(lm):
     begin = " ".join(TEXTS[0].split()[:2])
-    (found,) = lm.generate(begin, settings=SearchOptions(beam=1, max_length=40))
-    assert found.text.startswith(begin)
-    assert found.finished
-    assert "".join(found.tokens).replace("▁", " ").strip() == found.text
+    (generated,) = lm.generate(begin, settings=SearchOptions(beam=1, max_length=40))
+    assert generated.text.startswith(begin)
+    assert generated.finished
+    assert "".join(generated.tokens).replace("▁", " ").strip() == generated.text
 
 
 def test_a_stream_is_the_same_text_in_pieces(lm):
@@ -34,25 +36,27 @@ def test_a_stream_is_the_same_text_in_pieces(lm):
         SearchOptions(sample=True, seed=5, max_length=30),
     ):
         pieces = list(lm.stream("The", settings=settings))
-        (found,) = lm.generate("The", settings=settings)
-        assert "".join(pieces) == found.text
+        (generated,) = lm.generate("The", settings=settings)
+        assert "".join(pieces) == generated.text
         assert len(pieces) > 1
 
 
 def test_samples_and_lengths(lm):
     settings = SearchOptions(sample=True, temperature=2.0, n_best=3, max_length=12)
-    found = lm.generate("The", settings=settings)
-    assert len(found) == 3 and len({one.text for one in found}) > 1
-    assert all(len(one.tokens) <= 12 for one in found)
-    assert [one.text for one in lm.generate("The", settings=settings)] == [o.text for o in found]
+    samples = lm.generate("The", settings=settings)
+    texts = [sample.text for sample in samples]
+    assert len(samples) == 3 and len(set(texts)) > 1
+    assert all(len(sample.tokens) <= 12 for sample in samples)
+    assert [sample.text for sample in lm.generate("The", settings=settings)] == texts
     assert lm.generate()[0].text
 
 
 def test_maps_of_what_was_generated(lm):
-    (found,) = lm.generate("The", settings=SearchOptions(beam=1, max_length=9), attention=True)
-    assert [one.layer for one in found.attention] == [0, 1]
-    size = len(found.tokens) + 1
-    assert all(one.weights.shape == (1, 2, size, size) for one in found.attention)
+    settings = SearchOptions(beam=1, max_length=9)
+    (generated,) = lm.generate("The", settings=settings, attention=True)
+    assert [layer_map.layer for layer_map in generated.attention] == [0, 1]
+    size = len(generated.tokens) + 1
+    assert all(m.weights.shape == (1, 2, size, size) for m in generated.attention)
 
 
 def test_a_prompt_that_does_not_fit(lm):
@@ -60,26 +64,28 @@ def test_a_prompt_that_does_not_fit(lm):
         lm.generate(" ".join(TEXTS))
 
 
-def test_hidden_words_are_guessed_as_learned(mlm):
+def test_masked_words_are_predicted_as_learned(mlm):
     right = 0
     for text in TEXTS:
         word = text.split()[1]
-        (guesses,) = mlm.fill(text.replace(f" {word} ", " [MASK] ", 1))
-        right += guesses[0].token.lstrip("▁") == word
-        if guesses[0].token.lstrip("▁") == word:
-            assert guesses[0].text == text
+        (predictions,) = mlm.fill(text.replace(f" {word} ", " [MASK] ", 1))
+        right += predictions[0].token.lstrip("▁") == word
+        if predictions[0].token.lstrip("▁") == word:
+            assert predictions[0].text == text
     assert right > len(TEXTS) / 2
 
 
-def test_guesses_are_probabilities_in_order(mlm):
+def test_predictions_are_probabilities_in_order(mlm):
     first, second = mlm.fill("The [MASK] was playing during the [MASK].", count=7)
-    for guesses in (first, second):
-        assert len(guesses) == 7
-        shares = [guess.probability for guess in guesses]
+    for predictions in (first, second):
+        assert len(predictions) == 7
+        shares = [prediction.probability for prediction in predictions]
         assert shares == sorted(shares, reverse=True)
         assert 0 < sum(shares) <= 1 + 1e-6
-        assert not any("[MASK]" in guess.text or "<" in guess.token for guess in guesses)
-    assert first[0].text == second[0].text  # the other place has its best guess
+        assert not any(
+            "[MASK]" in prediction.text or "<" in prediction.token for prediction in predictions
+        )
+    assert first[0].text == second[0].text  # the other mask has its best prediction
 
 
 def test_texts_that_cannot_be_filled(mlm):
@@ -90,10 +96,10 @@ def test_texts_that_cannot_be_filled(mlm):
 
 
 def test_maps_of_a_text(mlm):
-    (found,) = mlm.attention("The [MASK] was playing.")
+    (layer_map,) = mlm.attention("The [MASK] was playing.")
     size = len(mlm.tokenizer.encode_masked("The [MASK] was playing.")) + 1
-    assert found.weights.shape == (1, 2, size, size)
-    torch.testing.assert_close(found.weights.sum(-1), torch.ones(1, 2, size))
+    assert layer_map.weights.shape == (1, 2, size, size)
+    torch.testing.assert_close(layer_map.weights.sum(-1), torch.ones(1, 2, size))
 
 
 def test_folders_that_are_not_whole(lm, tmp_path):

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from regard.cli.line_input import (
     add_encoding,
     check_output_name,
+    check_parent,
     count_lines,
     input_format,
     is_plain_file,
@@ -21,11 +22,11 @@ from regard.cli.line_input import (
     stdin_lines,
 )
 from regard.cli.line_progress import LineProgress
-from regard.cli.model import add_model, open_translator, positive
 from regard.cli.partial_output import PartialOutput, model_digest
 from regard.cli.searching import add_sampling, add_search, search_options
 from regard.errors import InputError
 from regard.formats.lines import read_lines
+from regard.tasks.commands import add_model, open_model, positive
 from regard.version import __version__
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
     source = None if kind == "html" else _source(arguments)
-    translator = open_translator(arguments.model, arguments.threads)
+    translator: Translator = open_model(arguments.model, "translate", arguments.threads)
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
         _translate_html(translator, settings, arguments)
@@ -131,8 +132,7 @@ def _checked_format(arguments: argparse.Namespace) -> str:
         path = Path(arguments.output)
         if path.is_dir():
             raise InputError(f"{path}: this is a folder; give the name of a file.")
-        if not path.absolute().parent.is_dir():
-            raise InputError(f"{path}: there is no such folder; make it first.")
+        check_parent(path)
         extensions = (
             {".jsonl", ".ndjson", ".json"} if arguments.json else {".tsv"} if n_best else set()
         )

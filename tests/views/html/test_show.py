@@ -335,7 +335,7 @@ def test_words_that_spell_the_tokens():
 @torch.no_grad()
 def test_a_model_that_cannot_be_recorded():
     _, eager = twins("Bert")
-    with pytest.warns(UserWarning, match="saw no call"), record(eager) as recording:
+    with pytest.warns(UserWarning, match="saw no attention call"), record(eager) as recording:
         eager(IDS)
     with pytest.raises(
         ValueError, match='load the model with "sdpa", or call it with output_attentions'

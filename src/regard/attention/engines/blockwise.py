@@ -113,7 +113,7 @@ class _Plan:
             return None
         return self.call.covered(tile, torch.zeros_like(like))
 
-    def kept(self, tile: Tile, like: Tensor) -> Tensor | None:
+    def dropout_factors(self, tile: Tile, like: Tensor) -> Tensor | None:
         """The dropout factors of a tile, the same in each pass."""
         p = self.call.dropout
         if not p:
@@ -177,9 +177,9 @@ def _row_block(work: _Plan, rows: slice) -> tuple[Tensor, Tensor]:
         parts = (scores - base).exp_()
         fade = (top - base).exp_()
         mass = mass * fade + parts.sum(dim=-1, keepdim=True)
-        kept = work.kept(tile, parts)
-        if kept is not None:
-            parts = parts.mul_(kept)
+        factors = work.dropout_factors(tile, parts)
+        if factors is not None:
+            parts = parts.mul_(factors)
         sums = sums * fade + parts @ accumulated(value[..., tile.cols, :])
         top = higher
     total = torch.where(mass > 0, mass.log() + top, -math.inf)
@@ -203,13 +203,13 @@ def _row_block_backward(
     for tile in work.tiles(rows):
         value = accumulated(call.value[..., tile.cols, :])
         slope = grad_context @ value.transpose(-2, -1)
-        kept = work.kept(tile, slope)
-        slope = (slope if kept is None else slope.mul_(kept)).sub_(drift)
+        factors = work.dropout_factors(tile, slope)
+        slope = (slope if factors is None else slope.mul_(factors)).sub_(drift)
         grad_of = _GradOfScores(base, slope, work.cover(tile, slope))
         assert isinstance(tile.rows, slice) and isinstance(tile.cols, slice)
         call.score.tile_backward(tile.rows, tile.cols, grad_of, form_grads)
         if grad_value is not None:
-            used = grad_of.weights if kept is None else grad_of.weights * kept
+            used = grad_of.weights if factors is None else grad_of.weights * factors
             grad_value[..., tile.cols, :] += used.transpose(-2, -1) @ grad_context
         if call.bias is not None:
             call.bias.tile_backward(tile, grad_of.weights * slope, bias_grads)

@@ -232,7 +232,8 @@ class RelativeBias(DistanceBias, Position):
         return self.at(offset)
 
     def extra_repr(self) -> str:
-        return f"num_heads={self.num_heads}, num_buckets={self.num_buckets}, max_distance={self.max_distance}"
+        sizes = f"num_buckets={self.num_buckets}, max_distance={self.max_distance}"
+        return f"num_heads={self.num_heads}, {sizes}"
 
 
 def _angles(

@@ -5,7 +5,6 @@ import pytest
 from regard.attention import Overwrite, SwitchOff
 from regard.config import SearchOptions
 from regard.errors import InputError
-from regard.tasks.translation.options import search_settings
 from regard.tasks.translation.segments import MAX_WORD
 from trained import taught
 
@@ -39,7 +38,8 @@ def test_a_source_is_tokenized_once(en_fr, monkeypatch):
 
 def test_keywords_are_search_options(en_fr):
     assert en_fr.options(beam=1).settings.beam == 1
-    assert search_settings(SearchOptions(beam=2), n_best=4) == SearchOptions(beam=4, n_best=4)
+    wide = en_fr.options(settings=SearchOptions(beam=2), n_best=4).settings
+    assert wide == SearchOptions(beam=4, n_best=4)
     alone = en_fr.translate(ONE, n_best=3, beam=5).sentences[0]
     assert len(alone.alternatives) == 2
     with pytest.raises(TypeError, match="bema"):

@@ -1,4 +1,4 @@
-"""Translate segments with a loaded model: search in batches, words and links by attention."""
+"""A translation network with its tokenizers: words, links and alternatives of sentences."""
 
 from __future__ import annotations
 
@@ -17,78 +17,33 @@ from regard.alignment import (
     tokenized_words,
     word_links,
 )
-from regard.attention import AttentionMap, Edit, Overwrite, intervene
-from regard.config import Run, SearchOptions
-from regard.decoding import Hypothesis, search, word_confidence
+from regard.attention import AttentionMap
+from regard.config import Run, SearchOptions, TransformerSettings
+from regard.decoding import Hypothesis, alternatives, word_confidence
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.models.batch import Batch, batch_of, source_of
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
-from regard.tasks.translation.options import TranslateOptions
 from regard.tasks.translation.segments import Segment
-from regard.tasks.translation.translation import ModelInfo, Sentence, copied_sentence
-from regard.worker_pool import WorkerPool, cores
-
-MANY_SENTENCES = 64  # per core, from which on each core takes whole groups of sentences
+from regard.tasks.translation.translation import ModelInfo, Sentence
+from regard.worker_pool import cores
 
 
-class SegmentTranslator:
-    """The model of a folder and its tokenizers: translates segments, which fit its length."""
+class TranslationModel:
+    """The network and tokenizers of a model folder."""
 
     def __init__(self, saved: SavedModel, threads: int = 0) -> None:
         self.run: Run = saved.run
         self.path: Path = saved.path
         assert isinstance(saved.network, TransformerModel | RnnModel)
         self.network = saved.network
+        self.max_source_tokens = saved.network.max_length - 1  # without </s>
         self.tokenizers = saved.tokenizers
+        languages = saved.run.source_language, saved.run.target_language
+        self.info = ModelInfo(*languages, saved.run.alignment)
         self.device = next(saved.network.parameters()).device
         self.threads = cores(threads) if self.device.type == "cpu" else 1
-
-    @property
-    def info(self) -> ModelInfo:
-        """What views need to know about the model."""
-        return ModelInfo(self.run.source_language, self.run.target_language, self.run.alignment)
-
-    @property
-    def max_source_tokens(self) -> int:
-        """The most tokens of a segment; </s> is one more."""
-        return self.network.max_length - 1
-
-    def translate_segments(
-        self,
-        segments: Sequence[Segment],
-        options: TranslateOptions,
-        seeds: Sequence[int] | None = None,
-    ) -> list[Sentence]:
-        """The translation of each segment; the segments may be of different texts.
-
-        `seeds` are the numbers that sampling is seeded with; the segments' positions by default.
-        """
-        sentences = [copied_sentence(segment.text) for segment in segments]
-        rows = [row for row, segment in enumerate(segments) if not segment.copied]
-        lengths = [len(segments[row].ids) for row in rows]
-        groups = [
-            [rows[number] for number in group]
-            for group in _groups(lengths, options.settings, self.threads)
-        ]
-
-        def translate_group(group: list[int]) -> list[Sentence]:
-            numbers = group if seeds is None else [seeds[row] for row in group]
-            return self._search([segments[row] for row in group], options, numbers)
-
-        if options.edits:  # one by one, on this thread: edits apply to the calling thread only
-            groups = [[row] for row in rows]
-            done = [[self._edited(segments[row], len(segments), options)] for row in rows]
-        elif len(groups) < 2 or self.threads == 1:
-            done = list(map(translate_group, groups))
-        else:
-            with WorkerPool(self.threads) as pool:
-                done = pool.map(translate_group, groups)
-        for group, translated in zip(groups, done, strict=True):
-            for row, sentence in zip(group, translated, strict=True):
-                sentences[row] = sentence
-        return sentences
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Sentence]:
         """Sentences and given translations of them, with words and links by the model's attention.
@@ -105,6 +60,49 @@ class SegmentTranslator:
             self._sentence(segment, target, maps, row)
             for row, (segment, target) in enumerate(zip(segments, targets, strict=True))
         ]
+
+    def alternatives(
+        self, text: str, translation: str, word: int, count: int = 5
+    ) -> list[tuple[str, float]]:
+        """Translations that continue differently from a word on, with that choice's probability."""
+        source_ids, ids = self.encode_pair(text, translation)
+        target = tokenized_output(ids, self.tokenizers.target, self.info.target_language)
+        if not 0 <= word < len(target.words):
+            raise InputError(f"word {word} is not in {translation!r}; count from 0.")
+        position = int(np.flatnonzero(target.overlap[:, word])[0])
+        source = source_of([source_ids]).to(self.device)
+        choices = alternatives(
+            self.network, source, ids, position, count, options=SearchOptions(beam=1)
+        )  # fmt: skip
+        texts = []
+        for choice in choices:
+            tokens = ids[:position] if choice.continuation is None else choice.continuation.tokens
+            texts.append((self.tokenizers.target.decode(tokens), choice.probability))
+        return texts
+
+    def encode_pair(self, text: str, translation: str) -> tuple[list[int], list[int]]:
+        """The tokens of a sentence and its translation; an error if the model cannot take them."""
+        source = self.tokenizers.source.encode(text)
+        if not 0 < len(source) <= self.max_source_tokens:
+            raise InputError("the text must be one sentence that fits the model; give less text.")
+        target = self.tokenizers.target.encode(translation)
+        if len(target) > self.network.max_length:
+            raise InputError("the translation is longer than the model can write; give less text.")
+        return source, target
+
+    def estimate_map_size(self, text: str) -> int:
+        """The approximate number of weights of all maps, for a translation as long as the text."""
+        model = self.run.model
+        length = len(self.tokenizers.source.encode(text)) + 1
+        at_once = min(length, self.network.max_length)
+        if not isinstance(model, TransformerSettings):
+            return length * at_once
+        num_layers = model.num_encoder_layers + 2 * model.num_decoder_layers
+        return model.num_heads * num_layers * length * at_once
+
+    def spell(self, text: str) -> str:
+        """Target text as the model writes it: unknown words are written differently."""
+        return self.tokenizers.target.decode(self.tokenizers.target.encode(text))
 
     def links(
         self, maps: Iterable[AttentionMap], row: int, source: TokenizedWords, target: TokenizedWords
@@ -142,41 +140,6 @@ class SegmentTranslator:
         assert sentence.hypothesis is not None
         source = Segment(sentence.source, "", ids=self.tokenizers.source.encode(sentence.source))
         return self._words(source, sentence.hypothesis.tokens)
-
-    def _search(
-        self, segments: Sequence[Segment], options: TranslateOptions, seeds: Sequence[int]
-    ) -> list[Sentence]:
-        """The translations of one batch of segments."""
-        ids = [segment.ids for segment in segments]
-        source = source_of(ids).to(self.device)
-        start = self.tokenizers.target.encode(options.prefix) if options.prefix else []
-        prefix = [start] * len(ids) if start else None
-        hypotheses = search(self.network, source, options.settings, prefix=prefix, sample_ids=seeds)
-        maps: list[AttentionMap] | None = None
-        if options.alignment or options.attention:
-            maps = self._maps(ids, [ranked[0].tokens for ranked in hypotheses])
-        return [
-            self._sentence(segment, ranked[0].tokens, maps, row, ranked, options.attention)
-            for row, (segment, ranked) in enumerate(zip(segments, hypotheses, strict=True))
-        ]
-
-    def _edited(self, segment: Segment, num_segments: int, options: TranslateOptions) -> Sentence:
-        """The translation of a segment with edits of the attention."""
-        if num_segments > 1 and any(isinstance(edit, Overwrite) for edit in options.edits):
-            raise InputError("a row of weights is of one sentence that fits the model.")
-        unused: list[Edit] = []
-        try:
-            with intervene(self.network, options.edits, unused=unused.append):
-                (sentence,) = self._search([segment], options, [0])
-        except InputError as error:
-            if "NaN" not in str(error):
-                raise
-            raise InputError(
-                "with these edits the model's logits are NaN or infinite; choose smaller ones."
-            ) from None
-        except (ValueError, TypeError) as error:  # heads or weights that do not fit the model
-            raise InputError(str(error)) from None
-        return replace(sentence, unused_edits=len(unused))
 
     def _sentence(
         self,
@@ -221,10 +184,10 @@ class SegmentTranslator:
     def _words(
         self, segment: Segment, tokens: Sequence[int]
     ) -> tuple[TokenizedWords, TokenizedWords]:
-        run, tokenizers = self.run, self.tokenizers
+        info, tokenizers = self.info, self.tokenizers
         return (
-            tokenized_words(segment.text, tokenizers.source, run.source_language, ids=segment.ids),
-            tokenized_output(tokens, tokenizers.target, run.target_language),
+            tokenized_words(segment.text, tokenizers.source, info.source_language, ids=segment.ids),
+            tokenized_output(tokens, tokenizers.target, info.target_language),
         )
 
     def _maps(
@@ -232,24 +195,6 @@ class SegmentTranslator:
     ) -> list[AttentionMap]:
         with torch.no_grad():
             return self.network.maps(self.batch(sources, targets))
-
-
-def _groups(lengths: Sequence[int], settings: SearchOptions, num_cores: int = 1) -> list[list[int]]:
-    """Indices of sentences of similar length, as many together as `batch_tokens` allows.
-
-    Many sentences make at least as many groups as there are cores.
-    """
-    width = settings.n_best if settings.sample else settings.beam
-    most = settings.batch_tokens
-    if len(lengths) >= num_cores * MANY_SENTENCES:
-        most = min(most, -(-(sum(lengths) + len(lengths)) * width // num_cores))
-    groups: list[list[int]] = []
-    for index in sorted(range(len(lengths)), key=lambda n: lengths[n]):
-        full = not groups or (len(groups[-1]) + 1) * (lengths[index] + 1) * width > most
-        if full:
-            groups.append([])
-        groups[-1].append(index)
-    return groups[::-1]  # the longest first, so that the last ones to finish are short
 
 
 def _row(batch_map: AttentionMap, row: int, source: int, target: int) -> AttentionMap:

@@ -17,8 +17,9 @@ from regard.demo.explain import OTHERS, PRONOUN, Explanation
 from regard.demo.measure import Measured
 from regard.tasks.inspection import describe_kind
 from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
+from regard.tasks.translation.translation import Sentence
+from regard.tasks.translation.translator import Translator
 from regard.training.report import clock
-from regard.translator import Sentence, Translator
 from regard.views import Page
 
 DRAWN = (1, 6)  # the showcase sentences whose alignment is drawn

@@ -14,7 +14,18 @@ from regard.config import (
     TrainingSettings,
     TransformerSettings,
 )
-from regard.config.mechanisms import MECHANISM_SETTINGS
+from regard.config.mechanisms import (
+    AdaptiveSpanSettings,
+    BlockwiseSettings,
+    FullSettings,
+    LinearSettings,
+    LinformerSettings,
+    LocalSettings,
+    MechanismSettings,
+    PerformerSettings,
+    ReformerSettings,
+    SparseSettings,
+)
 from regard.config.model import SourceAttention
 
 if TYPE_CHECKING:
@@ -52,19 +63,18 @@ BUDGETS: dict[tuple[Kind, bool], Budget] = {
 }
 """By kind of model, and whether it is the quick version."""
 
-SELF_ATTENTIONS = tuple(name for name in MECHANISM_SETTINGS if name != "ring")
-"""Self-attention of the Transformer; ring needs several processes."""
+SELF_ATTENTIONS: dict[str, MechanismSettings] = {
+    settings.name: settings
+    for settings in (
+        FullSettings(), LocalSettings(window=4), SparseSettings(stride=4), BlockwiseSettings(),
+        LinformerSettings(projected=8), ReformerSettings(chunk=8, num_buckets=4),
+        LinearSettings(), PerformerSettings(num_features=128),
+        AdaptiveSpanSettings(max_span=32, ramp=8, penalty=1e-3),
+    )
+}  # fmt: skip
+"""Self-attention of the Transformer, with sizes small enough for a dozen tokens."""
 SOURCE_ATTENTIONS: tuple[str, ...] = get_args(SourceAttention)
 """Cross-attention of the recurrent network."""
-SHORT_SENTENCES: dict[str, dict[str, Any]] = {
-    "local": {"window": 4},
-    "sparse": {"stride": 4},
-    "linformer": {"projected": 8},
-    "reformer": {"chunk": 8, "buckets": 4, "rounds": 4},
-    "performer": {"features": 128},
-    "adaptive-span": {"span": 32, "ramp": 8, "span_penalty": 1e-3},
-}
-"""Settings small enough to matter in sentences of a dozen words."""
 
 
 def kind_of(attention: str) -> Kind:
@@ -75,12 +85,12 @@ def kind_of(attention: str) -> Kind:
 def model_settings(attention: str) -> ModelSettings:
     """A small model with this attention."""
     if kind_of(attention) == "transformer":
-        causal = MECHANISM_SETTINGS[attention].facts.causal
+        mechanism = SELF_ATTENTIONS[attention]
         return TransformerSettings(
             dim=128, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, ff=512, dropout=0.0,
             positions="rotary", tied="output", max_length=128,
-            attention=cast(Any, attention), decoder_attention="same" if causal else "full",
-            **SHORT_SENTENCES.get(attention, {}),
+            attention=mechanism,
+            decoder_attention="same" if mechanism.facts.causal else FullSettings(),
         )  # fmt: skip
     return RnnSettings(
         embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128,

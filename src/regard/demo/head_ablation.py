@@ -25,7 +25,7 @@ from regard.corpus.grammar import GrammarPair, Language
 from regard.corpus.grammar.measures import grammar_scores
 from regard.decoding import search
 from regard.models.batch import Batch, batch_of, source_of
-from regard.translator import Translator
+from regard.tasks.translation.translator import Translator
 
 MAX_PRONOUNS, MIN_OTHERS = 0.75, 0.95
 NUM_RANDOM_SETS = 20

@@ -17,8 +17,9 @@ from regard.demo.head_ablation import MAX_PRONOUNS, MIN_OTHERS, HeadAblation
 from regard.demo.scores import DemoScores
 from regard.tasks.inspection import describe_kind
 from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
+from regard.tasks.translation.translation import Sentence
+from regard.tasks.translation.translator import Translator
 from regard.training.report import clock
-from regard.translator import Sentence, Translator
 from regard.views import Page
 
 DRAWN = (1, 6)  # showcase sentences whose alignment is drawn

@@ -29,7 +29,7 @@ from regard.corpus.grammar.measures import (
 )
 from regard.evaluation.aer import grammar_alignment_error_rate
 from regard.models.batch import batch_of
-from regard.translator import Translator
+from regard.tasks.translation.translator import Translator
 
 BATCH = 100
 

@@ -72,7 +72,7 @@ SELF_ATTENTIONS: dict[str, MechanismSettings] = {
         AdaptiveSpanSettings(max_span=32, ramp=8, penalty=1e-3),
     )
 }  # fmt: skip
-"""Self-attention of the Transformer, with sizes small enough for sentences of a dozen tokens."""
+"""Self-attention of the Transformer, with sizes small enough for a dozen tokens."""
 SOURCE_ATTENTIONS: tuple[str, ...] = get_args(SourceAttention)
 """Cross-attention of the recurrent network."""
 

@@ -173,7 +173,7 @@ CASES = {
     ),
     "sinusoidal width": (
         lambda: Sinusoidal(4)(x(1, 3, 5)),
-        "words for Sinusoidal must have width 4",
+        "tokens for Sinusoidal must have width 4",
     ),
     "learned length": (lambda: Learned(2, 4)(x(1, 3, 4)), "has 2 positions"),
     "rotary width": (lambda: Rotary(3), "dim must be even"),

@@ -81,8 +81,8 @@ class ClassifierSettings(SelfAttentionSettings):
         divides(self, "num_pooling_heads", self.num_pooling_heads, "dim")
         if 0 < self.kernel < self.patch:
             raise InputError(
-                f"model.kernel must be 0 or at least model.patch ({self.patch}), so that every moment "
-                f"is covered, got {self.kernel}."
+                f"model.kernel must be 0 or at least model.patch ({self.patch}), so that every "
+                f"moment is covered, got {self.kernel}."
             )
         if self.encoder == "rnn":
             self._check_rnn()
@@ -110,6 +110,6 @@ class ClassifierSettings(SelfAttentionSettings):
             divides(self, "two directions", 2, "dim")
         if self.positions == "none":
             raise InputError(
-                "model.positions none ignores the order, but a recurrent encoder always sees it; set "
-                "model.encoder to transformer."
+                "model.positions none ignores the order, but a recurrent encoder always sees it; "
+                "set model.encoder to transformer."
             )

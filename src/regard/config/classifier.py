@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.config.attention import SelfAttentionSettings
 from regard.config.check import at_least, divides, fraction
-from regard.config.mechanisms import check_attention
+from regard.config.mechanisms import SelfAttentionSettings, check_attention
 from regard.errors import InputError
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]

@@ -153,7 +153,9 @@ class MultiHead(nn.Module):
         cross = memory is not None or (key is not None and key is not query)
         if (cross or value is not None) and not self.mechanism.facts.cross:
             raise ValueError(f"{type(self.mechanism).__name__} attends within one sequence only.")
-        heads_BHQD = self._positioned(self.query_proj, query, offset)
+        cross_able = self.mechanism.facts.cross
+        if not cross_able:  # the order of projections is that in which gradients of x are summed
+            heads_BHQD = self._positioned(self.query_proj, query, offset)
         if memory is not None:
             if key is not None or value is not None or cache is not None:
                 raise ValueError("memory replaces key, value and cache; pass it alone.")
@@ -163,6 +165,8 @@ class MultiHead(nn.Module):
         else:
             own = not cross and cache is None
             keys = self._keys(query if key is None else key, value, offset if own else cached)
+        if cross_able:
+            heads_BHQD = self._positioned(self.query_proj, query, offset)
         # the position of the first query among the keys of this call
         bias_offset = offset if cross else 0
         if cache is not None:

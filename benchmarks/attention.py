@@ -80,8 +80,8 @@ def _scaled_dot(repeats: int) -> tuple[float, float]:
     grad, score = torch.randn(8, 8, 512, 64), ScaledDot()
     ours, peer = seconds(
         [
-            lambda: _back(attend(query, key, value, score=score).context, tensors, grad),
-            lambda: _back(F.scaled_dot_product_attention(query, key, value), tensors, grad),
+            lambda: _backward(attend(query, key, value, score=score).context, tensors, grad),
+            lambda: _backward(F.scaled_dot_product_attention(query, key, value), tensors, grad),
         ],
         3 * repeats,
     )
@@ -93,11 +93,11 @@ def _additive(
 ) -> tuple[float, float]:
     score, tensors = _additive_inputs(batch, num_queries, num_keys)
     grad = torch.randn(batch, num_queries, HIDDEN)
-    wanted = [*tensors, *score.parameters()]
+    leaves = [*tensors, *score.parameters()]
 
     def timed(forward: Callable[[], Tensor]) -> Callable[[], object]:
         def both() -> object:
-            return _back(forward(), wanted, grad)
+            return _backward(forward(), leaves, grad)
 
         def only() -> object:
             with torch.no_grad():
@@ -115,7 +115,7 @@ def _additive(
     return ours, peer
 
 
-def _back(output: Tensor, inputs: list[Tensor], grad: Tensor) -> object:
+def _backward(output: Tensor, inputs: list[Tensor], grad: Tensor) -> object:
     return torch.autograd.grad(output, inputs, grad)
 
 

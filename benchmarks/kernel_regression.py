@@ -23,20 +23,20 @@ Predict = Callable[[Floats], Floats]
 
 NUM_KEOPS, NUM_STATSMODELS = 100_000, 5_000
 WIDTHS = (20, 5000)  # the range of the samples, in bandwidths
-CHECKED = 200  # queries compared with the direct sum
+NUM_CHECKED = 200  # queries compared with the direct sum
 
 
 def measurements(repeats: int) -> Iterator[Measurement]:
     """The rows of kernel regression."""
     for width in WIDTHS:
         what = f"NadarayaWatson.predict, {NUM_KEOPS:,} × {NUM_KEOPS:,}, width range/{width}"
-        compare = partial(_compared, keops_predictor, NUM_KEOPS, width, repeats)
+        compare = partial(_compare, keops_predictor, NUM_KEOPS, width, repeats)
         yield Measurement(f"{what}: times faster than KeOps", compare, ">=", 1.5, faster=True)
         yield Measurement(f"{what}: largest error", partial(_error, NUM_KEOPS, width), "<=", 1e-4)
     yield Measurement(
         f"NadarayaWatson.predict, {NUM_STATSMODELS:,} × {NUM_STATSMODELS:,}: "
         "times faster than statsmodels",
-        partial(_compared, statsmodels_predictor, NUM_STATSMODELS, WIDTHS[0], repeats),
+        partial(_compare, statsmodels_predictor, NUM_STATSMODELS, WIDTHS[0], repeats),
         ">=",
         10.0,
         faster=True,
@@ -68,8 +68,8 @@ def keops_predictor(num_samples: int, width: int) -> Predict:
         symbolic_query = keops.LazyTensor(query[:, None, :] * width)
         symbolic_key = keops.LazyTensor(key[None, :, :] * width)
         score = -((symbolic_query - symbolic_key) ** 2).sum(-1) / 2
-        found: Floats = score.sumsoftmaxweight(keops.LazyTensor(value[None, :, None]), axis=1)
-        return found[:, 0]
+        predicted: Floats = score.sumsoftmaxweight(keops.LazyTensor(value[None, :, None]), axis=1)
+        return predicted[:, 0]
 
     return predict
 
@@ -81,8 +81,8 @@ def statsmodels_predictor(num_samples: int, width: int) -> Predict:
     model = regression.KernelReg(value, key, "c", reg_type="lc", bw=[1.0 / width])
 
     def predict(query: Floats) -> Floats:
-        found: Floats = model.fit(query)[0]
-        return found
+        predicted: Floats = model.fit(query)[0]
+        return predicted
 
     return predict
 
@@ -91,14 +91,14 @@ def direct(query: Floats, key: Floats, value: Floats, width: int) -> Floats:
     """The formula, key by key in float64."""
     score = -0.5 * ((query - key.T) * width) ** 2
     weights = np.exp(score - score.max(axis=1, keepdims=True))
-    found: Floats = weights @ value / weights.sum(axis=1)
-    return found
+    predicted: Floats = weights @ value / weights.sum(axis=1)
+    return predicted
 
 
-def _compared(
+def _compare(
     make_peer: Callable[[int, int], Predict], num_samples: int, width: int, repeats: int
 ) -> tuple[float, float]:
-    """Median seconds of ours, and the peer's in one run after a first one that compiles."""
+    """Median seconds of ours, and of one run of the peer after a first one that compiles."""
     query = samples(num_samples)[0]
     theirs = make_peer(num_samples, width)
     theirs(query[:10])
@@ -110,14 +110,13 @@ def _compared(
 
 def _error(num_samples: int, width: int) -> tuple[float, None]:
     query, key, value = samples(num_samples)
-    picked = query[np.linspace(0, num_samples - 1, CHECKED).astype(int)]
-    found = our_predictor(num_samples, width)(query)
-    found = found[np.linspace(0, num_samples - 1, CHECKED).astype(int)]
-    return float(np.abs(found - direct(picked, key, value, width)).max()), None
+    rows = np.linspace(0, num_samples - 1, NUM_CHECKED).astype(int)
+    predicted = our_predictor(num_samples, width)(query)[rows]
+    return float(np.abs(predicted - direct(query[rows], key, value, width)).max()), None
 
 
 def peer(name: str) -> ModuleType:
-    """A peer's module, or one sentence on where to get it."""
+    """Import a peer's module; an error says how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError:

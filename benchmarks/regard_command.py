@@ -1,4 +1,4 @@
-"""Commands of regard's own that a bench needs to have run, as processes."""
+"""Running regard's own commands as processes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import time
 from regard.errors import InputError
 
 
-def run_regard(*words: object) -> None:
-    """Run `regard …`, and say how long it took; if it fails, its last line is the error."""
-    begun = time.monotonic()
+def run_regard(*arguments: object) -> None:
+    """Run `regard …` and print its time; if it fails, its last line is the error."""
+    start = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "regard", *map(str, words)],
+        [sys.executable, "-m", "regard", *map(str, arguments)],
         capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise InputError(f"`regard {words[0]}` failed: {lines[-1]}")
-    taken = time.monotonic() - begun
-    print(f"  regard {words[0]}: {taken:.1f} s", file=sys.stderr, flush=True)
+        raise InputError(f"`regard {arguments[0]}` failed: {lines[-1]}")
+    seconds = time.monotonic() - start
+    print(f"  regard {arguments[0]}: {seconds:.1f} s", file=sys.stderr, flush=True)

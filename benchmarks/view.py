@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.regard_command import run_regard
-from benchmarks.serve.process import Served
-from benchmarks.serve.questions import demo_model
+from benchmarks.serve.process import ServerProcess
+from benchmarks.serve.sentences import demo_model
 from regard.bench.row import Measurement
 from regard.corpus.grammar import sample
 from regard.errors import InputError
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page, Playwright
 
 TOKENS = 4000
-WAIT = 300.0  # milliseconds that a reader may wait for the first translation
-FRAME = 100.0  # milliseconds that a frame may take
+LATENCY = 300.0  # milliseconds until the first translation
+FRAME = 100.0  # milliseconds of a frame
 SIZE = 20.0  # megabytes of a report
-KEY = 40  # milliseconds between keys: a quick typist
+KEY_DELAY = 40  # milliseconds between keys
 STEPS = 24  # turns of the wheel
-OPENING = 4.0  # seconds in which a report has opened
+OPENING = 4.0  # seconds to open a report
 FLAGS = (
     "--preset tiny --languages en --model.kind lm --model.num_layers 4 --model.num_heads 4 "
     "--model.dim 128 --model.ff 256 --model.max_length 4096 --text.unit word --training.steps 60 "
@@ -67,40 +67,40 @@ LONGEST = "() => { const most = Math.max(...window.frames_); window.frames_ = []
 
 def measurements(repeats: int, model: str | None = None) -> Iterator[Measurement]:
     """The rows, each the median of `repeats` runs."""
-    desk = _Desk(repeats, Path(model) if model else None)
+    subjects = _Subjects(repeats, Path(model) if model else None)
     length = f"report of {TOKENS:,} tokens"
     for name, measure, bar in (
-        ("page: last key to translation, ms", desk.waited, WAIT),
-        (f"{length}: megabytes", lambda: desk.size, SIZE),
-        (f"{length}: longest frame while it opens, ms", lambda: desk.frames["open"], FRAME),
-        (f"{length}: longest frame while zooming, ms", lambda: desk.frames["zoom"], FRAME),
-        (f"{length}: longest frame while reading, ms", lambda: desk.frames["read"], FRAME),
+        ("page: last key to translation, ms", subjects.latency, LATENCY),
+        (f"{length}: megabytes", lambda: subjects.size, SIZE),
+        (f"{length}: longest frame while it opens, ms", lambda: subjects.frames["open"], FRAME),
+        (f"{length}: longest frame while zooming, ms", lambda: subjects.frames["zoom"], FRAME),
+        (f"{length}: longest frame while reading, ms", lambda: subjects.frames["read"], FRAME),
     ):
-        yield Measurement(name, _alone(measure), "<=", bar)
+        yield Measurement(name, _without_peer(measure), "<=", bar)
 
 
-def _alone(measure: Callable[[], float]) -> Callable[[], tuple[float, None]]:
-    """A figure that has no peer."""
+def _without_peer(measure: Callable[[], float]) -> Callable[[], tuple[float, None]]:
+    """A figure without a peer."""
     return lambda: (measure(), None)
 
 
-class _Desk:
-    """What is looked at, made when it is first asked for."""
+class _Subjects:
+    """The page and the report to be measured, created on first use."""
 
     def __init__(self, repeats: int, model: Path | None) -> None:
         self.repeats, self.model = repeats, model
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name)
 
-    def waited(self) -> float:
-        """Milliseconds from the last key of a sentence until its translation stands there."""
+    def latency(self) -> float:
+        """Milliseconds from the last key of a sentence until its translation is shown."""
         model = self.model or demo_model()
         texts = [pair.source for pair in sample("test", self.repeats + 1, seed=11)]
-        with Served(model, self.path / "log") as server, _tab() as tab:
+        with ServerProcess(model, self.path / "log") as server, _tab() as tab:
             tab.goto(f"http://{server.host}:{server.port}/")
             tab.locator("#target option").first.wait_for(state="attached")
             tab.evaluate(LISTEN)
-            taken = [_typed(tab, text) for text in texts]
+            taken = [_typing_latency(tab, text) for text in texts]
         return statistics.median(taken[1:])  # the first one fills caches
 
     @cached_property
@@ -125,17 +125,17 @@ class _Desk:
 
     @cached_property
     def frames(self) -> dict[str, float]:
-        """The longest frame of each way to use the report, in milliseconds."""
-        rounds = [_used(self.report) for _ in range(self.repeats)]
-        return {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
+        """The longest frame of each use of the report, in milliseconds."""
+        rounds = [_longest_frames(self.report) for _ in range(self.repeats)]
+        return {name: statistics.median(frames[name] for frames in rounds) for name in rounds[0]}
 
 
-def _typed(tab: Page, text: str) -> float:
-    """Type a text, and wait until its translation stands still."""
+def _typing_latency(tab: Page, text: str) -> float:
+    """Milliseconds from the last key of a text to its translation."""
     tab.fill("#text", "")
     tab.wait_for_timeout(300)
     tab.evaluate("Object.assign(window, { typed_: 0, came_: 0 })")
-    tab.type("#text", text, delay=KEY)
+    tab.type("#text", text, delay=KEY_DELAY)
     tab.wait_for_timeout(1500)
     taken: float = tab.evaluate("window.came_ - window.typed_")
     if taken < 0:  # the last key, a full stop, changes every translation
@@ -143,11 +143,11 @@ def _typed(tab: Page, text: str) -> float:
     return taken
 
 
-def _used(report: Path) -> dict[str, float]:
+def _longest_frames(report: Path) -> dict[str, float]:
     """Open the report, zoom into its map and out, move and point, choose another head."""
-    found: dict[str, float] = {}
+    frames: dict[str, float] = {}
     with _opened_alone(report) as tab:
-        found["open"] = tab.evaluate(LONGEST)
+        frames["open"] = tab.evaluate(LONGEST)
         box = tab.locator(".attention .cells")
         box.scroll_into_view_if_needed()
         tab.wait_for_timeout(300)
@@ -159,24 +159,24 @@ def _used(report: Path) -> dict[str, float]:
         for step in range(2 * STEPS):
             tab.mouse.wheel(0, -150 if step < STEPS else 150)
             tab.wait_for_timeout(25)
-        found["zoom"] = tab.evaluate(LONGEST)
+        frames["zoom"] = tab.evaluate(LONGEST)
         for step in range(30):
             tab.mouse.move(x + 5 * step, y - 4 * step)
         tab.locator(".heads input").last.check(force=True)
         tab.wait_for_timeout(600)
         tab.locator(".words .word").nth(40).hover()
         tab.wait_for_timeout(400)
-        found["read"] = tab.evaluate(LONGEST)
-    return found
+        frames["read"] = tab.evaluate(LONGEST)
+    return frames
 
 
 @contextmanager
 def _opened_alone(report: Path) -> Iterator[Page]:
-    """A tab in which a report was opened with nobody attached to it.
+    """A tab in which a report was opened without a debugger attached.
 
-    A browser that is driven keeps what it loads, and decodes all of it again on the page's own
-    thread once it is loaded: of megabytes, a tenth of a second that no reader meets. So the copy
-    that is opened counts its frames itself, and is asked only then.
+    A browser under automation keeps what it loads and decodes all of it again on the page's main
+    thread: for megabytes, a tenth of a second that users do not see. So the copy that is opened
+    counts its frames itself, and is connected to only afterwards.
     """
     watched = report.with_name("watched.html")
     text = report.read_text("utf-8").replace("<head>", f"<head><script>({WATCH})()</script>", 1)
@@ -209,15 +209,15 @@ def _tab() -> Iterator[Page]:
 
 @contextmanager
 def _engine() -> Iterator[tuple[Playwright, str]]:
-    """What drives browsers, and where Chromium is."""
+    """Playwright, and the path of Chromium."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         raise InputError(
             "the view benchmark needs playwright: pip install regard[bench]."
         ) from None
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if found is None:
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if chromium is None:
         raise InputError("the view benchmark needs Chromium on the PATH; install chromium.")
     with sync_playwright() as engine:
-        yield engine, found
+        yield engine, chromium

@@ -1,7 +1,7 @@
-"""Many clients at once in one process, lean enough to leave the machine to the server.
+"""Many concurrent clients in one process, light enough to leave the machine to the server.
 
-Each client has a connection that it keeps, and questions that no other client asks; it asks the
-next one when it has its answer. An answer that is not word for word the expected one is kept.
+Each client keeps a connection and has sentences of its own; it sends the next request when it has
+a response. Translations that differ from the expected ones are collected.
 
     python -m benchmarks.serve.client < task.json > outcome.json
 """
@@ -23,41 +23,41 @@ REFUSALS = (429, 503)
 
 @dataclass(frozen=True)
 class Load:
-    """What a process of clients is to do.
+    """The task of a process of clients.
 
-    questions  of each client: (number, text, expected answer)
-    seconds    for which new questions are asked
-    patience   seconds to wait for the last answers after that; 0: they are not waited for
-    leave      whether at the end each client asks once more and goes away in the middle of it
+    sentences  of each client: (number, text, expected translation)
+    seconds    time during which new requests are sent
+    timeout    seconds to wait for the last responses after that; 0: do not wait
+    disconnect whether at the end each client sends one more request and disconnects
     """
 
     host: str
     port: int
     source: str
     target: str
-    questions: Sequence[Sequence[tuple[int, str, str]]]
+    sentences: Sequence[Sequence[tuple[int, str, str]]]
     seconds: float
-    patience: float = 0.0
-    leave: bool = False
+    timeout: float = 0.0
+    disconnect: bool = False
 
 
 @dataclass
 class Outcome:
-    """What came back.
+    """The responses to all clients.
 
-    statuses  how often each
-    wrong     (number of the question, answer) of those that were not as expected
-    lost      questions without an answer: a broken connection or none at all, or none in time
-    garbled   answers that are no HTTP or no JSON
-    seconds   latencies of answers with status 200
-    moments   when they came, from the start
+    statuses   number of responses by status
+    wrong      (number of the sentence, translation) of those that were not as expected
+    lost       requests without a response: connection failed or broken, or timeout
+    malformed  responses that are no HTTP or no JSON
+    seconds    latencies of responses with status 200
+    moments    when these came, from the start
     """
 
     statuses: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[int, str]] = field(default_factory=list)
     lost: int = 0
-    garbled: int = 0
-    asked: int = 0
+    malformed: int = 0
+    num_requests: int = 0
     seconds: list[float] = field(default_factory=list)
     moments: list[float] = field(default_factory=list)
 
@@ -65,54 +65,54 @@ class Outcome:
 class Client(asyncio.Protocol):
     """One connection.
 
-    over  no more is to be asked
-    left  the client goes away, and what it still waits for is not lost
+    stopped       no more requests are sent
+    disconnected  responses are no longer counted
     """
 
     def __init__(self, number: int, load: Load, outcome: Outcome, start: float) -> None:
         self.load, self.outcome, self.start = load, outcome, start
-        self.questions = load.questions[number]
-        self.requests = [_request(load, text) for _, text, _ in self.questions]
-        self.place = 0
+        self.sentences = load.sentences[number]
+        self.requests = [_request(load, text) for _, text, _ in self.sentences]
+        self.index = 0
         self.waiting = False
-        self.over = False
-        self.left = False
-        self.asked_at = 0.0
+        self.stopped = False
+        self.disconnected = False
+        self.sent_at = 0.0
         self.buffer = b""
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self.ask()
+        self.send()
 
-    def ask(self) -> None:
-        """Send the next question."""
-        if self.over or self.transport is None or self.transport.is_closing():
+    def send(self) -> None:
+        """Send the next request."""
+        if self.stopped or self.transport is None or self.transport.is_closing():
             return
         self.waiting = True
-        self.outcome.asked += 1
-        self.asked_at = time.perf_counter()
-        self.transport.write(self.requests[self.place])
+        self.outcome.num_requests += 1
+        self.sent_at = time.perf_counter()
+        self.transport.write(self.requests[self.index])
 
     def data_received(self, data: bytes) -> None:
-        if self.left:  # an answer that nobody waits for is not counted
+        if self.disconnected:  # the response is not counted
             return
         self.buffer += data
-        head, found, rest = self.buffer.partition(HEAD)
-        if not found:
+        head, separator, rest = self.buffer.partition(HEAD)
+        if not separator:
             return
         length = _length(head)
         if len(rest) < length:
             return
         self.buffer = b""
         self.waiting = False
-        if len(rest) > length:  # more than was asked for
-            self.outcome.garbled += 1
+        if len(rest) > length:  # more than one response
+            self.outcome.malformed += 1
         self._answered(int(head[9:12]), head, rest[:length])
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.waiting and not self.left:
+        if self.waiting and not self.disconnected:
             self.outcome.lost += 1
         self.waiting = False
         self.transport = None
@@ -120,36 +120,36 @@ class Client(asyncio.Protocol):
     def _answered(self, status: int, head: bytes, body: bytes) -> None:
         outcome, now = self.outcome, time.perf_counter()
         outcome.statuses[str(status)] += 1
-        number, _, expected = self.questions[self.place]
+        number, _, expected = self.sentences[self.index]
         if status == 200:
-            outcome.seconds.append(now - self.asked_at)
+            outcome.seconds.append(now - self.sent_at)
             outcome.moments.append(now - self.start)
             try:
-                answer = json.loads(body)["translatedText"]
+                text = json.loads(body)["translatedText"]
             except (ValueError, KeyError, TypeError):
-                outcome.garbled += 1
+                outcome.malformed += 1
             else:
-                if answer != expected:
-                    outcome.wrong.append((number, answer))
-            self.place = (self.place + 1) % len(self.requests)
-            self.ask()
-        elif status in REFUSALS:  # the same again, when it is welcome
-            asyncio.get_running_loop().call_later(_retry_after(head), self.ask)
+                if text != expected:
+                    outcome.wrong.append((number, text))
+            self.index = (self.index + 1) % len(self.requests)
+            self.send()
+        elif status in REFUSALS:  # try again when the server allows it
+            asyncio.get_running_loop().call_later(_retry_after(head), self.send)
         else:
-            self.place = (self.place + 1) % len(self.requests)
-            self.ask()
+            self.index = (self.index + 1) % len(self.requests)
+            self.send()
 
 
 async def run(load: Load) -> Outcome:
-    """All clients at once; what came back."""
+    """Run all clients concurrently."""
     loop = asyncio.get_running_loop()
     outcome, start = Outcome(), time.perf_counter()
-    clients = [Client(n, load, outcome, start) for n in range(len(load.questions))]
+    clients = [Client(n, load, outcome, start) for n in range(len(load.sentences))]
 
     async def connected(client: Client) -> None:
         try:
             await loop.create_connection(lambda: client, load.host, load.port)
-        except OSError:  # nobody is there
+        except OSError:
             outcome.lost += 1
 
     await asyncio.gather(*map(connected, clients))
@@ -157,35 +157,35 @@ async def run(load: Load) -> Outcome:
     while time.perf_counter() < end:
         await asyncio.sleep(min(0.2, max(0.0, end - time.perf_counter())))
         for client in clients:
-            if client.transport is None:  # the server broke it off, which is counted
+            if client.transport is None:  # the server closed it, which is counted
                 await connected(client)
-    await _finish(clients, load.patience, outcome)
+    await _finish(clients, load.timeout, outcome)
     for client in clients:
-        client.left = True
-    if load.leave:
-        await _leave(clients)
+        client.disconnected = True
+    if load.disconnect:
+        await _send_last(clients)
     for client in clients:
         if client.transport is not None:
             client.transport.abort()
     return outcome
 
 
-async def _finish(clients: Sequence[Client], patience: float, outcome: Outcome) -> None:
-    """Ask no more; wait for what was asked, and count what does not come."""
+async def _finish(clients: Sequence[Client], timeout: float, outcome: Outcome) -> None:
+    """Stop sending, wait for open requests, and count those without a response."""
     for client in clients:
-        client.over = True
-    end = time.perf_counter() + patience
+        client.stopped = True
+    end = time.perf_counter() + timeout
     while any(client.waiting for client in clients) and time.perf_counter() < end:
         await asyncio.sleep(0.02)
-    if patience:
+    if timeout:
         outcome.lost += sum(client.waiting for client in clients)
 
 
-async def _leave(clients: Sequence[Client]) -> None:
-    """Ask once more, and go away before there can be an answer to all."""
+async def _send_last(clients: Sequence[Client]) -> None:
+    """Send one more request, without time for all responses."""
     for client in clients:
         if client.transport is not None:
-            client.transport.write(client.requests[client.place])
+            client.transport.write(client.requests[client.index])
     await asyncio.sleep(0.05)
 
 
@@ -200,7 +200,7 @@ def _request(load: Load, text: str) -> bytes:
 
 
 def _length(head: bytes) -> int:
-    """Of the answer's body; ours always say it."""
+    """The Content-Length, which the server always sends."""
     for line in head.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":
@@ -209,7 +209,7 @@ def _length(head: bytes) -> int:
 
 
 def _retry_after(head: bytes) -> float:
-    """Seconds, but no more than one: a client that sleeps is no load."""
+    """Retry-After in seconds, at most one: a sleeping client is no load."""
     for line in head.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.lower() == b"retry-after":
@@ -218,7 +218,7 @@ def _retry_after(head: bytes) -> float:
 
 
 def main() -> None:
-    """Read a load, be its clients, write what came back."""
+    """Read a load from stdin, run its clients, write the outcome to stdout."""
     given: dict[str, Any] = json.load(sys.stdin)
     json.dump(vars(asyncio.run(run(Load(**given)))), sys.stdout)
 

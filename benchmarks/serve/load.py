@@ -1,8 +1,8 @@
 """`python -m benchmarks serve`: a real server under load, and the gain of batching requests.
 
-load        all clients ask for a while; every answer is compared with the model's answer to the
-            same sentence alone; then all go away in the middle of a question
-throughput  two servers, one with `--together 1`, asked in turn, round by round
+load        all clients send requests for a while; every translation is compared with the model's
+            translation of the sentence alone; then all disconnect in the middle of a request
+throughput  two servers, one with `--together 1`, measured in turn, round by round
 """
 
 from __future__ import annotations
@@ -20,32 +20,37 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.serve.client import REFUSALS, Load, Outcome
-from benchmarks.serve.process import Memory, Served, driven, freed_after
-from benchmarks.serve.questions import Questions, ask_alone, demo_model, whose
+from benchmarks.serve.process import MemorySampler, ServerProcess, run_clients, seconds_until_idle
+from benchmarks.serve.sentences import (
+    ReferenceSentences,
+    demo_model,
+    owner,
+    translate_alone,
+)
 from regard.bench.row import Row, print_table
 from regard.errors import InputError
 
 CLIENTS, SECONDS, ROUNDS = 200, 60.0, 5
 WARMUP = 5.0  # seconds of the same load before anything counts
 ROUND = 6.0  # seconds of a round of throughput
-PATIENCE = 90.0  # seconds for the last answers
+TIMEOUT = 90.0  # seconds for the last responses
 FLAT = 1.05  # median memory of the last third of the time over that of the first third
 FASTER = 4.0
 PARTS = ("load", "throughput")
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """What a server did under load.
+class LoadFigures:
+    """Figures of a server under load.
 
-    statuses        how many answers of each
-    errors          answers with another status than 200, 429 or 503, or garbled, and faults logged
-    lost, swapped   questions without an answer; with another question's answer
-    reworded        answers in other words than the same sentence alone (rounding in a batch)
-    per_second      answers with 200
-    median, p95, p99   seconds from question to answer
-    megabytes       the server's memory: medians of the first and the last third, and the most
-    freed           seconds until no place was taken after all clients had gone away mid-question
+    statuses        responses by status
+    errors          responses malformed or of a status other than 200, 429, 503; logged errors
+    lost, swapped   requests without a response; with another request's translation
+    reworded        translations that differ from that of the sentence alone (rounding in a batch)
+    per_second      responses with 200
+    median, p95, p99   seconds from request to response
+    megabytes       the server's memory: medians of the first and the last third, and the maximum
+    freed           seconds until the queue was empty after all clients had disconnected
     """
 
     clients: int
@@ -73,118 +78,122 @@ def report(
     clients: int = CLIENTS,
     seconds: float = SECONDS,
 ) -> int:
-    """Measure; 1 if a bar was missed, else 0."""
+    """Measure and print; return 1 if a bar was missed, else 0."""
     parts = [part for part in PARTS if only.lower() in part]
     if not parts:
-        raise InputError(f"no part's name contains {only!r}; there are: {', '.join(PARTS)}.")
+        raise InputError(f"no part's name contains {only!r}; choose from {', '.join(PARTS)}.")
     folder = Path(model) if model else demo_model()
     _warn_if_busy()
-    _say(f"asking {folder} alone, sentence by sentence …")
-    questions = ask_alone(folder, clients)
+    _log(f"translating with {folder}, sentence by sentence …")
+    sentences = translate_alone(folder, clients)
     rows: list[Row] = []
-    made: dict[str, Any] = {
+    result: dict[str, Any] = {
         "model": str(folder), "cores": os.cpu_count(), "busy": _busy(),
-        "sentences": len(questions.all), "beam": questions.search.beam,
+        "sentences": len(sentences.all), "beam": sentences.search.beam,
     }  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="regard-bench-") as name:
         if "load" in parts:
-            found = loaded(folder, questions, clients, seconds, Path(name))
-            made["load"] = asdict(found)
-            rows += bars(found)
+            figures = run_load(folder, sentences, clients, seconds, Path(name))
+            result["load"] = asdict(figures)
+            rows += bars(figures)
         if "throughput" in parts:
-            speeds = throughput(folder, questions, clients, repeats, Path(name))
-            made["throughput"] = {"together": speeds[0], "one by one": speeds[1]}
-            rows.append(faster(speeds, clients))
+            speeds = throughput(folder, sentences, clients, repeats, Path(name))
+            result["throughput"] = {"together": speeds[0], "one by one": speeds[1]}
+            rows.append(speedup(speeds, clients))
     if as_json:
-        print(json.dumps({**made, "bars": [row.as_json() for row in rows]}, indent=1))
+        print(json.dumps({**result, "bars": [row.as_json() for row in rows]}, indent=1))
     else:
         if "load" in parts:
-            _print(found)
+            _print(figures)
         print_table("bars", rows)
     return 0 if all(row.holds for row in rows) else 1
 
 
-def loaded(model: Path, questions: Questions, clients: int, seconds: float, folder: Path) -> Loaded:
-    """A server with all clients for a while."""
-    with Served(model, folder / "load.log") as server:
-        _say(f"{clients} clients for {seconds:g} s …")
-        driven(_load(server, questions, clients, WARMUP))
-        with Memory(server) as memory:
-            load = _load(server, questions, clients, seconds, patience=PATIENCE, leave=True)
-            came = driven(load)
-        freed = freed_after(server)
-    return counted(came, questions, clients, seconds, memory.megabytes, server.faults(), freed)
+def run_load(
+    model: Path, sentences: ReferenceSentences, clients: int, seconds: float, folder: Path
+) -> LoadFigures:
+    """Run a server with all clients for a while."""
+    with ServerProcess(model, folder / "load.log") as server:
+        _log(f"{clients} clients for {seconds:g} s …")
+        run_clients(_load(server, sentences, clients, WARMUP))
+        with MemorySampler(server) as memory:
+            load = _load(server, sentences, clients, seconds, timeout=TIMEOUT, leave=True)
+            outcome = run_clients(load)
+        freed = seconds_until_idle(server)
+    return load_figures(
+        outcome, sentences, clients, seconds, memory.megabytes, server.num_errors(), freed
+    )
 
 
-def counted(
-    came: Outcome,
-    questions: Questions,
+def load_figures(
+    outcome: Outcome,
+    sentences: ReferenceSentences,
     clients: int,
     seconds: float,
     megabytes: Sequence[float],
-    faults: int,
+    num_errors: int,
     freed: float,
-) -> Loaded:
-    """What came back, as figures."""
-    fine = {"200", *map(str, REFUSALS)}
-    strange = sum(count for status, count in came.statuses.items() if status not in fine)
-    wrong = Counter(whose(number, answer, questions) for number, answer in came.wrong)
+) -> LoadFigures:
+    """The figures of the clients' outcome."""
+    expected = {"200", *map(str, REFUSALS)}
+    unexpected = sum(n for status, n in outcome.statuses.items() if status not in expected)
+    wrong = Counter(owner(number, text, sentences) for number, text in outcome.wrong)
     third = max(1, len(megabytes) // 3)
     first, last = megabytes[:third], megabytes[-third:]
-    return Loaded(
+    return LoadFigures(
         clients,
         seconds,
-        came.asked,
-        dict(sorted(came.statuses.items())),
-        strange + came.garbled + faults,
-        came.lost,
+        outcome.num_requests,
+        dict(sorted(outcome.statuses.items())),
+        unexpected + outcome.malformed + num_errors,
+        outcome.lost,
         wrong["another"],
         wrong["own"],
-        _per_second(came, seconds),
-        _quantile(came.seconds, 0.5),
-        _quantile(came.seconds, 0.95),
-        _quantile(came.seconds, 0.99),
+        _per_second(outcome, seconds),
+        _quantile(outcome.seconds, 0.5),
+        _quantile(outcome.seconds, 0.95),
+        _quantile(outcome.seconds, 0.99),
         (statistics.median(first), statistics.median(last), max(megabytes)),
         freed,
     )
 
 
-def bars(found: Loaded) -> list[Row]:
-    """What must hold under load."""
-    what = f"{found.clients} clients, {found.seconds:g} s"
-    first, last, _ = found.megabytes
+def bars(figures: LoadFigures) -> list[Row]:
+    """The bars of the load test."""
+    what = f"{figures.clients} clients, {figures.seconds:g} s"
+    first, last, _ = figures.megabytes
     return [
-        Row(f"{what}: errors (no 200, 429 or 503)", found.errors, None, None, "<=", 0),
-        Row(f"{what}: lost answers", found.lost, None, None, "<=", 0),
-        Row(f"{what}: swapped answers", found.swapped, None, None, "<=", 0),
-        Row(f"{what}: share answered with 200", _share(found), None, None, ">=", 0.5),
+        Row(f"{what}: errors (no 200, 429 or 503)", figures.errors, None, None, "<=", 0),
+        Row(f"{what}: lost answers", figures.lost, None, None, "<=", 0),
+        Row(f"{what}: swapped answers", figures.swapped, None, None, "<=", 0),
+        Row(f"{what}: share answered with 200", _share(figures), None, None, ">=", 0.5),
         Row(f"{what}: MB, last third over first third", last, first, last / first, "<=", FLAT),
-        Row(f"{what} then gone: seconds until all places are free", found.freed, None, None,
+        Row(f"{what} then gone: seconds until all places are free", figures.freed, None, None,
             "<=", 10),
     ]  # fmt: skip
 
 
 def throughput(
-    model: Path, questions: Questions, clients: int, rounds: int, folder: Path
+    model: Path, sentences: ReferenceSentences, clients: int, rounds: int, folder: Path
 ) -> tuple[list[float], list[float]]:
-    """Answers a second with requests put together, and one by one, of each round."""
+    """Responses per second of each round, with requests batched and one by one."""
     speeds: tuple[list[float], list[float]] = [], []
     with (
-        Served(model, folder / "together.log") as together,
-        Served(model, folder / "alone.log", "--together", "1") as alone,
+        ServerProcess(model, folder / "together.log") as together,
+        ServerProcess(model, folder / "alone.log", "--together", "1") as alone,
     ):
         for server in (together, alone):
-            driven(_load(server, questions, clients, WARMUP))
+            run_clients(_load(server, sentences, clients, WARMUP))
         for number in range(rounds):
-            for server, own in zip((together, alone), speeds, strict=True):
-                freed_after(server)
-                came = driven(_load(server, questions, clients, ROUND))
-                own.append(_per_second(came, ROUND))
-            _say(f"round {number + 1}: {speeds[0][-1]:.0f} and {speeds[1][-1]:.0f} answers/s")
+            for server, measured in zip((together, alone), speeds, strict=True):
+                seconds_until_idle(server)
+                outcome = run_clients(_load(server, sentences, clients, ROUND))
+                measured.append(_per_second(outcome, ROUND))
+            _log(f"round {number + 1}: {speeds[0][-1]:.0f} and {speeds[1][-1]:.0f} responses/s")
     return speeds
 
 
-def faster(speeds: tuple[list[float], list[float]], clients: int) -> Row:
+def speedup(speeds: tuple[list[float], list[float]], clients: int) -> Row:
     """The median ratio of the rounds."""
     together, alone = speeds
     ratio = statistics.median(a / max(b, 1e-9) for a, b in zip(together, alone, strict=True))
@@ -192,51 +201,53 @@ def faster(speeds: tuple[list[float], list[float]], clients: int) -> Row:
     return Row(name, statistics.median(together), statistics.median(alone), ratio, ">=", FASTER)
 
 
-def _load(server: Served, questions: Questions, clients: int, seconds: float, **more: Any) -> Load:
+def _load(
+    server: ServerProcess, sentences: ReferenceSentences, clients: int, seconds: float, **more: Any
+) -> Load:
     return Load(
-        server.host, server.port, questions.source, questions.target,
-        questions.dealt(clients), seconds, **more,
+        server.host, server.port, sentences.source, sentences.target,
+        sentences.dealt(clients), seconds, **more,
     )  # fmt: skip
 
 
-def _per_second(came: Outcome, seconds: float) -> float:
-    """Answers that came while questions were asked."""
-    return sum(moment <= seconds for moment in came.moments) / seconds
+def _per_second(outcome: Outcome, seconds: float) -> float:
+    """Responses per second while requests were sent."""
+    return sum(moment <= seconds for moment in outcome.moments) / seconds
 
 
-def _share(found: Loaded) -> float:
-    return found.statuses.get("200", 0) / max(1, sum(found.statuses.values()))
+def _share(figures: LoadFigures) -> float:
+    return figures.statuses.get("200", 0) / max(1, sum(figures.statuses.values()))
 
 
 def _quantile(numbers: Sequence[float], share: float) -> float:
-    """The smallest number that is not exceeded by this share of them; 0 of none."""
+    """The quantile by nearest rank; 0 of none."""
     ordered = sorted(numbers)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
-def _print(found: Loaded) -> None:
-    said = ", ".join(f"{count} × {status}" for status, count in found.statuses.items())
-    first, last, most = found.megabytes
+def _print(figures: LoadFigures) -> None:
+    statuses = ", ".join(f"{count} × {status}" for status, count in figures.statuses.items())
+    first, last, most = figures.megabytes
     print(
-        f"{found.clients} clients, {found.seconds:g} s: {found.asked:,} questions, {said}; "
-        f"{found.per_second:.0f} answers/s\n"
-        f"latency {found.median:.3f} s (median), {found.p95:.3f} s (95 %), {found.p99:.3f} s "
+        f"{figures.clients} clients, {figures.seconds:g} s: {figures.asked:,} requests, "
+        f"{statuses}; {figures.per_second:.0f} responses/s\n"
+        f"latency {figures.median:.3f} s (median), {figures.p95:.3f} s (95 %), {figures.p99:.3f} s "
         f"(99 %)\n"
-        f"in other words than alone: {found.reworded} (rounding in a batch may turn a tie)\n"
-        f"memory {first:.0f} MB (first third), {last:.0f} MB (last third), {most:.0f} MB (most)"
+        f"translations that differ from those alone: {figures.reworded} (rounding in a batch)\n"
+        f"memory {first:.0f} MB (first third), {last:.0f} MB (last third), {most:.0f} MB (maximum)"
     )
 
 
 def _busy() -> float:
-    """How many others want to work on this machine, on average of the last minute."""
+    """Load average of the last minute."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def _warn_if_busy() -> None:
     load = _busy()
     if load > (os.cpu_count() or 1) / 2:
-        _say(f"this machine is busy (load {load:.1f}): measure again when it is not")
+        _log(f"this machine is busy (load {load:.1f}): measure again when it is not")
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(f"  {line}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""A `regard serve` of one's own, as a process: its address, its memory, what it says of itself."""
+"""`regard serve` as a process: its address, memory, metrics and log."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _ADDRESS = re.compile(r"at http://([\d.]+):(\d+)")
 _WAITING = re.compile(r"^regard_waiting_requests (\S+)", re.MULTILINE)
 
 
-class Served:
-    """The command, on a free port of this computer, until the `with` ends."""
+class ServerProcess:
+    """The command on a free local port, as a context manager."""
 
     def __init__(self, model: Path, log: Path, *options: str) -> None:
-        words = ["serve", "--model", str(model), "--port", "0", *options]
+        arguments = ["serve", "--model", str(model), "--port", "0", *options]
         self.log = log
-        with log.open("w", encoding="utf-8") as said:
+        with log.open("w", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "regard", *words],
-                stdout=subprocess.PIPE, stderr=said, encoding="utf-8",
+                [sys.executable, "-m", "regard", *arguments],
+                stdout=subprocess.PIPE, stderr=errors, encoding="utf-8",
             )  # fmt: skip
         assert self.process.stdout is not None
-        found = _ADDRESS.search(self.process.stdout.readline())
-        if found is None:
+        match = _ADDRESS.search(self.process.stdout.readline())
+        if match is None:
             self.__exit__(None, None, None)
-            lines = log.read_text("utf-8").strip().splitlines() or ["it said nothing"]
-            raise InputError(f"`regard {' '.join(words)}` did not start: {lines[-1]}")
-        self.host, self.port = found[1], int(found[2])
+            lines = log.read_text("utf-8").strip().splitlines() or ["no output"]
+            raise InputError(f"`regard {' '.join(arguments)}` did not start: {lines[-1]}")
+        self.host, self.port = match[1], int(match[2])
 
-    def __enter__(self) -> Served:
+    def __enter__(self) -> ServerProcess:
         return self
 
     def __exit__(
@@ -59,19 +59,19 @@ class Served:
         self.process.stdout.close()
 
     def megabytes(self) -> float:
-        """Memory that is resident now."""
+        """Resident memory now."""
         return resident_megabytes(self.process.pid)
 
     def waiting(self) -> int:
-        """Requests that have a place in the queue, as the server's metrics say."""
+        """Requests in the queue, by the server's metrics."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"http://{self.host}:{self.port}/metrics", timeout=30) as answer:
-            found = _WAITING.search(answer.read().decode())
-        assert found is not None
-        return int(float(found[1]))
+        with opener.open(f"http://{self.host}:{self.port}/metrics", timeout=30) as response:
+            match = _WAITING.search(response.read().decode())
+        assert match is not None
+        return int(float(match[1]))
 
-    def faults(self) -> int:
-        """Lines of the log that tell of an error."""
+    def num_errors(self) -> int:
+        """Number of errors in the log."""
         return sum('"level": "error"' in line for line in self.log.open(encoding="utf-8"))
 
 
@@ -81,20 +81,22 @@ def resident_megabytes(process: int) -> float:
     if status.exists():
         lines = status.read_text().splitlines()
         return float(next(line.split()[1] for line in lines if line.startswith("VmRSS"))) / 1024
-    said = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True)
-    return float(said.stdout) / 1024
+    output = subprocess.run(
+        ["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True
+    )
+    return float(output.stdout) / 1024
 
 
-class Memory:
-    """Samples a server's memory in the background while the `with` lasts."""
+class MemorySampler:
+    """Samples a server's memory in the background, as a context manager."""
 
-    def __init__(self, server: Served, every: float = 0.25) -> None:
+    def __init__(self, server: ServerProcess, every: float = 0.25) -> None:
         self.server, self.every = server, every
         self.megabytes: list[float] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> MemorySampler:
         self._thread.start()
         return self
 
@@ -107,8 +109,8 @@ class Memory:
             self.megabytes.append(self.server.megabytes())
 
 
-def driven(load: Load) -> Outcome:
-    """What a process of clients brings back."""
+def run_clients(load: Load) -> Outcome:
+    """Run a process of clients; its outcome."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.serve.client"],
         input=json.dumps(asdict(load)), capture_output=True, text=True, encoding="utf-8",
@@ -116,17 +118,17 @@ def driven(load: Load) -> Outcome:
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise InputError(f"the clients failed: {lines[-1]}")
-    found = json.loads(done.stdout)
-    found["statuses"] = Counter(found["statuses"])
-    found["wrong"] = [(number, answer) for number, answer in found["wrong"]]
-    return Outcome(**found)
+    fields = json.loads(done.stdout)
+    fields["statuses"] = Counter(fields["statuses"])
+    fields["wrong"] = [(number, text) for number, text in fields["wrong"]]
+    return Outcome(**fields)
 
 
-def freed_after(server: Served, most: float = 30.0) -> float:
-    """Seconds until nothing waits any more; `most` if something still does."""
+def seconds_until_idle(server: ServerProcess, limit: float = 30.0) -> float:
+    """Seconds until the queue is empty; at most `limit`."""
     start = time.perf_counter()
     while server.waiting():
-        if time.perf_counter() - start > most:
-            return most
+        if time.perf_counter() - start > limit:
+            return limit
         time.sleep(0.05)
     return time.perf_counter() - start

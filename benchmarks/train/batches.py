@@ -1,7 +1,7 @@
-"""The batches that all contenders learn from: of made-up sentences, or of one's own text.
+"""Batches for all contenders, of random sentences or of given text.
 
-Made-up sentences have the lengths of short picture captions (Multi30k): log-normal, the two sides
-correlated; their words are drawn so that the n-th most frequent has a share of about 1/n.
+Random sentences have the lengths of short image captions (Multi30k): log-normal, with correlated
+sides; the n-th most frequent token has a share of about 1/n.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ CORRELATION = 0.85
 LONGEST = 100
 
 
-def made_up(vocab: int, seed: int = 0, sentences: int = SENTENCES) -> tuple[Rows, Rows]:
-    """Ids of sentences and their translations, neither meaning anything.
+def random_sentences(vocab: int, seed: int = 0, sentences: int = SENTENCES) -> tuple[Rows, Rows]:
+    """Ids of random sentences and their translations.
 
-    >>> sources, targets = made_up(8000, sentences=2000)
+    >>> sources, targets = random_sentences(8000, sentences=2000)
     >>> [round(sum(map(len, rows)) / 2000) for rows in (sources, targets)]
     [14, 15]
     """
@@ -43,8 +43,8 @@ def made_up(vocab: int, seed: int = 0, sentences: int = SENTENCES) -> tuple[Rows
     return rows[0], rows[1]
 
 
-def tokenised(files: Sequence[str | PathLike[str]], vocab: int) -> tuple[Rows, Rows, int]:
-    """Ids of one's own aligned files, by a BPE of both sides; and how many tokens that has."""
+def tokenize_files(files: Sequence[str | PathLike[str]], vocab: int) -> tuple[Rows, Rows, int]:
+    """Ids of two aligned files by a joint BPE, and its vocabulary size."""
     from regard.tasks import find_task
     from regard.tasks.translation.task import TranslationTask, encode_pairs
 
@@ -57,22 +57,22 @@ def tokenised(files: Sequence[str | PathLike[str]], vocab: int) -> tuple[Rows, R
     return sources, targets, len(tokenizers.target)
 
 
-def in_batches(
+def first_batches(
     sources: Rows, targets: Rows, number: int, max_tokens: int = BATCH_TOKENS
 ) -> list[Pairs]:
-    """The first `number` batches of an epoch, as `regard train` makes them."""
+    """The first `number` batches of an epoch of `regard train`."""
     lengths_src, lengths_tgt = ([len(row) + 1 for row in rows] for rows in (sources, targets))
     made = batches(lengths_src, lengths_tgt, max_tokens, seed=0, epoch=0)
     if len(made) < number:
         raise InputError(
-            f"the text gives {len(made)} batches, but {number} are needed for the warm-up and "
-            "--steps; give more text or fewer steps."
+            f"{number} batches are needed for the warm-up and --steps, got {len(made)}; give "
+            "more text or fewer steps."
         )
     return [Pairs([sources[n] for n in rows], [targets[n] for n in rows]) for rows in made[:number]]
 
 
 def _words(random: np.random.Generator, lengths: NDArray[np.int64], vocab: int) -> Rows:
-    """Rows of the given lengths; rank r = (number of words)^u has about share 1/r."""
+    """Rows of the given lengths; rank r = (number of tokens)^u has a share of about 1/r."""
     words = vocab - FIRST_BYTE
     rank = words ** random.random(int(lengths.sum()))
     ids = FIRST_BYTE + np.minimum(rank.astype(np.int64), words) - 1

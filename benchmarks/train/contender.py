@@ -1,4 +1,4 @@
-"""The benchmark's side of a contender: its process, its rounds, and how it died if it did."""
+"""The benchmark's side of a contender: its process, its rounds and its errors."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Lap:
 
 
 class ContenderError(InputError):
-    """A contender's process ended before its time; the message says how."""
+    """A contender's process ended early; the message says how."""
 
 
 class Contender:
-    """A process that trains in rounds (see `train_rounds`); what it says goes to `log`."""
+    """A process that trains in rounds (see `rounds`); its stderr goes to `log`."""
 
     def __init__(
         self,
@@ -44,29 +44,29 @@ class Contender:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.name, self.log = name, log
-        with log.open("w", encoding="utf-8") as said:
+        with log.open("w", encoding="utf-8") as errors:
             self._process = subprocess.Popen(
                 list(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=errors,
                 env={**os.environ, **(environment or {})},
                 text=True,
                 encoding="utf-8",
             )
 
     def warm(self) -> dict[str, Any]:
-        """Wait for the end of the warm-up; what it tells about itself."""
+        """Wait for the end of the warm-up; the contender's settings."""
         about: dict[str, Any] = self._line()["about"]
         return about
 
     def lap(self) -> Lap:
-        """Let it run one round."""
+        """Run one round."""
         assert self._process.stdin is not None
         try:
             print(file=self._process.stdin, flush=True)
         except BrokenPipeError:
-            raise self._died() from None
+            raise self._ended() from None
         return Lap(**self._line())
 
     def __enter__(self) -> Contender:
@@ -86,11 +86,11 @@ class Contender:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise self._died()
+            raise self._ended()
         read: dict[str, Any] = json.loads(line)
         return read
 
-    def _died(self) -> ContenderError:
+    def _ended(self) -> ContenderError:
         code = self._process.wait()
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()

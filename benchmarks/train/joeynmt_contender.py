@@ -1,8 +1,7 @@
 """JoeyNMT's own training loop on the benchmark's batches; runs in JoeyNMT's environment.
 
-Its configuration is read, its vocabulary and model built and its `TrainManager` run by JoeyNMT
-itself; only the data loader is ours, which hands over batches padded beforehand and stops the time
-between two of them.
+JoeyNMT itself reads its configuration, builds its vocabulary and model, and runs its
+`TrainManager`; only the data loader is ours, which yields padded batches and times the steps.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ UNK = 1  # regard's id of unknown tokens; the other specials are never in the ro
 
 
 class Loader:
-    """What `TrainManager` takes for its data set, its data loader and its sampler."""
+    """The data set, data loader and sampler for `TrainManager`."""
 
     def __init__(self, task: Task, model: Any) -> None:
         batch = importlib.import_module("joeynmt.batch").Batch
@@ -37,8 +36,8 @@ class Loader:
         self.loss = 0.0
 
     def __iter__(self) -> Iterator[Any]:
-        for place in self._order:
-            batch = self._made[place]
+        for key in self._order:
+            batch = self._made[key]
             yield batch
             self._rounds.step(int(batch.ntokens), self.loss, **self._about)
 
@@ -47,22 +46,22 @@ class Loader:
         return self
 
     def set_seed(self, seed: int) -> None:
-        """The order is given."""
+        """Keep the given order."""
 
     def get_state(self) -> None:
-        """Nothing has to be kept."""
+        """There is no state."""
 
 
 def main(path: str, config: str) -> None:
-    """Train as the task says, with the configuration that `configuration` wrote beside it."""
+    """Train on the task with a configuration by `configuration`."""
     torch = importlib.import_module("torch")
-    reading = importlib.import_module("joeynmt.config")
+    configs = importlib.import_module("joeynmt.config")
     training = importlib.import_module("joeynmt.training")
     task = Task.read(path)
     torch.set_num_threads(task.threads)
     torch.manual_seed(task.seed)
     logging.disable(logging.INFO)
-    settings = reading.parse_global_args(reading.load_config(config), rank=0, mode="train")
+    settings = configs.parse_global_args(configs.load_config(config), rank=0, mode="train")
     vocabularies = importlib.import_module("joeynmt.vocabulary").build_vocab(settings.data)
     model = importlib.import_module("joeynmt.model").build_model(settings.model, *vocabularies)
     if len(vocabularies[0]) != task.sizes.vocab:
@@ -72,21 +71,21 @@ def main(path: str, config: str) -> None:
         rank=0, model=model, model_dir=settings.model_dir, device=settings.device,
         n_gpu=settings.n_gpu, num_workers=settings.num_workers, autocast=settings.autocast,
         seed=settings.seed, train_args=settings.train,
-        dev_args=reading.set_validation_args(settings.test),
+        dev_args=configs.set_validation_args(settings.test),
     )  # fmt: skip
     loader = Loader(task, model)
     step = manager._train_step
 
-    def heard(batch: Any) -> Any:
+    def recorded(batch: Any) -> Any:
         loader.loss, right = step(batch)
         return loader.loss, right
 
-    manager._train_step = heard
+    manager._train_step = recorded
     manager.train_and_validate(train_data=loader, valid_data=loader)
 
 
 def configuration(task: Task, folder: Path) -> dict[str, Any]:
-    """JoeyNMT's configuration of the same model and training; its vocabulary goes to `folder`."""
+    """JoeyNMT's configuration of the same model and training; writes a vocabulary to `folder`."""
     sizes = task.sizes
     specials = 4  # JoeyNMT puts its own before the tokens of the file
     words = "\n".join(f"t{number}" for number in range(specials, sizes.vocab))
@@ -120,7 +119,7 @@ def configuration(task: Task, folder: Path) -> dict[str, Any]:
 
 
 def _batch(batch: Any, pairs: Pairs, model: Any) -> Any:
-    """Rows of ids as JoeyNMT's batch, as its data loader would make it."""
+    """Rows of ids as a batch of JoeyNMT."""
     torch = importlib.import_module("torch")
     pad, bos, eos = model.pad_index, model.bos_index, model.eos_index
 

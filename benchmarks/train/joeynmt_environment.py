@@ -1,7 +1,7 @@
-"""A peer's environment of its own, made on first use and kept.
+"""A virtual environment for JoeyNMT, created on first use and cached.
 
-JoeyNMT 2.3 wants older packages than regard does. Torch is the very build that regard runs on, so
-that the comparison is of the two programs, and no other build is fetched.
+JoeyNMT 2.3 needs older packages than regard. Torch is the same build that regard uses, so that only
+the two programs differ.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def default_folder() -> Path:
 
 
 def packages() -> list[str]:
-    """What JoeyNMT needs, beside what it says that it needs."""
+    """JoeyNMT and packages that it needs but does not declare."""
     return [
         f"torch=={version('torch')}", "joeynmt==2.3.0", "importlib_metadata",
         "sentencepiece==0.2.0", "setuptools",
@@ -34,7 +34,7 @@ def packages() -> list[str]:
 
 
 def joeynmt_python(folder: Path | None = None) -> Path:
-    """The Python of JoeyNMT's environment, which is made if it is not there yet."""
+    """The Python of JoeyNMT's environment, which is created if it does not exist."""
     folder = (folder or default_folder()).expanduser().absolute()
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     wanted = {"python": list(sys.version_info[:3]), "packages": packages()}
@@ -43,12 +43,12 @@ def joeynmt_python(folder: Path | None = None) -> Path:
         return python
     if folder.is_dir() and any(folder.iterdir()) and not mark.is_file():
         raise InputError(
-            f"{folder}: the folder holds something else than the benchmark's environment; give "
-            "an empty or a new one."
+            f"{folder}: the folder contains something else than JoeyNMT's environment; give "
+            "an empty or a new folder."
         )
-    print(f"  making an environment for JoeyNMT in {folder} …", file=sys.stderr, flush=True)
+    print(f"  creating an environment for JoeyNMT in {folder} …", file=sys.stderr, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
-    mark.write_text("{}", "utf-8")  # ours from now on, also if what follows is cut short
+    mark.write_text("{}", "utf-8")  # ours from now on, even if interrupted
     _run(sys.executable, "-m", "venv", str(folder))
     options = ("--quiet", "--disable-pip-version-check")
     _run(str(python), "-m", "pip", "install", *options, *packages())
@@ -61,6 +61,5 @@ def _run(*command: str) -> None:
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit {done.returncode}"]
         raise InputError(
-            f"the environment for JoeyNMT could not be made ({' '.join(command[1:4])} …): "
-            f"{lines[-1]}"
+            f"creating the environment for JoeyNMT failed ({' '.join(command[1:4])} …): {lines[-1]}"
         )

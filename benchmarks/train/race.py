@@ -1,7 +1,7 @@
 """`python -m benchmarks train`: target tokens per second in training, against the peers.
 
-All contenders get the same batches, model sizes, loss, dropout and optimiser, and all cores. Each
-runs in a process of its own; they take turns, round by round, and the median of the rounds' ratios
+All contenders have the same batches, model sizes, loss, dropout, optimizer and number of threads.
+Each runs in its own process; they take turns, round by round, and the median of the rounds' ratios
 counts, since a machine is not equally fast at all times.
 """
 
@@ -23,15 +23,15 @@ from regard.bench.row import Row
 from regard.errors import InputError
 
 ROUNDS, STEPS, WARMUP = 3, 30, 5
-AGREED = 1e-4  # largest difference of two losses of one model
-REFUSED = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}  # without the instructions some CPUs refuse
+TOLERANCE = 1e-4  # of the losses of the same model
+NO_AMX = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}  # some CPUs report AMX but refuse it
 
 Start = Callable[[Task, Path], list[Contender]]
 
 
 @dataclass(frozen=True)
 class Race:
-    """A row that is not measured yet: regard against one peer, in all of its variants."""
+    """A row to be measured: regard against the best variant of a peer."""
 
     name: str
     bar: float
@@ -39,7 +39,7 @@ class Race:
     task: Callable[[], Task] = field(repr=False)
 
     def __call__(self) -> Row:
-        """Measure: ours, the best variant's speed (medians), and the median ratio of the rounds."""
+        """Measure median speeds of ours and of the best variant, and the median ratio of rounds."""
         task = self.task()
         _warn_if_busy(task.threads)
         with tempfile.TemporaryDirectory(prefix="regard-bench-") as name, ExitStack() as open_:
@@ -59,21 +59,21 @@ def measurements(
     joeynmt_env: str | None = None,
     task: Task | None = None,
 ) -> Iterator[Race]:
-    """All rows of the benchmark; `task` replaces the one of the standard sizes."""
+    """All rows of the benchmark; `task` replaces the standard one."""
 
     @cache
-    def given() -> Task:
-        made = replace(task, rounds=repeats) if task else _task(repeats, steps, data)
-        _check_same_model(made)
-        return made
+    def checked_task() -> Task:
+        chosen = replace(task, rounds=repeats) if task else _task(repeats, steps, data)
+        _check_same_model(chosen)
+        return chosen
 
     def joeynmt(task: Task, folder: Path) -> list[Contender]:
         return [_joeynmt(task, folder, Path(joeynmt_env) if joeynmt_env else None)]
 
     sizes = (task or Task()).sizes
     what = f"Transformer {sizes.layers}+{sizes.layers}, dim {sizes.dim}: target tokens/s"
-    yield Race(f"{what} over those of a torch.nn.Transformer loop", 1.5, _torch, given)
-    yield Race(f"{what} over those of JoeyNMT 2.3", 3.0, joeynmt, given)
+    yield Race(f"{what} over those of a torch.nn.Transformer loop", 1.5, _torch, checked_task)
+    yield Race(f"{what} over those of JoeyNMT 2.3", 3.0, joeynmt, checked_task)
 
 
 def losses(task: Task) -> tuple[float, float]:
@@ -99,15 +99,15 @@ def losses(task: Task) -> tuple[float, float]:
 
 
 def _task(rounds: int, steps: int, data: Sequence[str] | None) -> Task:
-    from benchmarks.train.batches import in_batches, made_up, tokenised
+    from benchmarks.train.batches import first_batches, random_sentences, tokenize_files
     from regard.worker_pool import cores
 
     vocab = Sizes().vocab
     if data:
-        sources, targets, vocab = tokenised(data, vocab)
+        sources, targets, vocab = tokenize_files(data, vocab)
     else:
-        sources, targets = made_up(vocab)
-    made = in_batches(sources, targets, WARMUP + steps)
+        sources, targets = random_sentences(vocab)
+    made = first_batches(sources, targets, WARMUP + steps)
     task = Task(
         sizes=Sizes(vocab=vocab),
         warmup=made[:WARMUP],
@@ -116,31 +116,33 @@ def _task(rounds: int, steps: int, data: Sequence[str] | None) -> Task:
         threads=cores(),
     )
     tokens = sum(pairs.tokens for pairs in task.timed)
-    _say(f"{rounds} rounds of {steps} steps with {tokens:,} target tokens in all, each")
+    _log(f"{rounds} rounds of {steps} steps with {tokens:,} target tokens in all, each")
     return task
 
 
 def _check_same_model(task: Task) -> None:
     ours, peer = losses(task)
-    if abs(ours - peer) > AGREED:
+    if abs(ours - peer) > TOLERANCE:
         raise RuntimeError(
             f"with the same weights regard's loss is {ours:.6f}, that of torch.nn.Transformer "
-            f"{peer:.6f}: it is not the same model, so there is nothing to compare."
+            f"{peer:.6f}: it is not the same model."
         )
-    _say(f"same weights, same loss: {ours:.6f} and {peer:.6f} (torch.nn.Transformer)")
+    _log(f"same weights, same loss: {ours:.6f} and {peer:.6f} (torch.nn.Transformer)")
 
 
 def _laps(task: Task, contenders: Sequence[Contender]) -> list[list[Lap]]:
-    """Every contender's rounds, taken in turn."""
+    """The rounds of every contender, in turn."""
     expected = sum(pairs.tokens for pairs in task.timed)
     laps: list[list[Lap]] = [[] for _ in contenders]
     for number in range(task.rounds):
         for contender, taken in zip(contenders, laps, strict=True):
             lap = contender.lap()
             if lap.tokens != expected:
-                raise RuntimeError(f"{contender.name} saw {lap.tokens} tokens, not {expected}.")
+                raise RuntimeError(
+                    f"{contender.name} trained on {lap.tokens} tokens, not {expected}."
+                )
             taken.append(lap)
-            _say(
+            _log(
                 f"round {number + 1}  {contender.name}: {lap.speed:,.0f} tokens/s, "
                 f"loss {lap.loss:.3f}"
             )
@@ -163,16 +165,16 @@ def _regard(folder: Path) -> Contender:
 
 
 def _torch(task: Task, folder: Path) -> list[Contender]:
-    """In fp32, and in bf16 if this machine can."""
+    """In fp32, and in bf16 if available."""
     peers = [_torch_in("fp32", folder)]
     try:
         try:
             peers.append(_torch_in("bf16", folder))
         except ContenderError as error:
-            _say(f"{error}; once more without AMX")
-            peers.append(_torch_in("bf16", folder, REFUSED))
+            _log(f"{error}; once more without AMX")
+            peers.append(_torch_in("bf16", folder, NO_AMX))
     except ContenderError as error:
-        _say(f"{error}; bf16 is not available here")
+        _log(f"{error}; bf16 is not available here")
     return peers
 
 
@@ -210,22 +212,22 @@ def _joeynmt(task: Task, folder: Path, home: Path | None) -> Contender:
 
 
 def _warmed(contender: Contender) -> Contender:
-    """The contender after its warm-up; one that dies in it is cleared away."""
+    """Wait for the contender's warm-up; end its process if that fails."""
     try:
         about = contender.warm()
     except BaseException as error:
         contender.__exit__(type(error), error, None)
         raise
-    _say(f"{contender.name} is warm ({about['settings']}; {about['parameters']:,} parameters)")
+    _log(f"{contender.name} is warm ({about['settings']}; {about['parameters']:,} parameters)")
     return contender
 
 
 def _warn_if_busy(threads: int) -> None:
-    """Torch's threads wait for each other in every operation, so other work hits it hardest."""
+    """Warn, since torch's threads wait for each other in every operation."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > threads / 2:
-        _say(f"this machine is busy (load {load:.1f}): measure again when it is not")
+        _log(f"this machine is busy (load {load:.1f}): measure again when it is not")
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(f"  {line}", file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ from regard.training.task import TrainData
 
 
 class GivenBatches(EncodedCorpus):
-    """Batches in a given order, instead of those that the seed would make."""
+    """The task's batches in their order."""
 
     def __init__(self, task: Task) -> None:
         every = task.warmup + task.timed
@@ -35,8 +35,8 @@ class GivenBatches(EncodedCorpus):
         return self._rows if epoch == 0 else self._rows[self._num_warmup :]
 
 
-class Metronome(Silent):
-    """Hears of every update, and tells the clock."""
+class RoundReporter(Silent):
+    """Reports every update to the rounds."""
 
     def __init__(self, task: Task, about: dict[str, Any]) -> None:
         self._rounds = Rounds(len(task.warmup), len(task.timed), task.rounds)
@@ -44,12 +44,12 @@ class Metronome(Silent):
         self._about = about
 
     def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
-        """An update is over."""
+        """Count an update."""
         self._rounds.step(next(self._tokens), figures["loss"], **self._about)
 
 
 def settings(task: Task) -> Run:
-    """The run as a user would set it up: same sizes, loss, dropout and optimiser; one average."""
+    """The run with the task's sizes, loss, dropout and optimizer."""
     sizes = task.sizes
     return Run(
         model=TransformerSettings(
@@ -68,13 +68,13 @@ def settings(task: Task) -> Run:
 
 
 def main(path: str) -> None:
-    """Train as the task in the file says."""
+    """Train on the task in the file."""
     task = Task.read(path)
     run = settings(task)
     network = build(run.model, task.sizes.vocab, task.sizes.vocab)
     trainer = Trainer(find_task(run.model.kind), network, TrainData(run, GivenBatches(task)))
     updater = trainer.updater
-    trainer.reporter = Metronome(
+    trainer.reporter = RoundReporter(
         task,
         {
             "settings": f"{updater.precision}, fused Adam, {updater.num_threads} threads",

@@ -32,15 +32,15 @@ class Pairs:
 
     @property
     def tokens(self) -> int:
-        """The target tokens that are learnt from: each row's own, and its end."""
+        """Number of target tokens with EOS."""
         return sum(len(row) + 1 for row in self.targets)
 
 
 @dataclass(frozen=True)
 class Task:
-    """Warm-up batches, then the timed ones, which are gone through once in every round.
+    """Warm-up batches, then the timed ones, which are repeated in every round.
 
-    dropout is that of embeddings, sub-layers, attention weights and inside feed-forward alike.
+    dropout applies to embeddings, sub-layers, attention weights and inside feed-forward.
     """
 
     sizes: Sizes = field(default_factory=Sizes)
@@ -66,9 +66,9 @@ class Task:
     @classmethod
     def read(cls, path: str | Path) -> Task:
         """The task that `write` wrote."""
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        found["sizes"] = Sizes(**found["sizes"])
-        found["betas"] = tuple(found["betas"])
+        fields = json.loads(Path(path).read_text(encoding="utf-8"))
+        fields["sizes"] = Sizes(**fields["sizes"])
+        fields["betas"] = tuple(fields["betas"])
         for part in ("warmup", "timed"):
-            found[part] = [Pairs(**pairs) for pairs in found[part]]
-        return cls(**found)
+            fields[part] = [Pairs(**pairs) for pairs in fields[part]]
+        return cls(**fields)

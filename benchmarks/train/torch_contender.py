@@ -1,4 +1,4 @@
-"""The plain loop around `torch.nn.Transformer` that `python -m benchmarks train` is held against.
+"""A plain training loop around `torch.nn.Transformer`.
 
 B sentences, S source tokens, T target tokens, D features, V tokens of the vocabulary.
 """
@@ -22,9 +22,9 @@ from regard.models.batch import batch_of
 from regard.text import PAD
 
 LONGEST = 1024
-TRIES = 3  # of each Adam, the quickest counts
+NUM_TRIES = 3  # of each Adam; the fastest counts
 
-# where a layer's parts stand in regard's layers
+# names of a layer's parts in regard's layers
 _ENCODER = {
     "self_attn": "attention", "linear1": "feed_forward.inner", "linear2": "feed_forward.outer",
     "norm1": "around_attention.norm", "norm2": "around_feed_forward.norm",
@@ -45,7 +45,7 @@ class Padded(NamedTuple):
 
 
 class TorchTransformer(nn.Module):
-    """Embeddings tied three ways around `nn.Transformer`, as its users write it."""
+    """`nn.Transformer` with three-way tied embeddings."""
 
     def __init__(self, task: Task) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class TorchTransformer(nn.Module):
         self.embedding = nn.Embedding(sizes.vocab, sizes.dim, padding_idx=PAD)
         nn.init.normal_(self.embedding.weight, std=sizes.dim**-0.5)
         self.dropout = nn.Dropout(task.dropout)
-        with warnings.catch_warnings():  # of nested tensors, which training does not use anyway
+        with warnings.catch_warnings():  # about nested tensors, which training does not use
             warnings.simplefilter("ignore", UserWarning)
             self.transformer = nn.Transformer(
                 sizes.dim, sizes.heads, sizes.layers, sizes.layers, sizes.ff,
@@ -82,8 +82,8 @@ class TorchTransformer(nn.Module):
 
     def _embedded(self, tokens: Tensor) -> Tensor:
         scaled = self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim)
-        placed: Tensor = self.dropout(scaled + self.positions[: tokens.shape[1]])
-        return placed
+        embedded: Tensor = self.dropout(scaled + self.positions[: tokens.shape[1]])
+        return embedded
 
     def regard_state(self) -> dict[str, Tensor]:
         """These weights under the names of regard's `TransformerModel`."""
@@ -94,8 +94,8 @@ class TorchTransformer(nn.Module):
             side, *rest = name.split(".")
             if rest[0] == "layers":
                 _, number, part, *inner = rest
-                places = _ENCODER if side == "encoder" else _DECODER
-                rest = ["layers", number, places[part], *inner]
+                names = _ENCODER if side == "encoder" else _DECODER
+                rest = ["layers", number, names[part], *inner]
             state[".".join([side, *rest])] = tensor
         return state
 
@@ -115,15 +115,15 @@ def loss_of(model: TorchTransformer, batch: Padded, smoothing: float) -> Tensor:
     )
 
 
-def quicker_adam(model: TorchTransformer, batch: Padded, task: Task) -> torch.optim.Adam:
-    """Adam fused or not, whichever takes its steps in less time here."""
+def faster_adam(model: TorchTransformer, batch: Padded, task: Task) -> torch.optim.Adam:
+    """Adam, fused or not, whichever is faster."""
     loss_of(model, batch, task.smoothing).backward()
     taken = {}
     for fused in (False, True):
         optimizer = _adam(model, task, fused)
         optimizer.step()
         times = []
-        for _ in range(TRIES):
+        for _ in range(NUM_TRIES):
             start = time.perf_counter()
             optimizer.step()
             times.append(time.perf_counter() - start)
@@ -132,7 +132,7 @@ def quicker_adam(model: TorchTransformer, batch: Padded, task: Task) -> torch.op
 
 
 def main(path: str, precision: str) -> None:
-    """Train as the task in the file says; `precision` is fp32 or bf16."""
+    """Train on the task in the file; `precision` is fp32 or bf16."""
     task = Task.read(path)
     torch.set_num_threads(task.threads)
     torch.manual_seed(task.seed)
@@ -140,7 +140,7 @@ def main(path: str, precision: str) -> None:
     made = {id(pairs): padded(pairs) for pairs in task.warmup + task.timed}
     rounds = Rounds(len(task.warmup), len(task.timed), task.rounds)
     bf16 = precision == "bf16"
-    optimizer = quicker_adam(model, made[id(task.warmup[0])], task)
+    optimizer = faster_adam(model, made[id(task.warmup[0])], task)
     fused = "fused Adam" if optimizer.defaults["fused"] else "Adam"
     for pairs in task.order():
         batch = made[id(pairs)]
@@ -165,8 +165,8 @@ def _adam(model: nn.Module, task: Task, fused: bool) -> torch.optim.Adam:
 
 def _sinusoids(length: int, dim: int) -> Tensor:
     """sin(p / 10000^(2i/D)) in the even columns, the cosine in the odd ones."""
-    place = torch.arange(length, dtype=torch.float64)[:, None]
-    angle = place / 10000 ** (torch.arange(0, dim, 2, dtype=torch.float64) / dim)
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    angle = position / 10000 ** (torch.arange(0, dim, 2, dtype=torch.float64) / dim)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :dim].float()
 
 

@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import save_file
 
 from regard.attention.mechanisms import MECHANISMS
+from regard.bench.decode_steps import decode_step_cost
 from regard.bench.mechanisms import error_against_exact, inputs, read_tensors, slope
-from regard.bench.stepping import stepped
 from regard.cli import main
 
 
@@ -17,17 +17,17 @@ def test_all_figures_of_one(capsys, tmp_path):
     words = ["bench", "mechanisms", "--only", "linear", "--lengths", "64", "128", "--repeats", "1"]
     assert main([*words, "--json", "--figure", str(figure)]) in (0, 1)  # a busy machine misses bars
     shown = json.loads(capsys.readouterr().out)
-    (found,) = shown["mechanisms"]
-    assert found["name"] == "linear"
-    assert found["lengths"] == [64, 128]
-    assert len(found["seconds"]) == len(found["megabytes"]) == 2
-    assert set(found["growth"]) == {"time", "memory"}
-    assert found["declared"]["masks"] == ["causal", "lengths"]
-    assert found["steps"]["at"] == [100, 1000, 10000]
-    assert found["steps"]["bytes"][0] == found["steps"]["bytes"][-1]
+    (figures,) = shown["mechanisms"]
+    assert figures["name"] == "linear"
+    assert figures["lengths"] == [64, 128]
+    assert len(figures["seconds"]) == len(figures["megabytes"]) == 2
+    assert set(figures["growth"]) == {"time", "memory"}
+    assert figures["declared"]["masks"] == ["causal", "lengths"]
+    assert figures["steps"]["at"] == [100, 1000, 10000]
+    assert figures["steps"]["bytes"][0] == figures["steps"]["bytes"][-1]
     assert figure.read_bytes().startswith(b"\x89PNG")
-    held = {row["name"]: row["holds"] for row in shown["bars"]}
-    assert held["linear, word by word: bytes held at word 10,000 over those at word 100"]
+    holds = {row["name"]: row["holds"] for row in shown["bars"]}
+    assert holds["linear, word by word: bytes held at word 10,000 over those at word 100"]
 
 
 @pytest.mark.slow
@@ -53,17 +53,17 @@ def test_errors_are_those_of_what_is_declared(name, causal):
 
 @pytest.fixture
 def tensor_files(tmp_path):
-    one, three = tmp_path / "one.safetensors", tmp_path / "three.safetensors"
-    save_file({"q": torch.randn(2, 40, 16)}, one)
+    single, three = tmp_path / "single.safetensors", tmp_path / "three.safetensors"
+    save_file({"q": torch.randn(2, 40, 16)}, single)
     save_file({name: torch.randn(40, 16) for name in ("query", "key", "value")}, three)
-    return one, three
+    return single, three
 
 
 def test_the_users_tensors_are_read(tensor_files):
-    one, three = map(read_tensors, tensor_files)
-    assert [x.shape for x in one] == [(1, 2, 40, 16)] * 3
+    single, three = map(read_tensors, tensor_files)
+    assert [x.shape for x in single] == [(1, 2, 40, 16)] * 3
     assert [x.shape for x in three] == [(1, 1, 40, 16)] * 3
-    for tensors in (one, three):
+    for tensors in (single, three):
         assert error_against_exact(MECHANISMS["full"](40, 2, 16), tensors, causal=False) == 0
 
 
@@ -76,7 +76,7 @@ def test_the_users_tensors(capsys, tensor_files):
 
 
 @pytest.mark.parametrize(
-    ("tensors", "said"),
+    ("tensors", "message"),
     [
         ({"query": torch.zeros(4, 2), "key": torch.zeros(4, 2)}, "no value"),
         ({"x": torch.zeros(4)}, "shape"),
@@ -86,11 +86,11 @@ def test_the_users_tensors(capsys, tensor_files):
         ),
     ],
 )
-def test_tensors_that_do_not_fit(capsys, tmp_path, tensors, said):
+def test_tensors_that_do_not_fit(capsys, tmp_path, tensors, message):
     path = tmp_path / "x.safetensors"
     save_file(tensors, path)
     assert main(["bench", "mechanisms", "--tensors", str(path)]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_other_subjects_and_bad_figures(capsys, tmp_path):
@@ -109,19 +109,19 @@ def test_the_exponent_of_a_cube():
 
 
 def test_caches_grow_only_where_they_must():
-    kept = {name: stepped(name, (20, 400)).bytes for name in ("full", "local", "linear")}
-    assert kept["full"][1] > 5 * kept["full"][0]
-    assert kept["linear"][1] == kept["linear"][0]
-    assert kept["local"][1] <= 2 * kept["local"][0]
+    sizes = {name: decode_step_cost(name, (20, 400)).bytes for name in ("full", "local", "linear")}
+    assert sizes["full"][1] > 5 * sizes["full"][0]
+    assert sizes["linear"][1] == sizes["linear"][0]
+    assert sizes["local"][1] <= 2 * sizes["local"][0]
 
 
 def test_the_normalizers(capsys):
     words = ["bench", "mechanisms", "--only", "normalizers"]
     assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["mechanisms"] == []
-    assert len(found["bars"]) == 4
-    assert all(row["holds"] for row in found["bars"])
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["mechanisms"] == []
+    assert len(shown["bars"]) == 4
+    assert all(row["holds"] for row in shown["bars"])
     assert main(words) == 0
     assert "largest difference" in " ".join(capsys.readouterr().out.split())
 

@@ -10,7 +10,7 @@ import torch
 
 from benchmarks.__main__ import main
 from benchmarks.train import race as train
-from benchmarks.train.batches import in_batches, made_up, tokenised
+from benchmarks.train.batches import first_batches, random_sentences, tokenize_files
 from benchmarks.train.contender import Contender, ContenderError
 from benchmarks.train.joeynmt_environment import joeynmt_python
 from benchmarks.train.regard_contender import GivenBatches
@@ -24,7 +24,7 @@ from regard.training.data_cursor import DataCursor
 @pytest.fixture
 def tiny():
     sizes = Sizes(dim=16, heads=2, ff=32, layers=2, vocab=300)
-    made = in_batches(*made_up(sizes.vocab, sentences=120), 5, max_tokens=200)
+    made = first_batches(*random_sentences(sizes.vocab, sentences=120), 5, max_tokens=200)
     return Task(sizes=sizes, warmup=made[:2], timed=made[2:], rounds=2)
 
 
@@ -68,9 +68,9 @@ def test_the_peer_sees_neither_padding_nor_the_future(tiny):
 
 
 def test_regard_learns_from_the_given_batches_in_their_order(tiny):
-    examples, place = GivenBatches(tiny), DataCursor()
+    examples, cursor = GivenBatches(tiny), DataCursor()
     for pairs in tiny.order():
-        batch, place = examples.take(place)
+        batch, cursor = examples.take(cursor)
         own = [[n for n in row if n != PAD][:-1] for row in batch.labels.tolist()]
         assert own == pairs.targets
         assert batch.source.tokens[0, : len(pairs.sources[0])].tolist() == pairs.sources[0]
@@ -79,8 +79,8 @@ def test_regard_learns_from_the_given_batches_in_their_order(tiny):
 
 
 def test_made_up_sentences_are_like_captions():
-    sources, targets = made_up(8000, sentences=5000)
-    assert (sources, targets) == made_up(8000, sentences=5000)
+    sources, targets = random_sentences(8000, sentences=5000)
+    assert (sources, targets) == random_sentences(8000, sentences=5000)
     for rows, mean in ((sources, 14), (targets, 15)):
         assert sum(map(len, rows)) / len(rows) == pytest.approx(mean, rel=0.03)
     lengths = torch.tensor([list(map(len, sources)), list(map(len, targets))])
@@ -91,12 +91,12 @@ def test_made_up_sentences_are_like_captions():
 
 
 def test_batches_are_of_the_asked_size():
-    sources, targets = made_up(8000, sentences=2000)
-    for pairs in in_batches(sources, targets, 5):
+    sources, targets = random_sentences(8000, sentences=2000)
+    for pairs in first_batches(sources, targets, 5):
         widths = [max(map(len, rows)) + 1 for rows in (pairs.sources, pairs.targets)]
         assert 3500 < len(pairs.sources) * sum(widths) <= 4096
-    with pytest.raises(InputError, match="the text gives 1 batches, but 35"):
-        in_batches(sources[:9], targets[:9], 35)
+    with pytest.raises(InputError, match=r"35 batches are needed .* got 1"):
+        first_batches(sources[:9], targets[:9], 35)
 
 
 def test_ones_own_text_is_tokenised_by_one_bpe(tmp_path):
@@ -106,7 +106,7 @@ def test_ones_own_text_is_tokenised_by_one_bpe(tmp_path):
     }
     for side, line in lines.items():
         (tmp_path / side).write_text("\n".join(line.format(n) for n in range(200)) + "\n", "utf-8")
-    sources, targets, vocab = tokenised([tmp_path / "src", tmp_path / "tgt"], 400)
+    sources, targets, vocab = tokenize_files([tmp_path / "src", tmp_path / "tgt"], 400)
     assert len(sources) == len(targets) > 100
     assert 262 <= vocab <= 400
     assert max(n for rows in (sources, targets) for row in rows for n in row) < vocab
@@ -116,11 +116,11 @@ def test_ones_own_text_is_tokenised_by_one_bpe(tmp_path):
 def test_a_race_of_real_processes_against_torch(tiny, capfd):
     (race,) = [r for r in train.measurements(2, task=tiny) if "torch" in r.name]
     row = race()
-    said = capfd.readouterr().err
+    printed = capfd.readouterr().err
     assert row.ours > 0 and row.peer > 0 and row.ratio > 0
     assert row.sense == ">=" and row.bar == 1.5
-    assert "round 2  regard:" in said and "round 2  torch.nn.Transformer, fp32:" in said
-    parameters = {line.split("; ")[-1] for line in said.splitlines() if " is warm " in line}
+    assert "round 2  regard:" in printed and "round 2  torch.nn.Transformer, fp32:" in printed
+    parameters = {line.split("; ")[-1] for line in printed.splitlines() if " is warm " in line}
     assert len(parameters) == 1, "all have the same number of parameters"
 
 
@@ -142,7 +142,7 @@ def test_a_contender_that_sees_other_tokens_is_found_out(tiny, tmp_path):
     )
     with Contender("liar", [sys.executable, "-c", liar], tmp_path / "log") as contender:
         contender.warm()
-        with pytest.raises(RuntimeError, match="liar saw 1 tokens"):
+        with pytest.raises(RuntimeError, match="liar trained on 1 tokens"):
             train._laps(replace(tiny, rounds=1), [contender])
 
 

@@ -91,4 +91,4 @@ def test_corpus_write(tmp_path):
             assert int(i) < len(source) and int(j) < len(target)
     assert (tmp_path / "test.en-fr.tsv").read_text() == ""
     refused = run(*words[:-1], "-3")
-    assert refused.returncode == 2 and "must not be negative, but -3 came" in refused.stderr
+    assert refused.returncode == 2 and "must not be negative, got -3" in refused.stderr

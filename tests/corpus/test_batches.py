@@ -16,7 +16,7 @@ def cost(batch, src, tgt):
 
 @given(LENGTHS, st.integers(1, 400), st.integers(0, 3), st.integers(0, 3))
 def test_every_pair_once_and_within_the_limit(lengths, max_tokens, seed, epoch):
-    src, tgt = [one for one, _ in lengths], [other for _, other in lengths]
+    src, tgt = [source for source, _ in lengths], [target for _, target in lengths]
     made = batches(src, tgt, max_tokens, seed, epoch)
     assert sorted(n for batch in made for n in batch) == list(range(len(lengths)))
     assert all(len(batch) == 1 or cost(batch, src, tgt) <= max_tokens for batch in made)
@@ -46,13 +46,13 @@ def test_little_padding(kind, count):
 
 def test_seed_and_epoch_change_order_and_company():
     src, tgt = random_lengths("translations", 3000)
-    one, again, other, seeded = (
+    first, again, other, seeded = (
         batches(src, tgt, 2000, seed, epoch) for seed, epoch in [(1, 1), (1, 1), (1, 2), (2, 1)]
     )
-    assert one == again
-    companies = [{frozenset(batch) for batch in made} for made in (one, other, seeded)]
-    assert len(companies[0] & companies[1]) < len(one) / 10
-    assert len(companies[0] & companies[2]) < len(one) / 10
+    assert first == again
+    companies = [{frozenset(batch) for batch in made} for made in (first, other, seeded)]
+    assert len(companies[0] & companies[1]) < len(first) / 10
+    assert len(companies[0] & companies[2]) < len(first) / 10
 
 
 def test_order_is_not_by_length():

@@ -84,7 +84,7 @@ def test_from_a_file(tmp_path):
     st.integers(0, 5),
 )
 def test_split_by_source(numbers, size, seed):
-    pairs = [Pair(f"source {one}", f"target {other}") for one, other in numbers]
+    pairs = [Pair(f"source {source}", f"target {target}") for source, target in numbers]
     try:
         train, dev = split_dev(pairs, size, seed)
     except InputError:
@@ -106,7 +106,7 @@ def test_split_is_exact_ordered_and_by_seed():
 
 @pytest.mark.parametrize("size", [0, 6, 11])
 def test_split_of_too_few(size):
-    with pytest.raises(InputError, match=rf"of {size} cannot be split off 10 pairs; .*\.$"):
+    with pytest.raises(InputError, match=rf"half of the 10 pairs, got {size}\.$"):
         split_dev([Pair(str(number), "x") for number in range(10)], size, 0)
 
 

@@ -25,8 +25,8 @@ def test_targets_spell_their_sources(split):
 
 
 def test_splits_share_no_word_whatever_the_seed():
-    found = [{p.source for p in sample(split, 2000, seed)} for split in SPLITS for seed in (0, 1)]
-    train, dev, test = (found[n] | found[n + 1] for n in (0, 2, 4))
+    samples = [{p.source for p in sample(split, 2000, seed)} for split in SPLITS for seed in (0, 1)]
+    train, dev, test = (samples[n] | samples[n + 1] for n in (0, 2, 4))
     assert not (train & dev or train & test or dev & test)
 
 
@@ -46,8 +46,8 @@ def test_every_letter_and_every_length_is_there():
 
 
 @given(st.text("abcxyz", min_size=1), st.text("abcxyz", min_size=1))
-def test_spelling_joins_as_words_do(one, other):
-    assert spelled(one + other) == f"{spelled(one)} {spelled(other)}"
+def test_spelling_joins_as_words_do(word, other):
+    assert spelled(word + other) == f"{spelled(word)} {spelled(other)}"
 
 
 def test_what_cannot_be_spelled_is_refused():

@@ -6,8 +6,9 @@ import re
 import pytest
 
 from regard.cli import main
-from regard.demo.explain import Bench, all_heads, explain
-from regard.demo.lesson import BUDGETS, lesson
+from regard.demo.data import draw_data
+from regard.demo.head_ablation import AblationSentences, ablate_heads, all_heads
+from regard.demo.settings import BUDGETS
 from regard.tasks import load
 
 FIGURES = (
@@ -22,16 +23,16 @@ def run(capsys, out, *words):
     return json.loads(captured.out), captured.err
 
 
-def check(found, kind, languages):
-    assert found["kind"] == kind
-    assert found["languages"] == languages
-    assert all(0 <= found[name] <= 1 for name in FIGURES)
-    assert found["seconds"] > 0
-    assert len(found["sentences"]) == 16
-    for sentence in found["sentences"]:
+def check(result, kind, languages):
+    assert result["kind"] == kind
+    assert result["languages"] == languages
+    assert all(0 <= result[name] <= 1 for name in FIGURES)
+    assert result["seconds"] > 0
+    assert len(result["sentences"]) == 16
+    for sentence in result["sentences"]:
         assert sentence["exact"] == (sentence["translation"] == sentence["reference"])
-    table = found["coreference_heads"]
-    assert max(row["accuracy"] for row in table) == found["coreference_accuracy"]
+    table = result["coreference_heads"]
+    assert max(row["accuracy"] for row in table) == result["coreference_accuracy"]
     assert {row["row"] for row in table} >= {"decoder pronoun cross"}
 
 
@@ -41,39 +42,39 @@ def check(found, kind, languages):
 )
 def test_transformer(capsys, tmp_path, minutes):
     transformer = tmp_path / "out"
-    found, told = run(capsys, transformer, *(["--minutes", str(minutes)] if minutes else []))
-    check(found, "transformer", "en-fr")
-    rows = {row["row"] for row in found["coreference_heads"]}
+    result, printed = run(capsys, transformer, *(["--minutes", str(minutes)] if minutes else []))
+    check(result, "transformer", "en-fr")
+    rows = {row["row"] for row in result["coreference_heads"]}
     assert rows == {
         "encoder it", "encoder adjective", "decoder pronoun cross", "decoder pronoun self",
     }  # fmt: skip
-    assert found["alignment"]["layer"] in (0, 1)
-    assert "The owl chased the bat." in told
-    assert " train yours.tsv" in told  # what to do next
-    assert re.search(r"exact \d+\.\d %", told)  # of the development set, while it learns
-    assert re.search(r"(Learned|The time is over): \d+\.\d% exact after [\d,]+ updates", told)
+    assert result["alignment"]["layer"] in (0, 1)
+    assert "The owl chased the bat." in printed
+    assert " train yours.tsv" in printed  # what to do next
+    assert re.search(r"exact \d+\.\d %", printed)  # of the development set, while it learns
+    assert re.search(r"(Target|Time limit) reached: \d+\.\d% exact after [\d,]+ updates", printed)
     page = (transformer / "demo.html").read_text("utf-8")
     assert "The owl chased the bat." in page
     assert not re.search(r"""(src|href)=["']?https?:""", page)
 
     # the same model, loaded again: switching heads off, on the real thing
     model = load(transformer / "model")
-    taught = lesson("fr", BUDGETS["transformer", True])
-    bench = Bench(model, taught.dev[: 10 if minutes else 60])
-    heads = all_heads(model, bench)
+    data = draw_data("fr", BUDGETS["transformer", True])
+    sentences = AblationSentences(model, data.dev[: 10 if minutes else 60])
+    heads = all_heads(sentences)
     assert len(heads) == 6 * 4
-    plain = bench.effect([])
+    plain = sentences.effect([])
     assert 0 <= plain.others <= 1 and plain.heads == ()
-    without = bench.effect(heads[:2])
+    without = sentences.effect(heads[:2])
     assert without.heads == tuple(heads[:2]) and 0 <= without.pronouns <= 1
     if minutes:
         return
     assert plain.others > 0.2  # it has learned something
-    assert bench.effect(heads).others < plain.others  # and needs its heads for it
-    found_set = explain(model, taught.dev[:30], taught.test[:30], "fr")
-    assert found_set.random
-    assert all(len(e.heads) == len(found_set.dev.heads) for e in found_set.random)
-    assert found_set.found == (found_set.dev.pronouns < 0.75 and found_set.dev.others >= 0.95)
+    assert sentences.effect(heads).others < plain.others  # and needs its heads for it
+    ablation = ablate_heads(model, data.dev[:30], data.test[:30], "fr")
+    assert ablation.random
+    assert all(len(e.heads) == len(ablation.dev.heads) for e in ablation.random)
+    assert ablation.found == (ablation.dev.pronouns < 0.75 and ablation.dev.others >= 0.95)
 
 
 def test_other_files_in_the_folder_are_left_alone(capsys, tmp_path):
@@ -108,5 +109,5 @@ def test_flags_that_a_task_does_not_take(capsys, tmp_path, monkeypatch, words, m
     ("kind", "languages"), [("rnn", "en-fr"), ("transformer", "en-zh"), ("rnn", "en-zh")]
 )
 def test_the_others(capsys, tmp_path, kind, languages):
-    found, _ = run(capsys, tmp_path / "out", "--kind", kind, "--languages", languages)
-    check(found, kind, languages)
+    result, _ = run(capsys, tmp_path / "out", "--kind", kind, "--languages", languages)
+    check(result, kind, languages)

@@ -7,7 +7,7 @@ import pytest
 from growth import LINEAR, growth
 from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.pivot import compose
-from regard.translator import Sentence, Translation
+from regard.tasks.translation.translation import Sentence, Translation
 from servers import serving
 from trained import taught
 

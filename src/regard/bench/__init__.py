@@ -1,1 +1,1 @@
-"""Benchmarks: one file per subject, whose `measurements` the command `regard bench` runs."""
+"""`regard bench`: error, time and memory of the attention mechanisms."""

@@ -1,4 +1,4 @@
-"""How long something takes and how much memory it needs at its peak."""
+"""Median run time and peak memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ print(own_peak_megabytes())
 def seconds(
     runs: Sequence[Callable[[], object]], repeats: int, *, warm: bool = True
 ) -> list[float]:
-    """Median seconds of each of `runs`, taken in turn so that a noisy machine hits all alike."""
+    """Median seconds of each of `runs`, timed in turn so that noise affects all alike."""
     for run in runs if warm else ():
         run()
     taken: list[list[float]] = [[] for _ in runs]
@@ -37,8 +37,8 @@ def seconds(
 def own_peak_megabytes() -> float:
     """Peak resident memory of this process.
 
-    Linux keeps `ru_maxrss` across exec, so that a child would start with its parent's; the mark in
-    /proc belongs to the program itself.
+    Linux keeps `ru_maxrss` across exec, so a child would start with its parent's peak; VmHWM in
+    /proc is the process's own.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -60,5 +60,5 @@ def peak_megabytes(function: Callable[..., object], *arguments: object) -> float
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise InputError(f"{function.__name__} failed while its memory was measured: {lines[-1]}")
+        raise InputError(f"measuring the memory of {function.__name__} failed: {lines[-1]}")
     return float(done.stdout)

@@ -1,7 +1,7 @@
-"""`regard bench mechanisms`: every mechanism of self-attention through the same shapes.
+"""`regard bench mechanisms`: figures of every mechanism of self-attention on the same shapes.
 
-Of each: its error against full attention, and how time and memory grow with the length. Growth is
-the slope of a straight line through log time (log memory) over log length.
+For each: its error against full attention, and how time and memory grow with the length. Growth is
+the slope of log time (log memory) over log length.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from regard.attention import Mask, ScaledDot, attend
 from regard.attention.mechanisms import MECHANISMS, Mechanism, Ring
 from regard.bench import ring
 from regard.bench.clock import peak_megabytes, seconds
+from regard.bench.decode_steps import DecodeStepCost, decode_step_cost
 from regard.bench.row import Row
-from regard.bench.stepping import Stepped, stepped
 from regard.errors import InputError
 
 HEADS, WIDTH = 8, 64
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
-LONG = 2.0  # seconds above which one run is as telling as several
+LONG = 2.0  # seconds above which one run is precise enough
 NORMALIZERS = "normalizers"
-ALONE = "ring"  # in one process it is full attention; over several, `regard.bench.ring` runs it
+RING = "ring"  # in one process it is full attention; `regard.bench.ring` runs it over several
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What was found of one mechanism.
+class MechanismFigures:
+    """Figures of one mechanism.
 
     error      ‖context − exact‖ / ‖exact‖ over the given tensors
-    lengths    the lengths it was timed at
+    lengths    lengths it was timed at
     seconds    forward and backward at each, the median
-    megabytes  peak of a fresh process at each length, without what any such process takes
+    megabytes  peak of a new process at each length, less that of a process that does nothing
     growth     exponents of time and memory
-    steps      word by word: seconds and bytes at some words
+    steps      cost of a decoding step at some lengths
     given      seconds over the given tensors, forward and backward
     """
 
@@ -51,11 +51,11 @@ class Measured:
     seconds: tuple[float, ...] = ()
     megabytes: tuple[float, ...] = ()
     growth: dict[str, float] = field(default_factory=dict)
-    steps: Stepped | None = None
+    steps: DecodeStepCost | None = None
     given: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """The figures for JSON."""
         return asdict(self)
 
 
@@ -66,8 +66,8 @@ def measure(
     repeats: int,
     *,
     causal: bool,
-) -> Measured | None:
-    """All figures of one mechanism; None if it cannot be causal and is asked to."""
+) -> MechanismFigures | None:
+    """All figures of one mechanism; None if `causal` and it cannot be."""
     mechanism = MECHANISMS[name](tensors[0].shape[-2], tensors[0].shape[-3], tensors[0].shape[-1])
     declared = mechanism.facts
     if causal and not declared.masks & {"causal", "any"}:
@@ -76,39 +76,37 @@ def measure(
     error = error_against_exact(mechanism, tensors, causal=causal)
     over_given = _time(_runner(mechanism, tensors, causal), repeats)
     times = [_time(_drawn_runner(name, length, causal), repeats) for length in lengths]
-    base = peak_megabytes(_nothing)
+    base = peak_megabytes(_baseline)
     memory = [max(1.0, peak_megabytes(once, name, n, causal) - base) for n in lengths]
-    growth = {}
-    if len(lengths) > 1:
-        growth = {"time": slope(lengths, times), "memory": slope(lengths, memory)}
-    steps = stepped(name) if declared.cache else None
-    return Measured(
-        name, plain, error, tuple(lengths), tuple(times), tuple(memory), growth, steps, over_given
+    steps = decode_step_cost(name) if declared.cache else None
+    return MechanismFigures(
+        name, plain, error, tuple(lengths), tuple(times), tuple(memory),
+        growth(lengths, times, memory), steps, over_given,
     )  # fmt: skip
 
 
-def measure_ring(found: ring.Found, lengths: Sequence[int]) -> Measured:
-    """The same of ring attention, as its processes found it."""
+def ring_mechanism_figures(figures: ring.RingFigures, lengths: Sequence[int]) -> MechanismFigures:
+    """The figures of ring attention, from those of its processes."""
     declared = {**asdict(Ring.facts), "masks": sorted(Ring.facts.masks)}
-    growth = {}
-    if len(lengths) > 1:
-        growth = {"time": slope(lengths, found.seconds), "memory": slope(lengths, found.megabytes)}
-    error = found.differences["forward"]
-    return Measured(
-        "ring",
-        declared,
-        error,
-        tuple(lengths),
-        tuple(found.seconds),
-        tuple(found.megabytes),
-        growth,
-    )
+    return MechanismFigures(
+        RING, declared, figures.differences["forward"], tuple(lengths), tuple(figures.seconds),
+        tuple(figures.megabytes), growth(lengths, figures.seconds, figures.megabytes),
+    )  # fmt: skip
+
+
+def growth(
+    lengths: Sequence[int], seconds: Sequence[float], megabytes: Sequence[float]
+) -> dict[str, float]:
+    """Exponents of time and memory; none for a single length."""
+    if len(lengths) < 2:
+        return {}
+    return {"time": slope(lengths, seconds), "memory": slope(lengths, megabytes)}
 
 
 def error_against_exact(
     mechanism: Mechanism, tensors: tuple[Tensor, Tensor, Tensor], *, causal: bool
 ) -> float:
-    """‖context − exact‖ / ‖exact‖; a mechanism whose keys are its queries is held to just that."""
+    """‖context − exact‖ / ‖exact‖, with keys = queries if the mechanism shares them."""
     query, key, value = tensors
     key = query if mechanism.shares_query else key
     mask = Mask.causal() if causal else None
@@ -116,8 +114,8 @@ def error_against_exact(
     with torch.no_grad():
         compared = _unit(key) if mechanism.shares_query else key
         exact = attend(query, compared, value, score=ScaledDot(), mask=mask).context
-        found = mechanism(query, key, value, mask=mask).context
-    return float((found - exact).norm() / exact.norm())
+        context = mechanism(query, key, value, mask=mask).context
+    return float((context - exact).norm() / exact.norm())
 
 
 def _unit(key: Tensor) -> Tensor:
@@ -135,7 +133,7 @@ def slope(lengths: Sequence[int], costs: Sequence[float]) -> float:
 
 
 def inputs(length: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor]:
-    """Query, key and value (1, 8, n, 64), drawn alike every time."""
+    """Query, key and value (1, 8, n, 64), with a fixed seed."""
     generator = torch.Generator().manual_seed(0)
     drawn = (
         torch.randn(1, HEADS, length, WIDTH, generator=generator, dtype=dtype) for _ in range(3)
@@ -145,69 +143,73 @@ def inputs(length: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Ten
 
 
 def once(name: str, length: int, causal: bool = False) -> None:
-    """Forward and backward, one time."""
+    """Run forward and backward once."""
     _drawn_runner(name, length, causal)()
 
 
 def read_tensors(path: str | Path) -> tuple[Tensor, Tensor, Tensor]:
-    """The user's query, key and value from a safetensors file, each (…, n, d) with its heads.
+    """Query, key and value from a safetensors file, each ([batch, heads,] n, d).
 
-    One tensor alone (of any name) stands for all three.
+    A single tensor (of any name) is used for all three.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
-        found = load_file(path)
+        tensors = load_file(path)
     except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: the tensors cannot be read ({error}).") from error
+        raise InputError(f"{path}: cannot read the tensors ({error}).") from error
     names = ("query", "key", "value")
-    if len(found) == 1:
-        found = dict.fromkeys(names, next(iter(found.values())))
-    missing = [name for name in names if name not in found]
+    if len(tensors) == 1:
+        tensors = dict.fromkeys(names, next(iter(tensors.values())))
+    missing = [name for name in names if name not in tensors]
     if missing:
-        listed = ", ".join(sorted(found)) or "nothing"
+        listed = ", ".join(sorted(tensors)) or "no tensors"
         raise InputError(
-            f"{path}: there is no {missing[0]} in it, but {listed}; name the tensors query, key "
-            "and value, or give one for all three."
+            f"{path}: there is no {missing[0]}, got {listed}; name the tensors query, key and "
+            "value, or give one for all three."
         )
     shaped = []
     for name in names:
-        x = found[name].float()
+        x = tensors[name].float()
         if not 2 <= x.ndim <= 4 or not x.numel():
             raise InputError(
                 f"{path}: {name} must have shape (n, d), (heads, n, d) or (batch, heads, n, d), "
-                f"but {tuple(x.shape)} came."
+                f"got {tuple(x.shape)}."
             )
         if not bool(torch.isfinite(x).all()) or not bool(x.any()):
-            raise InputError(f"{path}: {name} must hold finite numbers, and not only zeros.")
+            raise InputError(f"{path}: {name} must be finite and not all zeros.")
         shaped.append(x.reshape(*[1] * (4 - x.ndim), *x.shape))
     query, key, value = shaped
     if query.shape != key.shape or query.shape[:-1] != value.shape[:-1]:
         raise InputError(
-            f"{path}: query {tuple(query.shape)}, key {tuple(key.shape)} and value "
-            f"{tuple(value.shape)} must be of one length, as self-attention's are."
+            f"{path}: query, key and value must have one length, as in self-attention, "
+            f"got {tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}."
         )
     return query, key, value
 
 
-def bars(found: Sequence[Measured]) -> list[Row]:
-    """What the figures are held against, as far as they were measured."""
+def bars(measured: Sequence[MechanismFigures]) -> list[Row]:
+    """The bars of the figures that were measured."""
     rows = []
-    for one in found:
-        if one.lengths and one.lengths[-1] == LENGTHS[-1] and one.lengths[0] == LENGTHS[0]:
-            if one.name in ("local", "blockwise", "linear"):
-                peak = peak_megabytes(once, one.name, LENGTHS[-1])
-                name = f"{one.name}, n 16384: peak megabytes of a fresh process"
+    for figures in measured:
+        if (
+            figures.lengths
+            and figures.lengths[-1] == LENGTHS[-1]
+            and figures.lengths[0] == LENGTHS[0]
+        ):
+            if figures.name in ("local", "blockwise", "linear"):
+                peak = peak_megabytes(once, figures.name, LENGTHS[-1])
+                name = f"{figures.name}, n 16384: peak megabytes of a fresh process"
                 rows.append(Row(name, peak, None, None, "<=", 1300.0))
-            if one.name in ("local", "linear"):
-                name = f"{one.name}: exponent of time, n 512 … 16384"
-                rows.append(Row(name, one.growth["time"], None, None, "<=", 1.15))
-        if one.name == "linear" and one.steps is not None:
-            first, last = one.steps.seconds[0], one.steps.seconds[-1]
+            if figures.name in ("local", "linear"):
+                name = f"{figures.name}: exponent of time, n 512 … 16384"
+                rows.append(Row(name, figures.growth["time"], None, None, "<=", 1.15))
+        if figures.name == "linear" and figures.steps is not None:
+            first, last = figures.steps.seconds[0], figures.steps.seconds[-1]
             name = "linear, word by word: seconds at word 10,000 over those at word 100"
             rows.append(Row(name, last, first, last / first, "<=", 1.25))
-            first, last = one.steps.bytes[0], one.steps.bytes[-1]
+            first, last = figures.steps.bytes[0], figures.steps.bytes[-1]
             name = "linear, word by word: bytes held at word 10,000 over those at word 100"
             rows.append(Row(name, last, first, last / first, "<=", 1.0))
     return rows
@@ -236,16 +238,16 @@ def _runner(
     return run
 
 
-def _nothing() -> None:
-    """What any process takes: torch, and one small product."""
+def _baseline() -> None:
+    """Import torch and compute one small product."""
     once("full", 8)
 
 
-def chosen(only: str) -> list[str]:
+def select_names(only: str) -> list[str]:
     """The mechanisms whose name contains `only`."""
-    names = [name for name in MECHANISMS if only.lower() in name and name != ALONE]
-    if not names and only.lower() not in ALONE and only.lower() not in NORMALIZERS:
+    names = [name for name in MECHANISMS if only.lower() in name and name != RING]
+    if not names and only.lower() not in RING and only.lower() not in NORMALIZERS:
         raise InputError(
-            f"no mechanism's name contains {only!r}; there are: {', '.join(MECHANISMS)}."
+            f"no mechanism's name contains {only!r}; choose from {', '.join(MECHANISMS)}."
         )
     return names

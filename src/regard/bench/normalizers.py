@@ -10,11 +10,11 @@ from torch import Tensor
 from regard.attention import entmax15, sparsemax
 from regard.bench.row import Row
 
-NEAR = 1e-5
+TOLERANCE = 1e-5
 
 
 def rows() -> list[Row]:
-    """The largest differences; nothing where the package is not installed."""
+    """The largest differences; none if the package is not installed."""
     try:
         import entmax
     except ImportError:
@@ -22,7 +22,7 @@ def rows() -> list[Row]:
     pairs = (("Sparsemax", sparsemax, entmax.sparsemax), ("Entmax15", entmax15, entmax.entmax15))
     return [
         Row(f"{name}: largest difference from the entmax package, {what}", number, None, None,
-            "<=", NEAR)
+            "<=", TOLERANCE)
         for name, ours, theirs in pairs
         for what, number in zip(("forward", "gradient"), difference(ours, theirs), strict=True)
     ]  # fmt: skip
@@ -31,18 +31,18 @@ def rows() -> list[Row]:
 def difference(
     ours: Callable[[Tensor], Tensor], theirs: Callable[..., Tensor]
 ) -> tuple[float, float]:
-    """Over rows of many lengths and scales: of weights, and of their gradients."""
+    """The largest difference of weights and of gradients, over many lengths and scales."""
     torch.manual_seed(0)
     worst = [0.0, 0.0]
     for length in (1, 2, 7, 64, 1000):
         for scale in (0.01, 1.0, 30.0):
             scores = scale * torch.randn(50, length)
             grad = torch.randn(50, length)
-            found = []
+            results = []
             for function in (ours, lambda x: theirs(x, dim=-1)):
                 leaf = scores.clone().requires_grad_()
                 weights = function(leaf)
-                found.append((weights.detach(), *torch.autograd.grad(weights, leaf, grad)))
-            for place, (a, b) in enumerate(zip(*found, strict=True)):
-                worst[place] = max(worst[place], float((a - b).abs().max()))
+                results.append((weights.detach(), *torch.autograd.grad(weights, leaf, grad)))
+            for index, (a, b) in enumerate(zip(*results, strict=True)):
+                worst[index] = max(worst[index], float((a - b).abs().max()))
     return worst[0], worst[1]

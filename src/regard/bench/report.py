@@ -1,4 +1,4 @@
-"""What `regard bench mechanisms` prints and draws."""
+"""Tables, JSON and figure of `regard bench mechanisms`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pathlib import Path
 
 from regard.bench import normalizers, ring
 from regard.bench.mechanisms import (
-    ALONE,
     LENGTHS,
     NORMALIZERS,
-    Measured,
+    RING,
+    MechanismFigures,
     bars,
-    chosen,
     inputs,
     measure,
-    measure_ring,
     read_tensors,
+    ring_mechanism_figures,
+    select_names,
 )
 from regard.bench.row import print_table
 from regard.views.figures.figure import check_figure
 from regard.views.figures.growth import Panel, growth_figure
 
-DRAWN_LENGTH = 1024  # of the tensors that errors are measured over
+RANDOM_LENGTH = 1024  # of the tensors that errors are measured over
 
 
 def report(
@@ -37,58 +37,61 @@ def report(
     causal: bool = False,
     figure: str | None = None,
 ) -> int:
-    """Measure every chosen mechanism; 1 if a bar was missed, else 0."""
-    names = chosen(only)
+    """Measure every selected mechanism; return 1 if a bar was missed, else 0."""
+    names = select_names(only)
     lengths = sorted(set(lengths))
     if figure:
-        check_figure(Path(figure))  # said before minutes are spent
-    asked = read_tensors(tensors) if tensors else inputs(DRAWN_LENGTH)
-    found: list[Measured] = []
+        check_figure(Path(figure))  # before minutes are spent
+    given = read_tensors(tensors) if tensors else inputs(RANDOM_LENGTH)
+    measured: list[MechanismFigures] = []
     for name in names:
         print(f"… {name}", file=sys.stderr, flush=True)
-        one = measure(name, asked, lengths, repeats, causal=causal)
-        if one is not None:
-            found.append(one)
-    rows = [] if causal else bars(found)
-    if only.lower() in ALONE:
-        print(f"… {ALONE}, over 2 and 4 processes", file=sys.stderr, flush=True)
-        rings = {2: ring.over(2, lengths, causal), 4: ring.over(4)}
-        found.append(measure_ring(rings[2], lengths))
+        figures = measure(name, given, lengths, repeats, causal=causal)
+        if figures is not None:
+            measured.append(figures)
+    rows = [] if causal else bars(measured)
+    if only.lower() in RING:
+        print(f"… {RING}, over 2 and 4 processes", file=sys.stderr, flush=True)
+        rings = {2: ring.run_ring(2, lengths, causal), 4: ring.run_ring(4)}
+        measured.append(ring_mechanism_figures(rings[2], lengths))
         rows += ring.rows(rings)
     if only.lower() in NORMALIZERS:
         rows += normalizers.rows()
     if as_json:
-        made = {"mechanisms": [m.as_json() for m in found], "bars": [r.as_json() for r in rows]}
-        print(json.dumps(made, indent=1))
+        result = {
+            "mechanisms": [figures.as_json() for figures in measured],
+            "bars": [row.as_json() for row in rows],
+        }
+        print(json.dumps(result, indent=1))
     else:
-        if found:
-            _print(found, lengths, own=tensors is not None)
+        if measured:
+            _print(measured, lengths, own=tensors is not None)
         if rows:
             print_table("bars", rows)
-    if figure and found:
-        growth_figure(_panels(found), Path(figure))
-        print(f"Drawn: {figure}", file=sys.stderr)
+    if figure and measured:
+        growth_figure(_panels(measured), Path(figure))
+        print(f"Figure: {figure}", file=sys.stderr)
     return 0 if all(row.holds for row in rows) else 1
 
 
-def _print(found: Sequence[Measured], lengths: Sequence[int], *, own: bool) -> None:
+def _print(measured: Sequence[MechanismFigures], lengths: Sequence[int], *, own: bool) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    declared = Table(title="What each mechanism is", title_justify="left", box=box.SIMPLE_HEAD)
-    for column in ("mechanism", "answer", "takes masks", "its map is over", "cost (paper)"):
+    declared = Table(title="Mechanisms", title_justify="left", box=box.SIMPLE_HEAD)
+    for column in ("mechanism", "answer", "masks", "map over", "cost (paper)"):
         declared.add_column(column)
-    for one in found:
-        said = one.declared
+    for figures in measured:
+        facts = figures.declared
         declared.add_row(
-            one.name, said["answer"], ", ".join(said["masks"]), said["map"], said["cost"]
+            figures.name, facts["answer"], ", ".join(facts["masks"]), facts["map"], facts["cost"]
         )
     longest = f"{lengths[-1]:,}"
     costs = Table(
-        title=f"What each costs: n = {longest}, 8 heads of 64, forward and backward",
+        title=f"Costs at n = {longest}, 8 heads of 64, forward and backward",
         title_justify="left",
-        caption="100th, 10,000th: milliseconds for that word, written one by one",
+        caption="100th, 10,000th: milliseconds of that decoding step",
         caption_justify="left",
         box=box.SIMPLE_HEAD,
     )
@@ -96,16 +99,16 @@ def _print(found: Sequence[Measured], lengths: Sequence[int], *, own: bool) -> N
     columns = ("error", "seconds", "MB", "time", "memory", "100th", "10,000th")
     for column in (*(("yours, ms",) if own else ()), *columns):
         costs.add_column(column, justify="right")
-    for one in found:
-        steps = one.steps
+    for figures in measured:
+        steps = figures.steps
         costs.add_row(
-            one.name,
-            *((_ms(one.given or 0.0),) if own else ()),
-            "–" if one.error is None else f"{one.error:.2g}",
-            f"{one.seconds[-1]:.3g}",
-            f"{one.megabytes[-1]:,.0f}",
-            f"n^{one.growth['time']:.2f}" if one.growth else "–",
-            f"n^{one.growth['memory']:.2f}" if one.growth else "–",
+            figures.name,
+            *((_ms(figures.given or 0.0),) if own else ()),
+            "–" if figures.error is None else f"{figures.error:.2g}",
+            f"{figures.seconds[-1]:.3g}",
+            f"{figures.megabytes[-1]:,.0f}",
+            f"n^{figures.growth['time']:.2f}" if figures.growth else "–",
+            f"n^{figures.growth['memory']:.2f}" if figures.growth else "–",
             *(("–", "–") if steps is None else (_ms(steps.seconds[0]), _ms(steps.seconds[-1]))),
         )
     console = Console()
@@ -117,14 +120,14 @@ def _ms(seconds: float) -> str:
     return f"{1e3 * seconds:.2g}"
 
 
-def _panels(found: Sequence[Measured]) -> list[Panel]:
+def _panels(measured: Sequence[MechanismFigures]) -> list[Panel]:
     return [
         Panel(
             "Time, forward and backward, 8 heads of 64", "seconds",
-            {one.name: (one.lengths, one.seconds) for one in found},
+            {figures.name: (figures.lengths, figures.seconds) for figures in measured},
         ),
         Panel(
-            "Memory at the peak, without torch itself", "megabytes",
-            {one.name: (one.lengths, one.megabytes) for one in found},
+            "Peak memory, without torch itself", "megabytes",
+            {figures.name: (figures.lengths, figures.megabytes) for figures in measured},
         ),
     ]  # fmt: skip

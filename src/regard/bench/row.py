@@ -1,4 +1,4 @@
-"""A line of a benchmark: what was measured, ours and the peer's, their ratio and the bar."""
+"""A benchmark result: ours and the peer's figure, their ratio, and the bar."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SENSE: dict[str, Callable[[float, float], bool]] = {"<=": operator.le, ">=": op
 
 @dataclass(frozen=True)
 class Row:
-    """`ratio` is held against the bar, e.g. "<= 1.05"; without a peer, `ours` is."""
+    """`ratio` is compared with the bar, e.g. "<= 1.05"; without a peer, `ours` is."""
 
     name: str
     ours: float
@@ -28,7 +28,7 @@ class Row:
         return _SENSE[self.sense](measured, self.bar)
 
     def as_json(self) -> dict[str, Any]:
-        """The row for machines."""
+        """The row as a dictionary for JSON."""
         return {
             "name": self.name,
             "ours": self.ours,
@@ -41,23 +41,23 @@ class Row:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A row that is not measured yet."""
+    """A row to be measured."""
 
     name: str
     measure: Callable[[], tuple[float, float | None]]  # ours and the peer's
     sense: str
     bar: float
-    faster: bool = False  # the ratio says how many times faster, peer / ours
+    faster: bool = False  # the ratio is the speed-up, peer / ours
 
     def __call__(self) -> Row:
-        """Measure."""
+        """Measure the row."""
         ours, peer = self.measure()
         ratio = None if peer is None else peer / ours if self.faster else ours / peer
         return Row(self.name, ours, peer, ratio, self.sense, self.bar)
 
 
 def print_table(title: str, rows: list[Row]) -> None:
-    """The rows as a table on the terminal."""
+    """Print the rows as a table."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""`regard corpus`: the built-in grammar's sentences, and series with a planted cause."""
+"""`regard corpus`: sentences of the built-in grammar, and series with a planted cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sample.add_argument("--split", choices=SPLITS, default="train", help="which split (train)")
     sample.add_argument("--count", metavar="N", type=int, default=5, help="how many pairs (5)")
     sample.add_argument(
-        "--json", action="store_true", help="one JSON object a line, with all that is known"
+        "--json", action="store_true", help="one JSON object per line, with all annotations"
     )
     sample.set_defaults(act=_sample)
     write = actions.add_parser(
@@ -33,21 +33,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     write.add_argument("--test", metavar="N", type=int, default=1_000, help="pairs (1000)")
     write.set_defaults(act=_write)
     series = actions.add_parser(
-        "series", help="write series with a planted cause as .npz, and where the cause is"
+        "series", help="write series with a planted cause as .npz, with its position"
     )
     series.add_argument("--out", metavar="FILE.npz", type=Path, required=True, help="file to write")
     series.add_argument("--count", metavar="N", type=int, default=3000, help="series (3000)")
     series.add_argument("--channels", metavar="N", type=int, default=8, help="channels (8)")
     series.add_argument("--moments", metavar="N", type=int, default=128, help="moments (128)")
-    series.add_argument("--seed", metavar="N", type=int, default=0, help="another sample (0)")
+    series.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (0)")
     series.set_defaults(act=_series)
     for action in (sample, write):
         action.add_argument(
             "--languages", choices=("en-fr", "en-zh"), default="en-fr", help="pair (en-fr)"
         )
-        action.add_argument("--seed", metavar="N", type=int, default=0, help="another sample (0)")
+        action.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (0)")
         action.add_argument(
-            "--max-words", metavar="N", type=int, default=30, help="longest source, up to 60 (30)"
+            "--max-words", metavar="N", type=int, default=30, help="longest source sentence (30)"
         )
 
 
@@ -61,7 +61,7 @@ def _pairs(arguments: argparse.Namespace, split: Any, count: int) -> list[Any]:
     from regard.corpus.grammar import sample
 
     if count < 0:
-        raise InputError(f"the number of {split} pairs must not be negative, but {count} came.")
+        raise InputError(f"the number of {split} pairs must not be negative, got {count}.")
     language: Any = arguments.languages.partition("-")[2]
     return sample(
         split, count, language=language, seed=arguments.seed, max_words=arguments.max_words
@@ -71,11 +71,11 @@ def _pairs(arguments: argparse.Namespace, split: Any, count: int) -> list[Any]:
 def _sample(arguments: argparse.Namespace) -> None:
     for pair in _pairs(arguments, arguments.split, arguments.count):
         if arguments.json:
-            known = {**asdict(pair), "phenomena": sorted(pair.phenomena)}
-            print(json.dumps(known, ensure_ascii=False))
+            fields = {**asdict(pair), "phenomena": sorted(pair.phenomena)}
+            print(json.dumps(fields, ensure_ascii=False))
         else:
-            shows = f"  ({', '.join(sorted(pair.phenomena))})\n" if pair.phenomena else ""
-            print(f"{pair.source}\n{pair.target}\n{shows}")
+            phenomena = f"  ({', '.join(sorted(pair.phenomena))})\n" if pair.phenomena else ""
+            print(f"{pair.source}\n{pair.target}\n{phenomena}")
 
 
 def _write(arguments: argparse.Namespace) -> None:
@@ -101,16 +101,16 @@ def _series(arguments: argparse.Namespace) -> None:
     from regard.formats.series import write_npz
 
     if arguments.out.suffix != ".npz":
-        raise InputError(f"{arguments.out}: series are written as .npz; give the file that ending.")
-    found = planted(
+        raise InputError(f"{arguments.out}: series are written as .npz; end the file name in .npz.")
+    series = planted(
         arguments.count, arguments.seed, channels=arguments.channels, moments=arguments.moments
     )
     write_npz(
-        arguments.out, x=found.x, y=np.array(found.labels)[found.y],
-        channels=np.array(found.channels), cause_channel=found.channel, cause_start=found.start,
-        cause_end=found.end,
+        arguments.out, x=series.x, y=np.array(series.labels)[series.y],
+        channels=np.array(series.channels), cause_channel=series.channel, cause_start=series.start,
+        cause_end=series.end,
     )  # fmt: skip
-    print(f"{arguments.out}: {len(found.x)} series", file=sys.stderr)
+    print(f"{arguments.out}: {len(series.x)} series", file=sys.stderr)
 
 
 def _links(pair: Any) -> str:

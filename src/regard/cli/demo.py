@@ -1,4 +1,4 @@
-"""`regard demo`: learn the built-in language pair in minutes, and look inside."""
+"""`regard demo`: train on the built-in language pair in minutes, and inspect the model."""
 
 from __future__ import annotations
 
@@ -15,58 +15,61 @@ OPTIONS = {
     "spelling": ("kind", "attention", "minutes", "out"),
     "series": ("kind",),
 }
-"""What can be set of a task, beside what can be set of each; the first takes all."""
+"""Options of each task, besides those common to all."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
+    from regard.demo.settings import SELF_ATTENTIONS, SOURCE_ATTENTIONS
+
     parser.add_argument(
         "--task", choices=tuple(OPTIONS), default="grammar",
-        help="translate; or spell words out, with an attention that moves forward; or label "
-        "series, and find what decided (grammar)",
+        help="grammar: translate; spelling: spell words out, with monotonic attention; series: "
+        "classify time series, and locate the cause (grammar)",
     )  # fmt: skip
     parser.add_argument(
         "--kind", choices=("transformer", "rnn"),
         help="Transformer, or recurrent with Bahdanau attention (transformer)",
     )  # fmt: skip
     parser.add_argument(
-        "--attention", metavar="NAME", help="another attention: of the Transformer full, local, "
-        "sparse, blockwise, linformer, reformer, linear, performer, adaptive-span; of the "
-        "recurrent network bahdanau, luong, location, coverage, graves, monotonic, none",
+        "--attention", metavar="NAME",
+        help=f"attention of the Transformer: {', '.join(SELF_ATTENTIONS)}; of the recurrent "
+        f"network: {', '.join(SOURCE_ATTENTIONS)}",
     )  # fmt: skip
     parser.add_argument(
         "--minutes", metavar="N", type=float,
-        help="train at most this long; it stops when the language is learned (5)",
+        help="train at most this long; training stops early at 98.5 %% exact (5)",
     )  # fmt: skip
     parser.add_argument("--languages", choices=("en-fr", "en-zh"), help="pair (en-fr)")
-    parser.add_argument("--quick", action="store_true", help="half a minute, and not very good")
+    parser.add_argument(
+        "--quick", action="store_true", help="half a minute, for a model that is not good"
+    )
     parser.add_argument(
         "--explain", action="store_true", default=None,
-        help="then search for the heads that carry what “it” stands for (takes longer)",
+        help="then search for the heads that resolve “it”, by switching heads off (takes longer)",
     )  # fmt: skip
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help=f"folder of the model and the page ({OUT})"
     )  # fmt: skip
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another run (0)")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (0)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run it."""
+    """Run the demonstration."""
     _check(arguments)
     from rich.console import Console
 
     console = Console(stderr=arguments.json)
-    found = {"grammar": _grammar, "spelling": _spelling, "series": _series}[arguments.task](
-        arguments, console
-    )
+    tasks = {"grammar": _grammar, "spelling": _spelling, "series": _series}
+    result = tasks[arguments.task](arguments, console)
     if arguments.json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(result, ensure_ascii=False))
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """An error if a flag was given that the task does not take."""
+    """Raise an error if a flag was given that the task does not have."""
     known = OPTIONS[arguments.task]
     for name in OPTIONS["grammar"]:
         if getattr(arguments, name) is not None and name not in known:
@@ -76,7 +79,7 @@ def _check(arguments: argparse.Namespace) -> None:
             )
     if arguments.task == "spelling" and arguments.kind == "transformer":
         raise InputError(
-            "--kind transformer: spelling is learned by a recurrent network; leave --kind out."
+            "--kind transformer: the task spelling needs a recurrent network; leave --kind out."
         )
 
 
@@ -89,22 +92,24 @@ def _grammar(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
         arguments.languages or "en-fr",
         minutes=arguments.minutes,
         quick=arguments.quick,
-        explained=bool(arguments.explain),
+        ablation=bool(arguments.explain),
         seed=arguments.seed,
         console=console,
     )
 
 
 def _spelling(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
-    from regard.demo.lesson import kind_of
-    from regard.demo.run import MODEL, emptied
+    from regard.demo.run import MODEL, clear_folder
+    from regard.demo.settings import kind_of
     from regard.demo.spelling import spelling
 
     attention = _attention(arguments) if arguments.attention else "graves"
     if kind_of(attention) != "rnn":
-        raise InputError(f"spelling is learned by a recurrent network, which has no {attention}.")
+        raise InputError(
+            f"the task spelling needs a recurrent network, which has no {attention} attention."
+        )
     return spelling(
-        emptied(arguments.out or Path(OUT)) / MODEL,
+        clear_folder(arguments.out or Path(OUT)) / MODEL,
         attention,
         minutes=arguments.minutes,
         quick=arguments.quick,
@@ -122,18 +127,18 @@ def _series(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
 
 
 def _attention(arguments: argparse.Namespace) -> str:
-    """The attention that is asked for: by name, or the usual one of the kind of model."""
-    from regard.demo.lesson import SELF_ATTENTIONS, SOURCE_ATTENTIONS, kind_of
+    """The attention of the arguments: by name, or the default of the kind of model."""
+    from regard.demo.settings import SELF_ATTENTIONS, SOURCE_ATTENTIONS, kind_of
 
-    asked: str | None = arguments.attention
-    if asked is None:
+    attention: str | None = arguments.attention
+    if attention is None:
         return "bahdanau" if arguments.kind == "rnn" else "full"
-    if asked not in (*SELF_ATTENTIONS, *SOURCE_ATTENTIONS):
+    if attention not in (*SELF_ATTENTIONS, *SOURCE_ATTENTIONS):
         names = ", ".join((*SELF_ATTENTIONS, *SOURCE_ATTENTIONS))
-        raise InputError(f"--attention must be {names}, but {asked!r} came.")
-    if arguments.kind not in (None, kind_of(asked)):
+        raise InputError(f"--attention must be one of {names}, got {attention!r}.")
+    if arguments.kind not in (None, kind_of(attention)):
         raise InputError(
-            f"--attention {asked} is of the kind {kind_of(asked)}, not {arguments.kind}; "
-            "leave --kind out."
+            f"--attention {attention} belongs to --kind {kind_of(attention)}, "
+            f"got --kind {arguments.kind}; leave --kind out."
         )
-    return asked
+    return attention

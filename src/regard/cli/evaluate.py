@@ -15,7 +15,7 @@ from regard.tasks.commands import add_model, open_model
 
 if TYPE_CHECKING:
     from regard.evaluation import Scores
-    from regard.translator import Translator
+    from regard.tasks.translation.translator import Translator
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,10 +1,10 @@
-"""Batches of about equal cost, of sentences of about equal length.
+"""Batches with a bounded number of padded tokens, of sentences of similar length.
 
 A batch of n pairs is padded to its longest source S and its longest target T, and costs
-n · (S + T) tokens. Sentences are laid out along a path on which both lengths change little: bands
-of similar target length, within a band ordered by source length, up and down in turn. The path is
-cut into batches wherever the next pair would cost too much. How many bands are best depends on how
-well the two lengths go together, so several numbers are tried and the cheapest is taken.
+n · (S + T) tokens. Pairs are ordered along a path on which both lengths change little: bands of
+similar target length, each sorted by source length, ascending and descending in turn. The path is
+cut into batches wherever the next pair would cost too much. The best number of bands depends on the
+correlation of the two lengths, so several are tried and the cheapest is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Lengths = NDArray[np.int64]
 
-_WINDOW = 256  # pairs that are looked at together for the end of a batch
+_WINDOW = 256  # pairs that are searched at a time for the end of a batch
 
 
 def batches(
@@ -26,42 +26,43 @@ def batches(
     seed: int,
     epoch: int,
 ) -> list[list[int]]:
-    """The batches of an epoch as lists of places in the corpus, in the order of training.
+    """The batches of an epoch as lists of corpus indices, in training order.
 
-    Each place is in exactly one batch; a batch costs at most `max_tokens` padded tokens, source
-    and target together, unless it is a single pair that is longer by itself. The order, and which
-    pairs of equal length are together, depend on `seed` and `epoch` alone. For text without a
-    second side, let its lengths be zeros.
+    Each index is in exactly one batch; a batch has at most `max_tokens` padded tokens, source and
+    target together, unless it is a single longer pair. The order, and which pairs of equal length
+    share a batch, depend on `seed` and `epoch` alone. Give zeros as the lengths of a missing side.
     """
     src = np.asarray(lengths_src, dtype=np.int64)
     tgt = np.asarray(lengths_tgt, dtype=np.int64)
     if src.shape != tgt.shape or src.ndim != 1:
-        raise ValueError(f"The lengths are of shapes {src.shape} and {tgt.shape}; give two lists.")
+        raise ValueError(
+            f"lengths must be two lists of equal length, got shapes {src.shape} and {tgt.shape}."
+        )
     if max_tokens < 1:
-        raise ValueError(f"max_tokens is {max_tokens}; give at least 1.")
+        raise ValueError(f"max_tokens must be at least 1, got {max_tokens}.")
     if not len(src):
         return []
     random = np.random.default_rng([seed, epoch])
-    shuffled = random.permutation(len(src))  # the sorts are stable, so that this breaks their ties
+    shuffled = random.permutation(len(src))  # breaks the ties of the stable sorts
     path, cuts = _cheapest(shuffled, src, tgt, max_tokens)
-    made = np.split(path, cuts[1:-1])
-    return [made[place].tolist() for place in random.permutation(len(made))]
+    parts = np.split(path, cuts[1:-1])
+    return [parts[index].tolist() for index in random.permutation(len(parts))]
 
 
 def padded_tokens(
-    made: Sequence[Sequence[int]], lengths_src: Sequence[int], lengths_tgt: Sequence[int]
+    batched: Sequence[Sequence[int]], lengths_src: Sequence[int], lengths_tgt: Sequence[int]
 ) -> int:
-    """What the batches cost together, padding and all."""
+    """The number of tokens of the batches, with padding."""
     return sum(
         len(batch) * (max(lengths_src[n] for n in batch) + max(lengths_tgt[n] for n in batch))
-        for batch in made
+        for batch in batched
     )
 
 
 def _cheapest(
     shuffled: Lengths, src: Lengths, tgt: Lengths, max_tokens: int
 ) -> tuple[Lengths, Lengths]:
-    """The path and its cuts (with both ends) that cost least, over several numbers of bands."""
+    """The cheapest path and its cuts (with both ends) over several numbers of bands."""
     expected = int((src + tgt).sum()) / max_tokens  # batches, were there no padding
     best: tuple[int, Lengths, Lengths] | None = None
     bands = 1
@@ -70,7 +71,7 @@ def _cheapest(
         cuts = _cuts(src[path], tgt[path], max_tokens)
         cost = _cost(src[path], tgt[path], cuts)
         if best is not None and cost > 1.02 * best[0]:
-            break  # more bands cost more and more
+            break  # more bands only cost more
         if best is None or cost < best[0]:
             best = cost, path, cuts
         bands = bands + max(1, bands // 2)
@@ -79,7 +80,7 @@ def _cheapest(
 
 
 def _path(shuffled: Lengths, src: Lengths, tgt: Lengths, bands: int) -> Lengths:
-    """All places, in bands of similar target length, each by source length up or down in turn."""
+    """All indices in bands of similar target length, sorted by source length up or down in turn."""
     by_target = shuffled[np.argsort(tgt[shuffled], kind="stable")]
     parts = []
     for number, band in enumerate(np.array_split(by_target, bands)):
@@ -89,7 +90,7 @@ def _path(shuffled: Lengths, src: Lengths, tgt: Lengths, bands: int) -> Lengths:
 
 
 def _cuts(src: Lengths, tgt: Lengths, max_tokens: int) -> Lengths:
-    """Where batches begin on a path, and its end: each takes as many pairs as it may."""
+    """Starts of the batches on a path, and its end: each takes as many pairs as fit."""
     cuts = [0]
     count = len(src)
     while cuts[-1] < count:
@@ -111,6 +112,6 @@ def _cuts(src: Lengths, tgt: Lengths, max_tokens: int) -> Lengths:
 
 
 def _cost(src: Lengths, tgt: Lengths, cuts: Lengths) -> int:
-    """The padded tokens of the batches between the cuts."""
+    """The number of padded tokens of the batches between the cuts."""
     longest = np.maximum.reduceat(src, cuts[:-1]) + np.maximum.reduceat(tgt, cuts[:-1])
     return int((longest * np.diff(cuts)).sum())

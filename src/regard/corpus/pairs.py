@@ -1,4 +1,4 @@
-"""Sentence pairs made fit for training, with an account of what was left out and why."""
+"""Cleaning of sentence pairs, with a report of what was dropped and why."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ REASONS = {
     "duplicate": "duplicate",
     "tokens": "more tokens than model.max_length",
 }
-"""Why a pair is dropped, in the order of the checks, and its name in the printed table.
+"""Reasons to drop a pair, in the order of the checks, with their labels in the printed table.
 
-"tokens" comes after cleaning, when the tokenisers have been learned."""
+"tokens" is checked after cleaning, when the tokenizers have been trained."""
 
 SKIPPED = {
     "fuzzy": "skipped: fuzzy or unfinished",
@@ -31,11 +31,11 @@ SKIPPED = {
     "language": "skipped: a language is missing",
     "columns": "further columns ignored",
 }
-"""What readers passed over, and how the printed table calls it."""
+"""What readers skipped, with its label in the printed table."""
 
 
 class Pair(NamedTuple):
-    """A sentence and its translation, both in normal form."""
+    """A sentence and its translation, both normalized."""
 
     source: str
     target: str
@@ -43,17 +43,17 @@ class Pair(NamedTuple):
 
 @dataclass
 class CleaningReport:
-    """How many pairs were read and kept, and for each reason how many were dropped."""
+    """Number of pairs read and kept, and dropped for each reason."""
 
     read: int = 0
     kept: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
-    """For each reason the place ("file:line") of the first pair that was dropped for it."""
+    """For each reason the location ("file:line") of the first dropped pair."""
     truncated: int = 0
     """Sentences cut to model.max_length tokens."""
     passed_over: ReadReport = field(default_factory=ReadReport)
-    """What the readers of the files left out before it became a pair."""
+    """What the readers of the files skipped."""
 
     def drop(self, reason: str, pair: RawPair) -> None:
         """Count a dropped pair."""
@@ -61,14 +61,14 @@ class CleaningReport:
         self.first.setdefault(reason, f"{pair.file}:{pair.line}")
 
     def drop_after_encoding(self, count: int, example: str = "") -> None:
-        """Count kept pairs that turned out to have too many tokens; `example` shows the first."""
+        """Count kept pairs that have too many tokens; `example` is the first."""
         if count:
             self.dropped["tokens"] += count
             self.first.setdefault("tokens", example)
             self.kept -= count
 
     def rows(self) -> list[tuple[str, int, str]]:
-        """What, how many, and where first: skipped by readers, read, each reason, kept."""
+        """Label, count and first location: skipped by readers, read, each reason, kept."""
         skipped = [
             (label, self.passed_over.counts[reason], self.passed_over.first[reason])
             for reason, label in SKIPPED.items()
@@ -88,7 +88,7 @@ def clean(
     rules: CleaningSettings | None = None,
     passed_over: ReadReport | None = None,
 ) -> tuple[list[Pair], CleaningReport]:
-    """The pairs in normal form without those that the rules drop, and the account of it.
+    """Normalize the pairs and drop those that break the rules.
 
     `passed_over` is the report that `read_pairs` fills while these pairs are read.
     """
@@ -110,7 +110,7 @@ def clean(
 
 
 def _fault(pair: Pair, rules: CleaningSettings, seen: set[Pair]) -> str | None:
-    """Why the pair is to be dropped, or None."""
+    """The reason to drop the pair, or None."""
     if not (pair.source and pair.target):
         return "empty"
     shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))

@@ -1,10 +1,10 @@
-"""A monotone task: a word is spelled out, letter by letter, in the letters' names.
+"""A monotonic task: words spelled out in the names of their letters.
 
     cat ─▶ cee ay tee
 
-Source and target have the same order, and the target is about four times as long: what a window
-that only moves forward is made for. The words are made up, so that there are enough of them and
-none can be known by heart; a word's split is decided by its hash.
+Source and target have the same order, and the target is about four times as long: suited to
+attention that only moves forward. The words are random, so that there are enough of them and none
+can be memorized; a hash of the word chooses its split.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAMES = {
     "q": "cue", "r": "ar", "s": "ess", "t": "tee", "u": "you", "v": "vee", "w": "double-you",
     "x": "ex", "y": "why", "z": "zed",
 }  # fmt: skip
-"""What each letter is called."""
+"""The name of each letter."""
 
 SHORTEST, LONGEST = 3, 12
 ONSETS = (
@@ -47,22 +47,24 @@ def spelled(word: str) -> str:
     """
     unknown = sorted({letter for letter in word if letter not in NAMES})
     if unknown:
-        raise ValueError(f"word must be of the letters a to z, but {unknown[0]!r} is in {word!r}.")
+        raise ValueError(
+            f"word must consist of the letters a to z, got {unknown[0]!r} in {word!r}."
+        )
     return " ".join(NAMES[letter] for letter in word)
 
 
 def sample(split: Split, count: int, seed: int = 0) -> list[Pair]:
-    """`count` words of a split with their spelling, none twice.
+    """`count` different words of a split with their spelling.
 
-    A smaller sample is the beginning of a larger one, and no word is in two splits.
+    A smaller sample is a prefix of a larger one, and no word is in two splits.
     """
     return list(islice(stream(split, seed), count))
 
 
 def stream(split: Split, seed: int = 0) -> Iterator[Pair]:
-    """The pairs of `sample`, without end."""
+    """The pairs of `sample` as an infinite iterator."""
     if split not in SPLITS:
-        raise ValueError(f"split is {split!r} but must be 'train', 'dev' or 'test'.")
+        raise ValueError(f"split must be 'train', 'dev' or 'test', got {split!r}.")
     return _stream(split, seed)
 
 
@@ -73,19 +75,19 @@ def word_split(word: str) -> Split:
 
 
 def _stream(split: Split, seed: int) -> Iterator[Pair]:
-    dice = random.Random(f"regard spelling {split} {seed}")
+    generator = random.Random(f"regard spelling {split} {seed}")
     seen: set[str] = set()
     while True:
-        word = _word(dice)
+        word = _word(generator)
         if word not in seen and word_split(word) == split:
             seen.add(word)
             yield Pair(word, spelled(word))
 
 
-def _word(dice: random.Random) -> str:
-    """A made-up word, its last syllable cut; every length is as likely as any other."""
-    length = dice.randint(SHORTEST, LONGEST)
+def _word(generator: random.Random) -> str:
+    """A random word of a uniform length, its last syllable cut."""
+    length = generator.randint(SHORTEST, LONGEST)
     word = ""
     while len(word) < length:
-        word += dice.choice(ONSETS) + dice.choice(NUCLEI) + dice.choice(CODAS)
+        word += generator.choice(ONSETS) + generator.choice(NUCLEI) + generator.choice(CODAS)
     return word[:length]

@@ -1,4 +1,4 @@
-"""A development set taken from a corpus that has none."""
+"""A development set split off a corpus that has none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.errors import InputError
 
 
 def dev_size(count: int, most: int = 1000) -> int:
-    """How many of `count` pairs to set aside if nobody said: a twentieth, and `most` at the most.
+    """The default size of a development set: a twentieth of the pairs, at most `most`.
 
     >>> dev_size(100_000), dev_size(600), dev_size(3)
     (1000, 30, 1)
@@ -20,16 +20,16 @@ def dev_size(count: int, most: int = 1000) -> int:
 
 
 def split_dev(pairs: Sequence[Pair], size: int, seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Training and development pairs, by source sentence: all pairs of one source go together.
+    """Training and development pairs; all pairs of one source sentence are in the same part.
 
-    So the model is never tested on a source it was trained on. `size` pairs are set aside (a
-    few fewer where many pairs share their sources), chosen by `seed`; both parts stay in order.
-    At most half of the pairs may be.
+    So the model is never validated on a source it was trained on. The development set has `size`
+    pairs (slightly fewer where many pairs share their sources), chosen by `seed`, and at most half
+    of all; both parts keep their order.
     """
     if not 1 <= size <= len(pairs) // 2:
         raise InputError(
-            f"A development set of {size} cannot be split off {len(pairs)} pairs; "
-            "it takes at least 1 and at most half of them."
+            f"a development set must have at least 1 and at most half of the {len(pairs)} pairs, "
+            f"got {size}."
         )
     counts = Counter(pair.source for pair in pairs)
     sources = list(counts)
@@ -44,8 +44,8 @@ def split_dev(pairs: Sequence[Pair], size: int, seed: int) -> tuple[list[Pair], 
             break
     if not chosen:
         raise InputError(
-            f"Every source sentence occurs in more than {size} pairs, so no development set can be "
-            "split off; give one of its own."
+            f"every source sentence occurs in more than {size} pairs, so no development set can be "
+            "split off; give one with --dev."
         )
     train = [pair for pair in pairs if pair.source not in chosen]
     dev = [pair for pair in pairs if pair.source in chosen]

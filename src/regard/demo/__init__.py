@@ -1,7 +1,8 @@
-"""The demonstration: learn the built-in language pair in minutes, and look inside.
+"""The demonstration: train on the built-in language pair in minutes, and inspect the model.
 
-lesson   what is learned from, and the settings
-measure  how good it is on held-out sentences, and what its heads look at
-explain  which heads carry the pronoun's antecedent, found by switching heads off
-story    what is printed, and the page
+settings, data, curriculum   training budget, settings and sentences
+scores                       scores on held-out sentences, and of attention heads
+head_ablation                the heads that resolve `it`, found by switching heads off
+report, run                  what is printed, and the whole sequence
+spelling, series             two other tasks
 """

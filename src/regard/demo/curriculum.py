@@ -1,7 +1,7 @@
-"""The order of the demonstration's corpus: at first short sentences, many of them with `it`.
+"""A curriculum for the demonstration: at first short sentences, many of them with `it`.
 
-What `it` stands for is learned late: both nouns before it are equally often meant, so no single
-word tells, only the adjective together with both nouns. In short sentences it is found sooner.
+The antecedent of `it` is learned late: both nouns before it are equally likely, so no single word
+decides, only the adjective together with both nouns. In short sentences it is learned sooner.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from regard.corpus.batches import batches
 from regard.corpus.grammar import GrammarPair
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 
-SHORT = 13
-"""Most words of an easy source sentence."""
-OTHERS = 0.3
-"""Share of the short sentences without a pronoun that are among the easy ones."""
+MAX_EASY_WORDS = 13
+"""Longest source sentence that counts as easy."""
+PLAIN_SHARE = 0.3
+"""Share of the short sentences without a pronoun that count as easy."""
 
 
-def easy_places(pairs: Sequence[GrammarPair], seed: int = 0) -> list[int]:
-    """Where the easy sentences are: the short ones with a pronoun, and some of the others."""
-    dice = random.Random(seed)
+def easy_rows(pairs: Sequence[GrammarPair], seed: int = 0) -> list[int]:
+    """Indices of the easy sentences: the short ones with a pronoun, and some of the others."""
+    generator = random.Random(seed)
     return [
-        place
-        for place, pair in enumerate(pairs)
-        if len(pair.source_words) <= SHORT and (pair.coreference or dice.random() < OTHERS)
+        row
+        for row, pair in enumerate(pairs)
+        if len(pair.source_words) <= MAX_EASY_WORDS
+        and (pair.coreference or generator.random() < PLAIN_SHARE)
     ]
 
 
-class EasyFirst(EncodedCorpus):
-    """Encoded sentences whose first epoch is `updates` batches of easy ones."""
+class CurriculumCorpus(EncodedCorpus):
+    """Encoded sentences whose first epoch has `easy_updates` batches of easy ones."""
 
     def __init__(
         self,
@@ -41,27 +42,28 @@ class EasyFirst(EncodedCorpus):
         max_tokens: int,
         seed: int,
         easy: Sequence[int],
-        updates: int,
+        easy_updates: int,
     ) -> None:
         super().__init__(sources, targets, max_tokens, seed)
-        self._easy, self._updates = np.asarray(easy, np.int64), updates
+        self._easy, self._easy_updates = np.asarray(easy, np.int64), easy_updates
 
     def cut(self, seed: int, epoch: int) -> list[list[int]]:
-        """Batches of easy sentences in epoch 0, of all in later ones.
+        """Batches of easy sentences in epoch 0, of all sentences in later epochs.
 
-        Epoch 0 has no more batches than it would have of all sentences, so that a run that goes on
-        without this order finds its place.
+        Epoch 0 has at most as many batches as it would have without the curriculum, so that a run
+        resumed without it finds its position.
         """
         every = super().cut(seed, epoch)
-        if epoch or not len(self._easy) or not self._updates:
+        if epoch or not len(self._easy) or not self._easy_updates:
             return every
+        num_batches = min(self._easy_updates, len(every))
         first: list[list[int]] = []
-        number = 0
-        while len(first) < min(self._updates, len(every)):
-            made = batches(
+        repeat = 0
+        while len(first) < num_batches:
+            cut = batches(
                 self.lengths_src[self._easy], self.lengths_tgt[self._easy],
-                self.max_tokens, seed, number,
+                self.max_tokens, seed, repeat,
             )  # fmt: skip
-            first += [self._easy[rows].tolist() for rows in made]
-            number += 1
-        return first[: min(self._updates, len(every))]
+            first += [self._easy[rows].tolist() for rows in cut]
+            repeat += 1
+        return first[:num_batches]

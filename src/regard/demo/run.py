@@ -1,4 +1,4 @@
-"""The whole demonstration, one step after another."""
+"""The demonstration: train a small model, score it, and report."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Console
 
 from regard.command import command
-from regard.demo.explain import explain
-from regard.demo.lesson import BUDGETS, TARGET, kind_of, language_of, lesson, prepared, settings
-from regard.demo.measure import measure
-from regard.demo.story import (
-    figures,
-    print_explanation,
-    print_figures,
+from regard.corpus.grammar import Language
+from regard.demo.data import draw_data, prepare_data
+from regard.demo.head_ablation import ablate_heads
+from regard.demo.report import (
+    print_ablation,
+    print_scores,
     print_showcase,
-    showcase,
+    score_rows,
+    translate_showcase,
     write_page,
 )
+from regard.demo.scores import score
+from regard.demo.settings import BUDGETS, TARGET, kind_of, run_settings
 from regard.errors import InputError
 from regard.tasks import find_task, load
+from regard.tasks.translation.translator import Translator
 from regard.training.loop import TrainOutcome
 from regard.training.report import Spoken, clock
 from regard.training.run import train
-from regard.translator import Translator
 
 PAGE, MODEL = "demo.html", "model"
 
@@ -39,48 +41,48 @@ def demo(
     *,
     minutes: float | None = None,
     quick: bool = False,
-    explained: bool = False,
+    ablation: bool = False,
     seed: int = 0,
     console: Console | None = None,
 ) -> dict[str, Any]:
-    """Learn, translate, measure, draw; what `--json` prints comes back."""
+    """Train, translate, score and report; return what `--json` prints."""
     console = console or Console()
-    begun = time.monotonic()
-    kind, language = kind_of(attention), language_of(languages)
+    start = time.monotonic()
+    kind, language = kind_of(attention), cast(Language, languages.partition("-")[2])
     budget = BUDGETS[kind, quick]
     budget = budget if minutes is None else replace(budget, minutes=minutes)
-    run = settings(attention, language, budget, seed)
+    run = run_settings(attention, language, budget, seed)
     console.print(
-        f"Writing {budget.sentences:,} sentence pairs ({languages}) with the built-in grammar …",
+        f"Sampling {budget.sentences:,} sentence pairs ({languages}) from the built-in grammar …",
         highlight=False,
     )
-    taught = lesson(language, budget, seed)
-    ready = prepared(taught, run, budget.easy)
+    data = draw_data(language, budget, seed)
+    prepared = prepare_data(data, run, budget.easy_updates)
     console.print(
         f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.test} "
-        f"other sentences exactly, for at most {clock(60 * budget.minutes)} minutes …",
+        f"other sentences exactly, with a time limit of {clock(60 * budget.minutes)} …",
         highlight=False,
     )
-    folder = emptied(out) / MODEL
-    outcome = train(find_task(kind), folder, ready, Spoken(console))
+    folder = clear_folder(out) / MODEL
+    outcome = train(find_task(kind), folder, prepared, Spoken(console))
     if not outcome.finished:
         raise KeyboardInterrupt
-    console.print(_learned(outcome), highlight=False)
+    console.print(_stopped(outcome), highlight=False)
     model = load(folder)
     assert isinstance(model, Translator)
-    found = measure(model, taught.test, language)
-    sentences = showcase(model, taught.seeds)
-    seconds = time.monotonic() - begun
-    facts = figures(found, seconds, language)
-    write_page(out / PAGE, model, taught.seeds, sentences, facts)
-    print_showcase(console, model, taught.seeds, sentences)
-    print_figures(console, found, time.monotonic() - begun, language)
+    scores = score(model, data.test, language)
+    sentences = translate_showcase(model, data.showcase)
+    seconds = time.monotonic() - start
+    facts = score_rows(scores, seconds, language)
+    write_page(out / PAGE, model, data.showcase, sentences, facts)
+    print_showcase(console, model, data.showcase, sentences)
+    print_scores(console, scores, time.monotonic() - start, language)
     result: dict[str, Any] = {
-        "seconds": time.monotonic() - begun,
+        "seconds": time.monotonic() - start,
         "languages": languages,
         "kind": kind,
         "attention": attention,
-        **found.as_dict(),
+        **scores.as_dict(),
         "dev_exact_match": outcome.validation["exact"],
         "steps": outcome.step,
         "epochs": outcome.epochs,
@@ -93,21 +95,21 @@ def demo(
                 "exact": sentence.text == pair.target,
                 "alignment": [list(link) for link in sentence.alignment],
             }
-            for pair, sentence in zip(taught.seeds, sentences, strict=True)
+            for pair, sentence in zip(data.showcase, sentences, strict=True)
         ],
     }
-    if explained:
-        explanation = explain(model, taught.dev, taught.test, language, seed)
-        print_explanation(console, explanation)
-        result["explanation"] = explanation.as_dict()
-    _tell(console, out, folder, quick)
+    if ablation:
+        ablated = ablate_heads(model, data.dev, data.test, language, seed)
+        print_ablation(console, ablated)
+        result["explanation"] = ablated.as_dict()
+    _print_next_steps(console, out, folder, quick)
     return result
 
 
-def _learned(outcome: TrainOutcome) -> str:
-    """Why training has ended."""
+def _stopped(outcome: TrainOutcome) -> str:
+    """Why training stopped."""
     share = float(outcome.validation["exact"])
-    reason = "Learned" if share >= TARGET else "The time is over"
+    reason = "Target reached" if share >= TARGET else "Time limit reached"
     return f"{reason}: {share:.1%} exact after {outcome.step:,} updates, {clock(outcome.seconds)}."
 
 
@@ -118,30 +120,30 @@ def _name(attention: str) -> str:
     return f"recurrent network with {name.get(attention, attention)} attention"
 
 
-def emptied(out: Path) -> Path:
-    """The folder, without what an earlier demonstration left in it; nothing else is touched."""
+def clear_folder(out: Path) -> Path:
+    """Remove the files of an earlier demonstration; a folder with other files is an error."""
     if out.exists() and not out.is_dir():
-        raise InputError(f"{out}: this is a file; give a folder as --out.")
+        raise InputError(f"{out}: --out must be a folder, got a file.")
     known = {PAGE, MODEL}
     if out.exists() and any(path.name not in known for path in out.iterdir()):
-        raise InputError(f"{out}: other files are in this folder; give another as --out.")
+        raise InputError(f"{out}: the folder contains other files; give another as --out.")
     shutil.rmtree(out / MODEL, ignore_errors=True)
     (out / PAGE).unlink(missing_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     return out
 
 
-def _tell(console: Console, out: Path, folder: Path, quick: bool) -> None:
+def _print_next_steps(console: Console, out: Path, folder: Path, quick: bool) -> None:
     own = "yours.tsv", "--languages", "en-fr", "--out", "model", "--minutes", 30
     for label, text in (
         ("See every head's attention, in a browser:", str(out / PAGE)),
         (
-            "Try a sentence of yours:",
+            "Translate a sentence:",
             command("translate", "--model", folder, "--align", "The owl chased the bat."),
         ),
-        ("Learn from your own text:", command("train", *own)),
+        ("Train on your own text:", command("train", *own)),
     ):
         console.print(f"[bold]{label}[/]")
         console.print(f"  {text}", highlight=False, markup=False, soft_wrap=True)
     if quick:
-        console.print("This was --quick, a model of seconds; without it, it is a good one.")
+        console.print("This was --quick, a few seconds of training; without it, the model is good.")

@@ -1,9 +1,8 @@
-"""Does the classifier's map find the cause? Series whose cause is planted, learned and explained.
+"""Time series with a planted cause: does the classifier's map locate it?
 
-A label is decided by one event on one channel at one time. A classifier learns the labels alone;
-then, for series that it never saw, the map is asked where it is highest, and the answer is compared
-with where the event was planted. Every measure of what decided is compared, also those that find it
-less often.
+One event on one channel at one time decides the label. A classifier is trained on the labels alone;
+then, for unseen series, the peak of its map is compared with the position of the event, for every
+attribution method.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ STEPS: dict[Tokens, int] = {"time": 800, "channels": 350}
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one classifier was like, as shares from 0 to 1.
+class SeriesScores:
+    """Scores of one classifier, from 0 to 1.
 
     accuracy  of labels
-    causes    by measure: of series with an event, those in which the map's peak lies within it in
-              time (where tokens are moments) or on its channel (where tokens are channels)
-    both      by gradients: series in which moment and channel are both found
+    causes    by attribution method: share of the series with an event in which the map's peak is
+              within it in time (tokens are moments) or on its channel (tokens are channels)
+    both      by gradients: share in which both moment and channel are located
     """
 
     encoder: Encoder
@@ -55,7 +54,7 @@ class Found:
     seconds: float
 
     def as_dict(self) -> dict[str, Any]:
-        """In plain values."""
+        """The scores for JSON."""
         return {**vars(self), "causes": dict(self.causes)}
 
 
@@ -70,34 +69,34 @@ def planted_demo(
     threads: int = 0,
     console: Console | None = None,
 ) -> dict[str, Any]:
-    """Write series, learn them, and count in how many the map finds what was planted.
+    """Generate series, train classifiers, and count how often the map locates the cause.
 
-    `steps` updates are made for each classifier (by default as many as its kind needs).
+    `steps` is the number of updates of each classifier (default: `STEPS`).
     """
     console = console or Console()
-    begun = time.monotonic()
-    taught, dev, unseen = (planted(n, 10 * seed + k) for k, n in enumerate((train, 200, test)))
+    start = time.monotonic()
+    train_set, dev, unseen = (planted(n, 10 * seed + k) for k, n in enumerate((train, 200, test)))
     console.print(
-        f"Wrote {train:,} series of {len(taught.channels)} channels × {taught.x.shape[2]} moments: "
-        "noise, slow waves and spikes; one planted event decides the label.",
+        f"Generated {train:,} series of {len(train_set.channels)} channels × "
+        f"{train_set.x.shape[2]} moments: noise, slow waves and spikes; "
+        "one planted event decides the label.",
         highlight=False,
     )
-    found, shown = [], None
+    scores, shown = [], None
     for encoder in encoders:
         for kind in tokens:
-            one, model = _learned(
-                encoder, kind, (taught, dev, unseen), steps or STEPS[kind], seed, threads, console
-            )
-            found.append(one)
+            run = demo_settings(encoder, kind, steps or STEPS[kind], seed, threads)
+            scored, model = _train_and_score(run, (train_set, dev, unseen), console)
+            scores.append(scored)
             shown = shown or model
     if shown is not None:
         _show(console, shown, unseen)
-    _print(console, found, test)
+    _print(console, scores, test)
     return {
-        "seconds": time.monotonic() - begun,
+        "seconds": time.monotonic() - start,
         "series": test,
-        "models": [one.as_dict() for one in found],
-        "found": min(one.causes["gradient"] for one in found),
+        "models": [scored.as_dict() for scored in scores],
+        "found": min(scored.causes["gradient"] for scored in scores),
     }
 
 
@@ -120,7 +119,7 @@ def demo_settings(
             label_smoothing=0.05,
             ema_decay=0.98,
             precision="fp32",
-            validate_every=1_000_000,  # one look, at the end
+            validate_every=1_000_000,  # at the end only
             tensorboard=False,
             threads=threads,
             seed=seed,
@@ -128,59 +127,54 @@ def demo_settings(
     )  # fmt: skip
 
 
-def causes_found(
-    found: Sequence[Classification],
+def located_share(
+    results: Sequence[Classification],
     data: PlantedSeries,
     *,
     moment: bool = True,
     channel: bool = True,
 ) -> float:
-    """Of series with an event, the share whose peak has its middle in it, and is on its channel."""
+    """Share of series with an event whose peak is within it and on its channel."""
     hits = 0
-    for one, start, end, place in zip(found, data.start, data.end, data.channel, strict=True):
-        if place < 0:
+    for result, start, end, index in zip(results, data.start, data.end, data.channel, strict=True):
+        if index < 0:
             continue
-        at, on = one.peak
+        at, on = result.peak
         hit = not moment or (at is not None and start <= (at.start + at.end) / 2 < end)
-        hit = hit and (not channel or (on is not None and on.name == data.channels[place]))
+        hit = hit and (not channel or (on is not None and on.name == data.channels[index]))
         hits += bool(hit)
     return hits / int((data.channel >= 0).sum())
 
 
-def _learned(
-    encoder: Encoder,
-    tokens: Tokens,
-    data: tuple[PlantedSeries, PlantedSeries, PlantedSeries],
-    steps: int,
-    seed: int,
-    threads: int,
-    console: Console,
-) -> tuple[Found, Classifier]:
-    """One classifier, trained in memory and measured."""
-    begun = time.monotonic()
-    taught, dev, test = data
-    run = demo_settings(encoder, tokens, steps, seed, threads)
-    prepared = prepare_examples(_content(taught), _content(dev), run, "the planted series")
-    console.print(f"Learning: {_name(encoder)}, {tokens} as tokens …", highlight=False)
+def _train_and_score(
+    run: Run, data: tuple[PlantedSeries, PlantedSeries, PlantedSeries], console: Console
+) -> tuple[SeriesScores, Classifier]:
+    """Train one classifier in memory and score it."""
+    start = time.monotonic()
+    train_set, dev, test = data
+    settings = run.model
+    assert isinstance(settings, ClassifierSettings)
+    encoder, tokens = settings.encoder, settings.tokens
+    prepared = prepare_examples(_labeled(train_set), _labeled(dev), run, "the planted series")
+    console.print(f"Training: {_name(encoder)}, {tokens} as tokens …", highlight=False)
     task, reporter = find_task("classifier"), Spoken(console)
     network = new_network(task, prepared)
     task.initialize(network, prepared, reporter)
-    trainer = Trainer(task, network, prepared, reporter=reporter)
-    outcome = trainer.train()
+    outcome = Trainer(task, network, prepared, reporter=reporter).train()
     if not outcome.finished:
         raise KeyboardInterrupt
     model = Classifier(SavedModel(Path(), prepared.run, prepared.tokenizers, network.eval(), {}))
-    by_why = {why: model.classify(list(test.x), why=why) for why in METHODS}
-    told = by_why["gradient"]
-    right = sum(one.label == test.labels[y] for one, y in zip(told, test.y, strict=True))
-    kind = {"moment": tokens == "time", "channel": tokens == "channels"}
-    causes = {why: causes_found(answer, test, **kind) for why, answer in by_why.items()}
-    seconds = time.monotonic() - begun
-    whole = causes_found(told, test)
-    return Found(encoder, tokens, right / len(told), causes, whole, seconds), model
+    by_method = {method: model.classify(list(test.x), why=method) for method in METHODS}
+    results = by_method["gradient"]
+    right = sum(result.label == test.labels[y] for result, y in zip(results, test.y, strict=True))
+    axis = {"moment": tokens == "time", "channel": tokens == "channels"}
+    causes = {method: located_share(answers, test, **axis) for method, answers in by_method.items()}
+    seconds = time.monotonic() - start
+    both = located_share(results, test)
+    return SeriesScores(encoder, tokens, right / len(results), causes, both, seconds), model
 
 
-def _content(data: PlantedSeries) -> LabeledData:
+def _labeled(data: PlantedSeries) -> LabeledData:
     return LabeledData(list(data.x), [data.labels[y] for y in data.y], data.channels)
 
 
@@ -189,30 +183,31 @@ def _name(encoder: Encoder) -> str:
 
 
 def _show(console: Console, model: Classifier, data: PlantedSeries) -> None:
-    """One series' map, beside what was planted."""
-    one = model.classify(data.x[0])
-    moment, channel = one.peak
-    assert one.grid is not None and moment is not None and channel is not None
+    """Print the map of one series beside its planted cause."""
+    result = model.classify(data.x[0])
+    moment, channel = result.peak
+    assert result.grid is not None and moment is not None and channel is not None
     console.print(
-        f"\n[bold]A series it never saw[/]: labelled {one.label} ({one.probability:.1%}); "
+        f"\n[bold]An unseen series[/]: classified as {result.label} ({result.probability:.1%}); "
         f"planted was {data.labels[data.y[0]]} on {data.channels[data.channel[0]]} at "
         f"{data.start[0]}–{data.end[0] - 1}; the map is highest on {channel.name} at "
         f"{moment.name}.",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
-    console.print(WeightStrip(one.grid, model.settings.channels, model.settings.patch))
+    console.print(WeightStrip(result.grid, model.settings.channels, model.settings.patch))
 
 
-def _print(console: Console, found: Sequence[Found], test: int) -> None:
+def _print(console: Console, scores: Sequence[SeriesScores], test: int) -> None:
     table = Table(box=box.SIMPLE)
     for column in ("encoder", "tokens"):
         table.add_column(column)
     for column in ("labels right", *METHODS, "moment and channel", "time"):
         table.add_column(column, justify="right")
-    for one in found:
+    for scored in scores:
         table.add_row(
-            _name(one.encoder), one.tokens, f"{one.accuracy:.1%}",
-            *(f"{one.causes[why]:.1%}" for why in METHODS), f"{one.both:.1%}", clock(one.seconds),
+            _name(scored.encoder), scored.tokens, f"{scored.accuracy:.1%}",
+            *(f"{scored.causes[method]:.1%}" for method in METHODS), f"{scored.both:.1%}",
+            clock(scored.seconds),
         )  # fmt: skip
-    console.print(f"\n[bold]In how many of {test} series the map finds the planted cause[/]")
+    console.print(f"\n[bold]Share of {test} series in which the map locates the planted cause[/]")
     console.print(table)

@@ -1,4 +1,4 @@
-"""What heads look at: hidden in one head and row, found there and nowhere else."""
+"""Antecedents hidden in one head and row are counted there and nowhere else."""
 
 import numpy as np
 import pytest
@@ -42,8 +42,8 @@ ROWS = [
 
 def blank_maps(sources, targets):
     """Every head looks at the last special of all: EOS, or BOS for the decoder's own past."""
-    rows = max(one.num_tokens for one in targets) + 1
-    columns = max(one.num_tokens for one in sources) + 1
+    rows = max(tokenized.num_tokens for tokenized in targets) + 1
+    columns = max(tokenized.num_tokens for tokenized in sources) + 1
     maps = {}
     for kind, height, width in (
         ("self", columns, columns), ("cross", rows, columns), ("causal", rows, rows),
@@ -56,24 +56,31 @@ def blank_maps(sources, targets):
 
 
 def as_batch(maps, sources, targets):
-    found = [
-        AttentionMap(one, kind, layer, tuple(range(HEADS)), tuple(range(one.shape[2])), kind)
+    maps_list = [
+        AttentionMap(
+            layer_weights,
+            kind,
+            layer,
+            tuple(range(HEADS)),
+            tuple(range(layer_weights.shape[2])),
+            kind,
+        )
         for kind, weights in maps.items()
-        for layer, one in enumerate(weights)
+        for layer, layer_weights in enumerate(weights)
     ]
-    return MappedBatch(found, sources, targets)
+    return MappedBatch(maps_list, sources, targets)
 
 
 def hide(weights, pair, source, target, kind, row_name, step):
     """Make the row of (rows, columns) look at the antecedent, the larger part of it."""
-    for one in pair.coreference:
-        word = one.pronoun if row_name == "encoder it" else one.cue
+    for note in pair.coreference:
+        word = note.pronoun if row_name == "encoder it" else note.cue
         rows = np.flatnonzero(
-            source.overlap[:, word] if kind == "self" else target.overlap[:, one.target_pronoun]
+            source.overlap[:, word] if kind == "self" else target.overlap[:, note.target_pronoun]
         )
-        columns = np.flatnonzero(source.overlap[:, one.antecedent])
+        columns = np.flatnonzero(source.overlap[:, note.antecedent])
         if kind == "causal":
-            linked = [k.target for k in pair.links if k.sure and k.source == one.antecedent]
+            linked = [k.target for k in pair.links if k.sure and k.source == note.antecedent]
             columns = 1 + np.flatnonzero(target.overlap[:, linked].any(axis=1))
         for row in rows + (step == "input"):
             weights[row] *= 0.4
@@ -91,17 +98,17 @@ def test_the_head_that_looks_is_found(language, kind, row_name, step):
     table = count_antecedents(pairs, as_batch(maps, sources, targets))
     assert len(table) == LAYERS * HEADS * len(ROWS)
     pronouns = sum(len(pair.coreference) for pair in pairs)
-    assert all(one.total == pronouns for one in table.values())
+    assert all(count.total == pronouns for count in table.values())
     best, count = rank_heads(table)[0]
     assert best == HeadRow(kind, 1, 2, row_name, step)
     # A Chinese piece may be of two words, and its weight then goes to both.
     assert count.share == 1 or (language == "zh" and count.share > 0.9)
-    for head, one in table.items():
+    for head, count in table.items():
         if head[:3] != best[:3]:
-            assert one.hits == 0
+            assert count.hits == 0
         elif head != best:
             # Adjacent rows are others' rows: only a pronoun in several pieces shares some.
-            assert one.share < 0.5
+            assert count.share < 0.5
 
 
 def test_looking_at_the_other_noun_is_no_hit():
@@ -121,7 +128,9 @@ def test_looking_at_the_other_noun_is_no_hit():
 def test_batches_add_up():
     pairs, sources, targets = CORPORA["fr"]
     torch.manual_seed(3)
-    maps = {kind: torch.rand_like(one) for kind, one in blank_maps(sources, targets).items()}
+    maps = {
+        kind: torch.rand_like(weights) for kind, weights in blank_maps(sources, targets).items()
+    }
     whole = count_antecedents(pairs, as_batch(maps, sources, targets))
     parts = [
         count_antecedents(

@@ -75,10 +75,10 @@ def every(corpora) -> list[tuple[str, GrammarPair]]:
 
 def test_showcase_is_translated_exactly():
     french, chinese = seed_sentences("fr"), seed_sentences("zh")
-    said = {f.source: (f.target, c.target) for f, c in zip(french, chinese, strict=True)}
+    translations = {f.source: (f.target, c.target) for f, c in zip(french, chinese, strict=True)}
     lines = SHOWCASE.strip().splitlines()
     for source, target, chinese_target in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
-        assert said[source] == (target, chinese_target)
+        assert translations[source] == (target, chinese_target)
 
 
 def test_showcase_is_in_no_split(corpora):
@@ -86,9 +86,9 @@ def test_showcase_is_in_no_split(corpora):
     assert len(shown) == len(seed_sentences("fr"))
     for pairs in corpora.values():
         assert shown.isdisjoint(pair.source for pair in pairs)
-    asked = {noun_pair(pair, note) for pair in seed_sentences("fr") for note in pair.coreference}
+    pairs = {noun_pair(pair, note) for pair in seed_sentences("fr") for note in pair.coreference}
     trained = corpora["train", "fr"]
-    assert asked.isdisjoint(noun_pair(pair, note) for pair in trained for note in pair.coreference)
+    assert pairs.isdisjoint(noun_pair(pair, note) for pair in trained for note in pair.coreference)
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -98,7 +98,10 @@ def test_shares(corpora, split):
         assert report[name] >= 0.2, name
     assert report["over_20_words"] >= 0.2
     spoken = [[w for w in p.source_words if w not in PUNCTUATION] for p in corpora[split, "fr"]]
-    assert sum(len(said) > 20 for said in spoken) / len(spoken) == report["over_20_words"]
+    assert (
+        sum(len(words_of_pair) > 20 for words_of_pair in spoken) / len(spoken)
+        == report["over_20_words"]
+    )
 
 
 def test_shares_do_not_hang_on_the_seed():
@@ -150,10 +153,10 @@ def test_held_out_noun_pairs_but_familiar_nouns(train, corpora):
     count = Counter(word for pair in train for word in pair.source_words)
     for split in ("dev", "test"):
         pairs = corpora[split, "fr"]
-        asked = [noun_pair(pair, note) for pair in pairs for note in pair.coreference]
-        assert len(set(asked)) > 100
-        assert seen.isdisjoint(asked)
-        assert all(count[noun] >= 20 for nouns in asked for noun in nouns)
+        noun_pairs = [noun_pair(pair, note) for pair in pairs for note in pair.coreference]
+        assert len(set(noun_pairs)) > 100
+        assert seen.isdisjoint(noun_pairs)
+        assert all(count[noun] >= 20 for nouns in noun_pairs for noun in nouns)
 
 
 def test_every_word_of_dev_and_test_is_in_train(train, corpora):
@@ -331,8 +334,8 @@ UNFRENCH = re.compile(
 def test_french_spelling(train):
     for pair in train:
         assert not UNFRENCH.search(pair.target), pair.target
-    for said in ("près du ", " au ", " d'", "J'ai ", " bel ", " nouvel ", " vieil ", " cet "):
-        assert any(said in pair.target for pair in train), said
+    for fragment in ("près du ", " au ", " d'", "J'ai ", " bel ", " nouvel ", " vieil ", " cet "):
+        assert any(fragment in pair.target for pair in train), fragment
 
 
 def test_written_as_people_write(every):
@@ -347,11 +350,11 @@ def test_written_as_people_write(every):
 
 def test_one_translation_per_source():
     for language in LANGUAGES:
-        said: dict[str, str] = {}
+        translations: dict[str, str] = {}
         for seed in range(6):
             for pair in sample("train", 1500, seed=seed, max_words=8, language=language):
-                assert said.setdefault(pair.source, pair.target) == pair.target
-        assert len(said) < 6 * 1500  # the samples overlap, or nothing was tested
+                assert translations.setdefault(pair.source, pair.target) == pair.target
+        assert len(translations) < 6 * 1500  # the samples overlap, or nothing was tested
 
 
 @pytest.mark.slow
@@ -359,10 +362,10 @@ def test_one_translation_per_source():
 def test_one_translation_per_source_in_fifty_thousand(language):
     pairs = sample("train", 50_000, language=language)
     assert statistics(pairs)["source_vocabulary"] <= 900
-    said = {pair.source: pair.target for pair in pairs}
-    assert len(said) == len(pairs)
+    translations = {pair.source: pair.target for pair in pairs}
+    assert len(translations) == len(pairs)
     for pair in sample("train", 50_000, seed=1, language=language):
-        assert said.get(pair.source, pair.target) == pair.target
+        assert translations.get(pair.source, pair.target) == pair.target
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 10), (0, 30), (25, 30), (12, 18), (50, 60)])
@@ -385,12 +388,12 @@ def test_sizes(train):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [{"split": "all"}, {"language": "de"}, {"min_words": 9, "max_words": 8}, {"max_words": 2}],
 )
-def test_bad_arguments(asked):
+def test_bad_arguments(arguments):
     with pytest.raises(ValueError, match=r"\.$"):
-        sample(**{"split": "train", "count": 1, **asked})
+        sample(**{"split": "train", "count": 1, **arguments})
     with pytest.raises(ValueError, match="got 'de'"):
         split_words("Guten Tag", "de")
     with pytest.raises(ValueError, match="got none"):

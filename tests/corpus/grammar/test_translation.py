@@ -13,7 +13,7 @@ LANGUAGES = pytest.mark.parametrize("language", ["fr", "zh"])
 
 
 def with_words(pair, language, changes):
-    words = [changes.get(place, word) for place, word in enumerate(pair.target_words)]
+    words = [changes.get(position, word) for position, word in enumerate(pair.target_words)]
     return detokenize([part for word in words for part in word.split() if part], language)
 
 
@@ -31,12 +31,12 @@ def test_references_are_right_in_everything(language):
 def other_gender(pair):
     """The translation with every annotated pronoun and its adjective in the other gender."""
     changes = {}
-    for one in pair.coreference:
-        changes[one.target_pronoun] = {"il": "elle", "elle": "il"}[
-            pair.target_words[one.target_pronoun]
+    for note in pair.coreference:
+        changes[note.target_pronoun] = {"il": "elle", "elle": "il"}[
+            pair.target_words[note.target_pronoun]
         ]
         for link in pair.links:
-            if link.sure and link.source == one.cue:
+            if link.sure and link.source == note.cue:
                 word = pair.target_words[link.target]
                 changes[link.target] = word[:-1] if word.endswith("e") else word + "e"
     return with_words(pair, "fr", changes)
@@ -53,7 +53,7 @@ def test_the_other_gender_is_wrong_and_all_else_right():
 def test_a_chinese_pronoun_is_there_or_not():
     pairs = [pair for pair in PAIRS["zh"] if pair.coreference]
     without = [
-        with_words(pair, "zh", {one.target_pronoun: "" for one in pair.coreference})
+        with_words(pair, "zh", {note.target_pronoun: "" for note in pair.coreference})
         for pair in pairs
     ]
     scores = grammar_scores(pairs, without, "zh")
@@ -82,10 +82,10 @@ def test_what_differs_elsewhere_does_not_count(language):
     """Words put in front, taken away at the end, and changed in the middle."""
     pairs = PAIRS[language]
     if language == "fr":
-        said = ["Eh bien oui , " + pair.target.removesuffix(".") for pair in pairs]
+        hypotheses = ["Eh bien oui , " + pair.target.removesuffix(".") for pair in pairs]
     else:
-        said = ["好的，" + pair.target.removesuffix("。") for pair in pairs]
-    scores = grammar_scores(pairs, said, language)
+        hypotheses = ["好的，" + pair.target.removesuffix("。") for pair in pairs]
+    scores = grammar_scores(pairs, hypotheses, language)
     assert scores.exact_match == 0
     assert scores.pronoun_accuracy == 1
     assert scores.sense_accuracy == 1
@@ -95,9 +95,9 @@ def test_what_differs_elsewhere_does_not_count(language):
 
 def test_seed_sentence_by_hand():
     pair = seed_sentences("fr")[0]
-    found = judge(pair, "Le chien n'a pas traversé la rue, parce qu'elle était fatiguée.")
-    assert found.pronouns == (False,)
-    assert found.others.count(False) == 3  # L', animal, trop
+    judgment = judge(pair, "Le chien n'a pas traversé la rue, parce qu'elle était fatiguée.")
+    assert judgment.pronouns == (False,)
+    assert judgment.others.count(False) == 3  # L', animal, trop
     assert judge(pair, "L'animal était fatigué.").pronouns == (False,)
     assert judge(pair, "").others == (False,) * 13
     assert judge(pair, "Qu'il soit fatigué.").pronouns == (True,)
@@ -120,8 +120,8 @@ def test_counts_must_fit():
 
 
 def test_align_by_edits():
-    def cost(one, other):
-        return 2 * (one != other)
+    def cost(word, other):
+        return 2 * (word != other)
 
     assert align_by_edits([], ["a"], cost) == []
     assert align_by_edits(["a"], [], cost) == [None]

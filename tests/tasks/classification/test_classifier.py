@@ -10,7 +10,7 @@ import regard
 from classified import classifier
 from regard.corpus.labeled import known_texts
 from regard.corpus.series import planted
-from regard.demo.series import causes_found
+from regard.demo.series import located_share
 from regard.errors import InputError
 from regard.models.classifier.explain import METHODS
 from regard.tasks.classification.classification import smoothed
@@ -51,8 +51,10 @@ def test_a_planted_event_decides_and_is_found(series):
     results = series.classify(list(DATA.x))
     correct = [r.label == DATA.labels[y] for r, y in zip(results, DATA.y, strict=True)]
     assert sum(correct) / len(correct) >= 0.93
-    assert causes_found(results, DATA) >= 0.95
-    assert causes_found(series.classify(list(DATA.x), why="occlusion"), DATA, channel=False) >= 0.95
+    assert located_share(results, DATA) >= 0.95
+    assert (
+        located_share(series.classify(list(DATA.x), why="occlusion"), DATA, channel=False) >= 0.95
+    )
     for result in results:
         assert result.grid.shape == (4, 8)
         assert np.abs(result.grid).sum() == pytest.approx(1)

@@ -9,7 +9,6 @@ a sum over tokens; `classify` returns its terms.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import torch
@@ -18,7 +17,6 @@ from torch import Tensor, nn
 from regard.attention import AttentionMap, Dropout, Mask, Position, record
 from regard.attention.layers.pooling import Pooled, Pooling
 from regard.config import ClassifierSettings, MaskedLanguageModelSettings, RnnSettings
-from regard.config.attention import Attending
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.classifier.inputs import EncoderInput, InputLayer, SeriesInput, input_layer
 from regard.models.embedding import output_layer
@@ -204,5 +202,5 @@ def stack_settings(settings: ClassifierSettings) -> MaskedLanguageModelSettings:
         norm=settings.norm, positions=settings.positions if transformer else "none",
         dropout=settings.dropout, attention_dropout=settings.attention_dropout,
         activation_dropout=settings.activation_dropout, max_length=settings.max_length,
-        **{field.name: getattr(settings, field.name) for field in fields(Attending)},
+        attention=settings.attention, normalizer=settings.normalizer,
     )  # fmt: skip

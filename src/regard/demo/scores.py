@@ -1,6 +1,6 @@
-"""How good the model is on held-out sentences, and what its heads look at.
+"""Scores of the demonstration's model on held-out sentences, and of its attention heads.
 
-No attention is supervised: links and antecedents of the grammar are only compared with.
+No attention is supervised: the grammar's links and antecedents are only compared with.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from regard.alignment import (
     word_links,
 )
 from regard.config import AlignmentSettings, SearchOptions
-from regard.corpus.grammar import GrammarPair
+from regard.corpus.grammar import GrammarPair, Language
 from regard.corpus.grammar.measures import (
     AntecedentCount,
     GrammarScores,
@@ -27,27 +27,24 @@ from regard.corpus.grammar.measures import (
     merge_counts,
     rank_heads,
 )
-from regard.demo.lesson import Language
 from regard.evaluation.aer import grammar_alignment_error_rate
-from regard.folder import Tokenizers
 from regard.models.batch import batch_of
-from regard.translator import Translator
+from regard.tasks.translation.translator import Translator
 
 BATCH = 100
 
 
 @dataclass(frozen=True)
-class Measured:
-    """All figures, as fractions from 0 to 1.
+class DemoScores:
+    """All scores, as fractions from 0 to 1.
 
-    heads  every head in every row on the way to the pronoun, the best first
+    heads  every head in every row on the path to the pronoun, the best first
     """
 
     scores: GrammarScores
     alignment_error_rate: float
     alignment: AlignmentSettings | None
     heads: list[tuple[HeadRow, AntecedentCount]]
-    translations: list[str]
 
     @property
     def coreference_accuracy(self) -> float:
@@ -55,7 +52,7 @@ class Measured:
         return max((count.share for _, count in self.heads), default=0.0)
 
     def as_dict(self) -> dict[str, object]:
-        """The figures for `--json`."""
+        """The scores for `--json`."""
         return {
             "exact_match": self.scores.exact_match,
             "pronoun_accuracy": self.scores.pronoun_accuracy,
@@ -72,31 +69,28 @@ class Measured:
         }
 
 
-def measure(translator: Translator, test: Sequence[GrammarPair], language: Language) -> Measured:
-    """Translate the test sentences, and look at the heads while the right answers are written."""
-    found = translator.translate(
+def score(translator: Translator, test: Sequence[GrammarPair], language: Language) -> DemoScores:
+    """Translate the test sentences, and record all heads with the references forced."""
+    translations = translator.translate(
         [pair.source for pair in test], settings=SearchOptions(beam=1), alignment=False, split=False
     )
-    texts = [one.text for one in found]
     links: list[Links] = []
     counts: list[dict[HeadRow, AntecedentCount]] = []
-    for part, batch in mapped(translator, test):
-        links += _links(batch, translator.run.alignment, translator.tokenizers)
-        counts.append(count_antecedents(part, batch))
-    error = grammar_alignment_error_rate(links, test).error_rate if links else 1.0
-    return Measured(
-        grammar_scores(test, texts, language),
-        error,
+    for pairs, batch in _mapped(translator, test):
+        links += _links(batch, translator.run.alignment)
+        counts.append(count_antecedents(pairs, batch))
+    return DemoScores(
+        grammar_scores(test, [translation.text for translation in translations], language),
+        grammar_alignment_error_rate(links, test).error_rate if links else 1.0,
         translator.run.alignment,
-        list(rank_heads(merge_counts(counts))),
-        texts,
+        rank_heads(merge_counts(counts)),
     )
 
 
-def mapped(
+def _mapped(
     translator: Translator, pairs: Sequence[GrammarPair]
 ) -> Iterator[tuple[Sequence[GrammarPair], MappedBatch]]:
-    """Maps of all heads while the pairs' targets are written, batch by batch."""
+    """Maps of all heads with the pairs' targets forced, batch by batch."""
     tokenizers = translator.tokenizers
     for start in range(0, len(pairs), BATCH):
         part = pairs[start : start + BATCH]
@@ -109,20 +103,19 @@ def mapped(
         yield part, MappedBatch(translator.network.maps(batch), sources, targets)
 
 
-def _links(
-    batch: MappedBatch, alignment: AlignmentSettings | None, tokenizers: Tokenizers
-) -> list[Links]:
+def _links(batch: MappedBatch, alignment: AlignmentSettings | None) -> list[Links]:
+    """Word links of a batch by the model's alignment head."""
     if alignment is None:
         return []
-    reading = AlignmentHead(alignment.layer, alignment.head, alignment.shift)
-    found = []
+    head = AlignmentHead(alignment.layer, alignment.head, alignment.shift)
+    links = []
     for row, (source, target) in enumerate(zip(batch.sources, batch.targets, strict=True)):
         weights = alignment_weights(
             batch.maps,
-            reading,
+            head,
             row,
             target_length=target.num_tokens + 1,
             source_length=source.num_tokens + 1,
         )
-        found.append(word_links(weights, target, source, mutual=alignment.mutual))
-    return found
+        links.append(word_links(weights, target, source, mutual=alignment.mutual))
+    return links

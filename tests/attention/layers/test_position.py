@@ -70,11 +70,11 @@ def test_alibi_slopes_of_the_paper():
 
 def test_relative_buckets_of_t5():
     """Near distances alone, then logarithmic, then all together; the sides apart."""
-    both = RelativeBias(2, buckets=32, max_distance=128)
+    both = RelativeBias(2, num_buckets=32, max_distance=128)
     distance = torch.tensor([0, -1, -7, -8, -16, -127, -128, -1000, 1, 7, 8, 1000])
     expected = [0, 1, 7, 8, 10, 15, 15, 15, 17, 23, 24, 31]
     assert both.bucket(distance).tolist() == expected
-    one = RelativeBias(2, buckets=32, max_distance=128, bidirectional=False)
+    one = RelativeBias(2, num_buckets=32, max_distance=128, bidirectional=False)
     assert one.bucket(torch.tensor([5, 0, -15, -16, -1000])).tolist() == [0, 0, 15, 16, 31]
 
 

@@ -19,8 +19,8 @@ from regard.folder import SavedModel, Tokenizers
 from regard.tasks import build, load
 from regard.tasks.translation.segments import Segment, join_translations, split_sentences
 from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
+from regard.tasks.translation.translator import Translator
 from regard.text.word_tokenizer import train_words
-from regard.translator import Translator
 from trained import taught
 
 FRENCH, CHINESE = taught("en-fr"), taught("en-zh")

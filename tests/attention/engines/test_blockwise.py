@@ -24,7 +24,7 @@ BIASES = {
     "tensor": lambda q, k: torch.randn(2, 1, q, k, dtype=F64, requires_grad=True),
     "row": lambda q, k: torch.randn(q, 1, dtype=F64, requires_grad=True),
     "alibi": lambda q, k: Alibi(2).double(),
-    "relative": lambda q, k: RelativeBias(2, buckets=8, max_distance=6).double(),
+    "relative": lambda q, k: RelativeBias(2, num_buckets=8, max_distance=6).double(),
 }
 
 

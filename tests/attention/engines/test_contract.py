@@ -195,7 +195,9 @@ def test_one_query_given_broadcast_keys(name, engine):
 
 
 @pairs
-@pytest.mark.parametrize("bias", [Alibi(H), RelativeBias(H, buckets=8, max_distance=6)], ids=str)
+@pytest.mark.parametrize(
+    "bias", [Alibi(H), RelativeBias(H, num_buckets=8, max_distance=6)], ids=str
+)
 def test_position_biases_on_every_engine(name, engine, bias):
     score, (query, key, value) = made(name), inputs()
     bias = bias.to(F64)

@@ -1,0 +1,130 @@
+"""Training budget and settings of the demonstration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+from regard.config import (
+    ModelSettings,
+    RnnSettings,
+    Run,
+    SearchOptions,
+    TextSettings,
+    TrainingSettings,
+    TransformerSettings,
+)
+from regard.config.mechanisms import (
+    AdaptiveSpanSettings,
+    BlockwiseSettings,
+    FullSettings,
+    LinearSettings,
+    LinformerSettings,
+    LocalSettings,
+    MechanismSettings,
+    PerformerSettings,
+    ReformerSettings,
+    SparseSettings,
+)
+from regard.config.model import SourceAttention
+
+if TYPE_CHECKING:
+    from regard.corpus.grammar import Language
+
+Kind = Literal["transformer", "rnn"]
+
+TARGET = 0.985
+"""Training stops when this share of the development sentences is translated exactly."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Size of the data and length of the training.
+
+    sentences      training pairs
+    minutes        longest training time
+    test           sentences of the development set, and of the test set
+    updates        updates over which the learning rate decays; None: it decays over the minutes
+    easy_updates   updates at the start that use easy sentences only
+    """
+
+    sentences: int
+    minutes: float
+    test: int
+    updates: int | None = None
+    easy_updates: int = 0
+
+
+BUDGETS: dict[tuple[Kind, bool], Budget] = {
+    ("transformer", False): Budget(50_000, 5.0, 500, 2_400, easy_updates=450),
+    ("rnn", False): Budget(50_000, 5.0, 500, 1_600, easy_updates=250),
+    ("transformer", True): Budget(4_000, 0.2, 100),
+    ("rnn", True): Budget(4_000, 0.2, 100),
+}
+"""By kind of model, and whether it is the quick version."""
+
+SELF_ATTENTIONS: dict[str, MechanismSettings] = {
+    settings.name: settings
+    for settings in (
+        FullSettings(), LocalSettings(window=4), SparseSettings(stride=4), BlockwiseSettings(),
+        LinformerSettings(projected=8), ReformerSettings(chunk=8, num_buckets=4),
+        LinearSettings(), PerformerSettings(num_features=128),
+        AdaptiveSpanSettings(max_span=32, ramp=8, penalty=1e-3),
+    )
+}  # fmt: skip
+"""Self-attention of the Transformer, with sizes small enough for a dozen tokens."""
+SOURCE_ATTENTIONS: tuple[str, ...] = get_args(SourceAttention)
+"""Cross-attention of the recurrent network."""
+
+
+def kind_of(attention: str) -> Kind:
+    """The kind of model that has this attention."""
+    return "transformer" if attention in SELF_ATTENTIONS else "rnn"
+
+
+def model_settings(attention: str) -> ModelSettings:
+    """A small model with this attention."""
+    if kind_of(attention) == "transformer":
+        mechanism = SELF_ATTENTIONS[attention]
+        return TransformerSettings(
+            dim=128, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, ff=512, dropout=0.0,
+            positions="rotary", tied="output", max_length=128,
+            attention=mechanism,
+            decoder_attention="same" if mechanism.facts.causal else FullSettings(),
+        )  # fmt: skip
+    return RnnSettings(
+        embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128,
+        attention=cast(Any, attention),
+    )  # fmt: skip
+
+
+def run_settings(attention: str, language: Language, budget: Budget, seed: int = 0) -> Run:
+    """A small model with words as tokens, trained until `TARGET` is reached.
+
+    The learning rate decays by updates, so that the result does not depend on the machine's speed;
+    on a machine too slow for them it decays over the minutes.
+    """
+    return Run(
+        languages=f"en-{language}",
+        model=model_settings(attention),
+        text=TextSettings(unit="word", shared=False, vocab_size=4000),
+        training=TrainingSettings(
+            minutes=budget.minutes,
+            target_exact_match=TARGET,
+            batch_tokens=1400 if kind_of(attention) == "transformer" else 3000,
+            learning_rate=2.5e-3,
+            schedule="linear",
+            schedule_steps=budget.updates,
+            restart_rate=0.3,
+            warmup=0.05,
+            label_smoothing=0.05,
+            ema_decay=0.99,
+            validate_every=150 if budget.updates else 1_000_000,
+            validate_sentences=0,
+            checkpoint_minutes=60.0,
+            keep=1,
+            tensorboard=False,
+            seed=seed,
+        ),
+        decoding=SearchOptions(beam=1),
+    )

@@ -116,7 +116,10 @@ CASES = {
     ),
     "window": (lambda: Mask.window(-1, 2), "left must be at least 0 or None, got -1"),
     "corner": (lambda: Mask.causal(corner="left"), 'corner must be "top-left" or "bottom-right"'),
-    "corner and offset": (lambda: Mask.causal(2, corner="top-left"), "pass only one of them"),
+    "corner and offset": (
+        lambda: Mask.causal(2, corner="top-left"),
+        "must not both be given; pass one of them",
+    ),
     "dropout": (lambda: run(dropout=1.0), "dropout must be at least 0 and below 1, got 1.0"),
     "engine": (lambda: run(engine="flash"), "engine must be .*, got 'flash'"),
     "undeclared pair": (
@@ -173,7 +176,7 @@ CASES = {
     ),
     "sinusoidal width": (
         lambda: Sinusoidal(4)(x(1, 3, 5)),
-        "words for Sinusoidal must have width 4",
+        "tokens for Sinusoidal must have width 4",
     ),
     "learned length": (lambda: Learned(2, 4)(x(1, 3, 4)), "has 2 positions"),
     "rotary width": (lambda: Rotary(3), "dim must be even"),

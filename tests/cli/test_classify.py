@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from classified import TEXT, classifier, write_examples
-from regard.corpus.labeled import known_texts
+from known_texts import known_texts
 from regard.formats.series import read_series
 
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_texts import KEYWORDS, known_texts
 from regard.corpus.labeled import (
-    KEYWORDS,
     check_labels,
     clean_labeled,
-    known_texts,
     split_labeled,
 )
 from regard.corpus.series import EVENTS, planted

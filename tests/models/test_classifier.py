@@ -216,7 +216,7 @@ def test_rows_are_cut_to_the_longest():
         ({"encoder": "rnn", "dim": 7}, "model.dim must be a multiple of 2"),
         ({"patch": 8, "kernel": 4}, "model.kernel must be 0 or at least model.patch"),
         ({"patch": 0}, "model.patch must be at least 1"),
-        ({"labels": ("a", "a")}, "names one of them twice"),
+        ({"labels": ("a", "a")}, "must be different names"),
         ({"num_pooling_heads": 3}, r"must be a multiple of 3 \(num_pooling_heads\)"),
         ({"positions": "rotary", "dim": 6, "num_heads": 2}, "rotary positions turn pairs"),
     ],

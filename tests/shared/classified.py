@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from known_texts import known_texts
 from regard.cli import main
-from regard.corpus.labeled import known_texts
 from trained import made_once
 
 FLAGS = (

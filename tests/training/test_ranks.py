@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from regard.cli import main
 from regard.config import LanguageModelSettings, TransformerSettings
-from regard.config.attention import check_ranks
+from regard.config.mechanisms import check_ranks
 from regard.corpus.grammar import sample
 from regard.errors import InputError
 from regard.models.sequence_parallel import SequenceShard, shard_of

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 from regard.cli.train_help import full_help, short_help
 from regard.command import command
 from regard.config import Kind, Run
-from regard.config.attention import FIELDS
-from regard.config.mechanisms import MECHANISM_SETTINGS, option_names
+from regard.config.mechanisms import FIELDS, MECHANISM_SETTINGS, option_names
 from regard.config.settings import (
     ENDS,
     SECTIONS,

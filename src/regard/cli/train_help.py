@@ -6,8 +6,7 @@ import textwrap
 import typing
 from typing import Any
 
-from regard.config.attention import mechanism_options
-from regard.config.mechanisms import MECHANISM_SETTINGS, option_names
+from regard.config.mechanisms import MECHANISM_SETTINGS, mechanism_options, option_names
 from regard.config.settings import SECTIONS, Settings, choices_of, is_mechanism, names_of
 from regard.tasks import KINDS
 

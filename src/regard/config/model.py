@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.config.attention import SelfAttentionSettings
 from regard.config.check import at_least, divides, fraction
-from regard.config.mechanisms import MechanismSettings, check_attention
+from regard.config.mechanisms import MechanismSettings, SelfAttentionSettings, check_attention
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
 Norm = Literal["pre", "post"]

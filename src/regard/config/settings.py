@@ -16,11 +16,17 @@ from typing import Any
 import yaml
 
 from regard.config.alignment import AlignmentSettings
-from regard.config.attention import FIELDS, mechanism_options, plain_mechanism
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
 from regard.config.kind import Kind
-from regard.config.mechanisms import MECHANISM_SETTINGS, MechanismSettings, option_names
+from regard.config.mechanisms import (
+    FIELDS,
+    MECHANISM_SETTINGS,
+    MechanismSettings,
+    mechanism_options,
+    option_names,
+    plain_mechanism,
+)
 from regard.config.migration import migrated
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.text import TextSettings

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from regard.config import Run
 from regard.corpus.grammar import GrammarPair, Language, sample, seed_sentences
 from regard.corpus.pairs import Pair
-from regard.demo.curriculum import CurriculumCorpus, easy_rows
+from regard.demo.curriculum import SAME_GENDER, CurriculumCorpus, easy_rows
 from regard.demo.settings import Budget
 from regard.folder import Tokenizers
 from regard.tasks import find_task
@@ -33,7 +33,9 @@ def draw_data(language: Language, budget: Budget, seed: int = 0) -> DemoData:
     """Draw the pairs of a budget."""
     with _no_garbage_collection():  # it would take a third of the time and free nothing
         return DemoData(
-            sample("train", budget.sentences, language=language, seed=seed),
+            sample(
+                "train", budget.sentences, language=language, seed=seed, same_gender=SAME_GENDER
+            ),
             sample("dev", budget.test, language=language, seed=seed),
             sample("test", budget.test, language=language, seed=seed),
             seed_sentences(language),
@@ -52,7 +54,7 @@ def prepare_data(data: DemoData, run: Run, easy_updates: int = 0) -> TrainData:
         [target.encode(pair.target) for pair in data.train],
         run.training.batch_tokens,
         run.training.seed,
-        easy_rows(data.train, run.training.seed),
+        easy_rows(data.train),
         easy_updates,
     )
     dev = [Pair(pair.source, pair.target) for pair in data.dev]

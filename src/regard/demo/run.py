@@ -57,7 +57,8 @@ def demo(
         highlight=False,
     )
     data = draw_data(language, budget, seed)
-    prepared = prepare_data(data, run, budget.easy_updates)
+    easy_updates = budget.easy_updates if language == "fr" else 0  # Chinese 它 has no gender
+    prepared = prepare_data(data, run, easy_updates)
     console.print(
         f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.test} "
         f"other sentences exactly, with a time limit of {clock(60 * budget.minutes)} …",

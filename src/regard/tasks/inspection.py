@@ -125,11 +125,11 @@ def describe_kind(run: Run) -> str:
     """The kind of a model and its attention.
 
     >>> from regard.config import RnnSettings
-    >>> describe_kind(Run(model=RnnSettings()))
-    'recurrent network, bahdanau attention'
+    >>> describe_kind(Run(model=RnnSettings())), describe_kind(Run())
+    ('recurrent network, bahdanau attention', 'Transformer')
     """
-    attention = getattr(run.model, "attention", "full")
     known = {"full": "", "none": " without attention"}
+    attention = _attention_name(run)
     suffix = known.get(attention, f", {attention} attention")
     kind = KINDS[run.model.kind]
     return (kind.title or kind.name) + suffix
@@ -148,7 +148,7 @@ def without_maps(model: Any, views: Sequence[SentenceView]) -> str:
     """Why there are no attention maps; empty if there are some."""
     if any(view.maps for view in views):
         return ""
-    if getattr(model.run.model, "attention", "full") == "none":
+    if _attention_name(model.run) == "none":
         return f"this {KINDS[model.run.model.kind].title} was trained without attention"
     return "this model's attention has no weights over words"
 
@@ -172,6 +172,12 @@ def view_alone(
         source_groups=groups,
         source_text=text,
     )
+
+
+def _attention_name(run: Run) -> str:
+    """Name of a model's attention: of a mechanism's settings, or of a recurrent network's."""
+    attention = getattr(run.model, "attention", "full")
+    return str(getattr(attention, "name", attention))
 
 
 def _describe_maps(views: Sequence[SentenceView]) -> str:

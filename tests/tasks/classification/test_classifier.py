@@ -8,7 +8,7 @@ import torch
 
 import regard
 from classified import classifier
-from regard.corpus.labeled import known_texts
+from known_texts import known_texts
 from regard.corpus.series import planted
 from regard.demo.series import located_share
 from regard.errors import InputError

@@ -11,7 +11,9 @@ from regard.tasks.handwriting.recognizer import (
     recognize,
     split_strokes,
 )
-from regard.tasks.handwriting.strokes import ALPHABET, PLAIN, WritingStyle, sample, write
+from regard.tasks.handwriting.strokes.glyphs import ALPHABET
+from regard.tasks.handwriting.strokes.sample import sample
+from regard.tasks.handwriting.strokes.style import PLAIN, WritingStyle, write
 
 WORDS = st.text("abc", max_size=6)
 

@@ -106,6 +106,8 @@ class CoreferenceFrame:
     """By the English noun that they describe."""
     pairs: dict[tuple[Split, Gender], tuple[tuple[Noun, Noun], ...]]
     """Subject and object nouns of different gender, by split and the subject's gender."""
+    same_gender_pairs: dict[tuple[Split, Gender], tuple[tuple[Noun, Noun], ...]]
+    """Subject and object nouns of the same gender."""
 
 
 def _frame(
@@ -121,7 +123,8 @@ def _frame(
         int(weight),
         _verbs(verbs),
         reasons,
-        _pairs(subjects, objects),
+        _pairs(subjects, objects, same=False),
+        _pairs(subjects, objects, same=True),
     )
 
 
@@ -134,14 +137,14 @@ def _reasons(nouns: tuple[Noun, ...], names: str) -> dict[str, tuple[Adjective, 
 
 
 def _pairs(
-    subjects: tuple[Noun, ...], objects: tuple[Noun, ...]
+    subjects: tuple[Noun, ...], objects: tuple[Noun, ...], *, same: bool
 ) -> dict[tuple[Split, Gender], tuple[tuple[Noun, Noun], ...]]:
     found: dict[tuple[Split, Gender], list[tuple[Noun, Noun]]] = {
         (split, gender): [] for split in SPLITS for gender in ("m", "f")
     }
     for first in subjects:
         for second in objects:
-            if first.gender != second.gender:
+            if (first.gender == second.gender) is same:
                 split = pair_split(first.english, second.english)
                 found[split, first.gender].append((first, second))
     return {key: tuple(pairs) for key, pairs in found.items()}

@@ -64,6 +64,8 @@ class Derivation:
     """The case of this sentence's n-th coreference."""
     expansion: float = 1.0
     """Factor on the probability of expanding a phrase; more than 1 in long sentences."""
+    same_gender: float = 0.0
+    """Probability that both nouns of a coreference have the same gender."""
     num_nodes: int = 0
     coreferences: list[CoreferenceNodes] = field(default_factory=list)
     senses: list[SenseNodes] = field(default_factory=list)

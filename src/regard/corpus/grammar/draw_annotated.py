@@ -29,7 +29,9 @@ def coreference_clause(derivation: Derivation) -> CompoundClause:
     """`The animal didn't cross the street because it was too tired.`"""
     frame = derivation.pick(WEIGHTED_FRAMES)
     case = derivation.case(len(derivation.coreferences))
-    doer, done = derivation.pick(frame.pairs[derivation.split, case.subject_gender])
+    same = derivation.same_gender > 0 and derivation.chance(derivation.same_gender)
+    pairs = frame.same_gender_pairs if same else frame.pairs
+    doer, done = derivation.pick(pairs[derivation.split, case.subject_gender])
     first = case.subject_is_antecedent
     reason = derivation.pick(frame.reasons[doer.english if first else done.english])
     degree = derivation.pick(NEGATED_DEGREES if frame.negated else AFFIRMED_DEGREES)

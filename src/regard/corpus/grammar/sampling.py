@@ -63,13 +63,19 @@ def sample(
     seed: int = 0,
     max_words: int = 30,
     min_words: int = 0,
+    same_gender: float = 0.0,
 ) -> list[GrammarPair]:
     """`count` pairs of a split with different sources.
 
-    `min_words` and `max_words` bound the length of `source_words`. The English side is the same
-    for every language, and a smaller sample is a prefix of a larger one.
+    `min_words` and `max_words` bound the length of `source_words`. In a share `same_gender` of the
+    coreferences both nouns have the same gender in French, so that the pronoun does not depend on
+    the antecedent. The English side is the same for every language, and a smaller sample is a
+    prefix of a larger one.
     """
-    pairs = stream(split, language=language, seed=seed, max_words=max_words, min_words=min_words)
+    pairs = stream(
+        split, language=language, seed=seed, max_words=max_words, min_words=min_words,
+        same_gender=same_gender,
+    )  # fmt: skip
     return list(islice(pairs, count))
 
 
@@ -80,6 +86,7 @@ def stream(
     seed: int = 0,
     max_words: int = 30,
     min_words: int = 0,
+    same_gender: float = 0.0,
 ) -> Iterator[GrammarPair]:
     """The pairs of `sample` as an infinite iterator."""
     if split not in SPLITS:
@@ -90,7 +97,9 @@ def stream(
             "min_words must be between 0 and max_words, "
             f"got min_words={min_words}, max_words={max_words}."
         )
-    return _stream(split, language, seed, max_words, min_words)
+    if not 0 <= same_gender <= 1:
+        raise ValueError(f"same_gender must be between 0 and 1, got {same_gender}.")
+    return _stream(split, language, seed, max_words, min_words, same_gender)
 
 
 def seed_sentences(language: Language = "fr") -> list[GrammarPair]:
@@ -118,7 +127,12 @@ def statistics(pairs: Sequence[GrammarPair]) -> dict[str, float]:
 
 
 def _stream(
-    split: Split, language: Language, seed: int, max_words: int, min_words: int
+    split: Split,
+    language: Language,
+    seed: int,
+    max_words: int,
+    min_words: int,
+    same_gender: float,
 ) -> Iterator[GrammarPair]:
     generator = random.Random(f"regard grammar {split} {seed}").random
     balance = CaseBalance(generator)
@@ -128,7 +142,7 @@ def _stream(
         planned = _plan(Derivation(generator, split, balance.case), min_words, max_words)
         num_failed += 1
         for _ in range(MAX_DERIVATIONS):
-            derivation = Derivation(generator, split, balance.case)
+            derivation = Derivation(generator, split, balance.case, same_gender=same_gender)
             tree = _derive(derivation, planned)
             if tree is None:
                 continue

@@ -92,16 +92,6 @@ def read_examples(files: Files, run: Run, encoding: str = "utf-8") -> LabeledDat
     return LabeledData([text for text, _ in examples], [label for _, label in examples])
 
 
-def check_series(model: ClassifierSettings, steps: int) -> None:
-    """Check that a series of so many time steps fits the model."""
-    tokens = -(-steps // model.patch) if model.tokens == "time" else len(model.channels)
-    if tokens > model.max_length:
-        raise InputError(
-            f"a series of {steps} moments makes {tokens} tokens, but the model holds "
-            f"{model.max_length}; raise model.patch or model.max_length."
-        )
-
-
 def _completed(run: Run, train: LabeledData, name: str) -> ClassifierSettings:
     """The model's settings with input, labels and channels of the data.
 
@@ -144,7 +134,13 @@ def _encode(
         texts = (tokenizers.source.encode(cast("str", text)) for text in part.rows)
         return [ids[: model.max_length] for ids in texts]
     series = cast("list[Series]", part.rows)
-    check_series(model, max(row.shape[1] for row in series))
+    steps = max(row.shape[1] for row in series)
+    tokens = -(-steps // model.patch) if model.tokens == "time" else len(model.channels)
+    if tokens > model.max_length:
+        raise InputError(
+            f"a series of {steps} moments makes {tokens} tokens, but the model holds "
+            f"{model.max_length}; raise model.patch or model.max_length."
+        )
     return series
 
 

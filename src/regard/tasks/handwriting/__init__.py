@@ -24,6 +24,12 @@ def _facade(saved: SavedModel, threads: int) -> Any:
     return HandwritingWriter(saved)
 
 
+def _preset(epochs: int, learning_rate: float, **model: int) -> dict[str, Any]:
+    training = {"epochs": epochs, "learning_rate": learning_rate}
+    training |= {"batch_tokens": 8192, "warmup": 0.03}
+    return {"model": model, "text": {"unit": "char"}, "training": training}
+
+
 KINDS = (
     Kind(
         "handwriting",
@@ -43,35 +49,16 @@ KINDS = (
             )
         },
         presets={
-            "tiny": {
-                "model": {
-                    "embedding": 24, "dim": 96, "num_layers": 2, "components": 4, "mixture": 5,
-                    "lines": 4000,
-                },
-                "text": {"unit": "char"},
-                "training": {
-                    "epochs": 20, "batch_tokens": 8192, "learning_rate": 4e-3, "warmup": 0.03,
-                },
-            },
-            "small": {
-                "model": {
-                    "embedding": 48, "dim": 192, "num_layers": 2, "components": 6, "mixture": 8,
-                },
-                "text": {"unit": "char"},
-                "training": {
-                    "epochs": 24, "batch_tokens": 8192, "learning_rate": 3e-3, "warmup": 0.03,
-                },
-            },
-            "base": {
-                "model": {
-                    "embedding": 64, "dim": 400, "num_layers": 3, "components": 10, "mixture": 20,
-                    "lines": 50000,
-                },
-                "text": {"unit": "char"},
-                "training": {
-                    "epochs": 30, "batch_tokens": 8192, "learning_rate": 1e-3, "warmup": 0.03,
-                },
-            },
+            "tiny": _preset(
+                20, 4e-3, embedding=24, dim=96, num_layers=2, components=4, mixture=5, lines=4000
+            ),
+            "small": _preset(
+                24, 3e-3, embedding=48, dim=192, num_layers=2, components=6, mixture=8
+            ),
+            "base": _preset(
+                30, 1e-3, embedding=64, dim=400, num_layers=3, components=10, mixture=20,
+                lines=50000,
+            ),
         },
     ),
 )  # fmt: skip

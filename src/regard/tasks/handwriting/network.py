@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.attention import AttentionMap, dropout, record
+from regard.attention import dropout
 from regard.attention.aligners.aligner import Memory
 from regard.attention.aligners.graves import Graves, GravesState
 from regard.attention.engines.precision import as_given
@@ -162,13 +162,6 @@ class HandwritingModel(nn.Module):
             num_points=state.num_points + 1,
         )
         return torch.cat(outputs, -1), state, weights
-
-    @torch.no_grad()
-    def maps(self, batch: Any) -> list[AttentionMap]:
-        """The window's attention map at every point of a `StrokeBatch`."""
-        with record(self) as recording:
-            self(batch)
-        return recording.maps
 
     def _all_steps(self, inputs: Tensor, memory: Memory) -> Tensor:
         """Features of all steps in one loop; `inputs` (T, B, 3) holds the point before each."""

@@ -16,8 +16,8 @@ from regard.errors import InputError
 from regard.folder import Tokenizers
 from regard.tasks.handwriting.batches import StrokeBatches
 from regard.tasks.handwriting.settings import HandwritingSettings
-from regard.tasks.handwriting.strokes import StrokeLine, sample
 from regard.tasks.handwriting.strokes.files import read_strokes
+from regard.tasks.handwriting.strokes.sample import StrokeLine, sample
 from regard.tasks.handwriting.validation import StrokeDevelopmentSet
 from regard.text.char_tokenizer import train_chars
 from regard.training.task import TrainData

@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from regard.tasks.handwriting.strokes import ALPHABET, glyph
+from regard.tasks.handwriting.strokes.glyphs import ALPHABET, glyph
 
 Array = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def recognize(strokes: ArrayLike) -> str:
     """The text of a line, from pen movements (N, 3) in the corpus' unit.
 
     >>> import numpy as np
-    >>> from regard.tasks.handwriting.strokes import PLAIN, write
+    >>> from regard.tasks.handwriting.strokes.style import PLAIN, write
     >>> recognize(write("Read me!", PLAIN, np.random.default_rng(0)))
     'Read me!'
     """

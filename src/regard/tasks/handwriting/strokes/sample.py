@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,22 +24,19 @@ class StrokeLine:
 
 
 def sample(split: Split, count: int, seed: int = 0) -> list[StrokeLine]:
-    """`count` lines of a split; a longer sample begins with the shorter one.
+    """`count` lines of a split, each in a random style; a longer sample begins with the shorter.
 
     >>> first, second = sample("train", 2)
     >>> first.text != second.text, first.strokes.shape[1]
     (True, 3)
     """
-    return list(islice(stream(split, seed), count))
-
-
-def stream(split: Split, seed: int = 0) -> Iterator[StrokeLine]:
-    """Endless lines of a split, each in a random style."""
     if split not in SPLITS:
         raise InputError(f"split must be {', '.join(SPLITS)}, got {split!r}.")
     random = np.random.default_rng([seed, SPLITS.index(split)])
-    while True:
+    lines: list[StrokeLine] = []
+    while len(lines) < count:
         text = random_line(random)
         if line_split(text) == split:
             strokes = write(text, random_style(random), random)
-            yield StrokeLine(text, strokes.astype(np.float32))
+            lines.append(StrokeLine(text, strokes.astype(np.float32)))
+    return lines

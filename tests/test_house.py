@@ -28,7 +28,7 @@ def test_class_names_are_unique():
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.ClassDef):
                     places[node.name].append(name(path))
-    repeated = {each: found for each, found in places.items() if len(found) > 1}
+    repeated = {each: files for each, files in places.items() if len(files) > 1}
     assert not repeated
 
 

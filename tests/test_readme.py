@@ -212,3 +212,14 @@ def test_commands_exist(command, capsys):
 def test_linked_files_exist():
     for target in re.findall(r"\]\(([^)]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_the_map_of_the_rooms_is_right():
+    """Every path that CONTRIBUTING.md names exists, and every room is in its table."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "regard"
+    for path in re.findall(r"`(\.?[a-z_]+(?:/[\w.]*)+|[a-z_]+\.py)`", text):
+        if path != "utils.py":
+            assert (ROOT / path).exists() or (package / path).exists(), path
+    rooms = {file.parent.name for file in package.glob("*/__init__.py")}
+    assert {f"`{room}/`" for room in rooms} <= set(re.findall(r"`[a-z]+/`", text))

@@ -32,7 +32,7 @@ KEY = 40  # milliseconds between keys: a quick typist
 STEPS = 24  # turns of the wheel
 OPENING = 4.0  # seconds in which a report has opened
 FLAGS = (
-    "--preset tiny --languages en --model.kind lm --model.layers 4 --model.heads 4 "
+    "--preset tiny --languages en --model.kind lm --model.num_layers 4 --model.num_heads 4 "
     "--model.dim 128 --model.ff 256 --model.max_length 4096 --text.unit word --training.steps 60 "
     "--training.validate_every 60 --training.tensorboard false"
 )

@@ -52,7 +52,8 @@ COMMANDS = {
 }
 PAIRS = "A cat sleeps.\tUn chat dort.\nThe cat eats.\tLe chat mange.\n" * 3
 RUN = """languages: en-fr
-model: {kind: transformer, dim: 16, heads: 2, ff: 16, encoder_layers: 1, decoder_layers: 1}
+model: {kind: transformer, dim: 16, num_heads: 2, ff: 16, num_encoder_layers: 1,
+        num_decoder_layers: 1}
 text: {unit: bpe, vocab_size: 300, shared: true}
 cleaning: {max_length: 100, drop_duplicates: false}
 training: {steps: 1, batch_tokens: 200, precision: fp32, threads: 1, tensorboard: false}
@@ -196,7 +197,7 @@ def test_much_damaged_settings_and_corpora(models, seed):
     "text",
     ["model: &a {dim: *a}", "model: null", "training:", "text: &b [*b]",
      "model: {dim: 1000000000000}",
-     "decoding: null\ncleaning: null\ntext: null", "model: {encoder_layers: 100000000}",
+     "decoding: null\ncleaning: null\ntext: null", "model: {num_encoder_layers: 100000000}",
      "training: {learning_rate: .nan}", "training: {seed: 1" + 30 * "0" + "}", "x: " + "[" * 500],
 )  # fmt: skip
 def test_settings_that_ended_in_a_traceback(models, text):

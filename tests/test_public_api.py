@@ -39,7 +39,7 @@ assert load is regard.load and attention is regard.attention
 """
 
 
-def test_the_door():
+def test_public_names():
     """Everything that `import regard` offers, pinned, and there without another import."""
     assert regard.__all__ == DOOR.split()
     done = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True)
@@ -53,7 +53,7 @@ def test_bad_input_is_a_value_error():
         regard.nonsense  # noqa: B018
 
 
-def test_names():
+def test_attention_names():
     assert sorted(regard.attention.__all__) == sorted((PROMISED + JOINED).split())
 
 
@@ -66,9 +66,9 @@ def test_every_name_is_there_and_documented():
 def test_multihead_arguments():
     names = list(inspect.signature(regard.attention.MultiHead).parameters)
     assert names == [
-        "dim", "heads", "score", "kv_heads", "key_dim", "value_dim", "head_dim", "value_head_dim",
-        "out_dim", "out_proj", "projections", "positions", "dropout", "bias", "normalizer",
-        "engine", "mechanism",
+        "dim", "num_heads", "score", "num_kv_heads", "key_dim", "value_dim", "head_dim",
+        "value_head_dim", "out_dim", "out_proj", "projections", "positions", "dropout", "bias",
+        "normalizer", "engine", "mechanism",
     ]  # fmt: skip
 
 

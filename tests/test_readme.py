@@ -31,9 +31,9 @@ TRAIN = (
     "--training.precision fp32 --training.batch_tokens 300 "
 )
 KINDS = {
-    "transformer": "--model.dim 16 --model.heads 2 --model.ff 16 --text.vocab_size 300",
+    "transformer": "--model.dim 16 --model.num_heads 2 --model.ff 16 --text.vocab_size 300",
     "rnn": "--model.dim 16 --model.embedding 16 --text.vocab_size 300",
-    "classifier": "--model.dim 16 --model.heads 2 --model.ff 16 --text.unit word",
+    "classifier": "--model.dim 16 --model.num_heads 2 --model.ff 16 --text.unit word",
     "handwriting": "--model.dim 16 --model.lines 40",
 }
 SMALLER = {

@@ -1,4 +1,4 @@
-"""Files written as a whole: through links, to pipes, and with the names that users gave."""
+"""Atomic writes: through links, to pipes, and with the names that users gave."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ import pytest
 from regard.storage import atomic_path, replace_file
 
 
-def test_a_link_is_written_through(tmp_path):
+def test_a_link_is_followed(tmp_path):
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to("real")
     replace_file(tmp_path / "link", "new")
@@ -18,7 +18,7 @@ def test_a_link_is_written_through(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
-def test_what_cannot_be_replaced_is_written_to(tmp_path):
+def test_a_pipe_is_written_to(tmp_path):
     pipe, came = tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: came.append(pipe.read_text()))
@@ -35,7 +35,7 @@ def test_errors_name_the_file_that_was_given(tmp_path):
     assert raised.value.filename == str(tmp_path / "no" / "file")
 
 
-def test_a_failure_leaves_the_old_file_alone(tmp_path):
+def test_a_failure_keeps_the_old_file(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
     with pytest.raises(RuntimeError), atomic_path(path) as draft:

@@ -53,8 +53,8 @@ def settings(task: Task) -> Run:
     sizes = task.sizes
     return Run(
         model=TransformerSettings(
-            dim=sizes.dim, heads=sizes.heads, ff=sizes.ff,
-            encoder_layers=sizes.layers, decoder_layers=sizes.layers,
+            dim=sizes.dim, num_heads=sizes.heads, ff=sizes.ff,
+            num_encoder_layers=sizes.layers, num_decoder_layers=sizes.layers,
             norm="pre", positions="sinusoidal", tied="all", activation="relu",
             dropout=task.dropout, attention_dropout=task.dropout, activation_dropout=task.dropout,
         ),

@@ -26,6 +26,7 @@ from PIL import Image
 
 FOLDER = Path(__file__).parent
 SENTENCE = "The animal didn't cross the street because it was too tired."
+REORDERED = "The old bear doesn't see the small blue bird."
 CHROMIUM_FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -43,7 +44,9 @@ def main() -> None:
         french = arguments.model or train("en-fr", Path(folder) / "en-fr")
         chinese = arguments.chinese or train("en-zh", Path(folder) / "en-zh")
         save(alignment_picture(chinese), FOLDER / "alignment.png")
-        save(page_picture(french), FOLDER / "page.png")
+        named = Path(folder) / "english-french"  # the page shows the name of the model's folder
+        shutil.copytree(french, named, ignore=shutil.ignore_patterns("checkpoints"))
+        save(page_picture(named), FOLDER / "page.png")
 
 
 def train(languages: str, out: Path) -> Path:
@@ -54,15 +57,17 @@ def train(languages: str, out: Path) -> Path:
 
 
 def alignment_picture(model: Path) -> bytes:
-    """A heat map of the attention between the words of the sentence and of its translation."""
+    """A heat map of the attention between the words of a sentence and of its translation."""
     import regard
+    from regard.tasks.translation.sentence_view import sentence_view
     from regard.views import heatmap
 
-    translation = regard.load(model).translate(SENTENCE, attention=True)
-    (view,) = translation.page().entries
+    translator = regard.load(model)
+    (sentence,) = translator.translate(REORDERED, attention=True).sentences
+    view = sentence_view(sentence, translator.info)
     figure = heatmap(
-        view.alignment_weights(), view.target_words, view.source_words, values=False,
-        title=f"{view.source}  →  {view.translation}",
+        view.alignment_weights(), view.target_words, view.source_words,
+        title="cross-attention, English → Chinese",
     )  # fmt: skip
     return figure.render("png", dpi=130)
 
@@ -76,20 +81,25 @@ def page_picture(model: Path) -> bytes:
             executable_path=shutil.which("chromium"), args=list(CHROMIUM_FLAGS)
         )
         page = browser.new_page(
-            viewport={"width": 1180, "height": 1000}, device_scale_factor=1.5, locale="en",
+            viewport={"width": 1440, "height": 1600}, device_scale_factor=1.25, locale="en",
             color_scheme="light",
         )  # fmt: skip
         page.goto(address)
-        page.fill("#text", SENTENCE)
         view = page.locator("#view-first")
-        view.locator(".words.target .word").first.wait_for()
+        for text in (SENTENCE.rstrip("."), SENTENCE):  # the first translation is slower
+            page.fill("#text", text)
+            view.locator(".words.source .word").nth(len(text.split()) - 1).wait_for()
+            page.wait_for_timeout(2000)
         view.locator("summary").click()
         view.locator(".cells:not([aria-busy])").wait_for()
         page.evaluate("scrollTo(0, 0)")
         words = view.locator(".words.target .word")
         words.nth(words.all_inner_texts().index("il")).hover()
         page.wait_for_timeout(1000)
-        return page.screenshot()
+        cells = view.locator(".cells").bounding_box()
+        assert cells is not None
+        bottom = cells["y"] + cells["height"] + 8
+        return page.screenshot(clip={"x": 0, "y": 0, "width": 1440, "height": bottom})
 
 
 @contextmanager

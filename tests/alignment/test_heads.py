@@ -136,7 +136,7 @@ def test_agreement_is_what_its_equation_says(aligned):
     assert selection.agreement == pytest.approx(agreed / out_of)
 
 
-def test_selection_wants_the_same_sentences(aligned):
+def test_selection_needs_the_same_sentences(aligned):
     hidden = AlignmentHead(0, 0, False)
     with pytest.raises(InputError, match="more sentences than the 5"):
         select_alignment_head(
@@ -149,7 +149,7 @@ def test_selection_wants_the_same_sentences(aligned):
         select_alignment_head(batches(hidden), outside)
 
 
-def test_rows_of_a_reading():
+def test_rows_of_an_alignment_head():
     weights = torch.arange(1.0, 2 * 2 * 3 * 4 + 1).view(2, 2, 3, 4)
     weights = (weights / weights.sum(-1, keepdim=True)).bfloat16()
     maps = [cross_map(weights, layer=1)]
@@ -173,9 +173,9 @@ def test_rows_of_a_reading():
     assert str(AlignmentHead(1, None, True)) == "layer 1, mean of heads, input row"
 
 
-def test_maps_of_single_steps_are_put_together():
+def test_maps_of_single_steps_are_merged():
     """What `record` sees of cross-attention, all rows at once or one after the other."""
-    layer = MultiHead(8, heads=2).eval()
+    layer = MultiHead(8, num_heads=2).eval()
     query, memory = torch.randn(3, 5, 8), torch.randn(3, 6, 8)
     with record(layer) as at_once:
         layer(query, memory)

@@ -62,7 +62,7 @@ def test_pooling_keeps_the_mass_and_drops_specials(kind, language):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", ["fr", "zh"])
-def test_a_map_that_knows_the_gold_links_gives_them(kind, language):
+def test_a_map_of_gold_links_gives_them(kind, language):
     """Every token of a target word looks at all tokens of its (first) gold source word."""
     for pair in [*PAIRS[language][:20], *seed_sentences(language)]:
         source = tokenized_words(pair.source, TOKENIZERS[kind, "en"], "en", pair.source_words)

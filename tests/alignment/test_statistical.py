@@ -1,4 +1,4 @@
-"""The statistical aligner: against a plain version of itself, against gold, and at the edges."""
+"""The statistical aligner: against a plain implementation, against gold links, and edge cases."""
 
 import math
 
@@ -12,7 +12,6 @@ from regard.alignment.statistical import (
     SPARSITY,
     TENSION,
     _cells,
-    _digamma,
     _posterior,
 )
 from regard.corpus.grammar import sample
@@ -57,7 +56,7 @@ def plain_posterior(sources, targets):
     return expected(table)
 
 
-def test_a_round_is_what_the_equations_say():
+def test_an_iteration_follows_the_equations():
     pairs = sample("train", 12, language="fr", max_words=12)
     sources = [[word.casefold() for word in pair.source_words] for pair in pairs]
     targets = [[word.casefold() for word in pair.target_words] for pair in pairs]
@@ -70,13 +69,8 @@ def test_a_round_is_what_the_equations_say():
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
-def test_digamma():
-    x = np.geomspace(1e-3, 1e6, 200)
-    np.testing.assert_allclose(_digamma(x), scipy.special.digamma(x), rtol=1e-6, atol=1e-7)
-
-
 @pytest.mark.parametrize(("language", "limit"), [("fr", 0.12), ("zh", 0.20)])
-def test_it_finds_the_grammar_s_links(language, limit):
+def test_links_of_the_grammar(language, limit):
     pairs = sample("train", 2000, language=language)
     both = align_bidirectional([p.source_words for p in pairs], [p.target_words for p in pairs])
     links = [forward & backward for forward, backward in zip(*both, strict=True)]
@@ -86,14 +80,14 @@ def test_it_finds_the_grammar_s_links(language, limit):
         assert len({source for source, _ in backward}) == len(backward)
 
 
-def test_the_same_again_case_aside():
+def test_case_is_ignored():
     pairs = sample("train", 200)
     sources, targets = [p.source_words for p in pairs], [p.target_words for p in pairs]
     upper = [[word.upper() for word in words] for words in sources]
     assert align_words(sources, targets) == align_words(upper, targets)
 
 
-def test_reversed_sentences_turn_round_the_links():
+def test_reversed_sentences_reverse_the_links():
     """The prior prefers the diagonal, but words that always go together overrule it."""
     random = np.random.default_rng(0)
     sources = [[f"s{n}" for n in random.permutation(40)[:6]] for _ in range(400)]

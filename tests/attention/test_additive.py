@@ -73,7 +73,7 @@ def test_gradcheck_of_the_kernel_alone():
     v = torch.randn(3, dtype=F64, requires_grad=True)
 
     def run(q, k, w):
-        return kernel.AdditiveForm(q, k, w).tile(slice(0, 4), slice(0, 5))
+        return kernel.PreparedAdditive(q, k, w).tile(slice(0, 4), slice(0, 5))
 
     assert gradcheck(run, (query, key, v))
 
@@ -135,5 +135,5 @@ def test_saturated_tanh_stays_exact():
     """Projections of ±1000 end in tanh's flat parts; nothing overflows."""
     query = torch.tensor([[[1000.0, -1000.0]]], dtype=F64)
     key = torch.tensor([[[0.0, 0.0], [-1000.0, 1000.0]]], dtype=F64)
-    form = kernel.AdditiveForm(query, key, torch.tensor([1.0, 2.0], dtype=F64))
+    form = kernel.PreparedAdditive(query, key, torch.tensor([1.0, 2.0], dtype=F64))
     assert form.tile(slice(0, 1), slice(0, 2)).tolist() == [[[-1.0, 0.0]]]

@@ -113,10 +113,10 @@ def test_to_and_from_torch_sdpa(name):
 @masks
 def test_to_and_from_torch_mha(name):
     mask, _ = MASKS[name]
-    theirs = to_torch_mha(mask, Q, K, batch=(B,), heads=H)
+    theirs = to_torch_mha(mask, Q, K, batch=(B,), num_heads=H)
     assert theirs.shape == (B * H, Q, K)
     assert torch.equal(theirs.view(B, H, Q, K), ~rule(mask))
-    assert torch.equal(rule(from_torch_mha(attn_mask=theirs, heads=H).mask), rule(mask))
+    assert torch.equal(rule(from_torch_mha(attn_mask=theirs, num_heads=H).mask), rule(mask))
 
 
 @masks

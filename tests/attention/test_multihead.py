@@ -39,9 +39,9 @@ def words(length=Q, width=DIM):
 def test_joint_and_separate_are_one_layer(
     heads, groups, key_dim, value_dim, head_dim, value_head_dim, out, bias
 ):
-    kv_heads = heads if heads % groups else heads // groups
+    num_kv_heads = heads if heads % groups else heads // groups
     joint = MultiHead(
-        DIM, heads, kv_heads=kv_heads, key_dim=key_dim, value_dim=value_dim,
+        DIM, heads, num_kv_heads=num_kv_heads, key_dim=key_dim, value_dim=value_dim,
         head_dim=head_dim, value_head_dim=value_head_dim, bias=bias, **out,
     ).double()  # fmt: skip
     separate = joint.with_projections("separate")
@@ -79,19 +79,19 @@ def test_slice_cuts_what_it_is_given():
 
 
 @pytest.mark.parametrize("projections", ["joint", "separate", "slice"])
-@pytest.mark.parametrize("kv_heads", [1, 2])
+@pytest.mark.parametrize("num_kv_heads", [1, 2])
 @pytest.mark.parametrize("out", [{"out_dim": 5}, {"out_proj": False}], ids=["out_dim", "joined"])
-def test_values_and_output_of_their_own_width(projections, kv_heads, out):
+def test_values_and_output_of_their_own_width(projections, num_kv_heads, out):
     """Heads of 4, values of 6 features each; written out head by head."""
     layer = MultiHead(
-        DIM, 2, kv_heads=kv_heads, key_dim=4 * kv_heads, value_dim=6 * kv_heads,
+        DIM, 2, num_kv_heads=num_kv_heads, key_dim=4 * num_kv_heads, value_dim=6 * num_kv_heads,
         value_head_dim=6, projections=projections, **out,
     ).double()  # fmt: skip
-    query, key, value = words(), words(K, 4 * kv_heads), words(K, 6 * kv_heads)
+    query, key, value = words(), words(K, 4 * num_kv_heads), words(K, 6 * num_kv_heads)
     q, k, v = layer.query_proj(query), layer.key_proj(key), layer.value_proj(value)
     heads = []
     for h in range(2):
-        g = h * kv_heads // 2
+        g = h * num_kv_heads // 2
         heads.append(torch.softmax(q[:, h] @ k[:, g].mT / 2, -1) @ v[:, g])
     expected = torch.cat(heads, -1)
     context, weights = layer(query, key, value, weights=True)
@@ -102,23 +102,23 @@ def test_values_and_output_of_their_own_width(projections, kv_heads, out):
     assert context.shape == (B, Q, layer.out_dim) and weights.shape == (B, 2, Q, K)
     torch.testing.assert_close(context, expected)
     again = MultiHead(
-        DIM, 2, kv_heads=kv_heads, key_dim=4 * kv_heads, value_dim=6 * kv_heads,
+        DIM, 2, num_kv_heads=num_kv_heads, key_dim=4 * num_kv_heads, value_dim=6 * num_kv_heads,
         value_head_dim=6, projections=projections, **out,
     ).double()  # fmt: skip
     again.load_state_dict(layer.state_dict())
     assert torch.equal(again(query, key, value).context, context)
 
 
-@pytest.mark.parametrize("kv_heads", [1, 2, 4])
-def test_grouped_heads_equal_full_heads_with_repeated_matrices(kv_heads):
-    grouped = MultiHead(DIM, HEADS, kv_heads=kv_heads).double()
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
+def test_grouped_heads_equal_full_heads_with_repeated_matrices(num_kv_heads):
+    grouped = MultiHead(DIM, HEADS, num_kv_heads=num_kv_heads).double()
     full = MultiHead(DIM, HEADS).double()
     state = grouped.state_dict()
     for part in ("key_proj", "value_proj"):
         for kind in ("weight", "bias"):
-            pieces = state[f"{part}.{kind}"].chunk(kv_heads)
+            pieces = state[f"{part}.{kind}"].chunk(num_kv_heads)
             state[f"{part}.{kind}"] = torch.cat(
-                [p for p in pieces for _ in range(HEADS // kv_heads)]
+                [p for p in pieces for _ in range(HEADS // num_kv_heads)]
             )
     full.load_state_dict(state)
     x = words()
@@ -138,11 +138,11 @@ POSITIONS = {
 
 
 @pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize("kv_heads", [None, 2])
+@pytest.mark.parametrize("num_kv_heads", [None, 2])
 @pytest.mark.parametrize("projections", ["joint", "separate", "slice"])
 @pytest.mark.parametrize("steps", [[1, 1, 1, 1, 1, 1], [3, 2, 1]])
-def test_a_cache_gives_what_one_pass_gives(position, kv_heads, projections, steps):
-    own = {"kv_heads": kv_heads, "value_head_dim": 3, "out_dim": 5}
+def test_a_cache_gives_what_one_pass_gives(position, num_kv_heads, projections, steps):
+    own = {"num_kv_heads": num_kv_heads, "value_head_dim": 3, "out_dim": 5}
     own = {"out_proj": False} if projections == "slice" else own
     positions = POSITIONS[position]()
     layer = MultiHead(DIM, HEADS, projections=projections, positions=positions, **own).double()

@@ -271,7 +271,7 @@ def test_names_and_errors():
         "Softmax()", "Sparsemax()", "Entmax15()", "Sigmoid()", "Sigmoid(bias=0.0)",
         "Sigmoid(bias=-2.5)",
     ]  # fmt: skip
-    with pytest.raises(TypeError, match="bias must be a number, but 'log' came"):
+    with pytest.raises(TypeError, match="bias must be a number, got 'log'"):
         Sigmoid(bias="log")
     query, key, value = inputs()
     with pytest.raises(

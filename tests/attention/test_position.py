@@ -33,7 +33,7 @@ def test_sinusoidal_is_added_and_has_no_parameters():
 def test_learned_is_added_and_ends_at_its_length():
     position, x = Learned(5, 6), torch.randn(2, 3, 6)
     torch.testing.assert_close(position(x, 2), x + position.weight[2:])
-    with pytest.raises(ValueError, match=r"holds 5 positions \(max_length\), but 6 are needed"):
+    with pytest.raises(ValueError, match=r"has 5 positions \(max_length\), got a length of 6"):
         position(x, 3)
 
 
@@ -41,13 +41,13 @@ def test_learned_is_added_and_ends_at_its_length():
 def test_rotary_dot_products_see_only_the_distance(interleaved):
     position = Rotary(6, interleaved=interleaved)
     q, k = torch.randn(8, dtype=F64).expand(10, 8), torch.randn(8, dtype=F64).expand(10, 8)
-    dots = position.turn(q) @ position.turn(k).T
+    dots = position.rotate(q) @ position.rotate(k).T
     for distance in range(-9, 10):
         diagonal = dots.diagonal(distance)
         torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal))
-    torch.testing.assert_close(position.turn(q, 7)[:3], position.turn(q)[7:])
-    torch.testing.assert_close(position.turn(q).norm(dim=-1), q.norm(dim=-1))
-    assert torch.equal(position.turn(q)[:, 6:], q[:, 6:])
+    torch.testing.assert_close(position.rotate(q, 7)[:3], position.rotate(q)[7:])
+    torch.testing.assert_close(position.rotate(q).norm(dim=-1), q.norm(dim=-1))
+    assert torch.equal(position.rotate(q)[:, 6:], q[:, 6:])
 
 
 def test_rotate_is_a_turn_of_the_plane():

@@ -71,7 +71,7 @@ OPTIONS = {
     "rotary": lambda: {"positions": Rotary(4)},
     "additive": lambda: {"score": Additive(4, 4, 6)},
     "softcap": lambda: {"score": ScaledDot(softcap=2.0)},
-    "grouped": lambda: {"kv_heads": 1},
+    "grouped": lambda: {"num_kv_heads": 1},
 }
 
 

@@ -42,10 +42,10 @@ def test_the_table(capsys):
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
 def test_errors_are_those_of_what_is_declared(name, causal):
     mechanism = MECHANISMS[name](96, 8, 64)
-    if causal and not mechanism.declared.masks & {"causal", "any"}:
+    if causal and not mechanism.facts.masks & {"causal", "any"}:
         return
     error = error_against_exact(mechanism, inputs(96), causal=causal)
-    if mechanism.declared.answer == "exact":
+    if mechanism.facts.answer == "exact":
         assert error < 1e-5
     else:
         assert 1e-4 < error < 10

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real processes."""
+"""The command line in real processes."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def run(*words, **options):
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["bench", "--help"], []])
-def test_answers_at_once_without_torch(words):
+def test_help_loads_no_torch(words):
     """Nothing is imported but Python's own modules and a few of ours."""
     code = "import sys; from regard.cli import main\ntry: main({!r})\nexcept SystemExit: pass\n"
     code += "print(*sys.modules, file=sys.stderr)"

@@ -1,4 +1,4 @@
-"""Reading lines, showing progress and keeping partial output, each by itself."""
+"""Reading lines, showing progress and resuming partial output."""
 
 import io
 import json
@@ -51,7 +51,7 @@ def shown(total, times, *, terminal=False, **options):
     return out.getvalue()
 
 
-def test_progress_is_said_now_and_then():
+def test_progress_is_logged_at_intervals():
     assert shown(1000, [1, 2]) == ""
     assert shown(1000, [4, 12, 13], done=500).splitlines() == [
         "700 of 1,000 lines, 17 lines/s, 0:00:18 left",
@@ -82,7 +82,7 @@ def written(path, count, **identity):
     return said, rest
 
 
-def test_what_the_state_does_not_count_is_dropped(tmp_path):
+def test_lines_after_the_state_are_dropped(tmp_path):
     path = tmp_path / "out"
     written(path, 2)
     partial = tmp_path / "out.partial"
@@ -99,12 +99,12 @@ def test_what_the_state_does_not_count_is_dropped(tmp_path):
      json.dumps({"lines": 1, "bytes": 10**9, "digest": "", "identity": {}}),
      json.dumps({"lines": 1, "bytes": 2, "digest": 3, "identity": {}})],
 )  # fmt: skip
-def test_a_state_that_is_damaged_starts_over(tmp_path, state):
+def test_a_damaged_state_starts_over(tmp_path, state):
     path = tmp_path / "out"
     written(path, 2)
     (tmp_path / "out.partial.json").write_text(state)
     said, rest = written(path, 1)
-    assert "not known what it was written for; starting over" in said[0]
+    assert "its origin is unknown; starting over" in said[0]
     assert rest == LINES
 
 

@@ -1,4 +1,4 @@
-"""What is printed to try next can be pasted as it stands."""
+"""Commands that are printed as suggestions can be pasted into a shell."""
 
 import os
 import shutil

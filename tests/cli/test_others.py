@@ -191,7 +191,7 @@ def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
     """The preset's twenty epochs do not end a run that was given its own end."""
     corpus = write_corpus("lm", tmp_path)
     out = tmp_path / "model"
-    words = ["train", corpus, "--out", out, *FLAGS["lm"].split(), "--model.layers", 1]
+    words = ["train", corpus, "--out", out, *FLAGS["lm"].split(), "--model.num_layers", 1]
     assert regard(*words, "--training.steps", 25).code == 0
     metrics = json.loads((out / "metrics.json").read_text())
     assert metrics["steps"] == 25 and metrics["epochs"] > 20
@@ -210,7 +210,7 @@ def test_the_end_that_is_named_is_the_only_one(regard, tmp_path):
         (["good.tsv", "--training.nonsense", "3"], "--training.nonsense"),
         (["good.tsv", "--training.steps", "many"], "training.steps must be int or none"),
         (["good.tsv", "--model.norm", "mid"], "model.norm must be pre, post, got 'mid'"),
-        (["good.tsv", "--model.heads", "3"], "must be a multiple of 3 (heads)"),
+        (["good.tsv", "--model.num_heads", "3"], "must be a multiple of 3 (num_heads)"),
         (["good.tsv", "--minutes", "soon"], "--minutes must be float"),
         (["good.tsv", "--preset", "huge"], "preset must be tiny, small, base"),
         (["good.tsv", "--model.kind", "cnn"], "model.kind must be transformer, rnn, lm, mlm"),

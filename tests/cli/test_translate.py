@@ -140,7 +140,7 @@ def test_what_is_refused(refused, en_fr, words, message, tmp_path, monkeypatch):
 )
 def test_flags_that_argparse_refuses(regard, en_fr, flag):
     said = regard("translate", "--model", en_fr, "x", *flag)
-    assert said.code == 2 and said.err.count("\n") == 1 and "--help` says more" in said.err
+    assert said.code == 2 and said.err.count("\n") == 1 and "; see `regard" in said.err
 
 
 def test_a_file_that_is_not_utf8_names_its_line_and_leaves_the_old_output(refused, en_fr, tmp_path):

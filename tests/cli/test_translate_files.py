@@ -1,4 +1,4 @@
-"""`regard translate` on files: formats, encodings, output as it goes, and going on after a stop."""
+"""`regard translate` on files: formats, encodings, partial output and resuming."""
 
 import gzip
 import io
@@ -66,7 +66,7 @@ def test_a_page_on_standard_input_or_as_text(regard, en_fr):
     assert regard(*words, page, "<hr>").out == f"{expected}\n<hr>\n"
 
 
-def test_a_page_of_another_encoding_stays_in_it(regard, en_fr, tmp_path):
+def test_a_page_keeps_its_encoding(regard, en_fr, tmp_path):
     given, made = tmp_path / "page.html", tmp_path / "out.html"
     given.write_bytes(f"<p>{SOURCES[0]}</p><pre>é</pre>".encode("latin-1"))
     words = ("translate", "--model", en_fr, "--input", given, "--output", made)
@@ -94,7 +94,7 @@ def test_a_format_that_cannot_be_translated_is_refused_unless_plain(
     assert plain.out == f"{TARGETS[0]}\n"
     made = tmp_path / "made.docx"
     said = refused("translate", "--model", en_fr, "x", "--output", made)
-    assert "what is written is text, not .docx" in said
+    assert "the output is text, not .docx" in said
     assert "not .html" in refused("translate", "--model", en_fr, "x", "--output", "x.html")
     assert regard("translate", "--model", en_fr, "x", "--output", made, "--plain").code == 0
     rows = tmp_path / "rows.jsonl"
@@ -120,14 +120,14 @@ def test_other_refusals(refused, en_fr, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.txt.gz"])
-def test_the_same_command_goes_on_where_it_was_stopped(regard, en_fr, tmp_path, name):
+def test_the_same_command_resumes(regard, en_fr, tmp_path, name):
     made = tmp_path / name
     made.write_bytes(b"old")
     words = ("--model", en_fr, "--output", made)
     said = stop_after(regard, 5, *words)
     partial = tmp_path / f"{name}.partial"
     assert partial.read_text("utf-8") == "".join(f"{target}\n" for target in TARGETS[:5])
-    assert "5 lines are done; the same command continues" in said.err
+    assert "5 lines are done; run the same command to continue" in said.err
     assert made.read_bytes() == b"old"
     with partial.open("a") as file:
         file.write("half a li")  # as a kill may leave it
@@ -139,7 +139,7 @@ def test_the_same_command_goes_on_where_it_was_stopped(regard, en_fr, tmp_path, 
     assert names(tmp_path) == [name]
 
 
-def test_several_rows_for_a_line_and_chance_go_on_as_well(regard, en_fr, tmp_path):
+def test_several_rows_per_line_and_sampling_resume(regard, en_fr, tmp_path):
     words = ("--model", en_fr, "--sample", "--temperature", 4, "--n-best", 2, "--output")
     assert regard("translate", *words, tmp_path / "once.tsv", stdin=TEXT.encode()).code == 0
     stop_after(regard, 3, *words, tmp_path / "twice.tsv")
@@ -159,10 +159,10 @@ def test_another_input_or_other_options_start_over(regard, refused, en_fr, tmp_p
     assert other.code == 2  # there is no such file: what is done is not touched
     reversed_text = "".join(f"{source}\n" for source in SOURCES[::-1])
     said = refused("translate", *words, stdin=reversed_text.encode())
-    assert "it was written for another input; give the same input again" in said
+    assert "it belongs to another input; give the same input again" in said
     given.write_text(reversed_text, "utf-8")
     said = regard("translate", *words, "--input", given)
-    assert "it was written for another input; starting over" in said.err
+    assert "it belongs to another input; starting over" in said.err
     assert made.read_text("utf-8") == "".join(f"{target}\n" for target in TARGETS[::-1])
     stop_after(regard, 5, *words)
     said = regard("translate", *words, "--beam", 2, stdin=TEXT.encode())

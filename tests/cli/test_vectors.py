@@ -12,7 +12,7 @@ from regard.vectors import read_vectors
 TRAIN = """
 --preset tiny --languages en-fr --training.steps 2 --training.precision fp32 --training.threads 1
 --training.validate_sentences 0 --training.tensorboard false --training.learning_rate 0
---training.average none --model.dim 16 --model.heads 2 --model.ff 16 --text.unit word
+--training.average none --model.dim 16 --model.num_heads 2 --model.ff 16 --text.unit word
 """
 
 
@@ -35,10 +35,10 @@ def learn(regard, folder, text="en", out="v.safetensors", **flags):
 
 
 @pytest.mark.parametrize("out", ["v.safetensors", "v.vec", "v.txt.gz", "place"])
-def test_learn_then_ask(regard, folder, out):
+def test_learn_then_query(regard, folder, out):
     said = learn(regard, folder, out=out)
     assert said.code == 0 and said.out == ""
-    assert "different ones" in said.err and "words/s" in said.err
+    assert "distinct ones" in said.err and "words/s" in said.err
     near = regard(
         "vectors", "near", "cat", "dog", "--vectors", folder / out, "--count", 3, "--json"
     )
@@ -77,11 +77,11 @@ def test_chinese(regard, folder):
 
 
 REFUSED = {
-    "no word": ("near zyxw --vectors {f}/v.safetensors", " words, but not this one: 'zyxw' has no"),
+    "no word": ("near zyxw --vectors {f}/v.safetensors", " words, without this one: 'zyxw' has no"),
     "case": ("near CAT --vectors {f}/v.safetensors", "similar words: 'cat'"),
     "analogy": ("analogy cat dog zyxw --vectors {f}/v.safetensors", "v.safetensors has "),
     "NaN": ("learn {f}/en.txt --out {f}/x.vec --subsample nan", "subsample must be 0 or more"),
-    "no file": ("near cat --vectors {f}/none.vec", "none.vec: there is no such file"),
+    "no file": ("near cat --vectors {f}/none.vec", "none.vec: no such file"),
     "no text": ("learn {f}/none.txt --out {f}/x.vec", "none.txt: there is no such file"),
     "no folder": ("learn {f}/en.txt --out {f}/no/x.vec", "there is no such folder"),
     "too little": ("learn {f}/en.txt --out {f}/x.vec --min-count 99999", "smaller --min-count"),
@@ -96,20 +96,20 @@ def test_refusals(regard, refused, folder, case):
     assert not (folder / "x.vec").exists()
 
 
-def test_what_learned_nothing_is_not_written(regard, folder):
+def test_nothing_learned_is_not_written(regard, folder):
     said = learn(regard, folder, out="chance.vec", subsample=1e-12)
     assert said.code == 2 and "give a larger one" in said.err
     assert not (folder / "chance.vec").exists()
 
 
-def test_a_model_begins_with_vectors(regard, folder, tmp_path):
+def test_a_model_is_initialized_with_vectors(regard, folder, tmp_path):
     """With a rate of zero the words are, after training, what they began with."""
     learn(regard, folder)
     flags = [*TRAIN.split(), "--training.vectors_source", folder / "v.safetensors"]
     flags += ["--text.shared", "false", "--model.tied", "output"]
     said = regard("train", folder / "pairs.tsv", "--out", tmp_path / "m", *flags)
     assert said.code == 0, said.err
-    assert "source tokens begin with a vector of" in said.err.replace("\n", " ")
+    assert "source tokens initialized with vectors of" in said.err.replace("\n", " ")
     saved, vectors = load_folder(tmp_path / "m"), read_vectors(folder / "v.safetensors")
     table, tokenizer = saved.network.source.vectors.weight, saved.tokenizers.source
     known = [word for word in ("cat", "dog", "man", "the", "was") if word in vectors]
@@ -127,5 +127,5 @@ def test_another_width_is_refused_before_anything_is_written(regard, refused, fo
     flags = [*TRAIN.split(), "--training.vectors", folder / "v.safetensors", "--model.dim", 8]
     said = regard("train", folder / "pairs.tsv", "--out", tmp_path / "m", *flags)
     assert said.code == 2
-    assert "the vectors have 16 numbers, but this model's words have 8" in said.err
+    assert "vectors must have 8 numbers" in said.err
     assert not (tmp_path / "m").exists()

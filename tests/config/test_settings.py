@@ -61,15 +61,21 @@ def test_a_preset_that_is_not_there():
         ({"modle": {}}, "there is no section 'modle'; there are alignment"),
         ({"model": {"kind": "nonsense"}}, "model.kind must be transformer, rnn, lm, mlm, .*, got"),
         ({"model": {"width": 3}}, "there is no model.width; there are kind, dim"),
-        ({"model": {"kind": "lm", "encoder_layers": 3}}, "there is no model.encoder_layers"),
+        (
+            {"model": {"kind": "lm", "num_encoder_layers": 3}},
+            "there is no model.num_encoder_layers",
+        ),
         ({"model": {"dim": "wide"}}, "model.dim must be int, but 'wide' came"),
         ({"model": {"dim": 3.5}}, "model.dim must be int, but 3.5 came"),
         ({"model": {"dim": True}}, "model.dim must be int, but True came"),
         ({"model": {"norm": "mid"}}, "model.norm must be pre, post, but 'mid' came"),
-        ({"model": {"heads": 3}}, r"model.dim must be a multiple of 3 \(heads\), but 512 came"),
-        ({"model": {"heads": 0}}, "model.heads must be at least 1, but 0 came"),
+        (
+            {"model": {"num_heads": 3}},
+            r"model.dim must be a multiple of 3 \(num_heads\), but 512 came",
+        ),
+        ({"model": {"num_heads": 0}}, "model.num_heads must be at least 1, but 0 came"),
         ({"model": {"dropout": 1.0}}, "model.dropout must be from 0 to below 1, but 1.0 came"),
-        ({"model": {"dim": 36, "heads": 4, "positions": "rotary"}}, "a multiple of 8"),
+        ({"model": {"dim": 36, "num_heads": 4, "positions": "rotary"}}, "a multiple of 8"),
         ({"model": {"kind": "rnn", "dim": 7}}, "model.dim must be a multiple of 2"),
         ({"model": [1, 2]}, "model is a section|dictionary|values"),
         ({"text": {"vocab_size": 3}}, "text.vocab_size must be at least 6, but 3 came"),
@@ -156,7 +162,7 @@ def test_config_yaml_and_back(run, tmp_path):
     assert load_run(tmp_path) == run
     assert run_from(plain(run), KINDS) == run
     text = (tmp_path / "config.yaml").read_text("utf-8")
-    assert yaml.safe_load(text)["format_version"] == 1
+    assert yaml.safe_load(text)["format_version"] == 2
 
 
 def test_formats_that_are_not_known(tmp_path):
@@ -165,14 +171,14 @@ def test_formats_that_are_not_known(tmp_path):
     save_run(tmp_path, RUNS[0])
     path = tmp_path / "config.yaml"
     text = path.read_text("utf-8")
-    path.write_text(text.replace("format_version: 1", "format_version: 2"), "utf-8")
-    with pytest.raises(InputError, match=r"format_version 2 is newer than 1.*install a newer"):
+    path.write_text(text.replace("format_version: 2", "format_version: 3"), "utf-8")
+    with pytest.raises(InputError, match=r"format_version 3 is newer than 2.*install a newer"):
         load_run(tmp_path)
-    path.write_text(text.replace("format_version: 1", "format_version: one"), "utf-8")
-    with pytest.raises(InputError, match="format_version must be a whole number, but 'one' came"):
+    path.write_text(text.replace("format_version: 2", "format_version: one"), "utf-8")
+    with pytest.raises(InputError, match="format_version must be a whole number, got 'one'"):
         load_run(tmp_path)
-    path.write_text(text.replace("format_version: 1\n", ""), "utf-8")
-    with pytest.raises(InputError, match="format_version must be a whole number, but None came"):
+    path.write_text(text.replace("format_version: 2\n", ""), "utf-8")
+    with pytest.raises(InputError, match="format_version must be a whole number, got None"):
         load_run(tmp_path)
 
 
@@ -195,10 +201,10 @@ def test_yaml_that_cannot_be_read(tmp_path):
 
 
 def test_later_settings_win_section_by_section():
-    base = {"model": {"dim": 8, "heads": 2}, "languages": "en-fr"}
+    base = {"model": {"dim": 8, "num_heads": 2}, "languages": "en-fr"}
     over = {"model": {"dim": 16}, "text": {"unit": "char"}}
     found = merged(base, over)
     assert found == {
-        "model": {"dim": 16, "heads": 2}, "languages": "en-fr", "text": {"unit": "char"}
+        "model": {"dim": 16, "num_heads": 2}, "languages": "en-fr", "text": {"unit": "char"}
     }  # fmt: skip
     assert base["model"]["dim"] == 8

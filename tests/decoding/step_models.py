@@ -98,7 +98,7 @@ def transformer(seed=0):
     torch.manual_seed(seed)
     model = TransformerModel(
         TransformerSettings(
-            dim=16, heads=2, encoder_layers=1, decoder_layers=2, ff=32, max_length=40
+            dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=2, ff=32, max_length=40
         ),
         40,
         40,

@@ -1,4 +1,4 @@
-"""HTML with its text exchanged: markup survives, text is escaped."""
+"""HTML translation: markup is kept, text is escaped."""
 
 import html
 import re
@@ -73,7 +73,7 @@ def through(source, translate):
         "<p>one</p ><P CLASS=x>two</P><br/>three<p/>four",
     ],
 )
-def test_what_is_not_changed_stays(source):
+def test_untranslated_pages_are_unchanged(source):
     assert through(source, same) == source
 
 
@@ -104,11 +104,11 @@ def test_texts_are_blocks_without_markup():
         ),
     ],
 )
-def test_what_is_left_alone(source, texts):
+def test_what_is_not_translated(source, texts):
     assert parse_html(source).texts == texts
 
 
-def test_attributes_that_are_read_are_translated():
+def test_prose_attributes_are_translated():
     source = (
         '<h1 title="one two">three</h1><p>four <img src="a b" alt="five six"> '
         "<b ARIA-LABEL='seven eight' class=\"x y\">nine</b></p><hr title=ten>"

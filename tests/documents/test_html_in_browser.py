@@ -1,4 +1,4 @@
-"""Pages before and after translation in a real browser: nothing runs or shows that did not."""
+"""Pages before and after translation in a real browser: translation adds no active content."""
 
 import random
 import re
@@ -97,7 +97,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("source", HOSTILE)
-def test_nothing_runs_that_did_not(seen, source):
+def test_nothing_new_runs(seen, source):
     before, after, turned = seen([source, made(source, same), made(source, hostile)])
     assert after[0] == before[0] and turned[0] <= before[0]
     assert tree(after[1]) == tree(before[1])
@@ -113,7 +113,7 @@ PIECES = (
 )  # fmt: skip
 
 
-def test_nothing_runs_that_did_not_in_any_of_many_pages(seen):
+def test_nothing_new_runs_in_any_of_many_pages(seen):
     chance = random.Random(7)
     sources = ["".join(chance.choices(PIECES, k=chance.randint(2, 12))) for _ in range(60)]
     pages = [(one, made(one, same), made(one, hostile)) for one in sources]

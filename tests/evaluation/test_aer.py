@@ -1,4 +1,4 @@
-"""Alignment error rate: an example by hand, and the corners of its definition."""
+"""Alignment error rate: an example by hand, and edge cases."""
 
 import pytest
 from hypothesis import given

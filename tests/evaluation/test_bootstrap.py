@@ -1,4 +1,4 @@
-"""Paired bootstrap: sacreBLEU's own draws, sure and unsure differences, scores by length."""
+"""Paired bootstrap: sacreBLEU's own samples, significance, and scores by length."""
 
 import random
 
@@ -54,7 +54,7 @@ def test_against_sacrebleu(monkeypatch):
         assert (row.high + row.low) / 2 == pytest.approx(theirs.mean, rel=0.02)
 
 
-def test_a_sure_difference():
+def test_a_significant_difference():
     for row in paired_bootstrap(BAD, GOOD, REFERENCES, "fr", resamples=300):
         assert row.difference == pytest.approx(row.b - row.a)
         assert row.difference > 0
@@ -62,7 +62,7 @@ def test_a_sure_difference():
         assert row.p_value == pytest.approx(1 / 301)
 
 
-def test_an_unsure_difference_and_none():
+def test_an_insignificant_difference_and_none():
     for row in paired_bootstrap(GOOD, FAIR, REFERENCES, "fr", resamples=300):
         assert row.low < 0 < row.high
         assert row.p_value > 0.05

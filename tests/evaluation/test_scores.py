@@ -7,7 +7,7 @@ import pytest
 import sacrebleu
 
 from regard.errors import InputError
-from regard.evaluation import corpus_scores, exact_match, sentence_scores
+from regard.evaluation import corpus_scores, exact_match
 from regard.evaluation.scores import bleu_tokenizer
 
 REFERENCES = [
@@ -63,7 +63,7 @@ def test_chinese_is_not_one_long_word():
     assert "tok:zh" in right.signature
 
 
-def test_tokenisation():
+def test_bleu_tokenizer():
     assert [bleu_tokenizer(tag) for tag in ("en", "zh_TW", "yue", "km")] == [
         "13a",
         "zh",
@@ -95,7 +95,7 @@ def test_references_may_differ_in_number():
     assert scores.bleu >= corpus_scores(SYSTEM, REFERENCES, "en").bleu
 
 
-def test_ter_is_that_of_sacrebleu_and_says_how_far_it_is():
+def test_ter_is_that_of_sacrebleu_and_reports_progress():
     hypotheses = [*SYSTEM * 40, "", "a b"]
     references = [*zip(REFERENCES * 40, OTHERS * 40, strict=True), ("",), ("",)]
     told = []
@@ -107,26 +107,19 @@ def test_ter_is_that_of_sacrebleu_and_says_how_far_it_is():
     assert scores.ter_signature == str(metric.get_signature())
     assert sum(told) == len(hypotheses) and len(told) == 3
     nothing = corpus_scores(["a"], [""], ter=True), corpus_scores([""], [""], ter=True)
-    assert [one.ter for one in nothing] == [100, 0]
+    assert [scores.ter for scores in nothing] == [100, 0]
     without = corpus_scores(hypotheses, references, "en")
     assert without.ter is None and without.ter_signature is None
 
 
-def test_case_counts_in_all_but_one():
+def test_all_but_one_are_cased():
     scores = corpus_scores(["THE CAT SAT ON MATS."], ["the cat sat on mats."], "en", ter=True)
     assert scores.bleu < 10
     assert scores.bleu_lowercase == pytest.approx(100)
     assert scores.ter == pytest.approx(100)
 
 
-def test_sentences():
-    found = sentence_scores(SYSTEM, REFERENCES, "en")
-    assert found[0] == pytest.approx((100, 100))
-    assert found[1].bleu < found[0].bleu
-    assert sentence_scores(["Oui."], ["Oui."])[0].bleu == pytest.approx(100)  # of two tokens
-
-
-@pytest.mark.parametrize("score", [corpus_scores, sentence_scores, exact_match])
+@pytest.mark.parametrize("score", [corpus_scores, exact_match])
 def test_what_cannot_be_scored(score):
     with pytest.raises(InputError, match="1 translations but references for 2"):
         score(["a"], ["a", "b"])
@@ -143,7 +136,7 @@ def test_exact_match():
     )
 
 
-def test_importing_the_rooms_loads_nothing_heavy():
+def test_importing_the_packages_loads_nothing_heavy():
     code = (
         "import sys, regard.alignment, regard.evaluation as room\n"
         "heavy = {'torch', 'sacrebleu', 'regard.corpus.grammar'} & set(sys.modules)\n"

@@ -121,7 +121,7 @@ def test_tmx(tmp_path, name, encoding):
     assert [pair.line for pair in pairs] == [6, 11, 17]
 
 
-def test_tmx_the_other_way_and_by_region(tmp_path):
+def test_tmx_reversed_and_by_region(tmp_path):
     content = TMX.format(encoding="UTF-8")
     backwards = [(target, source) for source, target in TMX_PAIRS]
     assert sides(read(tmp_path, "a.tmx", content, ("fr", "en"))) == backwards
@@ -158,7 +158,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
-def test_a_large_tmx_is_not_held_in_memory(tmp_path):
+def test_a_large_tmx_is_streamed(tmp_path):
     unit = "<tu><tuv xml:lang='en'><seg>a b</seg></tuv><tuv xml:lang='fr'><seg>c</seg></tuv></tu>\n"
     path = tmp_path / "a.tmx"
     path.write_text(f"<tmx><body>\n{unit * 40_000}</body></tmx>")
@@ -190,7 +190,7 @@ def test_po_with_windows_line_ends(tmp_path):
     assert sides(read(tmp_path, "a.po", data)) == PO_PAIRS
 
 
-def test_po_the_other_way_and_of_another_language(tmp_path):
+def test_po_reversed_and_of_another_language(tmp_path):
     content = PO.format(charset="UTF-8")
     backwards = [(target, source) for source, target in PO_PAIRS]
     assert sides(read(tmp_path, "a.po", content, ("fr", "en"))) == backwards
@@ -199,7 +199,7 @@ def test_po_the_other_way_and_of_another_language(tmp_path):
         read(tmp_path, "a.po", content, ("en", "zh"))
 
 
-def test_po_with_one_plural_form_goes_with_both(tmp_path):
+def test_po_with_one_plural_form_is_paired_with_both(tmp_path):
     content = (
         'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nPlural-Forms: nplurals=1; '
         'plural=0;\\n"\n\nmsgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] "%d 个文件"\n'
@@ -255,7 +255,7 @@ def test_xml_of_another_kind_is_not_xliff(tmp_path):
         read(tmp_path, "a.xlf", "<html><body/></html>")
 
 
-def test_importing_the_room_is_cheap():
+def test_importing_the_package_is_cheap():
     heavy = "sentencepiece translate lxml torch numpy"
     rooms = "regard.formats, regard.text, regard.text.sentencepiece_tokenizer, regard.corpus.pairs"
     script = f"import sys, {rooms}; print(sorted(set(sys.modules) & set('{heavy}'.split())))"
@@ -271,7 +271,7 @@ def test_importing_the_room_is_cheap():
         ("a.tmx", TMX.format(encoding="UTF-8"), {"a language is missing": 1}),
     ],
 )
-def test_skipped_entries_stand_in_the_table(tmp_path, name, content, rows):
+def test_skipped_entries_are_in_the_table(tmp_path, name, content, rows):
     path = tmp_path / name
     path.write_text(content, "utf-8")
     passed_over = ReadReport()

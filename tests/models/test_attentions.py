@@ -20,7 +20,14 @@ from regard.text import BOS
 
 SOURCES = [[5, 6, 7, 8, 9, 4, 10, 11, 5, 6], [9, 6], [7, 7, 8]]
 TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5, 6, 7, 8, 9, 10], [7]]
-SMALL = {"dim": 16, "heads": 2, "ff": 24, "dropout": 0.0, "max_length": 64, "positions": "rotary"}
+SMALL = {
+    "dim": 16,
+    "num_heads": 2,
+    "ff": 24,
+    "dropout": 0.0,
+    "max_length": 64,
+    "positions": "rotary",
+}
 OPTIONS = {
     "full": {},
     "local": {"window": 2},
@@ -45,13 +52,13 @@ def chosen(name):
 
 def transformer(name, **more):
     torch.manual_seed(0)
-    made = TransformerSettings(encoder_layers=2, decoder_layers=2, **chosen(name), **more)
+    made = TransformerSettings(num_encoder_layers=2, num_decoder_layers=2, **chosen(name), **more)
     return build(made, 16, 16).eval()
 
 
 def lm(name, **more):
     torch.manual_seed(0)
-    return build(LanguageModelSettings(layers=2, **chosen(name), **more), 16, 16).eval()
+    return build(LanguageModelSettings(num_layers=2, **chosen(name), **more), 16, 16).eval()
 
 
 def stepwise(model, source, inputs):
@@ -127,7 +134,7 @@ def test_linformer_in_encoders():
     settings_ = {**SMALL, "attention": "linformer", "projected": 4}
     model = build(
         TransformerSettings(
-            encoder_layers=2, decoder_layers=2, decoder_attention="full", **settings_
+            num_encoder_layers=2, num_decoder_layers=2, decoder_attention="full", **settings_
         ),
         16,
         16,
@@ -138,7 +145,7 @@ def test_linformer_in_encoders():
     torch.testing.assert_close(together[1, : len(alone)], alone, atol=1e-5, rtol=1e-4)
     over = {layer_map.kind: layer_map.over for layer_map in model.maps(batch)}
     assert over == {"self": "projected", "causal": "keys", "cross": "keys"}
-    assert build(MaskedLanguageModelSettings(layers=1, **settings_), 16, 16) is not None
+    assert build(MaskedLanguageModelSettings(num_layers=1, **settings_), 16, 16) is not None
 
 
 @pytest.mark.parametrize("normalizer", NORMALIZERS)

@@ -14,7 +14,14 @@ from regard.models.classifier_batch import Labelled, series_batch, texts_batch
 from regard.tasks import build
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
-SMALL = {"dim": 16, "heads": 2, "ff": 24, "layers": 2, "max_length": 32, "labels": ("a", "b", "c")}
+SMALL = {
+    "dim": 16,
+    "num_heads": 2,
+    "ff": 24,
+    "num_layers": 2,
+    "max_length": 32,
+    "labels": ("a", "b", "c"),
+}
 ROWS = [[5, 6, 7, 8, 9], [9, 6], [7]]
 CHANNELS = ("x", "y", "z")
 
@@ -83,7 +90,7 @@ def test_what_stands_in_the_padding_of_a_series_does_not_matter():
 @torch.no_grad()
 def test_a_score_is_the_sum_of_its_parts(encoder, pooling, pooled):
     for network, batch in networks(
-        encoder=encoder, pooling=pooling, pooled=pooled, pooling_heads=2
+        encoder=encoder, pooling=pooling, pooled=pooled, num_pooling_heads=2
     ):
         found = network.classify(batch)
         torch.testing.assert_close(found.logits, network(batch), rtol=0, atol=0)
@@ -202,14 +209,14 @@ def test_rows_are_cut_to_the_longest():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"dim": 10, "heads": 4}, "model.dim must be a multiple of 4"),
+        ({"dim": 10, "num_heads": 4}, "model.dim must be a multiple of 4"),
         ({"encoder": "rnn", "positions": "none"}, "a recurrent encoder always sees it"),
         ({"encoder": "rnn", "dim": 7}, "model.dim must be a multiple of 2"),
         ({"patch": 8, "kernel": 4}, "model.kernel must be 0 or at least model.patch"),
         ({"patch": 0}, "model.patch must be at least 1"),
         ({"labels": ("a", "a")}, "names one of them twice"),
-        ({"pooling_heads": 3}, r"must be a multiple of 3 \(pooling_heads\)"),
-        ({"positions": "rotary", "dim": 6, "heads": 2}, "rotary positions turn pairs"),
+        ({"num_pooling_heads": 3}, r"must be a multiple of 3 \(num_pooling_heads\)"),
+        ({"positions": "rotary", "dim": 6, "num_heads": 2}, "rotary positions turn pairs"),
     ],
 )
 def test_settings_that_do_not_go_together(settings, message):

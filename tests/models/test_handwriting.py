@@ -139,7 +139,9 @@ def test_padding_and_neighbours_do_not_matter():
 
 @pytest.mark.parametrize("layers", [1, 3])
 def test_any_number_of_layers(layers):
-    made = network(HandwritingSettings(dim=6, embedding=4, layers=layers, components=2, mixture=2))
+    made = network(
+        HandwritingSettings(dim=6, embedding=4, num_layers=layers, components=2, mixture=2)
+    )
     found = made(batch())
     assert found.mean.shape == (3, 9, 2, 2) and made.features(batch()).shape == (3, 9, 6 * layers)
 

@@ -12,7 +12,7 @@ from regard.text import BOS, PAD
 ROWS = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8, 12, 11, 10, 5]]
 BATCH = batch_of(None, ROWS)
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
-SMALL = {"dim": 16, "heads": 2, "ff": 24, "layers": 2, "max_length": 32}
+SMALL = {"dim": 16, "num_heads": 2, "ff": 24, "num_layers": 2, "max_length": 32}
 
 every_position = pytest.mark.parametrize("positions", POSITIONS)
 every_norm = pytest.mark.parametrize("norm", ["pre", "post"])
@@ -127,7 +127,8 @@ def test_build_makes_the_kind_that_is_asked_for():
 def test_it_learns_to_count():
     """The next token is the one after, in a ring of six: a thing causal attention can learn."""
     network = LanguageModel(
-        LanguageModelSettings(dim=24, heads=2, ff=48, layers=1, max_length=16, dropout=0), 11
+        LanguageModelSettings(dim=24, num_heads=2, ff=48, num_layers=1, max_length=16, dropout=0),
+        11,
     )
     optimizer = torch.optim.Adam(network.parameters(), 1e-2)
     rows = [[5 + (start + n) % 6 for n in range(7)] for start in range(6)]

@@ -82,7 +82,7 @@ def steps(network, batch, attention=False):
 @every_cell
 @every_depth
 def test_steps_are_the_whole(kind, cell, depth):
-    network = model(kind, cell=cell, encoder_layers=depth[0], decoder_layers=depth[1])
+    network = model(kind, cell=cell, num_encoder_layers=depth[0], num_decoder_layers=depth[1])
     expected = network(BATCH)
     assert expected.shape == (3, 7, 14)
     torch.testing.assert_close(steps(network, BATCH)[0], expected)
@@ -94,7 +94,7 @@ def test_steps_are_the_whole(kind, cell, depth):
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_padding_changes_nothing(kind, cell, bidirectional):
     network = model(
-        kind, cell=cell, bidirectional=bidirectional, encoder_layers=2, decoder_layers=2
+        kind, cell=cell, bidirectional=bidirectional, num_encoder_layers=2, num_decoder_layers=2
     )
     together = network(BATCH)
     for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
@@ -127,7 +127,7 @@ def test_a_source_without_words_harms_nobody(kind):
 @every_kind
 @every_cell
 def test_select_reorders_and_repeats(kind, cell):
-    network = model(kind, cell=cell, decoder_layers=2)
+    network = model(kind, cell=cell, num_decoder_layers=2)
     state = network.start(BATCH.source)
     _, state, _ = network.step(state, torch.full((3,), BOS))
     rows = torch.tensor([2, 0, 0, 1])
@@ -156,7 +156,7 @@ def test_a_step_leaves_its_state_alone(kind):
 @every_cell
 @pytest.mark.parametrize("layers", [1, 2])
 def test_maps_are_the_steps_and_hide_padding(kind, cell, layers):
-    network = model(kind, cell=cell, decoder_layers=layers)
+    network = model(kind, cell=cell, num_decoder_layers=layers)
     (result,) = network.maps(BATCH)
     assert result.weights.shape == (3, 1, 7, 6)
     assert (result.kind, result.layer, result.heads) == ("cross", 0, (0,))
@@ -187,7 +187,9 @@ def test_without_attention_there_are_no_maps_and_no_warning(kind):
 @pytest.mark.parametrize("tied", ["all", "output", "none"])
 def test_gradients_reach_every_parameter(kind, cell, tied):
     chosen = {"embedding": 6, "dim": 8, "attention_dim": 5, "tied": tied, **KINDS[kind]}
-    network = RnnModel(RnnSettings(cell=cell, encoder_layers=2, decoder_layers=2, **chosen), 14, 14)
+    network = RnnModel(
+        RnnSettings(cell=cell, num_encoder_layers=2, num_decoder_layers=2, **chosen), 14, 14
+    )
     torch.nn.functional.cross_entropy(
         network(BATCH).flatten(0, 1), BATCH.labels.flatten(), ignore_index=PAD
     ).backward()
@@ -230,7 +232,7 @@ def test_switching_off_takes_the_context_away(kind):
 @every_attending
 @pytest.mark.parametrize("layers", [1, 2])
 def test_edits_address_rows_by_absolute_position(kind, layers):
-    network = model(kind, decoder_layers=layers)
+    network = model(kind, num_decoder_layers=layers)
     plain = network(BATCH)
     uniform = Overwrite(kind="cross", rows=[4], weights=[1.0] * 3 + [0.0] * 3, renormalize=True)
     edits = [ForceAlignment(kind="cross", links={3: 1}), uniform]
@@ -290,7 +292,7 @@ def test_autocast_leaves_recurrence_its_precision(kind):
 
 @every_kind
 def test_dropout_is_for_training_alone(kind):
-    network = model(kind, dropout=0.5, encoder_layers=2, decoder_layers=2)
+    network = model(kind, dropout=0.5, num_encoder_layers=2, num_decoder_layers=2)
     assert torch.equal(network(BATCH), network(BATCH))
     network.train()
     assert not torch.equal(network(BATCH), network(BATCH))
@@ -299,7 +301,7 @@ def test_dropout_is_for_training_alone(kind):
 @every_kind
 @pytest.mark.parametrize("width", [1, 3])
 def test_search_finds_the_same_alone_and_together(kind, width):
-    network = model(kind, decoder_layers=2)
+    network = model(kind, num_decoder_layers=2)
     settings = SearchOptions(beam=width, n_best=width, max_length=6)
     together = search(network, source_of(SOURCES), settings)
     for source, expected in zip(SOURCES, together, strict=True):

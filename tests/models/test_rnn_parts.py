@@ -70,7 +70,7 @@ def test_scan_gradients_of_every_state(cell):
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_encoder_is_torchs_over_packed_sentences(cell, bidirectional):
     settings = RnnSettings(
-        cell=cell, embedding=WIDTH, dim=2 * DIM, encoder_layers=2, bidirectional=bidirectional
+        cell=cell, embedding=WIDTH, dim=2 * DIM, num_encoder_layers=2, bidirectional=bidirectional
     )
     ways = 1 + bidirectional
     theirs = TORCH[cell](WIDTH, 2 * DIM // ways, 2, bidirectional=bidirectional).double()

@@ -14,7 +14,14 @@ SOURCES = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8]]
 TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5], [7]]
 BATCH = batch_of(SOURCES, TARGETS)
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
-SMALL = {"dim": 16, "heads": 2, "ff": 24, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.1}
+SMALL = {
+    "dim": 16,
+    "num_heads": 2,
+    "ff": 24,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 2,
+    "dropout": 0.1,
+}
 
 
 def model(**settings):
@@ -200,7 +207,13 @@ def test_first_weights_come_from_the_seed():
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 def test_it_learns_to_copy(positions):
     settings = TransformerSettings(
-        dim=32, heads=2, ff=64, encoder_layers=1, decoder_layers=1, dropout=0, positions=positions
+        dim=32,
+        num_heads=2,
+        ff=64,
+        num_encoder_layers=1,
+        num_decoder_layers=1,
+        dropout=0,
+        positions=positions,
     )
     network = TransformerModel(settings, 10, 10)
     optimizer = torch.optim.Adam(network.parameters(), 5e-3)

@@ -114,7 +114,7 @@ def test_multihead_attention(engine, sizes, widths, kind, bias, projections):
         given["attn_mask"] = torch.randn(queries, keys, dtype=F64)
     from regard.attention import from_torch_mha
 
-    mask, added = from_torch_mha(**given, heads=heads)
+    mask, added = from_torch_mha(**given, num_heads=heads)
     expected, weights = theirs(query, key, value, average_attn_weights=False, **given)
     got = ours(query, key, value, mask=mask, bias=added, weights=True)
     torch.testing.assert_close(got.context, expected)

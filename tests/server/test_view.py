@@ -69,7 +69,7 @@ def test_a_beginning_and_how_long_it_is(client):
 
 def test_heads_off_in_several_sentences(client, catalogue):
     text = f"{SOURCE} {FRENCH[1][0]}"
-    layers = range(catalogue.models[0].translator.run.model.decoder_layers)
+    layers = range(catalogue.models[0].translator.run.model.num_decoder_layers)
     edits = [{"type": "switch_off", "kind": "cross", "layer": [n], "heads": [0, 1]} for n in layers]
     plain, off = asked(client, q=text), asked(client, q=text, edits=edits)
     assert len(off["sentences"]) == 2 and off["unused"] == 0

@@ -11,13 +11,13 @@ FLAGS = (
     "--training.label_smoothing 0.05 --training.average none --training.tensorboard false "
     "--training.validate_every 1000 --model.dropout 0 "
 )
-TEXT = FLAGS + "--model.dim 32 --model.ff 64 --model.layers 1 --training.batch_tokens 600 "
+TEXT = FLAGS + "--model.dim 32 --model.ff 64 --model.num_layers 1 --training.batch_tokens 600 "
 KINDS = {
     "text-en": TEXT + "--text.unit word --training.steps 80 --training.learning_rate 5e-3",
     "text-zh": TEXT + "--languages zh --text.unit char --training.steps 80 --model.encoder rnn "
     "--training.learning_rate 5e-3",
     "series": FLAGS + "--model.patch 8 --model.kernel 16 --model.dim 32 --model.ff 128 "
-    "--model.layers 1 --training.batch_tokens 512 --training.learning_rate 5e-3 "
+    "--model.num_layers 1 --training.batch_tokens 512 --training.learning_rate 5e-3 "
     "--training.schedule linear --training.steps 400",
 }
 

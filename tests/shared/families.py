@@ -1,4 +1,4 @@
-"""Every score and normaliser with its engines: a new one joins its list, and all contract tests."""
+"""Every score and normalizer with its engines, for the contract tests."""
 
 import torch
 

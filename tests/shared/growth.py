@@ -1,4 +1,4 @@
-"""How the work of a function grows with its input, by CPU time: other programs do not count."""
+"""Growth of a function's CPU time with the length of its input."""
 
 import statistics
 import time

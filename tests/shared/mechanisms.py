@@ -31,7 +31,7 @@ def drawn(length, dtype=torch.float64, batch=3):
 
 def takes(mechanism, kind):
     needed = {"none": set(), "both": {"lengths", "causal"}}.get(kind, {kind})
-    return needed <= mechanism.declared.masks
+    return needed <= mechanism.facts.masks
 
 
 def visible(mask, length):

@@ -20,16 +20,18 @@ SMALL = (
     "--training.schedule linear --training.validate_every 1000 --training.tensorboard false "
     "--training.batch_tokens 1000 --model.dropout 0 --model.max_length 48 "
 )
-LAYERS = "--model.dim 48 --model.heads 2 --model.ff 96 "
+LAYERS = "--model.dim 48 --model.num_heads 2 --model.ff 96 "
 FLAGS = {
     "en-fr": SMALL + LAYERS + "--languages en-fr --training.steps 90 --text.unit word",
     "en-zh": SMALL + LAYERS + "--languages en-zh --training.steps 90 --text.unit char "
     "--text.shared false --model.tied output --model.max_length 100 --training.batch_tokens 2000",
     "rnn": SMALL + "--languages en-fr --model.kind rnn --model.embedding 32 --model.dim 32 "
     "--model.attention_dim 32 --text.vocab_size 350 --training.steps 10",
-    "lm": SMALL + LAYERS + "--model.kind lm --model.layers 2 --languages en --training.steps 60 "
+    "lm": SMALL
+    + LAYERS
+    + "--model.kind lm --model.num_layers 2 --languages en --training.steps 60 "
     "--text.vocab_size 350",
-    "mlm": SMALL + LAYERS + "--model.kind mlm --model.layers 1 --languages en --text.unit word "
+    "mlm": SMALL + LAYERS + "--model.kind mlm --model.num_layers 1 --languages en --text.unit word "
     "--model.mask_rate 0.3 --training.steps 200",
 }
 COUNT = 16

@@ -1,4 +1,4 @@
-"""Sentences: nothing is lost, and stops are told from points."""
+"""Sentence splitting: nothing is lost, and stops are distinguished from points."""
 
 from itertools import pairwise
 

@@ -68,7 +68,7 @@ def spelled(tokenizer, text):
 
 @settings(max_examples=150)
 @given(st.sampled_from(SPELLING), NOISE)
-def test_any_text_comes_back(kind, text):
+def test_any_text_round_trips(kind, text):
     tokenizer = made(kind)
     ids = spelled(tokenizer, text)
     assert UNK not in ids
@@ -76,7 +76,7 @@ def test_any_text_comes_back(kind, text):
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_known_text_comes_back(tokenizer, text):
+def test_known_text_round_trips(tokenizer, text):
     ids = spelled(tokenizer, text)
     assert UNK not in ids
     assert tokenizer.decode(ids) == normalize(text)
@@ -84,7 +84,7 @@ def test_known_text_comes_back(tokenizer, text):
 
 
 @given(NOISE)
-def test_words_that_are_unknown(text):
+def test_unknown_words(text):
     ids = spelled(made("word"), text)
     assert made("word").decode(ids).count("⁇") >= ids.count(UNK)
 
@@ -102,7 +102,7 @@ def test_any_ids_can_be_read(kind, data):
 
 
 @pytest.mark.parametrize("kind", SPELLING)
-def test_a_character_cut_short(kind):
+def test_an_incomplete_character(kind):
     tokenizer = made(kind)
     whole = tokenizer.encode("the 😀 cat")
     at = next(place for place, piece in enumerate(tokenizer.pieces(whole)) if piece == "<0x9F>")
@@ -155,7 +155,7 @@ def test_saved_and_loaded(tokenizer, tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["tokenizer.model"]
 
 
-def test_training_again_gives_the_same(tmp_path):
+def test_training_is_deterministic(tmp_path):
     for kind, make in MAKERS.items():
         made(kind).save(tmp_path / "one")
         make().save(tmp_path / "two")

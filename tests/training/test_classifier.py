@@ -12,7 +12,8 @@ from regard.tasks.classification.examples import ClassExamples
 from regard.tasks.classification.task import Content, prepare_classes, prepare_content
 
 RUN = Run(
-    model=ClassifierSettings(dim=8, heads=2, ff=8, layers=1), training=TrainingSettings(steps=1)
+    model=ClassifierSettings(dim=8, num_heads=2, ff=8, num_layers=1),
+    training=TrainingSettings(steps=1),
 )
 LABELS = ["no", "yes"] * 6
 

@@ -23,8 +23,8 @@ from regard.training.task import TrainRequest
 TASK = find_task("transformer")
 SMALL = {
     "languages": "en-fr",
-    "model": {"kind": "transformer", "dim": 16, "heads": 2, "ff": 16, "encoder_layers": 1,
-              "decoder_layers": 1},
+    "model": {"kind": "transformer", "dim": 16, "num_heads": 2, "ff": 16, "num_encoder_layers": 1,
+              "num_decoder_layers": 1},
     "text": {"unit": "word"},
     "training": {"precision": "fp32", "threads": 1, "steps": 2, "tensorboard": False},
 }  # fmt: skip

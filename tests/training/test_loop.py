@@ -26,7 +26,9 @@ PAIRS = [
     Pair(" ".join(row), " ".join(row[::-1]))
     for row in ([LETTERS[(start + n) % 8] for n in range(3 + start % 2)] for start in range(16))
 ]
-MODEL = TransformerSettings(dim=16, heads=2, ff=32, encoder_layers=1, decoder_layers=1, dropout=0)
+MODEL = TransformerSettings(
+    dim=16, num_heads=2, ff=32, num_encoder_layers=1, num_decoder_layers=1, dropout=0
+)
 BASE = TrainingSettings(steps=4, precision="fp32", threads=1, tensorboard=False, average="none",
                 label_smoothing=0.0, clip=0.0, warmup=0, schedule="constant")  # fmt: skip
 

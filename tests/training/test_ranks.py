@@ -17,7 +17,7 @@ from regard.errors import InputError
 from regard.models.sequence_parallel import SequenceShard, shard_of
 
 COMMON = (
-    "--preset", "tiny", "--model.dim", "16", "--model.heads", "2", "--model.ff", "32",
+    "--preset", "tiny", "--model.dim", "16", "--model.num_heads", "2", "--model.ff", "32",
     "--model.dropout", "0", "--text.unit", "word", "--text.vocab_size", "300",
     "--training.batch_tokens", "300", "--training.validate_sentences", "0",
     "--training.average", "none", "--training.schedule", "constant", "--training.warmup", "0",

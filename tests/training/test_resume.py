@@ -13,8 +13,8 @@ from regard.folder import load_weights
 from trained import write_corpus
 
 FLAGS = (
-    "--preset tiny --languages en-fr --text.vocab_size 330 --model.dim 16 --model.heads 2 "
-    "--model.ff 32 --model.encoder_layers 1 --model.decoder_layers 1 --model.dropout 0.2 "
+    "--preset tiny --languages en-fr --text.vocab_size 330 --model.dim 16 --model.num_heads 2 "
+    "--model.ff 32 --model.num_encoder_layers 1 --model.num_decoder_layers 1 --model.dropout 0.2 "
     "--model.attention_dropout 0.1 --training.precision fp32 --training.threads 2 "
     "--training.batch_tokens 400 --training.steps 40 --training.validate_every 7 "
     "--training.validate_sentences 2 --training.checkpoint_minutes 0 --training.tensorboard false"

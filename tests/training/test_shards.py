@@ -53,9 +53,11 @@ def test_shards_of_hidden_words_keep_every_word():
 @pytest.mark.parametrize(
     "settings",
     [
-        TransformerSettings(dim=8, heads=2, ff=16, encoder_layers=1, decoder_layers=1, dropout=0),
-        TransformerSettings(dim=8, heads=2, ff=16, encoder_layers=1, decoder_layers=1, dropout=0,
-                    tied="none", positions="relative", norm="post"),
+        TransformerSettings(dim=8, num_heads=2, ff=16, num_encoder_layers=1,
+                            num_decoder_layers=1, dropout=0),
+        TransformerSettings(dim=8, num_heads=2, ff=16, num_encoder_layers=1,
+                            num_decoder_layers=1, dropout=0, tied="none", positions="relative",
+                            norm="post"),
         RnnSettings(dim=8, embedding=8, attention_dim=8, dropout=0),
     ],
 )  # fmt: skip
@@ -90,7 +92,9 @@ def test_cores_are_as_asked_or_all():
 def test_dropout_in_threads_depends_on_its_stream_alone():
     rates = {"dropout": 0.3, "attention_dropout": 0.2, "activation_dropout": 0.1}
     network = build(
-        TransformerSettings(dim=8, heads=2, ff=16, encoder_layers=1, decoder_layers=1, **rates),
+        TransformerSettings(
+            dim=8, num_heads=2, ff=16, num_encoder_layers=1, num_decoder_layers=1, **rates
+        ),
         14,
         14,
     )

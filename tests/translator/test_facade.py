@@ -72,6 +72,8 @@ def test_given_translations_are_aligned_as_found_ones(model, request):
     translator = request.getfixturevalue(model)
     for translation in translator.translate([source for source, _ in FRENCH[:4]]):
         (found,) = translation.sentences
+        if not found.finished:
+            continue  # cut off at the model's length, where another spelling may be longer
         (given,) = translator.align([(found.source, found.text)])
         assert given.words == found.words and given.source_words == found.source_words
         if given.tokens == found.tokens:
@@ -83,7 +85,7 @@ def test_edits_change_the_attention_of_one_call(en_fr):
     assert off.text != f"{FIRST} {SECOND}" and off.unused_edits == 0
     assert en_fr.translate(ONE).text == FIRST
     assert en_fr.translate(ONE, edits=[SwitchOff(layer=[77])]).unused_edits == 1
-    row = Overwrite(kind="cross", rows=[0], weights=[1.0])
+    row = Overwrite(kind="cross", rows=[0], weights=[1.0], renormalize=True)
     with pytest.raises(InputError, match="one sentence"):
         en_fr.translate(f"{ONE} {TWO}", edits=[row])
     with pytest.raises(InputError):

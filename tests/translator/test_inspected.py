@@ -105,10 +105,12 @@ def test_a_classifier_looks_from_its_label(tmp_path_factory):
 def test_long_texts_are_recorded_layer_by_layer(kind, lm, en_fr, monkeypatch):
     """The same page, and never more than one layer held."""
     if kind == "lm":
-        model = like(lm, LanguageModelSettings(layers=3, heads=2, dim=16, ff=16, max_length=600))
+        model = like(
+            lm, LanguageModelSettings(num_layers=3, num_heads=2, dim=16, ff=16, max_length=600)
+        )
     else:
         settings = TransformerSettings(
-            encoder_layers=2, decoder_layers=2, heads=2, dim=16, ff=16, max_length=600
+            num_encoder_layers=2, num_decoder_layers=2, num_heads=2, dim=16, ff=16, max_length=600
         )
         model = like(en_fr, settings)
     text = " ".join(source for source, _ in FRENCH) * 2

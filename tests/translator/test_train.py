@@ -14,7 +14,7 @@ def test_training_from_python(tmp_path):
         out=tmp_path / "model",
         preset="tiny",
         progress=False,
-        model={"dim": 16, "heads": 2, "ff": 16},
+        model={"dim": 16, "num_heads": 2, "ff": 16},
         training={"steps": 2, "tensorboard": False},
     )
     assert isinstance(made, regard.Translator)

@@ -154,7 +154,7 @@ def test_the_best_come_first(en_fr):
     scores = [found.score, *(score for _, score in found.alternatives)]
     assert len(scores) == 4 and scores == sorted(scores, reverse=True)
     assert len({found.text, *(text for text, _ in found.alternatives)}) == 4
-    with pytest.raises(InputError, match="n_best is 4"):
+    with pytest.raises(InputError, match="got n_best=4, beam=2"):
         en_fr.translate(FRENCH[0][0], settings=SearchOptions(beam=2, n_best=4))
 
 
@@ -235,8 +235,8 @@ def test_an_output_as_long_as_the_model_can_write(positions):
     """Untrained, it writes to its limit; the maps of that must fit as well."""
     torch.manual_seed(0)
     one = train_words(["a b c d e f g h"], None, "en")
-    settings = TransformerSettings(dim=8, heads=2, ff=8, encoder_layers=1, decoder_layers=1,
-                           max_length=7, positions=positions)  # fmt: skip
+    settings = TransformerSettings(dim=8, num_heads=2, ff=8, num_encoder_layers=1,
+                           num_decoder_layers=1, max_length=7, positions=positions)  # fmt: skip
     network = build(settings, len(one), len(one)).eval()
     with torch.no_grad():
         network.output.bias[3] = -100.0  # never an end

@@ -66,13 +66,13 @@ def test_characters():
 def models():
     words = Tokenizers(train_words(ENGLISH, None, "en"), train_words(FRENCH, None, "fr"))
     shared = Tokenizers(words.source, words.source)
-    small = {"dim": DIM, "heads": 2, "ff": 8, "dropout": 0.0}
-    layers = {"encoder_layers": 1, "decoder_layers": 1}
+    small = {"dim": DIM, "num_heads": 2, "ff": 8, "dropout": 0.0}
+    layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
     return {
         "transformer": (TransformerSettings(**small, **layers, tied="output"), words),
         "tied": (TransformerSettings(**small, **layers, tied="all"), shared),
         "rnn": (RnnSettings(embedding=DIM, dim=6, attention_dim=6, tied="output"), words),
-        "lm": (LanguageModelSettings(**small, layers=1), shared),
+        "lm": (LanguageModelSettings(**small, num_layers=1), shared),
     }
 
 

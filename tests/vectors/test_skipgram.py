@@ -12,10 +12,10 @@ from torch.nn import functional as F
 from regard.corpus.grammar import sample
 from regard.corpus.grammar.vocabulary import ADJECTIVES, KINDS, PLURAL_KINDS
 from regard.errors import InputError
-from regard.vectors import skipgram
 from regard.vectors.cbow import Cbow, cbow_gradients
 from regard.vectors.skipgram import (
     SkipGram,
+    WordStream,
     batches,
     gradients,
     learn,
@@ -80,7 +80,7 @@ def test_pairs_are_those_within_reach_of_each_other(lengths, window, seed):
 
 def test_frequent_words_are_passed_over():
     stream = np.repeat(np.arange(4), [60_000, 30_000, 9_000, 1_000])
-    text = skipgram.Text(tuple("abcd"), np.bincount(stream), stream, np.zeros_like(stream))
+    text = WordStream(tuple("abcd"), np.bincount(stream), stream, np.zeros_like(stream))
     remaining, _ = subsample(text, 0.05, np.random.default_rng(0))
     share = np.bincount(remaining) / text.counts
     wanted = np.minimum(1, np.sqrt(0.05 / (text.counts / len(stream))))
@@ -89,8 +89,8 @@ def test_frequent_words_are_passed_over():
 
 
 def test_noise_is_drawn_by_the_three_quarters_power():
-    text = skipgram.Text(tuple("abc"), np.array([810_000, 10_000, 16]), np.zeros(1, int),
-                         np.zeros(1, int))  # fmt: skip
+    counts = np.array([810_000, 10_000, 16])
+    text = WordStream(tuple("abc"), counts, np.zeros(1, int), np.zeros(1, int))
     trainer = SkipGram(dim=2).trainer(text, np.random.default_rng(0))
     draws = np.bincount(trainer.draw_noise(5000).flatten().numpy(), minlength=3)
     wanted = text.counts**0.75

@@ -103,8 +103,8 @@ def broken(text):
 
 
 BAD = {
-    "missing": (lambda f: read_vectors(f / "no.vec"), "no.vec: no such file"),
-    "empty folder": (read_vectors, "vectors.safetensors: no such file"),
+    "missing": (lambda f: read_vectors(f / "no.vec"), "no.vec: there is no such file"),
+    "empty folder": (read_vectors, "vectors.safetensors: there is no such file"),
     "uneven": (broken("2 2\na 1 2\nb 1\n"), "line 3: expected 2 numbers, got 1"),
     "no numbers": (broken("2 2\na b c\n"), "line 2: expected a word and its numbers"),
     "a word alone": (broken("a\n"), "line 1: expected a word"),

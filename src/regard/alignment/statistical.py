@@ -168,6 +168,8 @@ def _counting(lengths: Ints) -> Ints:
 
 def _posterior(cells: _CandidateLinks, iterations: int) -> Floats:
     """(C,) the probability of each source word for its target word, after EM."""
+    from scipy.special import digamma  # comes with scikit-learn
+
     translation = np.full(len(cells.source), 1.0 / cells.vocabulary)
     tension, few = TENSION, cells.first(TENSION_ROWS)
     for iteration in range(iterations + 1):
@@ -177,8 +179,8 @@ def _posterior(cells: _CandidateLinks, iterations: int) -> Floats:
             break
         counts = np.bincount(cells.pair, posterior, minlength=len(cells.source))
         totals = np.bincount(cells.source, counts)
-        mass = np.exp(_digamma(totals + SPARSITY * cells.vocabulary))
-        translation = np.exp(_digamma(counts + SPARSITY)) / mass[cells.source]
+        mass = np.exp(digamma(totals + SPARSITY * cells.vocabulary))
+        translation = np.exp(digamma(counts + SPARSITY)) / mass[cells.source]
         if iteration:
             tension = _tension(few, posterior[: len(few.row)], tension)
     return np.asarray(posterior)
@@ -213,25 +215,6 @@ def _tension(cells: _CandidateLinks, posterior: Floats, tension: float, steps: i
             break
         tension = float(np.clip(tension + (weight @ mean - seen) / slope, 0.1, 20.0))
     return tension
-
-
-def _digamma(x: NDArray[np.floating]) -> Floats:
-    """ψ(x) for x > 0: by recurrence to above 6, then the asymptotic series.
-
-    >>> _digamma(np.array([1.0])).round(6).tolist()
-    [-0.577216]
-    """
-    result = np.zeros_like(x)
-    x = x.copy()
-    for _ in range(6):
-        small = x < 6
-        if not small.any():
-            break
-        result[small] -= 1 / x[small]
-        x[small] += 1
-    square = 1 / x**2
-    series = square * (1 / 12 - square * (1 / 120 - square / 252))
-    return np.asarray(result + np.log(x) - 0.5 / x - series)
 
 
 def _best(cells: _CandidateLinks, posterior: Floats, num_sentences: int) -> list[Links]:

@@ -69,7 +69,7 @@ def measure(
 ) -> Measured | None:
     """All figures of one mechanism; None if it cannot be causal and is asked to."""
     mechanism = MECHANISMS[name](tensors[0].shape[-2], tensors[0].shape[-3], tensors[0].shape[-1])
-    declared = mechanism.declared
+    declared = mechanism.facts
     if causal and not declared.masks & {"causal", "any"}:
         return None
     plain = {**asdict(declared), "masks": sorted(declared.masks)}
@@ -81,7 +81,7 @@ def measure(
     growth = {}
     if len(lengths) > 1:
         growth = {"time": slope(lengths, times), "memory": slope(lengths, memory)}
-    steps = stepped(name) if declared.steps else None
+    steps = stepped(name) if declared.cache else None
     return Measured(
         name, plain, error, tuple(lengths), tuple(times), tuple(memory), growth, steps, over_given
     )  # fmt: skip
@@ -89,7 +89,7 @@ def measure(
 
 def measure_ring(found: ring.Found, lengths: Sequence[int]) -> Measured:
     """The same of ring attention, as its processes found it."""
-    declared = {**asdict(Ring.declared), "masks": sorted(Ring.declared.masks)}
+    declared = {**asdict(Ring.facts), "masks": sorted(Ring.facts.masks)}
     growth = {}
     if len(lengths) > 1:
         growth = {"time": slope(lengths, found.seconds), "memory": slope(lengths, found.megabytes)}

@@ -42,14 +42,14 @@ def stepped(name: str, at: tuple[int, ...] = AT) -> Stepped:
             if stop - place > 1:  # up to here at once, as a prompt is read
                 many = stop - place
                 prompt = [torch.randn(1, HEADS, many, WIDTH) for _ in range(3)]
-                found = mechanism.go_on(prompt[0], prompt[1], prompt[2], cache).cache
+                found = mechanism.decode_step(prompt[0], prompt[1], prompt[2], cache).cache
                 assert found is not None
                 cache, place = found, stop
             times = []
             for number in range(AROUND):
                 query, key, value = (x[..., number : number + 1, :] for x in words)
                 start = time.perf_counter()
-                found = mechanism.go_on(query, key, value, cache).cache
+                found = mechanism.decode_step(query, key, value, cache).cache
                 times.append(time.perf_counter() - start)
                 assert found is not None
                 cache = found

@@ -1,14 +1,13 @@
-"""`regard evaluate`: BLEU and chrF (and TER) of a model, or of translations there are already."""
+"""`regard evaluate`: BLEU, chrF and TER of a model or of given translations."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.line_input import add_encoding
+from regard.cli.line_input import add_encoding, check_parent
 from regard.cli.line_progress import LineProgress
 from regard.cli.model import add_model, open_translator
 from regard.cli.searching import add_search, search_options
@@ -25,20 +24,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="source and reference, line by line, or one file of pairs; "
-        "with --hypotheses the reference alone",
+        help="source and reference, aligned by line, or one file of pairs; "
+        "with --hypotheses only the reference",
     )
     add_model(parser, required=False)
-    parser.add_argument("--hypotheses", metavar="FILE", help="score these translations instead")
     parser.add_argument(
-        "--language", metavar="fr", help="target language, for tokenisation (the model's)"
+        "--hypotheses", metavar="FILE", help="score these translations instead of a model's"
+    )
+    parser.add_argument(
+        "--language", metavar="fr", help="target language, for the tokenizer (the model's)"
     )
     add_search(parser)
     add_encoding(parser)
     parser.add_argument(
-        "--ter", action="store_true", help="TER as well, which takes much longer than the others"
+        "--ter",
+        action="store_true",
+        help="compute TER too, which takes much longer than the others",
     )
-    parser.add_argument("--output", metavar="FILE", help="write the translations (or .gz)")
+    parser.add_argument(
+        "--output", metavar="FILE", help="file for the translations (.gz compresses it)"
+    )
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
 
 
@@ -46,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Translate, score, print."""
     if bool(arguments.model) == bool(arguments.hypotheses):
         raise InputError("give either --model DIR or --hypotheses FILE.")
-    if arguments.output and not Path(arguments.output).absolute().parent.is_dir():
-        raise InputError(f"{arguments.output}: there is no such folder; make it first.")
+    if arguments.output:
+        check_parent(arguments.output)
     language, seconds, encoding = arguments.language or "", 0.0, arguments.encoding
     if arguments.hypotheses:
         from regard.formats import read_lines
@@ -55,50 +60,52 @@ def run(arguments: argparse.Namespace) -> int:
         references = _references(arguments.files, encoding)
         hypotheses = list(read_lines(arguments.hypotheses, encoding))
     else:
-        sources, references = read_test(arguments.files, languages_of(arguments.model), encoding)
+        sources, references = read_test_set(
+            arguments.files, languages_of(arguments.model), encoding
+        )
         translator = open_translator(arguments.model, arguments.threads)
         language = language or translator.run.target_language
-        hypotheses, seconds = translations(translator, sources, arguments)
+        hypotheses, seconds = translate_all(translator, sources, arguments)
         if arguments.output:
             from regard.formats import write_lines
 
             write_lines(arguments.output, hypotheses)
     scores = scores_of(hypotheses, references, language, ter=arguments.ter)
     if arguments.json:
-        print(json.dumps({**figures(scores), "seconds": seconds, "model": arguments.model}))
+        print(json.dumps({**as_json(scores), "seconds": seconds, "model": arguments.model}))
     else:
         _print(scores, seconds)
     return 0
 
 
-def read_test(
+def read_test_set(
     files: list[str], languages: tuple[str, str] | None = None, encoding: str = "utf-8"
 ) -> tuple[list[str], list[str]]:
-    """Sources and references of two aligned files or one of pairs, no pair left out."""
+    """Sources and references of two aligned files or one file of pairs."""
     from regard.formats import read_pairs
 
     pairs = list(read_pairs(files, languages, encoding=encoding))
     if not pairs:
-        raise InputError(f"{', '.join(files)}: no sentence pair is in it.")
+        raise InputError(f"{', '.join(files)}: there are no sentence pairs.")
     return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
-def translations(
+def translate_all(
     translator: Translator, sources: list[str], arguments: argparse.Namespace
 ) -> tuple[list[str], float]:
-    """One translation for each source, taken as one sentence, and the seconds it took."""
+    """One translation for each source, not split into sentences, and the seconds it took."""
     settings = search_options(arguments, translator.run.decoding, sample=False)
     begun = time.perf_counter()
-    done: list[str] = []
+    texts: list[str] = []
     with LineProgress(len(sources)) as progress:
         for window in translator.translate_lines(sources, settings=settings, split=False):
-            done += [one.text for one in window]
+            texts += [translation.text for translation in window]
             progress.advance(len(window))
-    return done, time.perf_counter() - begun
+    return texts, time.perf_counter() - begun
 
 
 def scores_of(hypotheses: list[str], references: list[str], language: str, *, ter: bool) -> Scores:
-    """The scores of translations; how far TER is, is shown."""
+    """The scores of translations; shows the progress of TER."""
     from regard.evaluation import corpus_scores
 
     if not ter:
@@ -109,8 +116,8 @@ def scores_of(hypotheses: list[str], references: list[str], language: str, *, te
         )  # fmt: skip
 
 
-def figures(scores: Scores) -> dict[str, float | str | None]:
-    """What `--json` prints of scores; `ter` is null unless it was asked for."""
+def as_json(scores: Scores) -> dict[str, float | str | None]:
+    """The scores as `--json` prints them; `ter` is null unless requested."""
     names = ("bleu", "bleu_lowercase", "chrf", "ter", "signature", "sentences")
     return {name: getattr(scores, name) for name in names}
 
@@ -119,15 +126,15 @@ def _references(files: list[str], encoding: str) -> list[str]:
     from regard.formats import pair_reader, read_lines, require_content
 
     if len(files) != 1:
-        raise InputError(f"with --hypotheses give the reference alone, but {len(files)} came.")
+        raise InputError(f"with --hypotheses give one file, the reference, got {len(files)}.")
     require_content(files[0])
     if pair_reader(files[0], encoding):
-        return read_test(files, encoding=encoding)[1]
+        return read_test_set(files, encoding=encoding)[1]
     return list(read_lines(files[0], encoding))
 
 
 def languages_of(folder: str) -> tuple[str, str] | None:
-    """Both languages of a model; None if they are not known."""
+    """Source and target language of a model; None if they are unknown."""
     from regard.tasks import load_run
 
     languages = load_run(folder)
@@ -147,7 +154,7 @@ def _print(scores: Scores, seconds: float) -> None:
         ("BLEU", scores.bleu),
         ("BLEU, lower case", scores.bleu_lowercase),
         ("chrF", scores.chrf),
-        ("TER (less is better)", scores.ter),
+        ("TER (lower is better)", scores.ter),
     ):
         if value is not None:
             table.add_row(name, f"{value:.2f}")

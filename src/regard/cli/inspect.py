@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.line_input import check_parent
 from regard.cli.model import add_model, positive
 from regard.cli.searching import add_search, search_options
 from regard.errors import InputError
@@ -112,8 +113,7 @@ def _check(arguments: argparse.Namespace) -> None:
     """What can be said before a model is loaded."""
     if arguments.text and arguments.input:
         raise InputError("text and --input were both given; leave one out.")
-    if not Path(arguments.out).absolute().parent.is_dir():
-        raise InputError(f"{arguments.out}: there is no such folder; make it first.")
+    check_parent(arguments.out)
     if Path(arguments.out).is_dir():
         raise InputError(f"{arguments.out}: this is a folder; name a file, such as page.html.")
     if not arguments.figures and (arguments.effects or arguments.format):

@@ -67,6 +67,12 @@ def check_output_name(path: str, written: str, *, explicit: bool, allowed: froze
         )
 
 
+def check_parent(path: str | PathLike[str]) -> None:
+    """Raise an error unless the folder of an output file exists."""
+    if not Path(path).absolute().parent.is_dir():
+        raise InputError(f"{path}: there is no such folder; create it first.")
+
+
 def stdin_lines(encoding: str) -> Iterator[str | None]:
     """The lines of standard input; None whenever no line has arrived yet."""
     return split_lines(decode_chunks(_stdin_chunks(), "standard input", encoding))

@@ -1,4 +1,4 @@
-"""How far a command is, on stderr: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress on stderr: a bar on a terminal, a log line at intervals elsewhere."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class LineProgress:
-    """Counts lines (or what `unit` says) that are done, and says how many a second.
+    """Shows how many lines (or other units) are done, and how many per second.
 
-    total  how many there are, None if that is not known
-    label  what is being done to them
-    done   how many were done before
-    every  seconds between two lines where there is no terminal
+    total  the number of units, None if unknown
+    label  the name of the work
+    done   units that were done before
+    every  seconds between two log lines
     """
 
     def __init__(
@@ -38,24 +38,24 @@ class LineProgress:
         self._label = f"{label}: " if label else ""
         self.console = console or Console(stderr=True, highlight=False)
         self._clock = clock
-        self._before, self._begun, self._said = done, clock(), clock()
-        self._spoken = False
+        self._before, self._begun, self._logged_at = done, clock(), clock()
+        self._logged = False
         self._bar: Progress | None = None
 
     def advance(self, count: int) -> None:
-        """Say that so many more are done."""
+        """Count some more units as done."""
         self.done += count
         if self.console.is_terminal:
             self._show()
-        elif self._clock() - self._said >= self.every:
-            self._said, self._spoken = self._clock(), True
+        elif self._clock() - self._logged_at >= self.every:
+            self._logged_at, self._logged = self._clock(), True
             self.console.print(self._text(), soft_wrap=True)
 
     def close(self) -> None:
-        """Take the bar away; if anything was shown, say what it came to."""
+        """Remove the bar; if anything was shown, print a summary."""
         if self._bar is not None:
             self._bar.stop()
-        if self._bar is not None or self._spoken:
+        if self._bar is not None or self._logged:
             seconds = self._clock() - self._begun
             took = timedelta(seconds=round(seconds))
             self.console.print(

@@ -1,11 +1,10 @@
-"""Output of a long command, written as it goes and taken up again after a crash.
+"""Output of a long command, written as it proceeds and resumed after a crash.
 
     FILE.partial       the lines so far, in order
-    FILE.partial.json  what they are of: the inputs so far, by a hash, and the model and options
+    FILE.partial.json  their origin: a hash of the inputs so far, the model and the options
 
-The state is written after the lines that it counts, so that lines which it does not count (cut off
-by a kill, perhaps) are dropped when the command goes on. FILE itself appears, or is replaced, when
-all is whole.
+The state is written after the lines that it counts, so that lines after them (perhaps incomplete)
+are dropped when the command resumes. FILE itself appears, or is replaced, at the end.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ except ImportError:  # not a POSIX system
 class PartialOutput:
     """Lines of output, several or none for each line of input.
 
-    identity  what the output depends on beside its input; another one starts over
-    say       is told what becomes of lines that are there already
-    done      lines of input whose output is written
+    identity  all that the output depends on beside its input; a different one starts over
+    report    called with a message about what is done with existing lines
+    done      the number of lines of input whose output is written
     """
 
     def __init__(
-        self, path: str | PathLike[str], identity: Mapping[str, Any], say: Callable[[str], None]
+        self, path: str | PathLike[str], identity: Mapping[str, Any], report: Callable[[str], None]
     ) -> None:
         final = Path(path)
         self.path = final.resolve() if final.is_symlink() else final
         self.partial = self.path.with_name(self.path.name + ".partial")
         self.state_file = self.path.with_name(self.path.name + ".partial.json")
         self.identity: dict[str, Any] = json.loads(json.dumps(identity))
-        self.say = say
+        self.report = report
         self.done = 0
         self._digest = blake2b(digest_size=16)
         self._file = _locked(self.partial)
@@ -55,9 +54,9 @@ class PartialOutput:
     def remaining(
         self, lines: Callable[[], Iterator[str | None]], *, repeatable: bool
     ) -> Iterator[str | None]:
-        """The lines of input that are still to be done: all, or those after what is written.
+        """The lines of input without output: all, or those after the ones that are done.
 
-        `repeatable` says that `lines` may be called again, which a pipe does not allow.
+        `repeatable` means that `lines` may be called again, which a pipe does not allow.
         """
         state = self._state()
         if state:
@@ -66,21 +65,21 @@ class PartialOutput:
                 self.done = state["lines"]
                 self._file.seek(state["bytes"])
                 self._file.truncate()
-                self.say(f"{self.partial}: continuing after line {self.done:,}.")
+                self.report(f"{self.partial}: continuing after line {self.done:,}.")
                 return rest
             if not repeatable:
                 raise InputError(
-                    f"{self.partial}: it was written for another input; give the same input again, "
+                    f"{self.partial}: it belongs to another input; give the same input again, "
                     "or remove it to start over."
                 )
-            self.say(f"{self.partial}: it was written for another input; starting over.")
+            self.report(f"{self.partial}: it belongs to another input; starting over.")
         self._digest = blake2b(digest_size=16)
         self._file.seek(0)
         self._file.truncate()
         return lines()
 
     def write(self, sources: Iterable[str], rows: Iterable[str]) -> None:
-        """Write the output of some more lines of input."""
+        """Write the output of the next lines of input."""
         for source in sources:
             self._count(source)
         self._file.write("".join(one_line(row) + "\n" for row in rows).encode())
@@ -90,7 +89,7 @@ class PartialOutput:
         replace_file(self.state_file, json.dumps({**state, "identity": self.identity}) + "\n")
 
     def finish(self) -> None:
-        """Give the output its name."""
+        """Rename the output to its final name."""
         if is_compressed(self.path):
             self._file.seek(0)
             with open_write(self.path) as file:
@@ -118,36 +117,37 @@ class PartialOutput:
             self.state_file.unlink(missing_ok=True)
         self._file.close()
         if self.done and not empty:
-            self.say(f"{self.partial}: {self.done:,} lines are done; the same command continues.")
+            self.report(
+                f"{self.partial}: {self.done:,} lines are done; run the same command to continue."
+            )
 
     def _state(self) -> dict[str, Any] | None:
-        """What is known of the lines that are there; None, and why is said, if they are of no use.
-
-        A state that is not a whole one was not written by `write`.
-        """
+        """The state of the existing lines; None, with a report why, if they are unusable."""
         size = os.fstat(self._file.fileno()).st_size
         if not size:
             return None
         try:
             state = json.loads(self.state_file.read_text("utf-8"))
             counts, known = (state["lines"], state["bytes"]), state["identity"]
-            usable = all(type(one) is int and one >= 0 for one in counts) and counts[1] <= size
+            usable = (
+                all(type(count) is int and count >= 0 for count in counts) and counts[1] <= size
+            )
         except (OSError, ValueError, KeyError, TypeError):
             usable = False
         if not usable or not isinstance(known, dict) or not isinstance(state["digest"], str):
-            self.say(f"{self.partial}: it is not known what it was written for; starting over.")
+            self.report(f"{self.partial}: its origin is unknown; starting over.")
             return None
         changed = sorted(
             name for name in {*self.identity, *known} if self.identity.get(name) != known.get(name)
         )
         if changed:
-            what = " and ".join(changed)
-            self.say(f"{self.partial}: the {what} changed since it was written; starting over.")
+            names = " and ".join(changed)
+            self.report(f"{self.partial}: the {names} changed since it was written; starting over.")
             return None
         return dict(state) if state["lines"] else None
 
     def _skip(self, lines: Iterator[str | None], count: int) -> str:
-        """The hash of the first lines of the input; of fewer, if it has not as many."""
+        """The hash of the first `count` lines of the input, or of all if there are fewer."""
         self.done = 0
         for line in lines:
             if line is not None:
@@ -163,7 +163,7 @@ class PartialOutput:
 
 
 def model_digest(folder: str | PathLike[str]) -> str:
-    """A hash of what a model's output depends on: settings, weights and tokenisers."""
+    """A hash of the files that a model's output depends on: settings, weights, tokenizers."""
     files = [
         file
         for file in sorted(Path(folder).iterdir())
@@ -179,7 +179,7 @@ def model_digest(folder: str | PathLike[str]) -> str:
 
 
 def _locked(partial: Path) -> BinaryIO:
-    """The file open for reading and writing, by this process alone."""
+    """Open a file for reading and writing, locked by this process."""
     file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
     try:
         if flock is not None:
@@ -187,6 +187,6 @@ def _locked(partial: Path) -> BinaryIO:
     except OSError:
         file.close()
         raise InputError(
-            f"{partial}: another command is writing it; wait for it or give another --output."
+            f"{partial}: another command is writing it; wait for that or give another --output."
         ) from None
     return file

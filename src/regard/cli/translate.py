@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from regard.cli.line_input import (
     add_encoding,
     check_output_name,
+    check_parent,
     count_lines,
     input_format,
     is_plain_file,
@@ -131,8 +132,7 @@ def _checked_format(arguments: argparse.Namespace) -> str:
         path = Path(arguments.output)
         if path.is_dir():
             raise InputError(f"{path}: this is a folder; give the name of a file.")
-        if not path.absolute().parent.is_dir():
-            raise InputError(f"{path}: there is no such folder; make it first.")
+        check_parent(path)
         extensions = (
             {".jsonl", ".ndjson", ".json"} if arguments.json else {".tsv"} if n_best else set()
         )

@@ -1,4 +1,4 @@
-"""`regard vectors`: learn word vectors from text, and ask who is near whom."""
+"""`regard vectors`: train word vectors; find nearest words and analogies."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.cli.line_input import check_parent
 from regard.cli.model import positive
 from regard.errors import InputError
 
@@ -20,41 +21,41 @@ if TYPE_CHECKING:
 METHODS = ("skip-gram", "cbow")
 DEFAULTS = {"dim": 100, "window": 5, "negatives": 5, "epochs": 5, "min-count": 5}
 HELP = {
-    "dim": "numbers of a vector; those of the model that will begin with them",
-    "window": "most words on each side that count as near",
-    "negatives": "noise words for each pair of near ones",
+    "dim": "size of a vector; equal to that of a model to be initialized with them",
+    "window": "largest context on each side, in words",
+    "negatives": "negative samples for each pair",
     "epochs": "passes over the text",
-    "min-count": "words seen less often are left out",
+    "min-count": "smallest number of occurrences of a word",
 }
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    learn = actions.add_parser("learn", help="learn vectors from plain text (skip-gram or CBOW)")
-    learn.add_argument("files", nargs="+", metavar="TEXT", help="plain text, a sentence a line")
+    learn = actions.add_parser("learn", help="train vectors on plain text (skip-gram or CBOW)")
+    learn.add_argument("files", nargs="+", metavar="TEXT", help="plain text, one sentence per line")
     learn.add_argument(
         "--out", metavar="FILE", type=Path, required=True,
-        help="what to write: .safetensors, .vec or .txt (word2vec's text; or .gz), or a folder",
+        help="output: .safetensors, .vec or .txt (word2vec text format; or .gz), or a folder",
     )  # fmt: skip
     learn.add_argument(
         "--method", choices=METHODS, default=METHODS[0],
-        help="skip-gram: a word tells the words near it; cbow: they tell the word (skip-gram)",
+        help="skip-gram: predict the context of a word; cbow: the word (skip-gram)",
     )  # fmt: skip
     for name, value in DEFAULTS.items():
         learn.add_argument(
             f"--{name}", metavar="N", type=positive, default=value, help=f"{HELP[name]} ({value})"
         )
-    learn.add_argument("--language", metavar="zh", default="", help="whose words these are")
-    learn.add_argument("--lowercase", action="store_true", help="take THE and The for the")
+    learn.add_argument("--language", metavar="zh", default="", help="language of the text")
+    learn.add_argument("--lowercase", action="store_true", help="convert the text to lower case")
     learn.add_argument(
         "--subsample", metavar="T", type=float, default=1e-3,
-        help="words more frequent than this are passed over now and then; 0 for never (0.001)",
+        help="subsample words more frequent than this; 0 for none (0.001)",
     )  # fmt: skip
-    learn.add_argument("--seed", metavar="N", type=int, default=0, help="where chance begins (0)")
+    learn.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (0)")
     learn.set_defaults(act=_learn)
     near = actions.add_parser("near", help="the words nearest to a word")
-    near.add_argument("words", nargs="+", metavar="WORD", help="whose neighbours")
+    near.add_argument("words", nargs="+", metavar="WORD", help="query words")
     near.set_defaults(act=_near)
     analogy = actions.add_parser(
         "analogy", help="what is to C as B is to A: `analogy man king woman`"
@@ -64,22 +65,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for action in (near, analogy):
         action.add_argument("--vectors", metavar="FILE", required=True, help="file of vectors")
         action.add_argument(
-            "--count", metavar="N", type=positive, default=10, help="how many words (10)"
+            "--count", metavar="N", type=positive, default=10, help="number of words (10)"
         )
     for action in (learn, near, analogy):
-        action.add_argument("--json", action="store_true", help="print it as JSON")
+        action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Learn or answer."""
+    """Run the action."""
     arguments.act(arguments)
     return 0
 
 
 def _learn(arguments: argparse.Namespace) -> None:
     out: Path = arguments.out
-    if not out.absolute().parent.is_dir():
-        raise InputError(f"{out}: there is no such folder; make it first.")
+    check_parent(out)
     from regard.formats import read_lines
     from regard.vectors import write_vectors
     from regard.vectors.cbow import Cbow
@@ -91,26 +91,26 @@ def _learn(arguments: argparse.Namespace) -> None:
     lines = (line for file in arguments.files for line in read_lines(file))
     text = read_text(lines, arguments.language, settings.min_count, arguments.lowercase)
     print(
-        f"{len(text.stream):,} words, {len(text.words):,} different ones that come "
+        f"{len(text.stream):,} words, {len(text.words):,} distinct ones that occur "
         f"{settings.min_count} times or more",
         file=sys.stderr,
     )
     begun = time.perf_counter()
-    with _progress() as tell:
-        vectors = learn(text, settings, tell)
+    with _progress() as report:
+        vectors = learn(text, settings, report)
     seconds = time.perf_counter() - begun
     speed = len(text.stream) * settings.epochs / seconds
     written = write_vectors(out, vectors)
     if arguments.json:
-        found: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "file": str(written), "method": arguments.method, "words": len(vectors),
             "dim": vectors.dim, "text_words": len(text.stream), "seconds": seconds,
             "words_per_second": speed,
         }  # fmt: skip
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(figures, ensure_ascii=False))
     else:
         print(
-            f"{written}: {len(vectors):,} vectors of {vectors.dim} numbers, "
+            f"{written}: {len(vectors):,} vectors of size {vectors.dim}, "
             f"{seconds:.1f} s ({speed:,.0f} words/s)",
             file=sys.stderr,
         )
@@ -118,25 +118,25 @@ def _learn(arguments: argparse.Namespace) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[float, float], None]]:
-    """A bar on a terminal, a line every half minute elsewhere."""
+    """Show progress: a bar on a terminal, a log line every half minute elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (BarColumn(None), TextColumn("{task.percentage:3.0f} %  {task.description}"))
     console = Console(stderr=True)
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    task, said = bar.add_task("", total=1.0), time.monotonic()
+    task, logged = bar.add_task("", total=1.0), time.monotonic()
 
-    def tell(share: float, speed: float) -> None:
-        nonlocal said
+    def report(share: float, speed: float) -> None:
+        nonlocal logged
         text = f"{speed:,.0f} words/s"
         bar.update(task, completed=share, description=text)
-        if not console.is_terminal and time.monotonic() - said > 30:
-            said = time.monotonic()
+        if not console.is_terminal and time.monotonic() - logged > 30:
+            logged = time.monotonic()
             print(f"{share:4.0%}  {text}", file=sys.stderr)
 
     with bar:
-        yield tell
+        yield report
 
 
 def _near(arguments: argparse.Namespace) -> None:
@@ -146,10 +146,10 @@ def _near(arguments: argparse.Namespace) -> None:
     _check(vectors, arguments)
     answers = {word: vectors.near(word, arguments.count) for word in arguments.words}
     if arguments.json:
-        print(json.dumps({w: _plain(found) for w, found in answers.items()}, ensure_ascii=False))
+        print(json.dumps({w: _as_rows(near) for w, near in answers.items()}, ensure_ascii=False))
         return
-    for word, found in answers.items():
-        _print(word, found)
+    for word, nearest in answers.items():
+        _print(word, nearest)
 
 
 def _analogy(arguments: argparse.Namespace) -> None:
@@ -158,36 +158,36 @@ def _analogy(arguments: argparse.Namespace) -> None:
     vectors = read_vectors(arguments.vectors)
     _check(vectors, arguments)
     first, second, third = arguments.words
-    found = vectors.analogy(first, second, third, arguments.count)
+    nearest = vectors.analogy(first, second, third, arguments.count)
     if arguments.json:
-        print(json.dumps(_plain(found), ensure_ascii=False))
+        print(json.dumps(_as_rows(nearest), ensure_ascii=False))
     else:
-        _print(f"{second} − {first} + {third}", found)
+        _print(f"{second} − {first} + {third}", nearest)
 
 
 def _check(vectors: Vectors, arguments: argparse.Namespace) -> None:
-    """An error, which names the file, if it does not have a word that is asked about."""
+    """Raise an error, with the file's name, if it lacks one of the words."""
     try:
         vectors.subset(arguments.words)
     except InputError as error:
         raise InputError(
-            f"{arguments.vectors} has {len(vectors):,} words, but not this one: {error}"
+            f"{arguments.vectors} has {len(vectors):,} words, without this one: {error}"
         ) from error
 
 
-def _plain(found: list[Neighbor]) -> list[dict[str, Any]]:
-    return [near._asdict() for near in found]
+def _as_rows(nearest: list[Neighbor]) -> list[dict[str, Any]]:
+    return [near._asdict() for near in nearest]
 
 
-def _print(asked: str, found: list[Neighbor]) -> None:
+def _print(query: str, nearest: list[Neighbor]) -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE)
-    table.add_column(escape(asked), overflow="fold")
+    table.add_column(escape(query), overflow="fold")
     table.add_column("cosine", justify="right")
-    for word, cosine in found:
+    for word, cosine in nearest:
         table.add_row(escape(word), f"{cosine:.3f}")
     Console(highlight=False).print(table)

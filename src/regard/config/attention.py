@@ -139,11 +139,11 @@ def _check_sizes(model: Any, chosen: str) -> None:
             "set them to 0, or choose rotary ones."
         )
     if chosen == "reformer" and (model.buckets < 2 or model.buckets % 2):
-        raise InputError(f"model.buckets must be an even number, but {model.buckets} came.")
+        raise InputError(f"model.buckets must be an even number, got {model.buckets}.")
     stride = stride_of(model)
     if chosen == "sparse" and model.pattern == "fixed" and stride < model.summary:
         raise InputError(
-            f"model.summary must be at most the stride, {stride}, but {model.summary} came."
+            f"model.summary must be at most the stride, {stride}, got {model.summary}."
         )
 
 
@@ -165,5 +165,5 @@ def check_ranks(model: Any) -> None:
     if several and model.positions == "learned" and model.max_length % number:
         raise InputError(
             f"model.max_length must be a multiple of {number}, the processes that share a "
-            f"sentence with learned positions, but {model.max_length} came."
+            f"sentence with learned positions, got {model.max_length}."
         )

@@ -31,9 +31,9 @@ class ClassifierSettings(Attending):
     """Of a series: how many moments a token sees; 0 is its patch alone."""
     dim: int = 256
     """Width of tokens' vectors and of every sub-layer's output."""
-    layers: int = 2
+    num_layers: int = 2
     """Layers of the encoder."""
-    heads: int = 4
+    num_heads: int = 4
     """Heads of the Transformer's attention; must divide dim."""
     ff: int = 1024
     """Inner width of the Transformer's feed-forward sub-layers."""
@@ -52,7 +52,7 @@ class ClassifierSettings(Attending):
     pooled: Literal["states", "tokens"] = "states"
     """What is pooled: the encoder's states, which hold something of every token; or the tokens as
     they were before it, weighed by the states: then what a token brought is its own."""
-    pooling_heads: int = 1
+    num_pooling_heads: int = 1
     """Heads of attention pooling; must divide dim."""
     dropout: float = 0.1
     """Dropout of embeddings and of every sub-layer's output."""
@@ -71,11 +71,12 @@ class ClassifierSettings(Attending):
 
     def __post_init__(self) -> None:
         at_least(
-            self, 1, "patch", "dim", "layers", "heads", "ff", "pooling_heads", "max_length"
+            self, 1, "patch", "dim", "num_layers", "num_heads", "ff", "num_pooling_heads",
+            "max_length",
         )  # fmt: skip
         at_least(self, 0, "kernel")
         fraction(self, "dropout", "attention_dropout", "activation_dropout")
-        divides(self, "pooling_heads", self.pooling_heads, "dim")
+        divides(self, "num_pooling_heads", self.num_pooling_heads, "dim")
         if 0 < self.kernel < self.patch:
             raise InputError(
                 f"model.kernel must be 0 or at least model.patch ({self.patch}), or moments would "
@@ -84,13 +85,13 @@ class ClassifierSettings(Attending):
         if self.encoder == "rnn":
             self._check_rnn()
         else:
-            divides(self, "heads", self.heads, "dim")
+            divides(self, "num_heads", self.num_heads, "dim")
             check_attention(self, causal=False)
             if self.attention == "ring":
                 raise InputError("model.attention ring is for models that write; choose another.")
-            if self.positions == "rotary" and self.dim // self.heads % 2:
-                many = 2 * self.heads
-                divides(self, "rotary positions turn pairs, so 2 times heads", many, "dim")
+            if self.positions == "rotary" and self.dim // self.num_heads % 2:
+                many = 2 * self.num_heads
+                divides(self, "rotary positions turn pairs, so 2 times num_heads", many, "dim")
         for name in ("labels", "channels"):
             given = getattr(self, name)
             if len(set(given)) < len(given):

@@ -18,7 +18,7 @@ class HandwritingSettings:
     """Width of characters' vectors."""
     dim: int = 192
     """Width of every recurrent layer's state."""
-    layers: int = 2
+    num_layers: int = 2
     """Recurrent layers; the first holds the window."""
     components: int = 6
     """Gaussians of the window over the text."""
@@ -36,7 +36,7 @@ class HandwritingSettings:
     """Lines of the built-in strokes to learn from, where no file is given."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "embedding", "dim", "layers", "components", "mixture", "max_length")
+        at_least(self, 1, "embedding", "dim", "num_layers", "components", "mixture", "max_length")
         at_least(self, 10, "lines")
         at_least(self, 1e-6, "stride")
         at_least(self, 0, "unit")

@@ -23,11 +23,11 @@ class TransformerSettings(Attending):
     """Transformer encoder–decoder."""
     dim: int = 512
     """Width of words' vectors and of every sub-layer's output."""
-    heads: int = 8
+    num_heads: int = 8
     """Heads of every attention; must divide dim."""
-    encoder_layers: int = 6
+    num_encoder_layers: int = 6
     """Layers of the encoder."""
-    decoder_layers: int = 6
+    num_decoder_layers: int = 6
     """Layers of the decoder."""
     decoder_attention: DecoderAttention = "same"
     """Self-attention of the decoder, if it is not to be the encoder's."""
@@ -52,7 +52,7 @@ class TransformerSettings(Attending):
 
     def __post_init__(self) -> None:
         _check_transformer(self)
-        at_least(self, 1, "encoder_layers", "decoder_layers")
+        at_least(self, 1, "num_encoder_layers", "num_decoder_layers")
         check_attention(self, causal=self.decoder_attention == "same")
         if self.decoder_attention != "same":
             check_attention(self, causal=True, name="decoder_attention")
@@ -70,9 +70,9 @@ class RnnSettings:
     """Width of words' vectors."""
     dim: int = 512
     """Width of the decoder's state, and of the encoder's, both directions together."""
-    encoder_layers: int = 1
+    num_encoder_layers: int = 1
     """Layers of the encoder."""
-    decoder_layers: int = 1
+    num_decoder_layers: int = 1
     """Layers of the decoder."""
     bidirectional: bool = True
     """Whether the encoder reads both ways."""
@@ -97,8 +97,8 @@ class RnnSettings:
 
     def __post_init__(self) -> None:
         at_least(
-            self, 1, "embedding", "dim", "encoder_layers", "decoder_layers", "attention_dim",
-            "components",
+            self, 1, "embedding", "dim", "num_encoder_layers", "num_decoder_layers",
+            "attention_dim", "components",
         )  # fmt: skip
         at_least(self, 0, "max_length")
         fraction(self, "dropout")
@@ -114,9 +114,9 @@ class LanguageModelSettings(Attending):
     """Decoder-only next-token model."""
     dim: int = 512
     """Width of words' vectors and of every sub-layer's output."""
-    heads: int = 8
+    num_heads: int = 8
     """Heads of every attention; must divide dim."""
-    layers: int = 6
+    num_layers: int = 6
     """Layers."""
     ff: int = 2048
     """Inner width of the feed-forward sub-layers."""
@@ -139,7 +139,7 @@ class LanguageModelSettings(Attending):
 
     def __post_init__(self) -> None:
         _check_transformer(self)
-        at_least(self, 1, "layers")
+        at_least(self, 1, "num_layers")
         check_attention(self, causal=self.kind == "lm")
 
 
@@ -162,9 +162,11 @@ class MaskedLanguageModelSettings(LanguageModelSettings):
 
 
 def _check_transformer(model: TransformerSettings | LanguageModelSettings) -> None:
-    at_least(model, 1, "dim", "heads", "ff")
+    at_least(model, 1, "dim", "num_heads", "ff")
     at_least(model, 0, "max_length")
-    divides(model, "heads", model.heads, "dim")
+    divides(model, "num_heads", model.num_heads, "dim")
     fraction(model, "dropout", "attention_dropout", "activation_dropout")
-    if model.positions == "rotary" and model.dim // model.heads % 2:
-        divides(model, "rotary positions turn pairs, so 2 times heads", 2 * model.heads, "dim")
+    if model.positions == "rotary" and model.dim // model.num_heads % 2:
+        divides(
+            model, "rotary positions turn pairs, so 2 times num_heads", 2 * model.num_heads, "dim"
+        )

@@ -14,7 +14,7 @@ from regard.config.text import TextSettings
 from regard.config.training import TrainingSettings
 from regard.errors import InputError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from regard.config.alignment import AlignmentSettings
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
 from regard.config.kind import Kind
+from regard.config.migration import migrated
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.text import TextSettings
 from regard.config.training import TrainingSettings
@@ -67,7 +68,7 @@ def find_kind(settings: Mapping[str, Any], kinds: Mapping[str, Kind], place: str
 
 
 def read_settings(path: str | PathLike[str]) -> Settings:
-    """The settings in a YAML file: sections, each a mapping."""
+    """The settings in a YAML file: sections, each a mapping; of an older format: migrated."""
     try:
         read = yaml.safe_load(Path(path).read_text("utf-8"))
     except OSError as error:
@@ -88,7 +89,8 @@ def read_settings(path: str | PathLike[str]) -> Settings:
                 f"{path}: {name} is a section with values, but {_shown(read[name])} came; "
                 f"write them below `{name}:`, indented."
             )
-    return {name: value for name, value in read.items() if value is not None}
+    settings = {name: value for name, value in read.items() if value is not None}
+    return migrated(settings, path) if "format_version" in settings else settings
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
@@ -122,8 +124,8 @@ def resolved(
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
     """`base` with what `over` says in its place, section by section.
 
-    >>> merged({"model": {"dim": 8, "heads": 2}}, {"model": {"dim": 16}})
-    {'model': {'dim': 16, 'heads': 2}}
+    >>> merged({"model": {"dim": 8, "num_heads": 2}}, {"model": {"dim": 16}})
+    {'model': {'dim': 16, 'num_heads': 2}}
     """
     result = dict(base)
     for name, value in over.items():

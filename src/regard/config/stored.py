@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from regard.config.kind import Kind
-from regard.config.run import FORMAT_VERSION, Run
+from regard.config.run import Run
 from regard.config.settings import read_settings, run_from
 from regard.errors import InputError, InputWarning
-from regard.version import __version__
 
 CONFIG, METRICS = "config.yaml", "metrics.json"
 
 
 def load_run(folder: str | PathLike[str], kinds: Mapping[str, Kind]) -> Run:
-    """Return the settings in a model folder; a newer format version is an error."""
+    """Return the settings in a model folder, migrated if they are of an older format."""
     if not Path(folder).is_dir():
         what = "this is a file" if Path(folder).exists() else "there is no such folder"
         raise InputError(
@@ -33,14 +32,8 @@ def load_run(folder: str | PathLike[str], kinds: Mapping[str, Kind]) -> Run:
             "`regard train … --out FOLDER` makes one."
         )
     settings = read_settings(path)
-    version = settings.get("format_version")
-    if type(version) is not int or version < 1:
-        raise InputError(f"{path}: format_version must be a whole number, but {version!r} came.")
-    if version > FORMAT_VERSION:
-        raise InputError(
-            f"{path}: format_version {version} is newer than {FORMAT_VERSION}, the newest that "
-            f"regard {__version__} knows; install a newer regard."
-        )
+    if "format_version" not in settings:
+        raise InputError(f"{path}: format_version must be a whole number, got None.")
     return run_from(settings, kinds, str(path))
 
 

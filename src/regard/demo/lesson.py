@@ -117,7 +117,7 @@ def kind_of(attention: str) -> Kind:
 def _model(attention: str) -> ModelSettings:
     if kind_of(attention) == "transformer":
         return TransformerSettings(
-            dim=128, heads=4, encoder_layers=2, decoder_layers=2, ff=512, dropout=0.0,
+            dim=128, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, ff=512, dropout=0.0,
             positions="rotary", tied="output", max_length=128,
             **{"attention": attention, **SELF_ATTENTIONS[attention]},
         )  # fmt: skip

@@ -106,8 +106,8 @@ def demo_settings(
     """A small classifier of series."""
     return Run(
         model=ClassifierSettings(
-            encoder=encoder, tokens=tokens, patch=8, kernel=16, dim=48, layers=1, heads=4, ff=192,
-            pooled="tokens", dropout=0.0, max_length=64,
+            encoder=encoder, tokens=tokens, patch=8, kernel=16, dim=48, num_layers=1, num_heads=4,
+            ff=192, pooled="tokens", dropout=0.0, max_length=64,
         ),
         training=TrainingSettings(
             steps=steps,

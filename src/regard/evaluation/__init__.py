@@ -15,10 +15,9 @@ from __future__ import annotations
 from regard.evaluation.aer import AlignmentScores, alignment_error_rate
 from regard.evaluation.bootstrap import Difference, LengthScores, by_length, paired_bootstrap
 from regard.evaluation.exact import exact_match
-from regard.evaluation.scores import Scores, SentenceScores, corpus_scores, sentence_scores
+from regard.evaluation.scores import Scores, corpus_scores
 
 __all__ = [
-    "AlignmentScores", "Difference", "LengthScores", "Scores", "SentenceScores",
-    "alignment_error_rate", "by_length", "corpus_scores", "exact_match", "paired_bootstrap",
-    "sentence_scores",
+    "AlignmentScores", "Difference", "LengthScores", "Scores", "alignment_error_rate", "by_length",
+    "corpus_scores", "exact_match", "paired_bootstrap",
 ]  # fmt: skip

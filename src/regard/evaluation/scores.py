@@ -38,13 +38,6 @@ class Scores(NamedTuple):
     ter_signature: str | None
 
 
-class SentenceScores(NamedTuple):
-    """Scores of one sentence: BLEU with effective order, and chrF."""
-
-    bleu: float
-    chrf: float
-
-
 def corpus_scores(
     hypotheses: Sequence[str],
     references: References,
@@ -95,17 +88,6 @@ def _ter(
     return 100.0 * (edits / words if words else float(edits > 0))
 
 
-def sentence_scores(
-    hypotheses: Sequence[str], references: References, language: str = ""
-) -> list[SentenceScores]:
-    """The scores of each sentence."""
-    bleu, chrf = bleu_metric(language, sentences=True), chrf_metric()
-    return [
-        SentenceScores(bleu.sentence_score(text, refs).score, chrf.sentence_score(text, refs).score)
-        for text, refs in zip(hypotheses, check_references(hypotheses, references), strict=True)
-    ]
-
-
 def bleu_tokenizer(language: str) -> str:
     """The name of sacreBLEU's tokenizer for a target language.
 
@@ -124,15 +106,14 @@ def bleu_tokenizer(language: str) -> str:
     return "char" if is_spaceless(language) else "13a"
 
 
-def bleu_metric(language: str, *, lowercase: bool = False, sentences: bool = False) -> BLEU:
-    """BLEU for translations into a language, of a whole text or of single sentences."""
+def bleu_metric(language: str, *, lowercase: bool = False) -> BLEU:
+    """BLEU for translations into a language."""
     from sacrebleu.metrics.bleu import BLEU
 
     # force: no warning about lines that end in " ."
     return BLEU(
         lowercase=lowercase,
         tokenize=bleu_tokenizer(language),
-        effective_order=sentences,
         force=True,
     )
 

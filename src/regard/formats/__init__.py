@@ -23,7 +23,7 @@ from typing import Protocol
 
 from regard.errors import InputError
 from regard.formats.compressed import require_content, suffix
-from regard.formats.jsonl import read_jsonl, write_jsonl
+from regard.formats.jsonl import read_jsonl
 from regard.formats.lines import read_aligned, read_lines, write_lines
 from regard.formats.pair import Languages, RawPair, ReadReport
 from regard.formats.po import read_po
@@ -40,7 +40,6 @@ __all__ = [
     "read_lines",
     "read_pairs",
     "require_content",
-    "write_jsonl",
     "write_lines",
     "write_tsv",
 ]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
-from regard.formats.compressed import open_write
 from regard.formats.lines import read_lines
 from regard.formats.pair import Languages, RawPair, ReadReport, best_match, format_error
 
@@ -27,13 +26,6 @@ def read_jsonl(
             record = read_object(line, path, number, '{"source": "…", "target": "…"}')
             source, target = _sides(record, languages, path, number)
             yield RawPair(source, target, str(path), number)
-
-
-def write_jsonl(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write one object a line."""
-    with open_write(path) as file:
-        for row in rows:
-            file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
 
 
 def read_object(line: str, file: object, number: int, form: str) -> dict[str, Any]:

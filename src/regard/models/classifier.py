@@ -57,7 +57,7 @@ class Attentive(nn.Module):
         plain = stack_settings(settings)
         place = attention_positions(plain, causal=False)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
-            Layer(plain, place, cross=False) for _ in range(plain.layers)
+            Layer(plain, place, cross=False) for _ in range(plain.num_layers)
         )
         self.norm = final_norm(plain)
 
@@ -81,7 +81,7 @@ class Recurrent(nn.Module):
                 cell=settings.cell,
                 embedding=settings.dim,
                 dim=settings.dim,
-                encoder_layers=settings.layers,
+                num_encoder_layers=settings.num_layers,
                 bidirectional=settings.bidirectional,
                 dropout=settings.dropout,
                 max_length=settings.max_length,
@@ -138,7 +138,7 @@ class ClassifierModel(nn.Module):
         self.front: Front = front_of(settings, vocab, place)
         self.encoder = Recurrent(settings) if recurrent else Attentive(settings)
         self.pooling: Pooling | Fixed = (
-            Pooling(settings.dim, settings.pooling_heads, dropout=settings.attention_dropout)
+            Pooling(settings.dim, settings.num_pooling_heads, dropout=settings.attention_dropout)
             if settings.pooling == "attention"
             else Fixed(settings.pooling == "last")
         )
@@ -199,8 +199,9 @@ def centred(logits: Tensor) -> Tensor:
 def stack_settings(settings: ClassifierSettings) -> MaskedLanguageModelSettings:
     """The same layers as those of a masked model: every token sees all others."""
     return MaskedLanguageModelSettings(
-        dim=settings.dim, heads=settings.heads if settings.encoder == "transformer" else 1,
-        layers=settings.layers, ff=settings.ff, activation=settings.activation, norm=settings.norm,
+        dim=settings.dim, num_heads=settings.num_heads if settings.encoder == "transformer" else 1,
+        num_layers=settings.num_layers, ff=settings.ff, activation=settings.activation,
+        norm=settings.norm,
         positions=settings.positions if settings.encoder == "transformer" else "none",
         dropout=settings.dropout,
         attention_dropout=settings.attention_dropout,

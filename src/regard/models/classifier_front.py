@@ -119,7 +119,7 @@ class Channels(Series):
         super().__init__(settings)
         self.read = nn.Conv1d(1, settings.dim, self.kernel, stride=self.patch)
         self.inner = nn.Linear(settings.dim, settings.dim)
-        self.pooling = Pooling(settings.dim, settings.pooling_heads)
+        self.pooling = Pooling(settings.dim, settings.num_pooling_heads)
         self.place, self.dropout = place, Dropout(settings.dropout)
 
     def tokens(self, entered: Tensor, lengths: Tensor) -> Tokens:

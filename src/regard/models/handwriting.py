@@ -89,11 +89,11 @@ class HandwritingModel(nn.Module):
         cell = CELLS["lstm"]
         self.layers: Sequence[Recurrence] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Recurrence(cell, 3 + width + (dim if number else 0), dim)
-            for number in range(settings.layers)
+            for number in range(settings.num_layers)
         )
         for layer in self.layers:  # remember at first: lines are long
             nn.init.ones_(layer.bias_hh.data[0, dim : 2 * dim])
-        self.output = nn.Linear(dim * settings.layers, 6 * settings.mixture + 2)
+        self.output = nn.Linear(dim * settings.num_layers, 6 * settings.mixture + 2)
         nn.init.normal_(self.output.weight, std=0.5 / dim**0.5)
         with torch.no_grad():  # the pen is lifted now and then, and a line ends once
             self.output.bias[-2:] = torch.tensor([-2.0, -3.0])

@@ -172,11 +172,11 @@ def input_positions(settings: Settings) -> Position:
 def attention_positions(settings: Settings, *, causal: bool) -> Position:
     """Return the positional encoding that acts within self-attention, if it is of that kind."""
     if settings.positions == "rotary":
-        return Rotary(settings.dim // settings.heads)
+        return Rotary(settings.dim // settings.num_heads)
     if settings.positions == "alibi":
-        return Alibi(settings.heads)
+        return Alibi(settings.num_heads)
     if settings.positions == "relative":
-        return RelativeBias(settings.heads, bidirectional=not causal)
+        return RelativeBias(settings.num_heads, bidirectional=not causal)
     return Position()
 
 
@@ -191,7 +191,7 @@ def _attention(
     softmax = settings.normalizer == "softmax"
     return MultiHead(
         settings.dim,
-        settings.heads,
+        settings.num_heads,
         positions=positions,
         dropout=settings.attention_dropout,
         mechanism=mechanism,

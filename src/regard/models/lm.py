@@ -44,7 +44,8 @@ class TransformerStack(nn.Module):
         self.words = Embedding(vectors, input_positions(settings), settings.dropout)
         positions = attention_positions(settings, causal=causal)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
-            Layer(settings, positions, cross=False, causal=causal) for _ in range(settings.layers)
+            Layer(settings, positions, cross=False, causal=causal)
+            for _ in range(settings.num_layers)
         )
         self.norm = final_norm(settings)
         self.output = output_layer(settings.dim, vocab, vectors if settings.tied == "all" else None)

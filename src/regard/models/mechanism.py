@@ -29,7 +29,7 @@ def self_attention(
         and settings.decoder_attention != "same"
     ):
         name = settings.decoder_attention
-    width = settings.dim // settings.heads
+    width = settings.dim // settings.num_heads
     match name:
         case "local":
             return Local(settings.window, settings.global_tokens, settings.dilation)
@@ -46,7 +46,7 @@ def self_attention(
         case "performer":
             return Performer(width, settings.features or None)
         case "adaptive-span":
-            return AdaptiveSpan(settings.heads, settings.span, settings.ramp)
+            return AdaptiveSpan(settings.num_heads, settings.span, settings.ramp)
         case "ring":
             return Ring()
     return None

@@ -49,7 +49,7 @@ class Encoder(nn.Module):
         super().__init__()
         positions = attention_positions(settings, causal=False)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
-            Layer(settings, positions, cross=False) for _ in range(settings.encoder_layers)
+            Layer(settings, positions, cross=False) for _ in range(settings.num_encoder_layers)
         )
         self.norm = final_norm(settings)
 
@@ -67,7 +67,7 @@ class Decoder(nn.Module):
         positions = attention_positions(settings, causal=True)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Layer(settings, positions, cross=True, causal=True)
-            for _ in range(settings.decoder_layers)
+            for _ in range(settings.num_decoder_layers)
         )
         self.norm = final_norm(settings)
 

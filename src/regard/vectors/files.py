@@ -51,7 +51,7 @@ def read_vectors(path: str | PathLike[str]) -> Vectors:
     """Read vectors from a file or folder."""
     final = Path(path) / NAME if Path(path).is_dir() else Path(path)
     if not final.is_file():
-        raise InputError(f"{final}: no such file.")
+        raise InputError(f"{final}: there is no such file.")
     return _read_safetensors(final) if suffix(final) == ".safetensors" else _read_text(final)
 
 

@@ -50,8 +50,8 @@ def test_a_price_makes_spans_short():
     torch.manual_seed(0)
     settings = LanguageModelSettings(
         dim=16,
-        heads=2,
-        layers=1,
+        num_heads=2,
+        num_layers=1,
         ff=16,
         attention="adaptive-span",
         span=32,

@@ -22,8 +22,8 @@ from regard.attention import (
 )
 from regard.attention.masks.bias import TensorBias
 from regard.attention.mechanisms import MECHANISMS
-from regard.attention.mechanisms.mechanism import Asked
-from regard.config.attention import NOT_CAUSAL, UNBIASED, WITHOUT_DROPOUT
+from regard.attention.mechanisms.mechanism import AttentionInput
+from regard.config.mechanisms import MECHANISM_SETTINGS
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -44,25 +44,23 @@ def test_the_answer_is_what_is_declared(name, kind, length):
         mechanism(query, key, wide, mask=mask).context,
         torch.cat([context, context[..., :3]], -1),
     )
-    answer = mechanism.declared.answer
+    answer = mechanism.facts.answer
     if answer == "exact":
         expected = attend(query, key, value, score=ScaledDot(), mask=mask, engine="dense").context
         torch.testing.assert_close(context, expected)
     elif answer == "pattern":
-        asked = mechanism._asked(query, key, value, mask, None, 0.0)
-        expected = patterned(mechanism, asked)
+        call = mechanism._input(query, key, value, mask, None, 0.0)
+        expected = patterned(mechanism, call)
         torch.testing.assert_close(context, expected)
 
 
-def patterned(mechanism, asked):
+def patterned(mechanism, call):
     """Full attention under the mechanism's own pattern."""
-    key = asked.key
+    key = call.key
     if mechanism.shares_query:
-        key = torch.nn.functional.normalize(asked.key, dim=-1) * WIDTH**0.5
-    mask = mechanism.pattern(asked)
-    return attend(
-        asked.query, key, asked.value, score=ScaledDot(), mask=mask, engine="dense"
-    ).context
+        key = torch.nn.functional.normalize(call.key, dim=-1) * WIDTH**0.5
+    mask = mechanism.pattern(call)
+    return attend(call.query, key, call.value, score=ScaledDot(), mask=mask, engine="dense").context
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -74,7 +72,7 @@ def test_the_map_is_what_made_the_context(name, kind, length):
     mask = MASKS[kind](length)
     if not takes(mechanism, kind):
         return
-    shown = mechanism.declared.map
+    shown = mechanism.facts.map
     if shown == "none":
         with pytest.raises(ValueError, match="map"):
             mechanism(query, key, value, mask=mask, weights=True)
@@ -82,13 +80,13 @@ def test_the_map_is_what_made_the_context(name, kind, length):
     attended = mechanism(query, key, value, mask=mask, weights=True)
     assert torch.equal(attended.context, mechanism(query, key, value, mask=mask).context)
     weights = attended.weights
-    asked = mechanism._asked(query, key, value, mask, None, 0.0)
-    seen = mechanism.seen(asked)
+    call = mechanism._input(query, key, value, mask, None, 0.0)
+    seen = mechanism.weight_source(call)
     torch.testing.assert_close(weights @ seen.value, attended.context)
     rows, heads = torch.tensor([3, 0]), torch.tensor([1])
     torch.testing.assert_close(seen.weights(rows, heads), weights[:, 1:, [3, 0]])
     assert bool((weights >= 0).all())
-    if mechanism.declared.sums_to_one:
+    if mechanism.facts.sums_to_one:
         total = weights.sum(-1)
         torch.testing.assert_close(total, (total > 0).to(total.dtype))  # one, or nothing at all
         words = torch.arange(length) < torch.tensor([length, length // 2, 0])[:, None]
@@ -181,7 +179,7 @@ def test_looking_changes_nothing_and_sees_the_map(name):
         changed = mechanism(query, key, value).context
     assert torch.equal(changed[:, 0], plain[:, 0])
     assert bool((changed[:, 1] == 0).all())
-    if mechanism.declared.map == "none":
+    if mechanism.facts.map == "none":
         return
     with record(mechanism) as recording:
         looked = mechanism(query, key, value).context
@@ -189,7 +187,7 @@ def test_looking_changes_nothing_and_sees_the_map(name):
     assert len(recording) == 1
     weights = mechanism(query, key, value, weights=True).weights
     torch.testing.assert_close(recording[0].weights, weights)
-    assert recording[0].over == mechanism.declared.map
+    assert recording[0].over == mechanism.facts.map
 
 
 @every
@@ -197,10 +195,10 @@ def test_bias_and_dropout_only_where_declared(name):
     mechanism = made(name, 20)
     query, key, value = drawn(20)
     bias = TensorBias(torch.zeros(20, 20, dtype=torch.float64))
-    if not mechanism.declared.bias:
+    if not mechanism.facts.bias:
         with pytest.raises(ValueError, match="bias"):
             mechanism(query, key, value, bias=bias)
-    if not mechanism.declared.dropout:
+    if not mechanism.facts.dropout:
         with pytest.raises(ValueError, match="drop"):
             mechanism(query, key, value, dropout=0.1)
     else:
@@ -210,13 +208,9 @@ def test_bias_and_dropout_only_where_declared(name):
 
 
 @every
-def test_settings_refuse_what_is_not_declared(name):
-    """The torch-free lists of `regard.config` say the same as the mechanisms."""
-    declared = made(name, 20).declared
-    setting = name.partition("+")[0]
-    assert (setting in NOT_CAUSAL) == (not declared.masks & {"causal", "any"})
-    assert (setting in UNBIASED) == (not declared.bias)
-    assert (setting in WITHOUT_DROPOUT) == (not declared.dropout)
+def test_a_mechanism_has_the_facts_of_its_settings(name):
+    settings = MECHANISM_SETTINGS[name.partition("+")[0]]
+    assert made(name, 20).facts is settings.facts
 
 
 @every
@@ -230,14 +224,19 @@ def test_in_a_layer(name):
     attended = layer(x)
     unpacked, weights = attended
     assert unpacked is attended.context and weights is None
-    assert not hasattr(attended, "logsumexp")
-    with pytest.raises(AttributeError, match="no logsumexp here"):
-        attended.logsumexp  # noqa: B018
+    assert hasattr(attended, "logsumexp") == mechanism.facts.cross
+    if not mechanism.facts.cross:
+        with pytest.raises(AttributeError, match="no logsumexp here"):
+            attended.logsumexp  # noqa: B018
     context.sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
-    with pytest.raises(ValueError, match="one sequence"):
-        layer(x, torch.randn(2, 5, HEADS * WIDTH))
-    if mechanism.declared.steps:
+    other = torch.randn(2, 5, HEADS * WIDTH)
+    if mechanism.facts.cross:
+        assert torch.equal(layer(x, other).context, layer(x, memory=layer.memory(other)).context)
+    else:
+        with pytest.raises(ValueError, match="one sequence"):
+            layer(x, other)
+    if mechanism.facts.cache:
         cache = layer.empty_cache(2)
         whole = layer(x, mask=Mask.causal()).context
         parts = []
@@ -281,9 +280,9 @@ def test_no_matrix_of_all_scores(name, kind):
     assert largest.numbers <= length**2 / 4
 
 
-def test_asked_says_where_queries_stand():
+def test_queries_are_the_last_of_the_keys():
     query, key, value = (torch.zeros(1, 1, n, 4) for n in (2, 5, 5))
-    assert Asked(query, key, value, None, None, True).offset == 3
+    assert AttentionInput(query, key, value, None, None, True).offset == 3
 
 
 def test_weights_under_an_intervention_are_the_changed_ones():

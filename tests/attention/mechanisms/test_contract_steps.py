@@ -13,14 +13,14 @@ from regard.attention import Mask, MultiHead, SwitchOff, intervene, record
 def test_looking_changes_nothing_word_by_word(name):
     mechanism = made(name, 30)
     query, key, value = (x.detach()[..., :9, :] for x in drawn(30))
-    if not mechanism.declared.steps:
+    if not mechanism.facts.cache:
         return
 
     def written():
         cache, contexts = mechanism.empty(key[..., :0, :], value[..., :0, :]), []
         for place in range(9):
             word = (x[..., place : place + 1, :] for x in (query, key, value))
-            attended = mechanism.go_on(*word, cache)
+            attended = mechanism.decode_step(*word, cache)
             cache = attended.cache
             contexts.append(attended.context)
         return torch.cat(contexts, -2)
@@ -39,14 +39,14 @@ def test_looking_changes_nothing_word_by_word(name):
 def test_it_goes_on_word_by_word(name):
     mechanism = made(name, 170)
     query, key, value = (x.detach() for x in drawn(170))
-    if not mechanism.declared.steps:
+    if not mechanism.facts.cache:
         return
     whole = mechanism(query, key, value, mask=Mask.causal()).context
     cache = mechanism.empty(key[..., :0, :], value[..., :0, :])
     parts, place = [], 0
     for size in (4, 3, *[1] * 60):
         new = (x[..., place : place + size, :] for x in (query, key, value))
-        attended = mechanism.go_on(*new, cache)
+        attended = mechanism.decode_step(*new, cache)
         cache, place = attended.cache, place + size
         assert cache.length == place
         parts.append(attended.context)
@@ -61,7 +61,7 @@ def test_it_goes_on_word_by_word(name):
 def test_heads_can_be_switched_off_word_by_word(name):
     mechanism = made(name, 20)
     query, key, value = (x.detach()[..., :6, :] for x in drawn(20))
-    if not mechanism.declared.steps:
+    if not mechanism.facts.cache:
         return
     layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=mechanism).double()
 
@@ -69,7 +69,7 @@ def test_heads_can_be_switched_off_word_by_word(name):
         cache, contexts = mechanism.empty(key[..., :0, :], value[..., :0, :]), []
         for place in range(6):
             word = (x[..., place : place + 1, :] for x in (query, key, value))
-            attended = layer.mechanism.go_on(*word, cache)
+            attended = layer.mechanism.decode_step(*word, cache)
             cache = attended.cache
             contexts.append(attended.context)
         return torch.cat(contexts, -2)
@@ -84,7 +84,7 @@ def test_heads_can_be_switched_off_word_by_word(name):
 @every
 def test_a_cache_of_another_layer_is_refused(name):
     mechanism = made(name, 20, torch.float32)
-    if not mechanism.declared.steps:
+    if not mechanism.facts.cache:
         return
     layer = MultiHead(HEADS * WIDTH, HEADS, mechanism=mechanism)
     other = made("local" if name in ("linear", "performer") else "linear", 20, torch.float32)

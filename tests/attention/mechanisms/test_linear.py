@@ -67,7 +67,7 @@ def test_gradients_through_chunks_and_the_sums_before_them(monkeypatch):
     )
 
     def run(query, key, value, sums, mass):
-        state = kernel_scan.State(sums, mass, None)
+        state = kernel_scan.KernelState(sums, mass, None)
         context, after = kernel_scan.scan(Linear(), query, key, value, state, causal=True)
         return context, after.sums, after.mass
 
@@ -88,7 +88,7 @@ def test_word_by_word(pieces, monkeypatch):
     linear, (query, key, value) = Linear(), heads(13, 13, 13)
     cache, found = linear.empty(key[..., :0, :], value[..., :0, :]), []
     for q, k, v in zip(*(x.split(pieces, -2) for x in (query, key, value)), strict=True):
-        attended = linear.go_on(q, k, v, cache)
+        attended = linear.decode_step(q, k, v, cache)
         cache = attended.cache
         found.append(attended.context)
     whole = linear(query, key, value, mask=Mask.causal()).context
@@ -107,11 +107,13 @@ def test_a_step_costs_the_same_after_ten_thousand_words():
 
     def steps(after):
         empty = linear.empty(key[..., :0, :], value[..., :0, :])
-        cache = linear.go_on(
+        cache = linear.decode_step(
             query[..., :after, :], key[..., :after, :], value[..., :after, :], empty
         ).cache
         for _ in range(3):
-            cache = linear.go_on(query[..., :1, :], key[..., :1, :], value[..., :1, :], cache).cache
+            cache = linear.decode_step(
+                query[..., :1, :], key[..., :1, :], value[..., :1, :], cache
+            ).cache
         return cache
 
     early, late = steps(100), steps(10_000)
@@ -122,13 +124,13 @@ def test_a_step_costs_the_same_after_ten_thousand_words():
 def test_word_by_word_there_is_no_map_to_look_at():
     linear, (query, key, value) = Linear(), heads(1, 1, 1)
     cache = linear.empty(key[..., :0, :], value[..., :0, :])
-    with pytest.raises(ValueError, match="keeps no keys"):
-        linear.go_on(query, key, value, cache, weights=True)
+    with pytest.raises(ValueError, match="caches no keys"):
+        linear.decode_step(query, key, value, cache, weights=True)
     calls = []
-    with observe.observing(lambda call: calls.append(call) or call):
-        linear.go_on(query, key, value, cache)
+    with observe.observing(lambda sight: calls.append(sight) or sight):
+        linear.decode_step(query, key, value, cache)
         linear(query, key, value)
-    assert [getattr(seen.call, "over", "keys") for seen in calls] == ["none", "keys"]
+    assert [getattr(call.source, "over", "keys") for call in calls] == ["none", "keys"]
     with pytest.raises(ValueError, match="cannot be shown"):
         calls[0].weights()
 
@@ -138,7 +140,7 @@ def test_rows_and_heads_of_the_map():
     mask = Mask.causal() & Mask.lengths([6, 2])
     whole = linear(query, key, value, mask=mask, weights=True).weights
     calls = []
-    with observe.observing(lambda call: calls.append(call) or call):
+    with observe.observing(lambda sight: calls.append(sight) or sight):
         linear(query, key, value, mask=mask)
     some = calls[0].weights(torch.tensor([4, 1]), torch.tensor([1]))
     torch.testing.assert_close(some, whole[:, 1:][:, :, [4, 1]])

@@ -68,10 +68,10 @@ def test_what_is_shared():
 
 def test_what_is_refused():
     linformer, inputs = Linformer(10, 4).double(), heads(11)
-    with pytest.raises(ValueError, match="at most 10 words, but 11 came"):
+    with pytest.raises(ValueError, match=r"at most 10 tokens \(max_length\), got 11"):
         linformer(*inputs)
     shorter = [x[..., :10, :] for x in inputs]
     with pytest.raises(ValueError, match="causal"):
         linformer(*shorter, mask=Mask.causal())
-    with pytest.raises(ValueError, match="word by word"):
-        linformer.go_on(*shorter, linformer.empty(shorter[1], shorter[2]))
+    with pytest.raises(ValueError, match="step by step"):
+        linformer.decode_step(*shorter, linformer.empty(shorter[1], shorter[2]))

@@ -91,7 +91,7 @@ def test_word_by_word(pieces, monkeypatch):
     performer, inputs = Performer(6).double(), heads()
     cache, found = performer.empty(*(x[..., :0, :] for x in inputs[1:])), []
     for q, k, v in zip(*(x.split(pieces, -2) for x in inputs), strict=True):
-        attended = performer.go_on(q, k, v, cache)
+        attended = performer.decode_step(q, k, v, cache)
         cache = attended.cache.select(torch.tensor([0, 1]))
         found.append(attended.context)
     whole = performer(*inputs, mask=Mask.causal()).context
@@ -120,4 +120,4 @@ def test_other_heads_are_refused():
     with pytest.raises(ValueError, match="width 8"):
         Performer(8)(*heads(dtype=torch.float32))
     with pytest.raises(ValueError, match="features"):
-        Performer(8, features=0)
+        Performer(8, num_features=0)

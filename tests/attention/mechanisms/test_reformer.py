@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from regard.attention import Mask, ScaledDot, attend
 from regard.attention.mechanisms import reformer as module
-from regard.attention.mechanisms.mechanism import Asked
+from regard.attention.mechanisms.mechanism import AttentionInput
 from regard.attention.mechanisms.reformer import Reformer
 
 F64 = torch.float64
@@ -55,12 +55,12 @@ def met(reformer, key, lengths, causal):
     buckets=st.sampled_from([2, 4, 8]), mask=st.sampled_from(sorted(MASKS)), split=st.booleans(),
 )  # fmt: skip
 def test_the_softmax_over_the_pattern(n, chunk, rounds, buckets, mask, split):
-    reformer = Reformer(6, chunk=chunk, buckets=buckets, rounds=rounds).double()
+    reformer = Reformer(6, chunk=chunk, num_buckets=buckets, num_rounds=rounds).double()
     key, value = shared(n)
     lengths = {"lengths": [7, 0], "both": [3, 11]}.get(mask, [n, n])
     seen = met(reformer, key, lengths, mask in ("causal", "both"))
     exact = attend(
-        key, reformer.scored_keys(key), value, score=ScaledDot(), mask=Mask.keep(seen)
+        key, reformer.scaled_keys(key), value, score=ScaledDot(), mask=Mask.keep(seen)
     ).context
     with pytest.MonkeyPatch.context() as patch:
         if split:
@@ -75,7 +75,7 @@ def test_the_softmax_over_the_pattern(n, chunk, rounds, buckets, mask, split):
 
 def test_scores_are_of_unit_keys():
     key, value = shared(5)
-    reformer = Reformer(6, buckets=2, rounds=8).double()
+    reformer = Reformer(6, num_buckets=2, num_rounds=8).double()
     got = reformer(key, key, value, weights=True).weights
     scores = key @ (key / key.norm(dim=-1, keepdim=True)).mT
     scores = scores.masked_fill(got == 0, -torch.inf)
@@ -85,11 +85,11 @@ def test_scores_are_of_unit_keys():
 @pytest.mark.parametrize("chunk", [2, 8, 40])
 @pytest.mark.parametrize("pieces", [[1] * 30, [6, 1, 23]])
 def test_word_by_word_even_where_buckets_outgrow_their_chunks(pieces, chunk):
-    reformer = Reformer(6, chunk=chunk, buckets=4, rounds=3).double()
+    reformer = Reformer(6, chunk=chunk, num_buckets=4, num_rounds=3).double()
     key, value = shared(30)
     cache, found = reformer.empty(key[..., :0, :], value[..., :0, :]), []
     for k, v in zip(key.split(pieces, -2), value.split(pieces, -2), strict=True):
-        attended = reformer.go_on(k, k, v, cache)
+        attended = reformer.decode_step(k, k, v, cache)
         cache = attended.cache.select(torch.tensor([0, 1]))
         found.append(attended.context)
     whole = reformer(key, key, value, mask=Mask.causal()).context
@@ -99,7 +99,7 @@ def test_word_by_word_even_where_buckets_outgrow_their_chunks(pieces, chunk):
 
 def test_words_to_come_do_not_change_who_sees_whom():
     """Were buckets to share chunks, a word to come could push others over a chunk's border."""
-    reformer, (key, value) = Reformer(6, chunk=2, buckets=4).double(), shared(30)
+    reformer, (key, value) = Reformer(6, chunk=2, num_buckets=4).double(), shared(30)
     whole = reformer(key, key, value, mask=Mask.causal()).context
     for cut in (3, 11, 20):
         k, v = key[..., :cut, :], value[..., :cut, :]
@@ -131,9 +131,9 @@ def test_words_beyond_a_sentence_change_nothing():
 
 def test_the_pattern_is_the_same_in_parts():
     reformer, (key, value) = Reformer(6, chunk=4).double(), shared(15)
-    asked = Asked(key, key, value, None, None, causal=False)
-    whole = reformer.pattern(asked).tensor(15, 15, batch=(2, 2))
-    shown = reformer.seen(asked).weights(torch.tensor([3, 14]), torch.tensor([1]))
+    call = AttentionInput(key, key, value, None, None, causal=False)
+    whole = reformer.pattern(call).tensor(15, 15, batch=(2, 2))
+    shown = reformer.weight_source(call).weights(torch.tensor([3, 14]), torch.tensor([1]))
     assert torch.equal(shown > 0, whole[:, 1:, [3, 14]])
 
 
@@ -142,7 +142,7 @@ def test_rotations_are_saved_and_settings_checked():
     other.load_state_dict(one.state_dict())
     assert torch.equal(one.rotations, other.rotations)
     with pytest.raises(ValueError, match="even"):
-        Reformer(6, buckets=7)
+        Reformer(6, num_buckets=7)
 
 
 LONG = """
@@ -165,7 +165,7 @@ def test_sixteen_thousand_words_and_back():
 
 
 def test_many_buckets_are_two_hashes_taken_together():
-    reformer = Reformer(6, buckets=512)
+    reformer = Reformer(6, num_buckets=512)
     assert reformer.rotations.shape == (4, 6, 24)
     buckets = reformer._hashes(torch.randn(1, 1, 20_000, 6))
     assert int(buckets.min()) >= 0

@@ -136,7 +136,7 @@ def test_word_by_word():
     ring, inputs = Ring().eval(), heads(torch.float64)
     cache, found = ring.empty(*(x[..., :0, :] for x in inputs[1:])), []
     for q, k, v in zip(*(x.split([5, 1, 18], -2) for x in inputs), strict=True):
-        attended = ring.go_on(q, k, v, cache)
+        attended = ring.decode_step(q, k, v, cache)
         cache = attended.cache
         found.append(attended.context)
     whole = attended_whole(inputs, True, None)[0]

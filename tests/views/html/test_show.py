@@ -225,7 +225,7 @@ def test_padded_generation_is_causal():
 
 
 def test_any_torch_model_that_is_recorded(tmp_path):
-    layer = MultiHead(8, heads=2)
+    layer = MultiHead(8, num_heads=2)
     with record(layer) as recording, torch.no_grad():
         layer(torch.randn(1, 3, 8))
     page = show(recording, ["a", "b", "c"], words=["a", "bc"], model="mine")
@@ -272,8 +272,8 @@ def test_value_errors(maps, more, message):
     ("maps", "more", "message"),
     [
         (None, {}, "maps must be attention maps, got None"),
-        (MultiHead(8, heads=2), {}, "got the model"),
-        (record(MultiHead(8, heads=2)), {}, "with record(model) as recording"),
+        (MultiHead(8, num_heads=2), {}, "got the model"),
+        (record(MultiHead(8, num_heads=2)), {}, "with record(model) as recording"),
         ([None, "x"], {}, "must be a tensor, got str"),
         ([EVEN], {"tokens": [5, 6, 7]}, "convert_ids_to_tokens"),
         ([EVEN], {"tokens": torch.tensor([5, 6, 7])}, "convert_ids_to_tokens"),
@@ -335,7 +335,7 @@ def test_words_that_spell_the_tokens():
 @torch.no_grad()
 def test_a_model_that_cannot_be_recorded():
     _, eager = twins("Bert")
-    with pytest.warns(UserWarning, match="saw no call"), record(eager) as recording:
+    with pytest.warns(UserWarning, match="saw no attention call"), record(eager) as recording:
         eager(IDS)
     with pytest.raises(
         ValueError, match='load the model with "sdpa", or call it with output_attentions'

@@ -21,7 +21,7 @@ from regard.views import (
 def translator():
     torch.manual_seed(0)
     settings = TransformerSettings(
-        dim=16, heads=2, encoder_layers=2, decoder_layers=2, ff=16, dropout=0.0
+        dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, ff=16, dropout=0.0
     )
     model = build(settings, 20, 20).double().eval()
     source = Source(torch.tensor([[5, 6, 7, 3], [8, 9, 3, 0]]), torch.tensor([4, 3]))
@@ -80,7 +80,7 @@ def test_slopes_are_those_of_finite_differences(translator, kind):
 def test_language_model_and_its_figure(tmp_path):
     torch.manual_seed(1)
     model = build(
-        LanguageModelSettings(dim=16, heads=2, layers=2, ff=16, dropout=0.0), 20, 20
+        LanguageModelSettings(dim=16, num_heads=2, num_layers=2, ff=16, dropout=0.0), 20, 20
     ).eval()
     tokens = torch.tensor([[2, 5, 6, 7]])
     batch = Batch(None, tokens, torch.tensor([[5, 6, 7, 3]]))
@@ -127,7 +127,7 @@ def test_effect_of_each_head_is_that_of_switching_it_off(translator, tmp_path):
 
 def test_a_layer_by_itself_has_the_slope_written_out():
     torch.manual_seed(2)
-    layer = MultiHead(4, heads=1).double().eval()
+    layer = MultiHead(4, num_heads=1).double().eval()
     x = torch.randn(1, 3, 4, dtype=torch.float64)
     direction = torch.randn(3, 4, dtype=torch.float64)
     (found,) = gradient_times_attention(

@@ -32,7 +32,7 @@ def test_maps_of_all_kinds_without_padding(french):
 
 
 def test_real_layer_row_by_row_equals_the_whole():
-    layer = MultiHead(8, heads=2).eval()
+    layer = MultiHead(8, num_heads=2).eval()
     states = torch.randn(2, 5, 8)
     with record(layer) as whole:
         layer(states, mask=Mask.causal())
@@ -162,7 +162,7 @@ def test_texts(french, chinese):
 
 def test_single_text_of_a_real_layer():
     """An encoder's and a language model's maps over one text, without padding."""
-    layer = MultiHead(8, heads=2).eval()
+    layer = MultiHead(8, num_heads=2).eval()
     states = torch.randn(2, 6, 8)
     with record(layer) as causal:
         layer(states, mask=Mask.causal())

@@ -47,7 +47,7 @@ def test_entropy_counts_only_what_is_visible():
 
 
 def test_padding_is_masked_away():
-    layer = MultiHead(8, heads=2).eval()
+    layer = MultiHead(8, num_heads=2).eval()
     x = torch.randn(2, 5, 8)
     with record(layer) as short:
         layer(x[:1, :3])

@@ -1,4 +1,4 @@
-"""Checks of what callers pass in: one sentence with the argument, what came, what was expected."""
+"""Checks of arguments; an error is one sentence: what is expected and what was given."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def shape(x: Tensor) -> str:
 def positive(name: str, value: int) -> int:
     """`value`, if it is a whole number above zero."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be a whole number, but {value!r} came.")
+        raise TypeError(f"{name} must be a whole number, got {value!r}.")
     if value <= 0:
-        raise ValueError(f"{name} must be above zero, but {value} came.")
+        raise ValueError(f"{name} must be above zero, got {value}.")
     return value
 
 
@@ -35,7 +35,7 @@ def known_kind(name: str, kind: str | None) -> None:
     if kind is not None and kind not in KINDS:
         raise ValueError(
             f'{name} must be "self", "causal" or "cross", or "channel" or "spatial" of a feature '
-            f"map, but {kind!r} came."
+            f"map, got {kind!r}."
         )
 
 
@@ -43,38 +43,36 @@ def whole_numbers(name: str, choice: object) -> list[int]:
     """One whole number, or several, as a list; numbers of numpy and torch will do."""
     several = choice.tolist() if isinstance(choice, Tensor) else choice
     if isinstance(several, str | bool):
-        raise TypeError(f"{name} must be whole numbers, but {choice!r} came.")
+        raise TypeError(f"{name} must be whole numbers, got {choice!r}.")
     try:
         listed: list[Any] = list(several) if isinstance(several, Iterable) else [several]
         return [operator.index(n) for n in listed]
     except TypeError:
-        raise TypeError(f"{name} must be whole numbers, but {choice!r} came.") from None
+        raise TypeError(f"{name} must be whole numbers, got {choice!r}.") from None
 
 
 def real(name: str, value: object) -> float:
     """`value`, if it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, but {value!r} came.")
+        raise TypeError(f"{name} must be a number, got {value!r}.")
     if not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, but {value} came.")
+        raise ValueError(f"{name} must be a finite number, got {value}.")
     return float(value)
 
 
 def same_dtype(name: str, x: Tensor, weight: Tensor) -> None:
     """Check an input against the dtype of the matrix it meets; autocast brings them together."""
     if not isinstance(x, Tensor):
-        raise TypeError(f"{name} must be a tensor, but a {type(x).__name__} came.")
+        raise TypeError(f"{name} must be a tensor, got a {type(x).__name__}.")
     if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
-        raise TypeError(
-            f"{name} must be of the parameters' dtype {weight.dtype}, but {x.dtype} came."
-        )
+        raise TypeError(f"{name} must be of the parameters' dtype {weight.dtype}, got {x.dtype}.")
 
 
 def probability(name: str, value: float) -> float:
     """`value`, if it lies in [0, 1)."""
     real(name, value)
     if not 0.0 <= value < 1.0:
-        raise ValueError(f"{name} must be at least 0 and below 1, but {value} came.")
+        raise ValueError(f"{name} must be at least 0 and below 1, got {value}.")
     return value
 
 
@@ -82,8 +80,7 @@ def width(name: str, x: Tensor, expected: int) -> None:
     """Check the last dimension of `x`."""
     if x.shape[-1] != expected:
         raise ValueError(
-            f"{name} must have width {expected}, but one of shape {shape(x)} came "
-            f"(width {x.shape[-1]})."
+            f"{name} must have width {expected}, got shape {shape(x)} (width {x.shape[-1]})."
         )
 
 
@@ -109,23 +106,23 @@ def common_dtype(**tensors: Tensor) -> tuple[Tensor, ...]:
     """
     for name, x in tensors.items():
         if not isinstance(x, Tensor):
-            raise TypeError(f"{name} must be a tensor, but a {type(x).__name__} came.")
+            raise TypeError(f"{name} must be a tensor, got a {type(x).__name__}.")
         if not x.is_floating_point():
-            raise TypeError(f"{name} must be of a floating dtype, but {x.dtype} came.")
+            raise TypeError(f"{name} must be of a floating dtype, got {x.dtype}.")
     first = next(iter(tensors.values()))
     if all((x.dtype, x.device) == (first.dtype, first.device) for x in tensors.values()):
         return tuple(tensors.values())
     devices = {x.device for x in tensors.values()}
     if len(devices) > 1:
         came = ", ".join(f"{name} on {x.device}" for name, x in tensors.items())
-        raise ValueError(f"{_names(tensors)} must be on one device, but {came} came.")
+        raise ValueError(f"{_names(tensors)} must be on one device, got {came}.")
     dtypes = {x.dtype for x in tensors.values()}
     device = first.device.type
     if torch.is_autocast_enabled(device) and dtypes <= {torch.float32, *HALF}:
         dtype = torch.get_autocast_dtype(device)
         return tuple(x.to(dtype) for x in tensors.values())
     came = ", ".join(f"{name} of {x.dtype}" for name, x in tensors.items())
-    raise TypeError(f"{_names(tensors)} must be of one dtype, but {came} came.")
+    raise TypeError(f"{_names(tensors)} must be of one dtype, got {came}.")
 
 
 def attention_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -137,13 +134,12 @@ def attention_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x.ndim < 2:
             raise ValueError(
-                f"{name} must have at least 2 dimensions (…, length, width), "
-                f"but shape {shape(x)} came."
+                f"{name} must have at least 2 dimensions (…, length, width), got shape {shape(x)}."
             )
     if key.shape[-2] != value.shape[-2]:
         raise ValueError(
             "key and value must have the same length (second-last dimension), "
-            f"but key of shape {shape(key)} and value of shape {shape(value)} came."
+            f"got key of shape {shape(key)} and value of shape {shape(value)}."
         )
     if (
         not _leading_fit(query, key)
@@ -152,8 +148,8 @@ def attention_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
     ):
         raise ValueError(
             "query, key and value must have the same leading dimensions (or key and value fewer "
-            f"heads that divide the query's), but query of shape {shape(query)}, "
-            f"key of shape {shape(key)} and value of shape {shape(value)} came."
+            f"heads that divide the query's), got query of shape {shape(query)}, "
+            f"key of shape {shape(key)} and value of shape {shape(value)}."
         )
 
 
@@ -164,9 +160,9 @@ def _leading_fit(query: Tensor, key: Tensor) -> bool:
     pairs = list(zip(reversed(ours), reversed(theirs), strict=False))
     if not pairs:
         return True
-    heads, kv_heads = pairs[0]
-    grouped = len(ours) > 1 and kv_heads > 0 and heads % kv_heads == 0
-    if kv_heads not in (1, heads) and not grouped:
+    num_heads, num_kv_heads = pairs[0]
+    grouped = len(ours) > 1 and num_kv_heads > 0 and num_heads % num_kv_heads == 0
+    if num_kv_heads not in (1, num_heads) and not grouped:
         return False
     return all(theirs in (1, ours) for ours, theirs in pairs[1:])
 

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.engines.precision import accumulated, as_given
 from regard.attention.engines.tile import Tile
 from regard.attention.masks.mask import Mask
@@ -36,36 +36,36 @@ TILE_KEYS = 2048
 LEAST_ROWS = 64  # with fewer, a tile costs more to begin than to compute
 
 
-def blockwise(call: Call) -> tuple[Tensor, Tensor]:
-    """Context (…, Q, Dv) and the logsumexp (…, Q) of the form's scores."""
+def blockwise(call: AttentionCall) -> tuple[Tensor, Tensor]:
+    """Context (…, Q, Dv) and the logsumexp (…, Q) of the prepared's scores."""
     seed = int(torch.randint(1 << 62, ())) if call.dropout else 0
     bias_inputs = () if call.bias is None else call.bias.inputs
     with as_given(call.value.device):
         # torch gives `Function.apply` no types
         context, total = _Blockwise.apply(  # type: ignore[no-untyped-call]  # torch's
-            _Plan(call, seed), call.value, *call.form.inputs, *bias_inputs
+            _Plan(call, seed), call.value, *call.score.inputs, *bias_inputs
         )
     return context, total
 
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    call: Call
+    call: AttentionCall
     seed: int
 
     def over(self, value: Tensor, inputs: tuple[Tensor, ...]) -> _Plan:
         """The plan over these tensors (detached ones inside the autograd function)."""
         call = self.call
-        num = len(call.form.inputs)
+        num = len(call.score.inputs)
         bias = None if call.bias is None else call.bias.with_inputs(inputs[num:])
-        form = call.form.with_inputs(inputs[:num])
-        return replace(self, call=replace(call, form=form, value=value, bias=bias))
+        prepared = call.score.with_inputs(inputs[:num])
+        return replace(self, call=replace(call, score=prepared, value=value, bias=bias))
 
     def emptied(self) -> _Plan:
         """The plan without its tensors: autograd keeps those, and lets go of them in time."""
         call = self.call
         nothing = call.value.new_empty(0)
-        num = len(call.form.inputs) + (0 if call.bias is None else len(call.bias.inputs))
+        num = len(call.score.inputs) + (0 if call.bias is None else len(call.bias.inputs))
         return self.over(nothing, (nothing,) * num)
 
     def row_blocks(self) -> Iterator[slice]:
@@ -103,7 +103,7 @@ class _Plan:
 
     def scores(self, tile: Tile) -> Tensor:
         """The tile's scores, hidden ones −inf."""
-        return self.call.covered(tile, self.call.form.tile(tile.rows, tile.cols))
+        return self.call.covered(tile, self.call.score.tile(tile.rows, tile.cols))
 
     def cover(self, tile: Tile, like: Tensor) -> Tensor | None:
         """What bias and mask add to the tile's scores: −inf where hidden."""
@@ -190,7 +190,7 @@ def _row_block_backward(
 ) -> None:  # fmt: skip
     """Add the gradients of one row block to those of value, score inputs and bias inputs."""
     call = work.call
-    num = len(call.form.inputs)
+    num = len(call.score.inputs)
     grad_value, form_grads, bias_grads = (
         grads[0],
         tuple(grads[1 : 1 + num]),
@@ -205,7 +205,7 @@ def _row_block_backward(
         slope = (slope if kept is None else slope.mul_(kept)).sub_(drift)
         grad_of = _GradOfScores(base, slope, work.cover(tile, slope))
         assert isinstance(tile.rows, slice) and isinstance(tile.cols, slice)
-        call.form.tile_backward(tile.rows, tile.cols, grad_of, form_grads)
+        call.score.tile_backward(tile.rows, tile.cols, grad_of, form_grads)
         if grad_value is not None:
             used = grad_of.weights if kept is None else grad_of.weights * kept
             grad_value[..., tile.cols, :] += used.transpose(-2, -1) @ grad_context

@@ -15,49 +15,49 @@ from regard.attention.engines.tile import Index, Tile
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
 from regard.attention.normalizers.normalizer import Normalizer, log_total
-from regard.attention.scores.prepared import Form, spread, take_rows
+from regard.attention.scores.prepared import PreparedScore, spread, take_rows
 
 ROWS_AT_ONCE = 1 << 22  # scores held at a time when rows are computed for looking
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
-    """Scores (as a form), what is added, what is hidden, how it is normalised, and the values."""
+class AttentionCall:
+    """A prepared score, bias, mask, normalizer and the values."""
 
-    form: Form
+    score: PreparedScore
     value: Tensor
     bias: Bias | None
     mask: Mask | None
     normalizer: Normalizer
     dropout: float
-    tainted: Tensor | None = None  # (…, Q, 1): rows that see a non-finite number
+    nonfinite_rows: Tensor | None = None  # (…, Q, 1): rows that see a non-finite number
     over: str = "keys"  # what a column of the weights is; "projected": made of all keys
 
     @property
     def batch(self) -> tuple[int, ...]:
         """The leading dimensions of the scores."""
-        return tuple(self.form.query.shape[:-2])
+        return tuple(self.score.query.shape[:-2])
 
     @property
     def num_queries(self) -> int:
         """Q."""
-        return self.form.query.shape[-2]
+        return self.score.query.shape[-2]
 
     @property
     def num_keys(self) -> int:
         """K."""
-        return self.form.key.shape[-2]
+        return self.score.key.shape[-2]
 
-    def spread(self) -> Call:
+    def spread(self) -> AttentionCall:
         """The same call with grouped keys and values repeated, one for each query head."""
-        heads = self.form.query.shape[-3] if self.value.ndim > 2 else 1
+        heads = self.score.query.shape[-3] if self.value.ndim > 2 else 1
         if self.value.ndim < 3 or self.value.shape[-3] == heads:
             return self
-        return replace(self, form=self.form.spread(heads), value=spread(self.value, heads))
+        return replace(self, score=self.score.spread(heads), value=spread(self.value, heads))
 
     def tile(self, rows: Index, cols: Index) -> Tile:
         """The place of these rows and columns in the score matrix."""
-        device = self.form.query.device
+        device = self.score.query.device
         return Tile(rows, cols, self.num_queries, self.num_keys, self.batch, device)
 
     def whole(self) -> Tile:
@@ -67,7 +67,7 @@ class Call:
     def scores(self, rows: Index, cols: Index) -> Tensor:
         """Scores (…, r, c) with bias and mask: hidden ones are −inf."""
         tile = self.tile(rows, cols)
-        return self.covered(tile, self.form.tile(rows, cols))
+        return self.covered(tile, self.score.tile(rows, cols))
 
     def covered(self, tile: Tile, scores: Tensor) -> Tensor:
         """The tile's raw scores with the bias added and the hidden ones −inf."""
@@ -81,7 +81,7 @@ class Call:
         """Weights (…, r, K) of the asked rows and heads (all by default), before dropout."""
         call = self if heads is None else self._of_heads(heads)
         call = call.spread()
-        every = torch.arange(self.num_queries, device=self.form.query.device)
+        every = torch.arange(self.num_queries, device=self.score.query.device)
         chosen = every if rows is None else rows
         step = max(1, ROWS_AT_ONCE // max(1, math.prod(call.batch) * self.num_keys))
         blocks = [call._weights_of(block) for block in chosen.split(step)]
@@ -99,10 +99,14 @@ class Call:
         return self.finished(torch.cat(parts, dim=-1))
 
     def finished(self, total: Tensor) -> Tensor:
-        """A logsumexp over the form's scores with the row constant it leaves out put back."""
-        shift = getattr(self.form, "shift", None)
+        """A logsumexp over the prepared's scores with the row constant it leaves out put back."""
+        shift = getattr(self.score, "shift", None)
         total = total if shift is None else total + shift
-        return total if self.tainted is None else total.masked_fill(self.tainted[..., 0], math.nan)
+        return (
+            total
+            if self.nonfinite_rows is None
+            else total.masked_fill(self.nonfinite_rows[..., 0], math.nan)
+        )
 
     def _weights_of(self, rows: Tensor) -> Tensor:
         weights = self.normalizer(self.scores(rows, slice(0, self.num_keys)))
@@ -110,25 +114,29 @@ class Call:
 
     def marked(self, weights: Tensor, rows: Tensor | None = None) -> Tensor:
         """Weights in the values' dtype; those of a row that saw a non-finite number are NaN."""
-        if self.tainted is not None:
-            tainted = self.tainted if rows is None else take_rows(self.tainted, rows)
-            weights = weights.masked_fill(tainted, math.nan)
+        if self.nonfinite_rows is not None:
+            nonfinite_rows = (
+                self.nonfinite_rows if rows is None else take_rows(self.nonfinite_rows, rows)
+            )
+            weights = weights.masked_fill(nonfinite_rows, math.nan)
         return weights if weights.dtype == self.value.dtype else weights.to(self.value.dtype)
 
-    def _of_heads(self, heads: Tensor) -> Call:
+    def _of_heads(self, heads: Tensor) -> AttentionCall:
         """The call restricted to some heads, the last of the leading dimensions."""
         call = self.spread()
-        query, key, *rest = call.form.inputs
-        form = call.form.with_inputs(
+        query, key, *rest = call.score.inputs
+        prepared = call.score.with_inputs(
             (query.index_select(-3, heads), key.index_select(-3, heads), *rest)
         )
         return replace(
             call,
-            form=form,
+            score=prepared,
             value=call.value.index_select(-3, heads),
             mask=None if call.mask is None else _HeadsMask(call.mask, call.batch, heads),
             bias=None if call.bias is None else _HeadsBias(call.bias, call.batch, heads),
-            tainted=None if call.tainted is None else _some_heads(call.tainted, heads),
+            nonfinite_rows=None
+            if call.nonfinite_rows is None
+            else _some_heads(call.nonfinite_rows, heads),
         )
 
 

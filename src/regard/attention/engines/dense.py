@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.engines.precision import accumulated, as_given
 from regard.dropout import dropout
 
 
-def dense(call: Call) -> tuple[Tensor, Tensor]:
+def dense(call: AttentionCall) -> tuple[Tensor, Tensor]:
     """context = dropout(normalise(scores + bias, mask)) · value; gives (context, weights)."""
-    scores = call.form.scores()
+    scores = call.score.scores()
     if call.bias is not None:
         scores = scores + call.bias.tile(call.whole()).to(scores.dtype)
     keep = None if call.mask is None else call.mask.tile(call.whole())
-    finite = call.form.finite and (call.bias is None or call.bias.finite)
+    finite = call.score.finite and (call.bias is None or call.bias.finite)
     weights = call.normalizer(scores, keep, finite=finite)
     value = call.value
     with as_given(value.device):

@@ -13,17 +13,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.engines.precision import as_given
 from regard.attention.masks.mask import is_triangle
-from regard.attention.scores.prepared import DotForm
+from regard.attention.scores.prepared import PreparedDot
 
 
-def fused(call: Call) -> Tensor:
+def fused(call: AttentionCall) -> Tensor:
     """Context (…, Q, Dv)."""
-    form = call.form
-    assert isinstance(form, DotForm) and form.softcap is None
-    query, key, value = form.query, form.key, call.value
+    prepared = call.score
+    assert isinstance(prepared, PreparedDot) and prepared.softcap is None
+    query, key, value = prepared.query, prepared.key, call.value
     width, dtype = value.shape[-1], query.dtype
     if dtype != value.dtype:  # a score may work in a wider dtype than its inputs
         dtype = torch.promote_types(dtype, value.dtype)
@@ -40,7 +40,7 @@ def fused(call: Call) -> Tensor:
             None if addend is None else _four_mask(addend, call.batch),
             dropout_p=call.dropout,
             is_causal=triangle,
-            scale=form.scale,
+            scale=prepared.scale,
             enable_gqa=bool(call.batch) and key.shape[-3] != query.shape[-3],
         )
     if len(call.batch) != 2:
@@ -52,7 +52,7 @@ def fused(call: Call) -> Tensor:
     return context if dtype == call.value.dtype else context.to(call.value.dtype)
 
 
-def _addend(call: Call, dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None]:
+def _addend(call: AttentionCall, dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None]:
     """Torch's mask (boolean or additive) with empty rows opened, and which rows are not empty."""
     if call.mask is None and call.bias is None:
         return None, None

@@ -61,7 +61,7 @@ class Tile:
         if x.shape[-1] not in (1, expected):
             raise ValueError(
                 f"{name} must have one number for each of the {expected} {things}, "
-                f"but shape {tuple(x.shape)} came."
+                f"got shape {tuple(x.shape)}."
             )
 
     def check_broadcast(self, x: Tensor, name: str) -> None:
@@ -72,8 +72,7 @@ class Tile:
         )
         if not fits:
             raise ValueError(
-                f"{name} must broadcast to the scores' shape {target}, "
-                f"but one of shape {tuple(x.shape)} came."
+                f"{name} must broadcast to the scores' shape {target}, got shape {tuple(x.shape)}."
             )
 
     def _along(self, x: Tensor, name: str) -> Tensor:
@@ -85,12 +84,12 @@ class Tile:
     def _check_first(self, x: Tensor, name: str) -> None:
         if not self.batch:
             raise ValueError(
-                f"{name} of shape {tuple(x.shape)} speaks of a batch, but the input has none."
+                f"{name} must have no batch dimension, as the input has none, got {tuple(x.shape)}."
             )
         if x.shape[0] not in (1, self.batch[0]):
             raise ValueError(
                 f"{name} must have one row for each of the {self.batch[0]} sentences of the batch, "
-                f"but one of shape {tuple(x.shape)} came."
+                f"got shape {tuple(x.shape)}."
             )
 
 

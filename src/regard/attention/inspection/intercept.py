@@ -21,13 +21,13 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.inspection import observe
 from regard.attention.layers.projection import split
 from regard.attention.masks.bias import as_bias
 from regard.attention.masks.conventions import from_torch_mha, from_torch_sdpa
 from regard.attention.normalizers.normalizer import Softmax
-from regard.attention.scores.prepared import DotForm
+from regard.attention.scores.prepared import PreparedDot
 
 _MHA_SIGNATURE = inspect.signature(F.multi_head_attention_forward)
 
@@ -64,7 +64,9 @@ def intercepted() -> Iterator[None]:
         yield
 
 
-def _observe(call_and_kind: tuple[Call, str], context: Tensor, read_only: bool = False) -> Tensor:
+def _observe(
+    call_and_kind: tuple[AttentionCall, str], context: Tensor, read_only: bool = False
+) -> Tensor:
     call, kind = call_and_kind
     info = observe.CallInfo(kind, guessed=not read_only)
     observed = observe.ObservedCall(call, context, info, read_only=read_only)
@@ -81,19 +83,19 @@ def _sdpa_call(
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> tuple[Call, str]:
+) -> tuple[AttentionCall, str]:
     attn_mask = None if attn_mask is None else torch.atleast_2d(attn_mask)
     mask, bias = from_torch_sdpa(attn_mask, is_causal=is_causal)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    form = DotForm(query, key, scale)
+    prepared = PreparedDot(query, key, scale)
     additive = None if bias is None else as_bias(bias)
-    call = Call(form, value, additive, mask, Softmax(), dropout_p)
+    call = AttentionCall(prepared, value, additive, mask, Softmax(), dropout_p)
     causal = is_causal or (attn_mask is not None and _is_causal(call))
     same = query.shape[-2] == key.shape[-2]
     return call, "causal" if causal else "self" if same else "cross"
 
 
-def _is_causal(call: Call) -> bool:
+def _is_causal(call: AttentionCall) -> bool:
     """Whether a mask given as a tensor hides later keys from every query."""
     if call.num_queries != call.num_keys or call.num_keys < 2:
         return False
@@ -125,7 +127,7 @@ def _mha_call(
     k_proj_weight: Tensor | None,
     v_proj_weight: Tensor | None,
     **_: Any,
-) -> tuple[Call, str]:
+) -> tuple[AttentionCall, str]:
     """Return the call inside `multi_head_attention_forward`, of inputs (T, B, dim) or (T, dim)."""
     packed: tuple[Tensor | None, ...] = (q_proj_weight, k_proj_weight, v_proj_weight)
     if not use_separate_proj_weight:
@@ -148,14 +150,14 @@ def _mha_call(
     mask, bias = from_torch_mha(
         None if key_padding_mask is None else torch.atleast_2d(key_padding_mask),
         attn_mask,
-        heads=num_heads,
+        num_heads=num_heads,
         extra_keys=extra,
     )
     heads_BHQD, heads_BHKD = split(q, num_heads), split(k, num_heads)
-    form = DotForm(heads_BHQD, heads_BHKD, 1 / math.sqrt(q.shape[-1] // num_heads))
+    prepared = PreparedDot(heads_BHQD, heads_BHKD, 1 / math.sqrt(q.shape[-1] // num_heads))
     additive = None if bias is None else as_bias(bias)
     p = dropout_p if training else 0.0
-    call = Call(form, split(v, num_heads), additive, mask, Softmax(), p)
+    call = AttentionCall(prepared, split(v, num_heads), additive, mask, Softmax(), p)
     if key is not query:
         return call, "cross"
     return call, "causal" if attn_mask is not None and _is_causal(call) else "self"

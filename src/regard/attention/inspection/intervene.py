@@ -32,7 +32,7 @@ def intervene(
 
     >>> import torch
     >>> from regard.attention import MultiHead, SwitchOff, intervene
-    >>> layer = MultiHead(8, heads=2, bias=False)
+    >>> layer = MultiHead(8, num_heads=2, bias=False)
     >>> with intervene(layer, SwitchOff(heads=[0, 1])):
     ...     print(layer(torch.randn(1, 3, 8)).context.abs().max().item())
     0.0

@@ -88,7 +88,7 @@ def record(
     ones. What a checkpointed layer recomputes in the backward pass is not recorded again.
 
     >>> from regard.attention import MultiHead, record
-    >>> layer = MultiHead(8, heads=2)
+    >>> layer = MultiHead(8, num_heads=2)
     >>> with record(layer, heads=[1]) as recording:
     ...     _ = layer(torch.randn(1, 3, 8))
     >>> recording[0]

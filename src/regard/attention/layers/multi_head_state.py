@@ -39,7 +39,7 @@ def translate_torch_names(layer: MultiHead, state: dict[str, Any], prefix: str, 
         biases = state.pop(prefix + "in_proj_bias").chunk(3)
         joint |= {f"{part}.bias": b for part, b in zip(_PARTS, biases, strict=True)}
     if layer.projections == "separate":
-        joint = _split(joint, dict.fromkeys(_PARTS, layer.heads))
+        joint = _split(joint, dict.fromkeys(_PARTS, layer.num_heads))
     state.update({prefix + name: x for name, x in joint.items()})
 
 
@@ -47,7 +47,9 @@ def with_projections(state: Mapping[str, Tensor], layer: MultiHead, to: str) -> 
     """The state dict of `layer` with joint or with separate projections."""
     if to == layer.projections:
         return dict(state)
-    heads = dict(zip(_PARTS, (layer.heads, layer.kv_heads, layer.kv_heads), strict=True))
+    heads = dict(
+        zip(_PARTS, (layer.num_heads, layer.num_kv_heads, layer.num_kv_heads), strict=True)
+    )
     return _split(state, heads) if to == "separate" else _join(state, heads)
 
 

@@ -37,7 +37,7 @@ class Pooling(nn.Module):
     A row without tokens gives the output's bias alone. Parts are exact: the context is linear in
     the values, so each token's share of it can be told.
 
-    >>> pool = Pooling(8, heads=2)
+    >>> pool = Pooling(8, num_heads=2)
     >>> pool(torch.randn(3, 5, 8), Mask.lengths([5, 2, 1])).shape
     torch.Size([3, 8])
     """
@@ -45,7 +45,7 @@ class Pooling(nn.Module):
     def __init__(
         self,
         dim: int,
-        heads: int = 1,
+        num_heads: int = 1,
         *,
         score: Score | None = None,
         normalizer: Normalizer | None = None,
@@ -54,7 +54,9 @@ class Pooling(nn.Module):
         super().__init__()
         self.query = nn.Parameter(torch.empty(1, 1, dim))
         nn.init.normal_(self.query, std=1.0)
-        self.attention = MultiHead(dim, heads, score=score, normalizer=normalizer, dropout=dropout)
+        self.attention = MultiHead(
+            dim, num_heads, score=score, normalizer=normalizer, dropout=dropout
+        )
 
     def forward(self, x: Tensor, mask: Mask | None = None, value: Tensor | None = None) -> Tensor:
         """(B, D) of tokens x (B, N, D); what is summed is `value` (B, N, D) if given, else x."""

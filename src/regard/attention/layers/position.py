@@ -26,7 +26,7 @@ class Position(nn.Module):
         """Words x (…, T, D) with their places added; the first stands at `offset`."""
         return x
 
-    def turn(self, x: Tensor, offset: int = 0) -> Tensor:
+    def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
         """Projected heads (…, H, T, D) turned by their places."""
         return x
 
@@ -49,7 +49,7 @@ class Sinusoidal(Position):
         super().__init__()
         self.dim = arguments.positive("dim", dim)
         if arguments.real("base", base) <= 0:
-            raise ValueError(f"base must be above zero, but {base} came.")
+            raise ValueError(f"base must be above zero, got {base}.")
         self.base = base
 
     def table(
@@ -62,9 +62,7 @@ class Sinusoidal(Position):
     ) -> Tensor:
         """The encodings (length, dim) of positions offset, offset + 1, …"""
         if length < 0 or offset < 0:
-            raise ValueError(
-                f"length and offset must not be negative, but {length} and {offset} came."
-            )
+            raise ValueError(f"length and offset must not be negative, got {length} and {offset}.")
         angle = _angles(length, offset, self.dim, self.base, device)
         both = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
         return both[:, : self.dim].to(dtype or torch.get_default_dtype()).to(device)
@@ -94,7 +92,7 @@ class Learned(Position):
         end = offset + x.shape[-2]
         if end > self.max_length:
             raise ValueError(
-                f"Learned holds {self.max_length} positions (max_length), but {end} are needed."
+                f"Learned has {self.max_length} positions (max_length), got a length of {end}."
             )
         return x + self.weight[offset:end].to(x.dtype)
 
@@ -116,16 +114,16 @@ class Rotary(Position):
         super().__init__()
         self.dim = arguments.positive("dim", dim)
         if dim % 2:
-            raise ValueError(f"dim must be even, since features turn in pairs, but {dim} came.")
+            raise ValueError(f"dim must be even, since features turn in pairs, got {dim}.")
         self.base = base
         self.interleaved = interleaved
 
-    def turn(self, x: Tensor, offset: int = 0) -> Tensor:
+    def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
         angle = _angles(x.shape[-2], offset, self.dim, self.base, x.device)
         cos, sin = (part.to(x.dtype).to(x.device) for part in (angle.cos(), angle.sin()))
         return rotate(x, cos, sin, interleaved=self.interleaved)
 
-    forward = turn
+    forward = rotate
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, interleaved={self.interleaved}"
@@ -159,14 +157,14 @@ class Alibi(DistanceBias, Position):
 
     finite = True
 
-    def __init__(self, heads: int) -> None:
+    def __init__(self, num_heads: int) -> None:
         super().__init__()
-        self.heads = arguments.positive("heads", heads)
+        self.num_heads = arguments.positive("num_heads", num_heads)
 
     @property
     def slopes(self) -> Tensor:
         """The slope of each head, (H,)."""
-        return torch.tensor(_slopes(self.heads), dtype=torch.float64)
+        return torch.tensor(_slopes(self.num_heads), dtype=torch.float64)
 
     def forward(self, distance: Tensor) -> Tensor:
         slopes = self.slopes.to(wide_dtype(distance.device)).to(distance.device)
@@ -176,7 +174,7 @@ class Alibi(DistanceBias, Position):
         return self.at(offset)
 
     def extra_repr(self) -> str:
-        return f"heads={self.heads}"
+        return f"num_heads={self.num_heads}"
 
 
 class RelativeBias(DistanceBias, Position):
@@ -191,14 +189,14 @@ class RelativeBias(DistanceBias, Position):
 
     def __init__(
         self,
-        heads: int,
+        num_heads: int,
         *,
         buckets: int = 32,
         max_distance: int = 128,
         bidirectional: bool = True,
     ) -> None:
         super().__init__()
-        self.heads = arguments.positive("heads", heads)
+        self.num_heads = arguments.positive("num_heads", num_heads)
         self.buckets = arguments.positive("buckets", buckets)
         self.max_distance = arguments.positive("max_distance", max_distance)
         self.bidirectional = bidirectional
@@ -206,9 +204,9 @@ class RelativeBias(DistanceBias, Position):
         if exact < 1 or max_distance <= exact:
             raise ValueError(
                 f"max_distance must be above {exact}, and buckets at least "
-                f"{4 if bidirectional else 2}, but {max_distance} and {buckets} came."
+                f"{4 if bidirectional else 2}, got {max_distance} and {buckets}."
             )
-        self.weight = nn.Parameter(torch.zeros(buckets, heads))
+        self.weight = nn.Parameter(torch.zeros(buckets, num_heads))
         nn.init.normal_(self.weight, std=0.02)
 
     def forward(self, distance: Tensor) -> Tensor:
@@ -234,7 +232,9 @@ class RelativeBias(DistanceBias, Position):
         return self.at(offset)
 
     def extra_repr(self) -> str:
-        return f"heads={self.heads}, buckets={self.buckets}, max_distance={self.max_distance}"
+        return (
+            f"num_heads={self.num_heads}, buckets={self.buckets}, max_distance={self.max_distance}"
+        )
 
 
 def _angles(
@@ -247,8 +247,8 @@ def _angles(
     return place[:, None] * torch.exp(pair * (-math.log(base) / dim))
 
 
-def _slopes(heads: int) -> list[float]:
+def _slopes(num_heads: int) -> list[float]:
     """2^(−8/n), 2^(−16/n), … for n a power of two; more heads take every other one of 2n."""
-    power = 2 ** math.floor(math.log2(heads))
+    power = 2 ** math.floor(math.log2(num_heads))
     slopes = [2 ** (-8 * (h + 1) / power) for h in range(power)]
-    return slopes + _slopes(2 * power)[0::2][: heads - power] if heads > power else slopes
+    return slopes + _slopes(2 * power)[0::2][: num_heads - power] if num_heads > power else slopes

@@ -25,23 +25,23 @@ class Projection(Protocol):
 class Joint(nn.Module):
     """One matrix (heads · head_dim, dim) for all heads."""
 
-    def __init__(self, dim: int, heads: int, head_dim: int, bias: bool) -> None:
+    def __init__(self, dim: int, num_heads: int, head_dim: int, bias: bool) -> None:
         super().__init__()
-        self.heads, self.head_dim = heads, head_dim
-        self.weight = nn.Parameter(torch.empty(heads * head_dim, dim))
-        self.bias = nn.Parameter(torch.zeros(heads * head_dim)) if bias else None
+        self.num_heads, self.head_dim = num_heads, head_dim
+        self.weight = nn.Parameter(torch.empty(num_heads * head_dim, dim))
+        self.bias = nn.Parameter(torch.zeros(num_heads * head_dim)) if bias else None
         nn.init.xavier_uniform_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        return split(nn.functional.linear(x, self.weight, self.bias), self.heads)
+        return split(nn.functional.linear(x, self.weight, self.bias), self.num_heads)
 
 
 class Separate(nn.Module):
     """A matrix (head_dim, dim) for each head: `weight` (heads, head_dim, dim)."""
 
-    def __init__(self, dim: int, heads: int, head_dim: int, bias: bool) -> None:
+    def __init__(self, dim: int, num_heads: int, head_dim: int, bias: bool) -> None:
         super().__init__()
-        linears = [nn.Linear(dim, head_dim, bias=bias) for _ in range(heads)]
+        linears = [nn.Linear(dim, head_dim, bias=bias) for _ in range(num_heads)]
         for linear in linears:
             nn.init.xavier_uniform_(linear.weight)
             if bias:
@@ -55,17 +55,17 @@ class Separate(nn.Module):
 class Slice(nn.Module):
     """No matrix: the input's features are cut into `heads` pieces."""
 
-    def __init__(self, heads: int) -> None:
+    def __init__(self, num_heads: int) -> None:
         super().__init__()
-        self.heads = heads
+        self.num_heads = num_heads
 
     def forward(self, x: Tensor) -> Tensor:
-        return split(x, self.heads)
+        return split(x, self.num_heads)
 
 
-def split(x: Tensor, heads: int) -> Tensor:
+def split(x: Tensor, num_heads: int) -> Tensor:
     """(B, T, H · D) cut into heads (B, H, T, D)."""
-    return x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads).transpose(-3, -2)
+    return x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).transpose(-3, -2)
 
 
 def merged(heads: Tensor) -> Tensor:

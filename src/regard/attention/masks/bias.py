@@ -73,7 +73,7 @@ class TensorBias(Bias):
 class DistanceBias(nn.Module):
     """Base of biases that depend only on how far the key stands from the query, and on the head."""
 
-    heads: int
+    num_heads: int
     finite = False  # whether it never gives −inf
 
     def forward(self, distance: Tensor) -> Tensor:
@@ -105,10 +105,10 @@ class PlacedBias(Bias):
         return replace(self, parameters=inputs)
 
     def tile(self, tile: Tile) -> Tensor:
-        if not tile.batch or tile.batch[-1] != self.rule.heads:
+        if not tile.batch or tile.batch[-1] != self.rule.num_heads:
             raise ValueError(
-                f"bias {type(self.rule).__name__} is for {self.rule.heads} heads, "
-                f"but scores of shape {(*tile.batch, tile.num_queries, tile.num_keys)} came."
+                f"bias {type(self.rule).__name__} is for {self.rule.num_heads} heads, "
+                f"got scores of shape {(*tile.batch, tile.num_queries, tile.num_keys)}."
             )
         return self._called(tile, self.parameters)
 
@@ -141,11 +141,11 @@ def as_bias(bias: Bias | DistanceBias | Tensor) -> Bias:
     if not isinstance(bias, Tensor) or not bias.is_floating_point():
         came = bias.dtype if isinstance(bias, Tensor) else type(bias).__name__
         raise TypeError(
-            f"bias must be a floating tensor or a position bias, but {came} came; "
+            f"bias must be a floating tensor or a position bias, got {came}; "
             "a boolean tensor is a mask."
         )
     if bias.ndim < 2:
-        raise ValueError(f"bias must have shape (…, Q, K), but {tuple(bias.shape)} came.")
+        raise ValueError(f"bias must have shape (…, Q, K), got {tuple(bias.shape)}.")
     return TensorBias(bias)
 
 

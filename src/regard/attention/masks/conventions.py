@@ -43,17 +43,19 @@ def from_torch_mha(
     key_padding_mask: Tensor | None = None,
     attn_mask: Tensor | None = None,
     *,
-    heads: int | None = None,
+    num_heads: int | None = None,
     extra_keys: int = 0,
 ) -> MaskAndBias:
-    """The arguments of `nn.MultiheadAttention`: (B, K) and (Q, K) or (B · heads, Q, K).
+    """The arguments of `nn.MultiheadAttention`: (B, K) and (Q, K) or (B · num_heads, Q, K).
 
     `extra_keys` visible keys are appended (its add_bias_kv and add_zero_attn).
     """
     if attn_mask is not None and attn_mask.ndim == 3:
-        if heads is None:
-            raise ValueError("heads must be given to read an attn_mask of shape (B · heads, Q, K).")
-        attn_mask = attn_mask.unflatten(0, (-1, heads))
+        if num_heads is None:
+            raise ValueError(
+                "num_heads must be given to read an attn_mask of shape (B · num_heads, Q, K)."
+            )
+        attn_mask = attn_mask.unflatten(0, (-1, num_heads))
     if key_padding_mask is not None:
         key_padding_mask = key_padding_mask[:, None, None, :]
     mask = bias = None
@@ -70,14 +72,14 @@ def from_torch_mha(
 
 
 def to_torch_mha(
-    mask: Mask, num_queries: int, num_keys: int, *, batch: tuple[int, ...] = (), heads: int = 1
+    mask: Mask, num_queries: int, num_keys: int, *, batch: tuple[int, ...] = (), num_heads: int = 1
 ) -> Tensor:
-    """`attn_mask` for `nn.MultiheadAttention`, True = ignore: (Q, K), or (B · heads, Q, K)."""
+    """`attn_mask` for `nn.MultiheadAttention`, True = ignore: (Q, K), or (B · num_heads, Q, K)."""
     if not batch:
         hidden = ~mask.tensor(num_queries, num_keys)
         return hidden.expand(num_queries, num_keys)
-    hidden = ~mask.tensor(num_queries, num_keys, batch=(*batch, heads))
-    return hidden.expand(*batch, heads, num_queries, num_keys).flatten(0, -3)
+    hidden = ~mask.tensor(num_queries, num_keys, batch=(*batch, num_heads))
+    return hidden.expand(*batch, num_heads, num_queries, num_keys).flatten(0, -3)
 
 
 def from_keras(
@@ -101,7 +103,7 @@ def from_keras(
     ):
         if given is not None:
             if given.dtype != torch.bool:
-                raise TypeError(f"{name} must be boolean, but {given.dtype} came.")
+                raise TypeError(f"{name} must be boolean, got {given.dtype}.")
             for dim in extra if given.ndim < 4 else ():
                 given = given.unsqueeze(dim)
             mask = _and(mask, Mask.keep(given))
@@ -151,7 +153,7 @@ def _hidden_or_added(given: Tensor | None, name: str, *, true_hides: bool = Fals
     if given.dtype == torch.bool:
         return MaskAndBias(Mask.keep(~given if true_hides else given), None)
     if not given.is_floating_point():
-        raise TypeError(f"{name} must be boolean or floating, but {given.dtype} came.")
+        raise TypeError(f"{name} must be boolean or floating, got {given.dtype}.")
     return MaskAndBias(None, given)
 
 

@@ -41,13 +41,11 @@ class Mask(ABC):
         """
         n = whole_numbers("lengths", lengths)
         if n.is_floating_point() or n.dtype == torch.bool:
-            raise TypeError(f"lengths must be whole numbers, but {n.dtype} came.")
+            raise TypeError(f"lengths must be whole numbers, got {n.dtype}.")
         if n.ndim > 2:
-            raise ValueError(
-                f"lengths must have shape (B,) or (B, Q), but {arguments.shape(n)} came."
-            )
+            raise ValueError(f"lengths must have shape (B,) or (B, Q), got {arguments.shape(n)}.")
         if not torch.compiler.is_compiling() and n.numel() and int(n.min()) < 0:
-            raise ValueError(f"lengths must not be negative, but {int(n.min())} came.")
+            raise ValueError(f"lengths must not be negative, got {int(n.min())}.")
         return _Lengths(n)
 
     @staticmethod
@@ -71,9 +69,9 @@ class Mask(ABC):
         """Query i sees keys from i + offset − left to i + offset + right; None is no bound."""
         for name, reach in (("left", left), ("right", right)):
             if reach is not None and (isinstance(reach, bool) or not isinstance(reach, int)):
-                raise TypeError(f"{name} must be a whole number or None, but {reach!r} came.")
+                raise TypeError(f"{name} must be a whole number or None, got {reach!r}.")
             if reach is not None and reach < 0:
-                raise ValueError(f"{name} must be at least 0 or None, but {reach} came.")
+                raise ValueError(f"{name} must be at least 0 or None, got {reach}.")
         return _Window(left, right, _offset(offset, corner))
 
     @staticmethod
@@ -87,7 +85,7 @@ class Mask(ABC):
             if x.is_floating_point() or x.ndim not in (1, 2):
                 raise ValueError(
                     f"{name} must be whole numbers of shape (T,) or (B, T), "
-                    f"but {x.dtype} of shape {arguments.shape(x)} came."
+                    f"got {x.dtype} of shape {arguments.shape(x)}."
                 )
         return _Segments(ids, key_ids)
 
@@ -99,16 +97,16 @@ class Mask(ABC):
         mask a sentence is (B, 1, Q, K), not (B, Q, K).
         """
         if not isinstance(keep, Tensor):
-            raise TypeError(f"mask must be a boolean tensor, but a {type(keep).__name__} came.")
+            raise TypeError(f"mask must be a boolean tensor, got a {type(keep).__name__}.")
         if keep.dtype != torch.bool:
             raise TypeError(
-                f"mask must be a boolean tensor (True = attend), but {keep.dtype} came; "
+                f"mask must be a boolean tensor (True = attend), got {keep.dtype}; "
                 "write `mask.bool()` if nonzero means attend, `Mask.lengths(mask)` for valid "
                 "lengths, or pass an additive tensor as `bias`."
             )
         if keep.ndim < 2:
             raise ValueError(
-                f"mask must have shape (…, Q, K), but {arguments.shape(keep)} came; "
+                f"mask must have shape (…, Q, K), got {arguments.shape(keep)}; "
                 "for valid lengths use Mask.lengths."
             )
         return _Keep(keep)
@@ -291,7 +289,7 @@ class _Either(Mask):
         return self.a.by_key and self.b.by_key
 
 
-def told_apart(
+def decompose_mask(
     mask: Mask | None, num_queries: int, num_keys: int
 ) -> tuple[Tensor | None, bool, Mask | None]:
     """A mask as lengths (B,), whether it is causal, and whatever else it is (None: nothing).
@@ -309,7 +307,7 @@ def told_apart(
             )
             return (None, True, None) if last else (None, False, mask)
         case _Both(a, b):
-            first, second = (told_apart(part, num_queries, num_keys) for part in (a, b))
+            first, second = (decompose_mask(part, num_queries, num_keys) for part in (a, b))
             if first[2] is None and second[2] is None:
                 lengths = [n for n in (first[0], second[0]) if n is not None]
                 least = None if not lengths else lengths[0]
@@ -326,7 +324,7 @@ def whole_numbers(name: str, numbers: object) -> Tensor:
     try:
         given = torch.as_tensor(numbers)
     except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"{name} must be whole numbers, but {numbers!r} came.") from None
+        raise TypeError(f"{name} must be whole numbers, got {numbers!r}.") from None
     return given.long() if given.numel() == 0 else given
 
 
@@ -344,16 +342,16 @@ def _offset(offset: int | Tensor, corner: Corner | None) -> int | Tensor | Liter
         if isinstance(offset, Tensor) and (offset.is_floating_point() or offset.ndim > 1):
             raise ValueError(
                 f"offset must be a whole number or whole numbers of shape (B,), "
-                f"but {offset.dtype} of shape {arguments.shape(offset)} came."
+                f"got {offset.dtype} of shape {arguments.shape(offset)}."
             )
         if not isinstance(offset, int | Tensor | torch.SymInt) or isinstance(offset, bool):
             raise TypeError(
-                f"offset must be a whole number or a tensor of them, but {offset!r} came; "
+                f"offset must be a whole number or a tensor of them, got {offset!r}; "
                 "a corner is named by corner=."
             )
         return offset
     if isinstance(offset, Tensor) or offset != 0:
         raise ValueError("offset and corner say the same thing twice; pass only one of them.")
     if corner not in ("top-left", "bottom-right"):
-        raise ValueError(f'corner must be "top-left" or "bottom-right", but {corner!r} came.')
+        raise ValueError(f'corner must be "top-left" or "bottom-right", got {corner!r}.')
     return 0 if corner == "top-left" else "bottom-right"

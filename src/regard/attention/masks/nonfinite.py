@@ -22,20 +22,20 @@ from regard.attention.scores.prepared import spread
 ROWS_AT_ONCE = 1 << 24
 
 
-def quarantine(
+def remove_nonfinite(
     query: Tensor, key: Tensor, value: Tensor, mask: Mask | None, bias: Bias | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Clean query, key and value, and the rows that saw something non-finite (None: no row did)."""
-    if not torch.compiler.is_compiling() and sum_up(query, key, value):
+    if not torch.compiler.is_compiling() and known_finite(query, key, value):
         return query, key, value, None
     bad_query, bad_key = _bad_rows(query), _bad_rows(key) | _bad_rows(value)
     if query.ndim > 2:
         bad_key = spread(bad_key, query.shape[-3])
-    tainted = _tainted(query, key, bad_query, bad_key, mask, bias)
-    return _cleaned(query), _cleaned(key), _cleaned(value), tainted
+    nonfinite_rows = _tainted(query, key, bad_query, bad_key, mask, bias)
+    return _cleaned(query), _cleaned(key), _cleaned(value), nonfinite_rows
 
 
-def sum_up(*tensors: Tensor) -> bool:
+def known_finite(*tensors: Tensor) -> bool:
     """A cheap proof that all are finite: then their sum is, unless it overflows."""
     totals = [x.detach().sum(dtype=torch.promote_types(x.dtype, torch.float32)) for x in tensors]
     try:

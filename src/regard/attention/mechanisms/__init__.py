@@ -1,6 +1,6 @@
-"""Mechanisms of self-attention: full, and those that cost less.
+"""Mechanisms of attention: full attention, and those for one sequence that cost less.
 
-Each stands by its name in `MECHANISMS`; what it declares of itself is proved by one test for all.
+A contract test proves the facts of every mechanism in `MECHANISMS`.
 """
 
 from regard.attention.mechanisms.adaptive_span import AdaptiveSpan
@@ -8,7 +8,7 @@ from regard.attention.mechanisms.full import Blockwise, Full
 from regard.attention.mechanisms.linear import Linear
 from regard.attention.mechanisms.linformer import Linformer
 from regard.attention.mechanisms.local import Local
-from regard.attention.mechanisms.mechanism import Declared, Mechanism
+from regard.attention.mechanisms.mechanism import Mechanism
 from regard.attention.mechanisms.performer import Performer
 from regard.attention.mechanisms.reformer import Reformer
 from regard.attention.mechanisms.registry import MECHANISMS
@@ -16,6 +16,6 @@ from regard.attention.mechanisms.ring import Ring, ring_attention
 from regard.attention.mechanisms.sparse import Sparse
 
 __all__ = [
-    "MECHANISMS", "AdaptiveSpan", "Blockwise", "Declared", "Full", "Linear", "Linformer", "Local",
+    "MECHANISMS", "AdaptiveSpan", "Blockwise", "Full", "Linear", "Linformer", "Local",
     "Mechanism", "Performer", "Reformer", "Ring", "Sparse", "ring_attention",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Adaptive span: each head learns how far it looks, and nothing beyond the farthest is computed."""
+"""Adaptive span: each head learns its reach, and nothing beyond the widest is computed."""
 
 from __future__ import annotations
 
@@ -7,107 +7,113 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.attention.attend import Attended, attend
+from regard.attention.attend import Attended, attend_part
 from regard.attention.engines import arguments
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
+from regard.attention.engines.choice import pattern_engine
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias, DistanceBias, SumBias
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.full import SCORE, SOFTMAX
-from regard.attention.mechanisms.local import SHORT
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
-from regard.attention.mechanisms.window_cache import Recent, look_back
+from regard.attention.mechanisms.mechanism import (
+    SCALED_DOT,
+    SOFTMAX,
+    AttentionInput,
+    Mechanism,
+    NewTokens,
+)
+from regard.attention.mechanisms.window_cache import WindowCache, attend_back
+from regard.config.mechanisms import AdaptiveSpanSettings
 
 
 class SpanBias(DistanceBias):
     """log m(x), m(x) = min(1, max(0, (ramp + z − x) / ramp)): the soft edge of a head's span z."""
 
-    def __init__(self, heads: int, max_span: int, ramp: int, first: float) -> None:
+    def __init__(self, num_heads: int, max_span: int, ramp: int, first: float) -> None:
         super().__init__()
-        self.heads, self.max_span, self.ramp = heads, max_span, ramp
+        self.num_heads, self.max_span, self.ramp = num_heads, max_span, ramp
         first = min(max(first / max_span, 0.01), 0.99)
-        self.share = nn.Parameter(torch.full((heads,), math.log(first / (1 - first))))
+        self.share = nn.Parameter(torch.full((num_heads,), math.log(first / (1 - first))))
 
     @property
     def span(self) -> Tensor:
-        """z of each head, (H,), in words: a sigmoid's share of max_span, which never sticks."""
+        """z of each head, (H,), in tokens: max_span times a sigmoid, whose gradient never is 0."""
         return self.max_span * torch.sigmoid(self.share)
 
     def forward(self, distance: Tensor) -> Tensor:
         span = self.span[:, None, None]
-        shown = ((self.ramp + span - distance.abs()) / self.ramp).clamp(max=1.0)
-        there = shown > 0
-        return torch.where(there, shown.masked_fill(~there, 1.0).log(), -math.inf)
+        factor = ((self.ramp + span - distance.abs()) / self.ramp).clamp(max=1.0)
+        inside = factor > 0
+        return torch.where(inside, factor.masked_fill(~inside, 1.0).log(), -math.inf)
 
 
 class AdaptiveSpan(Mechanism):
     """weight_j ∝ m(|i − j|) exp(s_j), with a learned span of each head (Sukhbaatar 2019).
 
-    Words beyond the widest head's span and ramp cost nothing. `span` (H,) is to be kept small by
+    Tokens beyond the widest head's span and ramp cost nothing. `span` (H,) is to be kept small by
     a penalty in the loss.
     """
 
-    declared = Declared(
-        answer="approximate", masks=frozenset({"lengths", "causal"}), map="keys", sums_to_one=True,
-        cost="n·span", growth=1.0, bias=True, dropout=True,
-    )  # fmt: skip
-
-    cache_type = Recent
+    facts = AdaptiveSpanSettings.facts
+    limits_keys = True
+    cache_type = WindowCache
 
     def __init__(
-        self, heads: int, max_span: int = 256, ramp: int = 16, first: float | None = None
+        self, num_heads: int, max_span: int = 256, ramp: int = 16, first: float | None = None
     ) -> None:
         super().__init__()
         arguments.positive("max_span", max_span)
         self.reaching = SpanBias(
-            arguments.positive("heads", heads), max_span, arguments.positive("ramp", ramp),
+            arguments.positive("num_heads", num_heads), max_span, arguments.positive("ramp", ramp),
             max_span / 2 if first is None else first,
         )  # fmt: skip
 
     @property
     def span(self) -> Tensor:
-        """How far each head looks, (H,), in words."""
+        """The span of each head, (H,), in tokens."""
         return self.reaching.span
 
     @property
     def reach(self) -> int:
-        """The farthest any head looks, its ramp included."""
+        """The largest distance with a weight, in any head."""
         return math.ceil(float(self.span.detach().max())) + self.reaching.ramp
 
-    def context(self, asked: Asked) -> Tensor:
-        short = asked.key.shape[-2] <= SHORT
-        return attend(
-            asked.query, asked.key, asked.value, score=SCORE, bias=self._bias(asked),
-            mask=self._mask(asked), dropout=asked.dropout, engine="auto" if short else "blockwise",
+    def context(self, call: AttentionInput) -> Tensor:
+        return attend_part(
+            *call.tensors, bias=self.added_bias(call), mask=self.pattern(call),
+            dropout=call.dropout, engine=pattern_engine(call.num_keys),
         ).context  # fmt: skip
 
-    def seen(self, asked: Asked) -> Call:
-        form = SCORE.form(asked.query, asked.key)
-        return Call(form, asked.value, self._bias(asked), self._mask(asked), SOFTMAX, 0.0)
+    def weight_source(self, call: AttentionInput) -> AttentionCall:
+        prepared = SCALED_DOT.prepare(call.query, call.key)
+        return AttentionCall(
+            prepared, call.value, self.added_bias(call), self.pattern(call), SOFTMAX, 0.0
+        )
 
-    def _mask(self, asked: Asked) -> Mask:
-        near: Mask = Mask.window(self.reach, self.reach, asked.offset)
-        return near if asked.mask is None else near & asked.mask
+    def pattern(self, call: AttentionInput) -> Mask:
+        near: Mask = Mask.window(self.reach, self.reach, call.offset)
+        return near if call.mask is None else near & call.mask
 
-    def _bias(self, asked: Asked) -> Bias:
-        own = self.reaching.at(asked.offset)
-        return own if asked.bias is None else SumBias(own, asked.bias)
+    def added_bias(self, call: AttentionInput) -> Bias:
+        own = self.reaching.at(call.offset)
+        return own if call.bias is None else SumBias(own, call.bias)
 
     def empty(self, key: Tensor, value: Tensor) -> Cache:
-        return Recent(KeyValue(key, value), KeyValue(key, value), 0)
+        return WindowCache(KeyValue(key, value), KeyValue(key, value), 0)
 
-    def held(self, cache: Cache) -> int:
-        assert isinstance(cache, Recent)
+    def cached_length(self, cache: Cache) -> int:
+        assert isinstance(cache, WindowCache)
         return cache.last.length
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
-        assert isinstance(cache, Recent)
+    def _decode(
+        self, tokens: NewTokens, cache: Cache, bias: Bias | None, weights: bool
+    ) -> Attended:
+        assert isinstance(cache, WindowCache)
         own: Bias = self.reaching.at(cache.last.length)
-        grown = cache.extended(words.key, words.value, 0)
-        both = own if bias is None else SumBias(own, bias)
+        extended = cache.extended(tokens.key, tokens.value, 0)
+        total = own if bias is None else SumBias(own, bias)
         reach = self.reach
-        attended = look_back(words.query, grown, lambda x: x <= reach, both, weights)
-        return Attended(attended.context, attended.weights, grown.trimmed(reach))
+        attended = attend_back(tokens.query, extended, lambda x: x <= reach, total, weights)
+        return Attended(attended.context, attended.weights, extended.trimmed(reach))
 
     def extra_repr(self) -> str:
         return f"max_span={self.reaching.max_span}, ramp={self.reaching.ramp}"

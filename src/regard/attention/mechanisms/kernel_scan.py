@@ -1,18 +1,18 @@
-"""Attention whose weights are products of features, read and summed chunk by chunk.
+"""Attention whose weights are products of features, summed chunk by chunk.
 
-A kernel φ(q)·φ(k) needs no scores: the sums S = Σ_j φ(k_j) v_jᵀ and z = Σ_j φ(k_j) are all that a
-query asks (Katharopoulos 2020), so that
+A kernel φ(q)·φ(k) needs no scores: with the sums S = Σ_j φ(k_j) v_jᵀ and z = Σ_j φ(k_j)
+(Katharopoulos 2020),
 
     context_i = φ(q_i)ᵀ S / φ(q_i)ᵀ z
 
-costs the same for every query. Causally, S and z are those of the words up to i: a chunk reads what
-the chunks before left behind, adds the triangle of its own pairs, and leaves its words behind. The
-way back walks the chunks in reverse and computes each again from the sums at its border, so memory
-is that of the input.
+costs the same for every query. Causally, S and z are those of the tokens up to i: a chunk takes the
+sums of the chunks before it, adds the triangle of its own pairs, and adds its tokens to the sums.
+The backward pass goes through the chunks in reverse and recomputes each from the sums at its start,
+so memory is that of the input.
 
-A kernel may hold its keys' features at a level a_j: φ(k_j) = e^{a_j} f_j with f_j of modest size.
-Sums are then kept relative to the highest level so far, as in the online softmax; a level to come
-changes nothing in the words before it.
+A kernel may give its keys' features a level a_j: φ(k_j) = e^{a_j} f_j with f_j of modest size. Sums
+are then relative to the highest level so far, as in the online softmax; a later level changes
+nothing in the tokens before it.
 
 Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), features (B, H, T, M),
 level (B, H, T, 1), hidden (B, 1, K, 1).
@@ -30,8 +30,8 @@ from torch.autograd.function import once_differentiable
 
 from regard.attention.engines.precision import accumulated, as_given
 
-CHUNK = 128  # words whose pairs are looked at one by one, in the causal form
-BLOCK = 512  # words read or summed at a time where no triangle is needed
+CHUNK = 128  # tokens of a causal step, whose pairs are computed one by one
+BLOCK = 512  # tokens of a step without pairs
 
 
 class Kernel(Protocol):
@@ -46,70 +46,70 @@ class Kernel(Protocol):
         ...
 
 
-class State(NamedTuple):
-    """The sums of all words read: S (B, H, M, Dv), z (B, H, M) and their level (B, H, 1, 1)."""
+class KernelState(NamedTuple):
+    """The sums of all tokens read: S (B, H, M, Dv), z (B, H, M) and their level (B, H, 1, 1)."""
 
     sums: Tensor
     mass: Tensor
     level: Tensor | None
 
 
-class Step(NamedTuple):
-    """Queries that read, keys that are summed, or a chunk of words that does both."""
+class ScanStep(NamedTuple):
+    """Queries that are answered, keys that are summed, or a chunk of tokens with both."""
 
     rows: slice | None
     cols: slice | None
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """A kernel and the steps it walks."""
+class ScanPlan:
+    """A kernel and the steps of a scan."""
 
     kernel: Kernel
-    steps: tuple[Step, ...]
+    steps: tuple[ScanStep, ...]
 
 
-def empty_state(key: Tensor, value: Tensor, features: int, levelled: bool) -> State:
-    """The sums of no words, for heads like these."""
+def empty_state(key: Tensor, value: Tensor, num_features: int, has_level: bool) -> KernelState:
+    """The sums of no tokens, for heads like these."""
     like = accumulated(key.new_empty(0))
     batch = key.shape[:2]
-    return State(
-        like.new_zeros(*batch, features, value.shape[-1]),
-        like.new_zeros(*batch, features),
-        like.new_full((*batch, 1, 1), -math.inf) if levelled else None,
+    return KernelState(
+        like.new_zeros(*batch, num_features, value.shape[-1]),
+        like.new_zeros(*batch, num_features),
+        like.new_full((*batch, 1, 1), -math.inf) if has_level else None,
     )
 
 
 def scan(
-    kernel: Kernel, query: Tensor, key: Tensor, value: Tensor, state: State, *,
+    kernel: Kernel, query: Tensor, key: Tensor, value: Tensor, state: KernelState, *,
     causal: bool, hidden: Tensor | None = None,
-) -> tuple[Tensor, State]:  # fmt: skip
+) -> tuple[Tensor, KernelState]:  # fmt: skip
     """The context (B, H, Q, Dv) and the sums after all keys, beginning with those of `state`.
 
     Causally, the queries are the last of the keys: at most as many as these.
     """
-    work = Work(kernel, _steps(query.shape[-2], key.shape[-2], causal))
+    work = ScanPlan(kernel, _steps(query.shape[-2], key.shape[-2], causal))
     inputs = (query, key, value, hidden, *state)
     with as_given(value.device):
         graph = torch.is_grad_enabled() and any(
             x is not None and x.requires_grad for x in inputs
-        )  # one step, or a compiler's graph, is as well differentiated by autograd
+        )  # a single step or a compiled graph is left to autograd
         if graph and len(work.steps) > 1 and not torch.compiler.is_compiling():
             # torch gives `Function.apply` no types
-            context, *after = _Scan.apply(work, *inputs)  # type: ignore[no-untyped-call]  # torch's
-            return context, State(*after)
+            context, *after = _KernelScan.apply(work, *inputs)  # type: ignore[no-untyped-call]  # torch's
+            return context, KernelState(*after)
         parts, states = _walk(work, query, key, value, hidden, state, keep=False)
         return _joined(parts, value), states[-1]
 
 
-def _steps(num_queries: int, num_keys: int, causal: bool) -> tuple[Step, ...]:
+def _steps(num_queries: int, num_keys: int, causal: bool) -> tuple[ScanStep, ...]:
     if not causal:
-        summed = (Step(None, cols) for cols in _slices(0, num_keys, BLOCK))
-        return (*summed, *(Step(rows, None) for rows in _slices(0, num_queries, BLOCK)))
+        summed = (ScanStep(None, cols) for cols in _slices(0, num_keys, BLOCK))
+        return (*summed, *(ScanStep(rows, None) for rows in _slices(0, num_queries, BLOCK)))
     offset = num_keys - num_queries
-    before = (Step(None, cols) for cols in _slices(0, offset, BLOCK))
+    before = (ScanStep(None, cols) for cols in _slices(0, offset, BLOCK))
     pairs = (
-        Step(rows, slice(rows.start + offset, rows.stop + offset))
+        ScanStep(rows, slice(rows.start + offset, rows.stop + offset))
         for rows in _slices(0, num_queries, CHUNK)
     )
     return (*before, *pairs)
@@ -120,10 +120,10 @@ def _slices(start: int, stop: int, size: int) -> list[slice]:
 
 
 def _walk(
-    work: Work, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
-    state: State, *, keep: bool,
-) -> tuple[list[Tensor], list[State]]:  # fmt: skip
-    """The contexts of all steps, and the sums before each (`keep`) or only the last."""
+    work: ScanPlan, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
+    state: KernelState, *, keep: bool,
+) -> tuple[list[Tensor], list[KernelState]]:  # fmt: skip
+    """The contexts of all steps, and the sums before each (`keep`) or only the last ones."""
     parts, states = [], [state]
     for step in work.steps:
         context, state = _step(work.kernel, state, *_taken(step, query, key, value, hidden))
@@ -140,7 +140,7 @@ def _joined(parts: list[Tensor], value: Tensor) -> Tensor:
 
 
 def _taken(
-    step: Step, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None
+    step: ScanStep, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]:
     """Query, key, value and hidden of one step."""
     rows, cols = step
@@ -153,49 +153,49 @@ def _taken(
 
 
 def _step(
-    kernel: Kernel, state: State, query: Tensor | None, key: Tensor | None,
+    kernel: Kernel, state: KernelState, query: Tensor | None, key: Tensor | None,
     value: Tensor | None, hidden: Tensor | None,
-) -> tuple[Tensor | None, State]:  # fmt: skip
+) -> tuple[Tensor | None, KernelState]:  # fmt: skip
     """The context of the step's queries, if it has any, and the sums after its keys."""
-    asking = None if query is None else kernel.query_features(accumulated(query))
+    queries = None if query is None else kernel.query_features(accumulated(query))
     if key is None or value is None:
-        return None if asking is None else _read(asking, state), state
+        return None if queries is None else _read(queries, state), state
     features, level, value = _summands(kernel, key, value, hidden)
     after = _absorbed(state, features, level, value)
-    if asking is None:
+    if queries is None:
         return None, after
-    pairs = asking @ features.transpose(-2, -1)
+    pairs = queries @ features.transpose(-2, -1)
     if level is None or state.level is None:
         pairs = pairs.tril()
     else:
         base = based(torch.maximum(level.cummax(dim=-2).values, state.level))
         later = torch.ones(pairs.shape[-2:], dtype=torch.bool, device=pairs.device).triu(1)
         pairs = pairs * (level.transpose(-2, -1) - base).masked_fill(later, -math.inf).exp()
-        asking = asking * (state.level - base).exp()
-    total = pairs @ value + asking @ state.sums
-    mass = pairs.sum(dim=-1, keepdim=True) + asking @ state.mass[..., None]
+        queries = queries * (state.level - base).exp()
+    total = pairs @ value + queries @ state.sums
+    mass = pairs.sum(dim=-1, keepdim=True) + queries @ state.mass[..., None]
     return divided(total, mass), after
 
 
-def _read(asking: Tensor, state: State) -> Tensor:
-    """φ(q) S / φ(q) z; a level would cancel."""
-    return divided(asking @ state.sums, asking @ state.mass[..., None])
+def _read(queries: Tensor, state: KernelState) -> Tensor:
+    """φ(q) S / φ(q) z, in which a level cancels."""
+    return divided(queries @ state.sums, queries @ state.mass[..., None])
 
 
 def divided(total: Tensor, mass: Tensor) -> Tensor:
-    """total / mass, and exactly zero where nothing was seen."""
+    """total / mass, and exactly zero where all keys are masked."""
     return total / mass.masked_fill(mass == 0, 1.0)
 
 
 def based(level: Tensor) -> Tensor:
-    """The level to count from: zero where there is nothing yet."""
+    """The level that exponents are relative to: zero where there is none yet."""
     return level.masked_fill(level == -math.inf, 0.0)
 
 
 def _summands(
     kernel: Kernel, key: Tensor, value: Tensor, hidden: Tensor | None
 ) -> tuple[Tensor, Tensor | None, Tensor]:
-    """The keys' features and level, and the values; those that are hidden count nothing."""
+    """The keys' features and level, and the values; zero for hidden ones."""
     key, value = accumulated(key), accumulated(value)
     if hidden is not None:
         key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
@@ -206,8 +206,10 @@ def _summands(
     return features, level, value
 
 
-def _absorbed(state: State, features: Tensor, level: Tensor | None, value: Tensor) -> State:
-    """The sums with these words added."""
+def _absorbed(
+    state: KernelState, features: Tensor, level: Tensor | None, value: Tensor
+) -> KernelState:
+    """The sums with these tokens added."""
     sums, mass, before = state
     higher = None
     if level is not None and before is not None:
@@ -215,20 +217,22 @@ def _absorbed(state: State, features: Tensor, level: Tensor | None, value: Tenso
         base = based(higher)
         features, fade = features * (level - base).exp(), (before - base).exp()
         sums, mass = sums * fade, mass * fade[..., 0]
-    return State(sums + features.transpose(-2, -1) @ value, mass + features.sum(dim=-2), higher)
+    return KernelState(
+        sums + features.transpose(-2, -1) @ value, mass + features.sum(dim=-2), higher
+    )
 
 
-class _Scan(torch.autograd.Function):
-    """`_walk` that remembers only the sums at each step's border."""
+class _KernelScan(torch.autograd.Function):
+    """`_walk` that saves only the sums before each step."""
 
     @staticmethod
     def forward(
-        ctx: Any, work: Work, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
+        ctx: Any, work: ScanPlan, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
         *start: Tensor | None,
     ) -> tuple[Tensor | None, ...]:  # fmt: skip
         sums, mass, level = start
         assert sums is not None and mass is not None
-        state = State(sums, mass, level)
+        state = KernelState(sums, mass, level)
         parts, states = _walk(work, query, key, value, hidden, state, keep=True)
         ctx.work = work
         ctx.save_for_backward(query, key, value, hidden, *(x for state in states for x in state))
@@ -245,7 +249,7 @@ class _Scan(torch.autograd.Function):
         grads = tuple(torch.empty_like(x) for x in (query, key, value))
         with as_given(value.device):
             for number, step in reversed(tuple(enumerate(ctx.work.steps))):
-                state = State(*borders[3 * number : 3 * number + 3])
+                state = KernelState(*borders[3 * number : 3 * number + 3])
                 grad_sums, grad_mass = _step_backward(
                     ctx.work.kernel, step, state, (query, key, value, hidden),
                     (grad_context, grad_sums, grad_mass), grads,
@@ -254,28 +258,31 @@ class _Scan(torch.autograd.Function):
 
 
 def _step_backward(
-    kernel: Kernel, step: Step, state: State, inputs: tuple[Tensor, Tensor, Tensor, Tensor | None],
+    kernel: Kernel, step: ScanStep, state: KernelState,
+    inputs: tuple[Tensor, Tensor, Tensor, Tensor | None],
     gradients: tuple[Tensor, Tensor, Tensor], into: tuple[Tensor, ...],
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Compute one step again, write its inputs' gradients, and give those of the sums before it."""
+    """Recompute one step, write its inputs' gradients, and return those of the sums before it."""
     *parts, hidden = _taken(step, *inputs)
     with torch.enable_grad():
         leaves = [None if x is None else x.detach().requires_grad_() for x in parts]
         query, key, value = leaves
         sums, mass = (x.detach().requires_grad_() for x in state[:2])
-        context, after = _step(kernel, State(sums, mass, state.level), query, key, value, hidden)
-    found = {}  # what the step made: the gradient that came for it
+        context, after = _step(
+            kernel, KernelState(sums, mass, state.level), query, key, value, hidden
+        )
+    outputs = {}  # output of the step ▶ its gradient
     grad_context, grad_sums, grad_mass = gradients
     if context is not None:
-        found[context] = grad_context[..., step.rows, :].to(context.dtype)
+        outputs[context] = grad_context[..., step.rows, :].to(context.dtype)
     if step.cols is not None:
-        found[after.sums], found[after.mass] = grad_sums, grad_mass
+        outputs[after.sums], outputs[after.mass] = grad_sums, grad_mass
     wanted = [x for x in (*leaves, sums, mass) if x is not None]
-    *own, back_sums, back_mass = torch.autograd.grad(list(found), wanted, list(found.values()))
-    places = (step.rows, step.cols, step.cols)
-    used = [(g, p) for g, p, x in zip(into, places, leaves, strict=True) if x is not None]
-    for grad, (place, index) in zip(own, used, strict=True):
-        place[..., index, :] = grad
-    if step.cols is None:  # the sums themselves went on, too
+    *own, back_sums, back_mass = torch.autograd.grad(list(outputs), wanted, list(outputs.values()))
+    indices = (step.rows, step.cols, step.cols)
+    used = [(g, p) for g, p, x in zip(into, indices, leaves, strict=True) if x is not None]
+    for grad, (target, index) in zip(own, used, strict=True):
+        target[..., index, :] = grad
+    if step.cols is None:  # the sums pass through unchanged
         return grad_sums + back_sums, grad_mass + back_mass
     return back_sums, back_mass

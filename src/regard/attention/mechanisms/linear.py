@@ -1,4 +1,4 @@
-"""Linear attention: a kernel of features in place of the softmax, so that n words cost n.
+"""Linear attention: a kernel of features in place of the softmax, so that n tokens cost n.
 
 Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), context (B, H, Q, Dv).
 """
@@ -21,33 +21,32 @@ from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.kernel_scan import (
     Kernel,
-    State,
+    KernelState,
     based,
     divided,
     empty_state,
     scan,
 )
 from regard.attention.mechanisms.mechanism import (
-    Asked,
-    Declared,
+    AttentionInput,
     Mechanism,
-    Words,
-    hidden_keys,
-    unseen_call,
+    NewTokens,
+    no_weights,
 )
+from regard.config.mechanisms import LinearSettings
 
-SHORT = 48  # words up to which all pairs cost less than the sums
-ROWS_AT_ONCE = 1 << 22  # weights held at a time when rows are computed for looking
+SHORT = 48  # tokens up to which all pairs cost less than the sums
+ROWS_AT_ONCE = 1 << 22  # weights in memory when rows are computed for observers
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """All that is kept of the words read, however many they are.
+class KernelCache:
+    """The sums over the tokens read, of the same size however many they are.
 
     sums    (B, H, M, Dv)  S = Σ φ(k) vᵀ
     mass    (B, H, M)      z = Σ φ(k)
-    level   (B, H, 1, 1)   the logarithm that both are to be multiplied by; None: zero
-    length  how many words these are
+    level   (B, H, 1, 1)   the logarithm of the factor of both; None: zero
+    length  the number of tokens read
     """
 
     sums: Tensor
@@ -55,7 +54,7 @@ class Sums:
     level: Tensor | None
     length: int
 
-    def select(self, rows: Tensor) -> Sums:
+    def select(self, rows: Tensor) -> KernelCache:
         """The sums of chosen sentences of the batch, in that order."""
         sums, mass = self.sums.index_select(0, rows), self.mass.index_select(0, rows)
         level = None if self.level is None else self.level.index_select(0, rows)
@@ -63,8 +62,8 @@ class Sums:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelMap:
-    """The map that a kernel implies, φ(q)·φ(k) / Σ, row by row for those who look."""
+class KernelWeights:
+    """The map that a kernel implies, φ(q)·φ(k) / Σ, row by row for observers."""
 
     kernel: Kernel
     query: Tensor
@@ -87,12 +86,12 @@ class KernelMap:
         """K."""
         return self.key.shape[-2]
 
-    def spread(self) -> KernelMap:
+    def spread(self) -> KernelWeights:
         """Itself: it has no grouped heads."""
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """(B, H, r, K): the weights of the asked rows and heads (all by default)."""
+        """(B, H, r, K): the weights of the chosen rows and heads (all by default)."""
         query, key = accumulated(self.query), accumulated(self.key)
         every = torch.arange(self.num_queries, device=query.device)
         chosen = every if rows is None else rows
@@ -105,19 +104,19 @@ class KernelMap:
         return torch.cat(blocks, dim=-2).to(self.value.dtype)
 
     def _rows(self, query: Tensor, features: Tensor, level: Tensor | None, rows: Tensor) -> Tensor:
-        asking = self.kernel.query_features(query.index_select(-2, rows))
+        queries = self.kernel.query_features(query.index_select(-2, rows))
         cols = slice(0, self.num_keys)
         tile = Tile(rows, cols, self.num_queries, self.num_keys, self.batch, query.device)
         hidden = None if self.mask is None else ~self.mask.tile(tile)
-        pairs = kernel_pairs(asking, features, level, hidden)
+        pairs = kernel_pairs(queries, features, level, hidden)
         return divided(pairs, pairs.sum(dim=-1, keepdim=True))
 
 
 def kernel_pairs(
-    asking: Tensor, features: Tensor, level: Tensor | None, hidden: Tensor | None
+    queries: Tensor, features: Tensor, level: Tensor | None, hidden: Tensor | None
 ) -> Tensor:
     """φ(q)·φ(k) of every pair, (B, H, Q, K), a row up to a factor; zero where `hidden`."""
-    pairs = asking @ features.transpose(-2, -1)
+    pairs = queries @ features.transpose(-2, -1)
     if level is not None:
         level = level.transpose(-2, -1)
         level = level if hidden is None else level.masked_fill(hidden, -math.inf)
@@ -128,16 +127,13 @@ def kernel_pairs(
 class Linear(Mechanism):
     """φ(q_i)ᵀ Σ_j φ(k_j) v_jᵀ / φ(q_i)ᵀ Σ_j φ(k_j), φ(x) = elu(x) + 1 (Katharopoulos 2020).
 
-    Its map is that of another kernel than the softmax's. Word by word it keeps two sums and no
-    keys, so a step costs the same after any number of words, and shows no map.
+    Its map is that of another kernel than the softmax's. For decoding it caches two sums and no
+    keys: a step costs the same after any number of tokens, and has no map.
     """
 
-    declared = Declared(
-        answer="approximate", masks=frozenset({"lengths", "causal"}), map="keys",
-        sums_to_one=True, cost="n", growth=1.0,
-    )  # fmt: skip
-    cache_type = Sums
-    levelled = False
+    facts = LinearSettings.facts
+    cache_type = KernelCache
+    has_level = False
 
     def query_features(self, query: Tensor) -> Tensor:
         """φ(q), (B, H, T, M)."""
@@ -145,68 +141,68 @@ class Linear(Mechanism):
         return query.clamp(max=0.0).exp() + F.relu(query)
 
     def key_features(self, key: Tensor) -> tuple[Tensor, Tensor | None]:
-        """φ(k), (B, H, T, M), and the level that it is to be raised by (none)."""
+        """φ(k), (B, H, T, M), and its level (none)."""
         return self.query_features(key), None
 
-    def num_features(self, width: int) -> int:
+    def feature_dim(self, width: int) -> int:
         """M, for heads of this width."""
         return width
 
-    def context(self, asked: Asked) -> Tensor:
-        query, key, value = asked.query, asked.key, asked.value
+    def context(self, call: AttentionInput) -> Tensor:
+        query, key, value = call.query, call.key, call.value
         if max(query.shape[-2], key.shape[-2]) <= SHORT:
-            return self._by_pairs(asked)
-        blind = max(0, -asked.offset) if asked.causal else 0  # queries before the first key
+            return self._by_pairs(call)
+        blind = max(0, -call.offset) if call.causal else 0  # queries before the first key
         context, _ = scan(
             self, query[..., blind:, :], key, value, self._start(key, value),
-            causal=asked.causal, hidden=hidden_keys(asked),
+            causal=call.causal, hidden=call.padding(),
         )  # fmt: skip
         if blind:
             nothing = context.new_zeros(*context.shape[:2], blind, context.shape[-1])
             context = torch.cat([nothing, context], dim=-2)
         return context
 
-    def _by_pairs(self, asked: Asked) -> Tensor:
-        """The same of few words: their pairs are fewer numbers than the sums would be."""
-        query, key, value = (accumulated(x) for x in (asked.query, asked.key, asked.value))
-        hidden = hidden_keys(asked)
-        if hidden is not None:
-            key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
-            hidden = hidden.transpose(-2, -1)
-        if asked.causal:
+    def _by_pairs(self, call: AttentionInput) -> Tensor:
+        """The same for few tokens: their pairs are fewer numbers than the sums would be."""
+        query, key, value = (accumulated(x) for x in call.without_padding().tensors)
+        hidden = call.padding()
+        hidden = None if hidden is None else hidden.transpose(-2, -1)
+        if call.causal:
             size = query.shape[-2], key.shape[-2]
-            later = torch.ones(size, dtype=torch.bool, device=key.device).triu(1 + asked.offset)
+            later = torch.ones(size, dtype=torch.bool, device=key.device).triu(1 + call.offset)
             hidden = later if hidden is None else hidden | later
         with as_given(value.device):
             features, level = self.key_features(key)
             pairs = kernel_pairs(self.query_features(query), features, level, hidden)
             context = divided(pairs @ value, pairs.sum(dim=-1, keepdim=True))
-        return context.to(asked.value.dtype)
+        return context.to(call.value.dtype)
 
-    def seen(self, asked: Asked) -> KernelMap:
-        return KernelMap(self, asked.query, asked.key, asked.value, asked.mask)
+    def weight_source(self, call: AttentionInput) -> KernelWeights:
+        return KernelWeights(self, call.query, call.key, call.value, call.mask)
 
-    def empty(self, key: Tensor, value: Tensor) -> Sums:
-        return Sums(*self._start(key, value), length=0)
+    def empty(self, key: Tensor, value: Tensor) -> KernelCache:
+        return KernelCache(*self._start(key, value), length=0)
 
-    def held(self, cache: Cache) -> int:
+    def cached_length(self, cache: Cache) -> int:
         return 0
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
-        assert isinstance(cache, Sums)
+    def _decode(
+        self, tokens: NewTokens, cache: Cache, bias: Bias | None, weights: bool
+    ) -> Attended:
+        assert isinstance(cache, KernelCache)
         if weights:
-            raise ValueError(
-                f"{type(self).__name__} keeps no keys word by word, so that weights cannot be "
-                "shown; ask for them on the whole sentence."
+            self._refuse(
+                "caches no keys, so there are no weights", "request them on the whole sentence"
             )
-        query, key, value = words
-        before = State(cache.sums, cache.mass, cache.level)
-        context, after = scan(self, query, key, value, before, causal=True)
-        held = Sums(*after, length=cache.length + key.shape[-2])
-        if observe.observers():  # heads can be switched off all the same
-            source = unseen_call(query, "keys are not kept")
-            context = observe.observed_context(context, source, "causal")
-        return Attended(context, cache=held)
+        query, key, value = tokens
+        state = KernelState(cache.sums, cache.mass, cache.level)
+        context, after = scan(self, query, key, value, state, causal=True)
+        extended = KernelCache(*after, length=cache.length + key.shape[-2])
+        if observe.observers():  # they can still switch heads off
+            context = observe.observed_context(
+                context, no_weights(query, "keys are not cached"), "causal"
+            )
+        return Attended(context, cache=extended)
 
-    def _start(self, key: Tensor, value: Tensor) -> State:
-        return empty_state(key, value, self.num_features(key.shape[-1]), self.levelled)
+    def _start(self, key: Tensor, value: Tensor) -> KernelState:
+        return empty_state(key, value, self.feature_dim(key.shape[-1]), self.has_level)

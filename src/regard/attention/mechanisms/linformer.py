@@ -1,4 +1,4 @@
-"""Linformer: keys and values of n words projected to a fixed number of slots.
+"""Linformer: keys and values of n tokens projected to a fixed number of slots.
 
 Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), weights (B, H, Q, P); P slots.
 """
@@ -11,12 +11,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from regard.attention.attend import attend
+from regard.attention.attend import attend_part
 from regard.attention.engines import arguments
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.full import SCORE, softmax_call
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, hidden_keys
+from regard.attention.mechanisms.mechanism import AttentionInput, Mechanism
+from regard.config.mechanisms import LinformerSettings
 
 Share = Literal["heads", "keys and values"]
 
@@ -24,21 +24,17 @@ Share = Literal["heads", "keys and values"]
 class Linformer(Mechanism):
     """softmax(q (E k)ᵀ / √D) (F v), E and F learned, of P × max_length (Wang 2020).
 
-    A sentence of n words uses the first n columns, and no more than n slots: a projection cannot
-    make more of n words. At first slot p holds the words p, p + P, p + 2P …, so that up to P words
-    attend almost as in full attention before anything is learned. The parameters are √max_length
-    times E and F: an optimiser's step of the usual size then turns slots slowly enough for the
-    layers around to follow.
+    A sentence of n tokens uses the first n columns and at most n slots. At first slot p holds the
+    tokens p, p + P, p + 2P …, so that up to P tokens attend almost as in full attention before
+    training. The parameters are √max_length times E and F: an optimizer's step of the usual size
+    then changes slots slowly enough for the layers around to follow.
 
-    max_length  the most words there may be
+    max_length  the longest sentence, in tokens
     projected   P, the slots
     share       "keys and values": one matrix for both; "heads": one for each, shared by all heads
     """
 
-    declared = Declared(
-        answer="approximate", masks=frozenset({"lengths"}), map="projected",
-        sums_to_one=True, cost="n", growth=1.0, dropout=True, steps=False,
-    )  # fmt: skip
+    facts = LinformerSettings.facts
 
     def __init__(
         self, max_length: int, projected: int = 64, share: Share = "keys and values"
@@ -47,7 +43,7 @@ class Linformer(Mechanism):
         self.max_length = arguments.positive("max_length", max_length)
         self.projected = arguments.positive("projected", projected)
         if share not in ("heads", "keys and values"):
-            raise ValueError(f'share must be "heads" or "keys and values", but {share!r} came.')
+            raise ValueError(f'share must be "heads" or "keys and values", got {share!r}.')
         self.share = share
         self.key_slots = nn.Parameter(torch.empty(projected, max_length))
         self.value_slots = (
@@ -56,9 +52,9 @@ class Linformer(Mechanism):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Every word to the slot of its place modulo P, and a little noise to tell slots apart."""
-        place = torch.arange(self.max_length)
-        own = torch.arange(self.projected)[:, None] == place % self.projected
+        """Each token to the slot of its position modulo P, plus noise that makes slots differ."""
+        position = torch.arange(self.max_length)
+        own = torch.arange(self.projected)[:, None] == position % self.projected
         with torch.no_grad():
             for slots in (self.key_slots, self.value_slots):
                 if slots is not None:
@@ -72,43 +68,35 @@ class Linformer(Mechanism):
             return key_slots, key_slots
         return key_slots, self.value_slots[:, :num] * scale
 
-    def context(self, asked: Asked) -> Tensor:
-        slots = self._projected(asked)
-        return attend(
-            slots.query, slots.key, slots.value, score=SCORE, mask=slots.mask,
-            dropout=asked.dropout,
-        ).context  # fmt: skip
+    def context(self, call: AttentionInput) -> Tensor:
+        slots = self._projected(call)
+        return attend_part(*slots.tensors, mask=slots.mask, dropout=call.dropout).context
 
-    def seen(self, asked: Asked) -> Call:
-        slots = self._projected(asked)
-        return softmax_call(slots, slots.mask, over="projected")
+    def weight_source(self, call: AttentionInput) -> AttentionCall:
+        slots = self._projected(call)
+        return slots.softmax_call(slots.mask, over="projected")
 
-    def _projected(self, asked: Asked) -> Asked:
+    def _projected(self, call: AttentionInput) -> AttentionInput:
         """The same call with P projected keys and values in place of K."""
-        num = asked.key.shape[-2]
+        num = call.num_keys
         if num > self.max_length:
             raise ValueError(
-                f"Linformer was made for at most {self.max_length} words, but {num} came; "
-                "raise max_length or cut the text."
+                f"sentences must have at most {self.max_length} tokens (max_length), got {num}."
             )
-        hidden = hidden_keys(asked)
-        key, value = asked.key, asked.value
-        if hidden is not None:
-            key, value = key.masked_fill(hidden, 0.0), value.masked_fill(hidden, 0.0)
+        clean = call.without_padding()
         of_keys, of_values = self.matrices(num)
         return replace(
-            asked,
-            key=of_keys.to(key.dtype) @ key,
-            value=of_values.to(value.dtype) @ value,
-            mask=self._used(asked),
+            call,
+            key=of_keys.to(clean.key.dtype) @ clean.key,
+            value=of_values.to(clean.value.dtype) @ clean.value,
+            mask=self._used(call),
         )
 
-    def _used(self, asked: Asked) -> Mask | None:
-        """The first slots, as many as a sentence has words."""
-        num = asked.key.shape[-2]
-        if asked.lengths is not None:
-            return Mask.lengths(asked.lengths.clamp(max=num))
-        return Mask.lengths(num) if num < self.projected else None
+    def _used(self, call: AttentionInput) -> Mask | None:
+        """The first slots, as many as a sentence has tokens."""
+        if call.lengths is not None:
+            return Mask.lengths(call.lengths.clamp(max=call.num_keys))
+        return Mask.lengths(call.num_keys) if call.num_keys < self.projected else None
 
     def extra_repr(self) -> str:
         return f"{self.max_length}, projected={self.projected}, share={self.share!r}"

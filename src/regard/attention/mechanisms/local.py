@@ -1,4 +1,4 @@
-"""Local attention: each word sees its neighbours, and some words see and are seen by all."""
+"""Local attention: each token attends to its neighbors, and global tokens to and from all."""
 
 from __future__ import annotations
 
@@ -8,52 +8,48 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from regard.attention.attend import Attended, Engine, attend
+from regard.attention.attend import Attended, attend_part
 from regard.attention.engines import arguments
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
+from regard.attention.engines.choice import SHORT, pattern_engine
 from regard.attention.engines.tile import Tile
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.columns import (
+from regard.attention.mechanisms.mechanism import AttentionInput, Mechanism, NewTokens
+from regard.attention.mechanisms.parts import (
     column_counts,
     from_columns,
     in_columns,
+    merge,
     sentence_lengths,
 )
-from regard.attention.mechanisms.full import SCORE, softmax_call
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
-from regard.attention.mechanisms.merge import merged
-from regard.attention.mechanisms.window_cache import Recent, look_back
-
-SHORT = 128  # keys up to which one tile holds all that there is
+from regard.attention.mechanisms.window_cache import WindowCache, attend_back
+from regard.config.mechanisms import LocalSettings
 
 
 class Local(Mechanism):
-    """softmax over the keys near a word: query i sees the keys i + m·dilation, |m| ≤ window.
+    """softmax over near keys: query i attends to the keys i + m·dilation, |m| ≤ window.
 
-    A sliding window, dilated or not (Beltagy 2020, Longformer, §3.1). Exact over what is seen, and
-    nothing else is computed: n words cost n·window scores whatever the dilation. (With a bias on
-    the scores, those of alibi and relative positions, a dilated window costs n·window·dilation.)
+    A sliding window, dilated or not (Beltagy 2020, Longformer, §3.1). Exact over those keys, and
+    no other score is computed: n tokens cost n·window scores whatever the dilation. (With a bias on
+    the scores, of alibi or relative positions, a dilated window costs n·window·dilation.)
 
-    window         keys seen on each side
-    global_tokens  this many first words look at all, and all look at them
-    dilation       the gap between the keys that are seen, 1 for none; a sequence gives each head
-                   its own, so that some heads look near and others far
+    window         keys attended to on each side
+    global_tokens  the number of first tokens that attend to all, and all attend to
+    dilation       the gap between the keys attended to, 1 for none; a sequence gives one for each
+                   head, so that some heads attend to near and others to far keys
 
-    >>> words = torch.zeros(1, 2, 9, 4)  # two heads
+    >>> heads = torch.zeros(1, 2, 9, 4)
     >>> local = Local(1, dilation=(1, 3))
-    >>> (local(words, words, words, weights=True).weights[0, :, 4] > 0).int()
+    >>> (local(heads, heads, heads, weights=True).weights[0, :, 4] > 0).int()
     tensor([[0, 0, 0, 1, 1, 1, 0, 0, 0],
             [0, 1, 0, 0, 1, 0, 0, 1, 0]], dtype=torch.int32)
     """
 
-    declared = Declared(
-        answer="pattern", masks=frozenset({"lengths", "causal"}), map="keys", sums_to_one=True,
-        cost="n·window", growth=1.0, bias=True, dropout=True,
-    )  # fmt: skip
-
-    cache_type = Recent
+    facts = LocalSettings.facts
+    limits_keys = True
+    cache_type = WindowCache
 
     def __init__(
         self, window: int = 64, global_tokens: int = 0, dilation: int | Sequence[int] = 1
@@ -61,44 +57,43 @@ class Local(Mechanism):
         super().__init__()
         self.window = arguments.positive("window", window)
         if global_tokens < 0:
-            raise ValueError(f"global_tokens must be at least 0, but {global_tokens} came.")
+            raise ValueError(f"global_tokens must be at least 0, got {global_tokens}.")
         self.global_tokens = global_tokens
         gaps = arguments.whole_numbers("dilation", dilation)
         if not gaps:
             raise ValueError("dilation must be a whole number, or one for each head, got none.")
         self.dilation = tuple(arguments.positive("dilation", gap) for gap in gaps)
 
-    def context(self, asked: Asked) -> Tensor:
-        if asked.key.shape[-2] <= SHORT:
-            return _attended(asked, self.pattern(asked), "auto").context
+    def context(self, call: AttentionInput) -> Tensor:
+        if call.num_keys <= SHORT or (call.bias is not None and not self.global_tokens):
+            return attend_part(
+                *call.tensors, bias=call.bias, mask=self.pattern(call), dropout=call.dropout,
+                engine=pattern_engine(call.num_keys),
+            ).context  # fmt: skip
+        return self._with_globals(call) if self.global_tokens else self._near(call, 0).context
+
+    def weight_source(self, call: AttentionInput) -> AttentionCall:
+        return call.softmax_call(self.pattern(call))
+
+    def pattern(self, call: AttentionInput) -> Mask:
+        near: Mask = _Near(self.window, self._gaps(call.query), call.offset)
         if self.global_tokens:
-            return self._with_globals(asked)
-        if asked.bias is not None:
-            return _attended(asked, self.pattern(asked), "blockwise").context
-        return self._near(asked, 0).context
+            near = near | _Globals(self.global_tokens, call.offset)
+        return near if call.mask is None else near & call.mask
 
-    def seen(self, asked: Asked) -> Call:
-        return softmax_call(asked, self.pattern(asked))
-
-    def pattern(self, asked: Asked) -> Mask:
-        near: Mask = _Near(self.window, self._gaps(asked.query), asked.offset)
-        if self.global_tokens:
-            near = near | _Globals(self.global_tokens, asked.offset)
-        return near if asked.mask is None else near & asked.mask
-
-    def _near(self, asked: Asked, first: int) -> Attended:
-        """Over the near keys, those from place `first` on: context and logsumexp."""
-        gaps = self._gaps(asked.query)
+    def _near(self, call: AttentionInput, first: int) -> Attended:
+        """Context and logsumexp over the near keys from position `first` on."""
+        gaps = self._gaps(call.query)
         if len(set(gaps)) == 1:
-            return _near_keys(asked, self.window, gaps[0], first)
-        device = asked.query.device
+            return _near_keys(call, self.window, gaps[0], first)
+        device = call.query.device
         parts: list[Attended] = []
         order: list[int] = []
         for gap in sorted(set(gaps)):
             heads = [h for h, own in enumerate(gaps) if own == gap]
-            some = torch.tensor(heads, device=device)
-            query, key, value = (x.index_select(1, some) for x in asked.tensors)
-            of_heads = replace(asked, query=query, key=key, value=value)
+            index = torch.tensor(heads, device=device)
+            query, key, value = (x.index_select(1, index) for x in call.tensors)
+            of_heads = replace(call, query=query, key=key, value=value)
             parts.append(_near_keys(of_heads, self.window, gap, first))
             order += heads
         back = torch.tensor(order, device=device).argsort()
@@ -106,29 +101,27 @@ class Local(Mechanism):
         total = torch.cat([part.logsumexp for part in parts], 1).index_select(1, back)
         return Attended(context, _logsumexp=total)
 
-    def _with_globals(self, asked: Asked) -> Tensor:
-        """Near keys and global keys apart, merged; then the rows of the global words."""
-        if asked.bias is not None:
-            raise ValueError("Local with global tokens cannot bias its scores; set them to 0.")
-        first, offset = min(self.global_tokens, asked.key.shape[-2]), asked.offset
-        far: Mask | None = Mask.causal(offset) if asked.causal else None
-        if asked.lengths is not None:
-            shown = Mask.lengths(asked.lengths)
+    def _with_globals(self, call: AttentionInput) -> Tensor:
+        """Near keys and global keys apart, merged; then the rows of the global tokens."""
+        self._check_globals(call.bias)
+        first, offset = min(self.global_tokens, call.key.shape[-2]), call.offset
+        far: Mask | None = Mask.causal(offset) if call.causal else None
+        if call.lengths is not None:
+            shown = Mask.lengths(call.lengths)
             far = shown if far is None else far & shown
-        keys, values = asked.key[..., :first, :], asked.value[..., :first, :]
-        of_globals = _by_tiles(asked, asked.query, keys, values, far)
-        context = merged([self._near(asked, first), of_globals])
+        keys, values = call.key[..., :first, :], call.value[..., :first, :]
+        of_globals = _tiled(call, call.query, keys, values, far)
+        context = merge([self._near(call, first), of_globals])
         rows = max(0, first - offset)
         if not rows:
             return context
-        everything = attend(
-            asked.query[..., :rows, :], asked.key, asked.value, score=SCORE, dropout=asked.dropout,
-            mask=_rows_of(asked, rows),
-        )  # fmt: skip
+        everything = attend_part(
+            call.query[..., :rows, :], call.key, call.value, dropout=call.dropout, mask=far
+        )
         return torch.cat([everything.context, context[..., rows:, :]], -2)
 
     def _gaps(self, query: Tensor) -> tuple[int, ...]:
-        """The dilation, after a check that it is one number or one for each head."""
+        """The dilation, checked against the number of heads."""
         if len(self.dilation) not in (1, query.shape[1]):
             raise ValueError(
                 f"dilation must be one number, or one for each of the {query.shape[1]} heads, "
@@ -137,20 +130,25 @@ class Local(Mechanism):
         return self.dilation
 
     def empty(self, key: Tensor, value: Tensor) -> Cache:
-        return Recent(KeyValue(key, value), KeyValue(key, value), 0)
+        return WindowCache(KeyValue(key, value), KeyValue(key, value), 0)
 
-    def held(self, cache: Cache) -> int:
-        assert isinstance(cache, Recent)
+    def cached_length(self, cache: Cache) -> int:
+        assert isinstance(cache, WindowCache)
         return cache.first.length + cache.last.length
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
-        assert isinstance(cache, Recent)
+    def _decode(
+        self, tokens: NewTokens, cache: Cache, bias: Bias | None, weights: bool
+    ) -> Attended:
+        assert isinstance(cache, WindowCache)
+        self._check_globals(bias)
+        near = _Near(self.window, self._gaps(tokens.query), 0)
+        extended = cache.extended(tokens.key, tokens.value, self.global_tokens)
+        attended = attend_back(tokens.query, extended, near.visible, bias, weights)
+        return Attended(attended.context, attended.weights, extended.trimmed(near.reach))
+
+    def _check_globals(self, bias: Bias | None) -> None:
         if bias is not None and self.global_tokens:
-            raise ValueError("Local with global tokens cannot bias its scores; set them to 0.")
-        near = _Near(self.window, self._gaps(words.query), 0)
-        grown = cache.extended(words.key, words.value, self.global_tokens)
-        attended = look_back(words.query, grown, near.visible, bias, weights)
-        return Attended(attended.context, attended.weights, grown.trimmed(near.reach))
+            self._refuse("with global tokens cannot bias its scores", "set global_tokens to 0")
 
     def extra_repr(self) -> str:
         shown = f"window={self.window}, global_tokens={self.global_tokens}"
@@ -158,67 +156,49 @@ class Local(Mechanism):
         return shown if gaps == 1 else f"{shown}, dilation={gaps}"
 
 
-def _near_keys(asked: Asked, window: int, gap: int, first: int) -> Attended:
-    """Over the keys i + m·gap, |m| ≤ window, from place `first` on: context and logsumexp."""
-    if gap > 1 and not asked.offset:  # words that follow a cache cannot be cut into whole columns
-        return _in_columns(asked, window, gap, first)
-    offset = asked.offset - first
+def _near_keys(call: AttentionInput, window: int, gap: int, first: int) -> Attended:
+    """Context and logsumexp over the keys i + m·gap, |m| ≤ window, from position `first` on."""
+    if gap > 1 and not call.offset:  # tokens that follow a cache cannot be cut into whole columns
+        return _within_columns(call, window, gap, first)
+    offset = call.offset - first
     mask: Mask = _Near(window, (gap,), offset)
-    mask = mask & Mask.causal(offset) if asked.causal else mask
-    if asked.lengths is not None:
-        mask = mask & Mask.lengths((asked.lengths - first).clamp(min=0))
-    key, value = asked.key[..., first:, :], asked.value[..., first:, :]
-    return _by_tiles(asked, asked.query, key, value, mask)
+    mask = mask & Mask.causal(offset) if call.causal else mask
+    if call.lengths is not None:
+        mask = mask & Mask.lengths((call.lengths - first).clamp(min=0))
+    key, value = call.key[..., first:, :], call.value[..., first:, :]
+    return _tiled(call, call.query, key, value, mask)
 
 
-def _in_columns(asked: Asked, window: int, gap: int, first: int) -> Attended:
-    """The same with every gap-th word in a column of its own, where the window is dense."""
-    before = torch.full((asked.key.shape[0],), first, device=asked.key.device)
-    mask = Mask.window(window, 0 if asked.causal else window)
-    mask = mask & Mask.lengths(column_counts(sentence_lengths(asked), gap))
+def _within_columns(call: AttentionInput, window: int, gap: int, first: int) -> Attended:
+    """The same with every gap-th token in one column, in which the window is dense."""
+    before = torch.full((call.key.shape[0],), first, device=call.key.device)
+    mask = Mask.window(window, 0 if call.causal else window)
+    mask = mask & Mask.lengths(column_counts(sentence_lengths(call), gap))
     mask = mask & _From(column_counts(before, gap)) if first else mask
-    query, key, value = (in_columns(x, gap) for x in asked.tensors)
-    return from_columns(_by_tiles(asked, query, key, value, mask), gap, asked.key.shape[-2])
+    query, key, value = (in_columns(x, gap) for x in call.tensors)
+    return from_columns(_tiled(call, query, key, value, mask), gap, call.num_keys)
 
 
-def _by_tiles(
-    asked: Asked, query: Tensor, key: Tensor, value: Tensor, mask: Mask | None
+def _tiled(
+    call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask: Mask | None
 ) -> Attended:
-    return attend(
-        query, key, value, score=SCORE, mask=mask, dropout=asked.dropout, engine="blockwise"
-    )
-
-
-def _attended(asked: Asked, mask: Mask, engine: Engine) -> Attended:
-    return attend(
-        asked.query, asked.key, asked.value, score=SCORE, bias=asked.bias, mask=mask,
-        dropout=asked.dropout, engine=engine,
-    )  # fmt: skip
-
-
-def _rows_of(asked: Asked, rows: int) -> Mask | None:
-    """The call's mask for its first rows alone."""
-    mask: Mask | None = None if asked.lengths is None else Mask.lengths(asked.lengths)
-    if not asked.causal:
-        return mask
-    causal = Mask.causal(asked.offset)
-    return causal if mask is None else causal & mask
+    return attend_part(query, key, value, mask=mask, dropout=call.dropout, engine="blockwise")
 
 
 @dataclass(frozen=True, eq=False)
 class _Globals(Mask):
-    """The first `number` words see and are seen by all; queries start at place `offset`."""
+    """The first `count` tokens attend to all, and all to them; queries start at `offset`."""
 
-    number: int
+    count: int
     offset: int
 
     def tile(self, tile: Tile) -> Tensor:
-        return (tile.key_index < self.number) | (tile.query_index + self.offset < self.number)
+        return (tile.key_index < self.count) | (tile.query_index + self.offset < self.count)
 
 
 @dataclass(frozen=True, eq=False)
 class _Near(Mask):
-    """Keys at most `count` gaps away, a whole number of them; queries start at place `offset`.
+    """Keys a whole number of gaps away, at most `count`; queries start at position `offset`.
 
     gaps  one for all heads, or one for each
     """
@@ -229,11 +209,11 @@ class _Near(Mask):
 
     @property
     def reach(self) -> int:
-        """How many words away the farthest key is."""
+        """The distance of the farthest key."""
         return self.count * max(self.gaps)
 
     def visible(self, distance: Tensor) -> Tensor:
-        """(r, c), or (H, r, c): which distances (r, c) are seen."""
+        """(r, c), or (H, r, c): True where a distance (r, c) is attended to."""
         distance = distance.abs()
         if self.gaps == (1,):
             return distance <= self.count
@@ -252,7 +232,7 @@ class _Near(Mask):
 
 @dataclass(frozen=True, eq=False)
 class _From(Mask):
-    """Each sentence shows its keys from place `start` (B,) on."""
+    """The keys of each sentence from position `start` (B,) on."""
 
     start: Tensor
 

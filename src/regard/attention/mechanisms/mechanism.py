@@ -1,8 +1,7 @@
-"""What every mechanism of self-attention says of itself and how it is called.
+"""The interface of attention mechanisms: projected heads in, contexts out.
 
-A mechanism takes projected heads and gives their contexts, at its own cost. What it is stands in
-its `declared`: whether its answer is that of full attention, which masks it takes, what kind of
-map can be looked at. A contract test proves it for every mechanism in `MECHANISMS`.
+What a mechanism is and can be combined with are its `facts`, which a contract test proves for
+every mechanism in `MECHANISMS`.
 
 Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), context (B, H, Q, Dv).
 """
@@ -12,56 +11,34 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple, NoReturn
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention.attend import Attended
 from regard.attention.engines import arguments
+from regard.attention.engines.call import AttentionCall
 from regard.attention.inspection import observe
 from regard.attention.inspection.observe import WeightSource
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
-from regard.attention.masks.mask import Mask, as_mask, told_apart
-from regard.attention.masks.nonfinite import quarantine, sum_up
+from regard.attention.masks.mask import Mask, as_mask, decompose_mask
+from regard.attention.masks.nonfinite import known_finite, remove_nonfinite
+from regard.attention.normalizers.normalizer import Softmax
+from regard.attention.scores.score import ScaledDot
+from regard.config.mechanisms import MechanismFacts
 
-
-@dataclass(frozen=True)
-class Declared:
-    """What a mechanism is.
-
-    answer       "exact": that of full attention; "pattern": the softmax over fewer keys, those of
-                 its `pattern`; "approximate": near to full attention, or another kernel's
-    masks        of "lengths", "causal" and "any": what it takes besides no mask
-    map          what a query's weights are given to: all keys ("keys"), fewer that were made of
-                 them ("projected"), or nothing that could be shown ("none")
-    sums_to_one  whether a query's weights sum to one
-    cost         how time grows with the length n, as its paper says
-    growth       the exponent of that cost, for causal or full reading whichever is dearer
-    bias         whether scores can be biased (alibi and relative positions)
-    dropout      whether weights can be dropped
-    steps        whether it can go on word by word with a cache
-    """
-
-    answer: Literal["exact", "pattern", "approximate"]
-    masks: frozenset[str]
-    map: Literal["keys", "projected", "none"]
-    sums_to_one: bool
-    cost: str
-    growth: float
-    bias: bool = False
-    dropout: bool = False
-    steps: bool = True
+SCALED_DOT, SOFTMAX = ScaledDot(), Softmax()
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """One call, its mask told apart.
+class AttentionInput:
+    """The arguments of one call, its mask decomposed.
 
-    lengths  (B,) keys of each sentence, or None: all
+    lengths  (B,) keys of each sentence; None: all
     causal   whether query i sees keys up to i + K − Q only
-    mask     the mask as it was given
+    mask     the mask as given
     """
 
     query: Tensor
@@ -79,13 +56,38 @@ class Asked:
         return self.query, self.key, self.value
 
     @property
+    def num_keys(self) -> int:
+        """K."""
+        return self.key.shape[-2]
+
+    @property
     def offset(self) -> int:
-        """The place of the first query among the keys: queries are the last of the keys."""
+        """The position of the first query: queries are the last of the keys."""
         return self.key.shape[-2] - self.query.shape[-2]
 
+    def padding(self) -> Tensor | None:
+        """(B, 1, K, 1): True where a key is beyond its sentence's length; None if none is."""
+        if self.lengths is None:
+            return None
+        position = torch.arange(self.num_keys, device=self.key.device)
+        return (position >= self.lengths.to(position.device)[:, None])[:, None, :, None]
 
-class Words(NamedTuple):
-    """New words as projected heads: query (B, H, t, D), key (B, H, t, D), value (B, H, t, Dv)."""
+    def without_padding(self) -> AttentionInput:
+        """The same with zeros for the keys and values of padding."""
+        padding = self.padding()
+        if padding is None:
+            return self
+        key, value = (x.masked_fill(padding, 0.0) for x in (self.key, self.value))
+        return replace(self, key=key, value=value)
+
+    def softmax_call(self, mask: Mask | None, over: str = "keys") -> AttentionCall:
+        """Scaled dot-product attention under `mask`, for observers."""
+        prepared = SCALED_DOT.prepare(self.query, self.key)
+        return AttentionCall(prepared, self.value, self.bias, mask, SOFTMAX, 0.0, over=over)
+
+
+class NewTokens(NamedTuple):
+    """New tokens as projected heads: query and key (B, H, t, D), value (B, H, t, Dv)."""
 
     query: Tensor
     key: Tensor
@@ -93,13 +95,14 @@ class Words(NamedTuple):
 
 
 class Mechanism(nn.Module):
-    """Base of all mechanisms. A subclass gives `declared`, `context` and `seen`."""
+    """Base of all mechanisms. A subclass defines `facts`, `context` and `weight_source`."""
 
-    declared: ClassVar[Declared]
+    facts: ClassVar[MechanismFacts]
     shares_query: ClassVar[bool] = False
     """Whether keys are the queries themselves (Reformer), so that a layer projects no keys."""
+    limits_keys: ClassVar[bool] = False
+    """Whether queries attend to some keys only, even without a mask."""
     cache_type: ClassVar[type] = KeyValue
-    """What it keeps from word to word."""
 
     def forward(
         self,
@@ -110,50 +113,60 @@ class Mechanism(nn.Module):
         mask: Mask | Tensor | None = None,
         bias: Bias | None = None,
         dropout: float = 0.0,
+        cache: Cache | None = None,
         weights: bool = False,
     ) -> Attended:
         """Attend from query (B, H, Q, D) to key (B, H, K, D) and value (B, H, K, Dv).
 
-        With fewer queries than keys, queries are the last of the keys. `weights` asks for the
-        map. A mask, bias or dropout that is not declared is an error.
+        With fewer queries than keys, queries are the last of the keys. With a `cache`, queries,
+        keys and values are of the tokens that follow it. A mask, bias or dropout that the
+        mechanism cannot take is an error.
         """
-        asked, tainted = self._clean(self._asked(query, key, value, mask, bias, dropout))
-        shown = self.declared.map != "none"
-        if weights and not shown:
-            _refuse(self, "has no map, so its weights cannot be had", "leave weights out")
+        mask = None if mask is None else as_mask(mask)
+        if cache is not None:
+            self._check_decoding_mask(mask, query.shape[-2], cache.length)
+            return self.decode_step(query, key, value, cache, bias=bias, weights=weights)
+        call = self._input(query, key, value, mask, bias, dropout)
+        call, nonfinite_rows = self._remove_nonfinite(call)
+        if weights and self.facts.map == "none":
+            self._refuse("has no map, so there are no weights", "leave weights out")
         with observe.suppress_observers():
-            context = self.context(asked)
-        if tainted is not None:
-            context = context.masked_fill(tainted, math.nan)
+            context = self.context(call)
+        if nonfinite_rows is not None:
+            context = context.masked_fill(nonfinite_rows, math.nan)
         if not weights and not observe.observers():
             return Attended(context)
         with observe.inside_regard():
             observed = observe.observe_call(
-                context, self.seen(asked), "causal" if asked.causal else "self"
+                context, self.weight_source(call), "causal" if call.causal else "self"
             )
             return Attended(observed.context, observed.weights() if weights else None)
 
     @abstractmethod
-    def context(self, asked: Asked) -> Tensor:
+    def context(self, call: AttentionInput) -> Tensor:
         """The context (B, H, Q, Dv), at the promised cost."""
 
     @abstractmethod
-    def seen(self, asked: Asked) -> WeightSource:
-        """The same call for those who look: weights on demand, row by row."""
+    def weight_source(self, call: AttentionInput) -> WeightSource:
+        """The weights of the same call for observers, row by row on demand."""
 
-    def pattern(self, asked: Asked) -> Mask:
-        """For a "pattern": the mask that full attention would need to give the same answer."""
-        raise NotImplementedError(f"{type(self).__name__} is no pattern of full attention.")
+    def pattern(self, call: AttentionInput) -> Mask | None:
+        """The mask that full attention needs to attend to the same keys."""
+        return call.mask
+
+    def added_bias(self, call: AttentionInput) -> Bias | None:
+        """All that is added to the scores."""
+        return call.bias
 
     def empty(self, key: Tensor, value: Tensor) -> Cache:
-        """The cache before the first word, for heads like these (B, H, 0, D) and (B, H, 0, Dv)."""
+        """The cache of no tokens, for heads like these (B, H, 0, D) and (B, H, 0, Dv)."""
         return KeyValue(key, value)
 
-    def held(self, cache: Cache) -> int:
-        """How many words before the new ones a cache still has keys of."""
+    def cached_length(self, cache: Cache) -> int:
+        """The number of keys in the cache; fewer than `cache.length` if it drops old ones."""
         return cache.length
 
-    def go_on(
+    def decode_step(
         self,
         query: Tensor,
         key: Tensor,
@@ -163,67 +176,77 @@ class Mechanism(nn.Module):
         bias: Bias | None = None,
         weights: bool = False,
     ) -> Attended:
-        """Attend causally from words that follow those in the cache; the new cache comes back."""
-        if not self.declared.steps:
-            _refuse(self, "cannot go on word by word: it mixes all words", "use attention full")
+        """Attend causally from tokens that follow those in the cache; returns the new cache."""
+        if not self.facts.cache:
+            self._refuse("cannot decode step by step: it mixes all tokens", "use attention full")
         self._check_bias(bias)
         check_cache(cache, self.cache_type)
-        return self.step(Words(query, key, value), cache, bias, weights)
+        return self._decode(NewTokens(query, key, value), cache, bias, weights)
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
-        """The same, after what was asked for has been checked."""
+    def _decode(
+        self, tokens: NewTokens, cache: Cache, bias: Bias | None, weights: bool
+    ) -> Attended:
+        """`decode_step` of checked arguments."""
         assert isinstance(cache, KeyValue)
-        held = cache.extended(words.key, words.value)
-        after = Mask.causal(corner="bottom-right")
-        attended: Attended = self(words.query, *held, mask=after, bias=bias, weights=weights)
-        return replace(attended, cache=held)
+        extended = cache.extended(tokens.key, tokens.value)
+        mask = Mask.causal(corner="bottom-right")
+        attended: Attended = self(tokens.query, *extended, mask=mask, bias=bias, weights=weights)
+        return replace(attended, cache=extended)
 
-    def _check_bias(self, bias: Bias | None) -> None:
-        if bias is not None and not self.declared.bias:
-            _refuse(self, "cannot bias its scores", "use rotary, sinusoidal or learned positions")
+    def _remove_nonfinite(self, call: AttentionInput) -> tuple[AttentionInput, Tensor | None]:
+        """The call without non-finite numbers, and the rows (B, H, Q, 1) that attend to one."""
+        masked = call.mask is not None or call.bias is not None or self.limits_keys
+        if not masked or (not torch.compiler.is_compiling() and known_finite(*call.tensors)):
+            return call, None
+        mask, bias = self.pattern(call), self.added_bias(call)
+        query, key, value, rows = remove_nonfinite(*call.tensors, mask, bias)
+        return replace(call, query=query, key=key, value=value), rows
 
-    def _clean(self, asked: Asked) -> tuple[Asked, Tensor | None]:
-        """The call without non-finite numbers, and the rows (B, H, Q, 1) that may see one."""
-        query, key, value = asked.query, asked.key, asked.value
-        if asked.mask is None or (not torch.compiler.is_compiling() and sum_up(query, key, value)):
-            return asked, None  # nothing is hidden, or nothing needs to be kept hidden
-        cover = self.pattern(asked) if self.declared.answer == "pattern" else asked.mask
-        query, key, value, tainted = quarantine(query, key, value, cover, asked.bias)
-        return replace(asked, query=query, key=key, value=value), tainted
-
-    def _asked(
+    def _input(
         self,
         query: Tensor,
         key: Tensor,
         value: Tensor,
-        mask: Mask | Tensor | None,
+        mask: Mask | None,
         bias: Bias | None,
         dropout: float,
-    ) -> Asked:
-        declared = self.declared
+    ) -> AttentionInput:
+        """The checked arguments of a call."""
         arguments.attention_shapes(query, key, value)
         if query.ndim != 4 or key.ndim != 4 or query.shape[:2] != key.shape[:2]:
             raise ValueError(
-                f"{type(self).__name__} takes heads of shape (B, H, T, D), but query "
-                f"{arguments.shape(query)} and key {arguments.shape(key)} came."
+                f"{type(self).__name__} takes heads of shape (B, H, T, D), got query "
+                f"{arguments.shape(query)} and key {arguments.shape(key)}."
             )
         self._check_bias(bias)
-        if dropout and not declared.dropout:
-            _refuse(self, "has no weights to drop", "set attention dropout to 0")
-        given = None if mask is None else as_mask(mask)
-        lengths, causal, rest = told_apart(given, query.shape[-2], key.shape[-2])
-        for there, kind in (
-            (lengths is not None, "lengths"), (causal, "causal"), (rest is not None, "any"),
-        ):  # fmt: skip
-            if there and not declared.masks & {kind, "any"}:
-                kinds = " and ".join(sorted(declared.masks)) or "no"
-                named = "this" if kind == "any" else f"a {kind}"
-                _refuse(self, f"takes {kinds} masks, not {named} one", "use attention full")
-        return Asked(query, key, value, given, lengths, causal, bias, dropout)
+        if dropout and not self.facts.dropout:
+            self._refuse("has no weights to drop", "set attention dropout to 0")
+        lengths, causal, rest = decompose_mask(mask, query.shape[-2], key.shape[-2])
+        if rest is not None and "any" not in self.facts.masks:
+            kinds = "lengths and causal" if self.facts.causal else "lengths"
+            self._refuse(f"takes {kinds} masks only", "use attention full")
+        if causal and not self.facts.causal:
+            self._refuse("takes lengths masks only, not a causal one", "use attention full")
+        return AttentionInput(query, key, value, mask, lengths, causal, bias, dropout)
+
+    def _check_bias(self, bias: Bias | None) -> None:
+        if bias is not None and not self.facts.bias:
+            self._refuse("cannot bias its scores", "use rotary, sinusoidal or learned positions")
+
+    def _check_decoding_mask(self, mask: Mask | None, num_new: int, num_cached: int) -> None:
+        lengths, _, rest = decompose_mask(mask, num_new, num_new + num_cached)
+        if lengths is not None or rest is not None:
+            self._refuse(
+                "attends causally with a cache",
+                'leave the mask out, or give Mask.causal(corner="bottom-right")',
+            )
+
+    def _refuse(self, problem: str, remedy: str) -> NoReturn:
+        raise ValueError(f"{type(self).__name__} {problem}; {remedy}.")
 
 
 def check_cache(cache: Cache, expected: type) -> None:
-    """Check that a cache is one of the layer or mechanism that is to go on with it."""
+    """Check that a cache is of the type that a mechanism returns."""
     if not isinstance(cache, expected):
         raise TypeError(
             f"cache must be one that this layer returned or its empty_cache, a "
@@ -231,18 +254,6 @@ def check_cache(cache: Cache, expected: type) -> None:
         )
 
 
-def unseen_call(query: Tensor, why: str) -> observe.NoWeights:
-    """For those who look where there is no map."""
-    return observe.NoWeights(tuple(query.shape[:2]), query.shape[-2], why)
-
-
-def _refuse(mechanism: Mechanism, what: str, instead: str) -> None:
-    raise ValueError(f"{type(mechanism).__name__} {what}; {instead}.")
-
-
-def hidden_keys(asked: Asked) -> Tensor | None:
-    """(B, 1, K, 1): True where a key is beyond its sentence; None if none is."""
-    if asked.lengths is None:
-        return None
-    place = torch.arange(asked.key.shape[-2], device=asked.key.device)
-    return (place >= asked.lengths.to(place.device)[:, None])[:, None, :, None]
+def no_weights(query: Tensor, reason: str) -> observe.NoWeights:
+    """For observers of a call that has no map."""
+    return observe.NoWeights(tuple(query.shape[:2]), query.shape[-2], reason)

@@ -1,4 +1,4 @@
-"""Every mechanism by its name: what the contract test proves and the benchmark measures."""
+"""Every mechanism by name, sized for a length: for the contract test and the benchmark."""
 
 from __future__ import annotations
 
@@ -17,31 +17,30 @@ from regard.attention.mechanisms.ring import Ring
 from regard.attention.mechanisms.sparse import Sparse
 
 MECHANISMS: dict[str, Callable[[int, int, int], Mechanism]] = {
-    "full": lambda length, heads, width: Full(),
-    "local": lambda length, heads, width: Local(_within(length, 64)),
-    "local+global": lambda length, heads, width: Local(_within(length, 64), 2),
-    "local+dilated": lambda length, heads, width: Local(
-        _within(length, 64), dilation=tuple(2 - head % 2 for head in range(heads))
+    "full": lambda length, num_heads, width: Full(),
+    "local": lambda length, num_heads, width: Local(_at_most(length, 64)),
+    "local+global": lambda length, num_heads, width: Local(_at_most(length, 64), 2),
+    "local+dilated": lambda length, num_heads, width: Local(
+        _at_most(length, 64), dilation=tuple(2 - head % 2 for head in range(num_heads))
     ),
-    "sparse": lambda length, heads, width: Sparse("strided", _root(length)),
-    "sparse+fixed": lambda length, heads, width: Sparse("fixed", _root(length)),
-    "blockwise": lambda length, heads, width: Blockwise(),
-    "linformer": lambda length, heads, width: Linformer(length, _within(length, 64)),
-    "reformer": lambda length, heads, width: Reformer(
-        width, _within(length, 32), 2 * math.ceil(length / _within(length, 32) / 2), rounds=4
+    "sparse": lambda length, num_heads, width: Sparse("strided", _root(length)),
+    "sparse+fixed": lambda length, num_heads, width: Sparse("fixed", _root(length)),
+    "blockwise": lambda length, num_heads, width: Blockwise(),
+    "linformer": lambda length, num_heads, width: Linformer(length, _at_most(length, 64)),
+    "reformer": lambda length, num_heads, width: Reformer(
+        width, _at_most(length, 32), 2 * math.ceil(length / _at_most(length, 32) / 2), num_rounds=4
     ),
-    "linear": lambda length, heads, width: Linear(),
-    "performer": lambda length, heads, width: Performer(width),
-    "ring": lambda length, heads, width: Ring(),
-    "adaptive-span": lambda length, heads, width: AdaptiveSpan(
-        heads, _within(length, 128), ramp=16, first=_within(length, 48)
+    "linear": lambda length, num_heads, width: Linear(),
+    "performer": lambda length, num_heads, width: Performer(width),
+    "ring": lambda length, num_heads, width: Ring(),
+    "adaptive-span": lambda length, num_heads, width: AdaptiveSpan(
+        num_heads, _at_most(length, 128), ramp=16, first=_at_most(length, 48)
     ),
 }
-"""(longest sequence, heads, width of a head) ▶ a mechanism fit for it, by the setting's name; what
-follows a + is a variant of it."""
+"""(longest sequence, heads, width of a head) ▶ a mechanism; after a + stands a variant of it."""
 
 
-def _within(length: int, usual: int) -> int:
+def _at_most(length: int, usual: int) -> int:
     """The usual size, or a quarter of a short sequence."""
     return max(1, min(usual, length // 4))
 

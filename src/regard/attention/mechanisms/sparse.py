@@ -1,11 +1,11 @@
-"""Sparse attention in two steps of about √n keys each, strided or fixed (Child 2019).
+"""Sparse attention in two parts of about √n keys each, strided or fixed (Child 2019).
 
-    strided   near: the last l words;          far: every l-th word before (or after)
-    fixed     near: the words of one's block;  far: the last c words of the other blocks
+    strided   near: the last l tokens;           far: every l-th token before (or after)
+    fixed     near: the tokens of one's block;   far: the last c tokens of the other blocks
 
-The two parts are computed apart, each without any score that is not seen, and merged.
+The two parts are computed apart, each without any score that is masked, and merged.
 
-Shapes: B sentences, H heads, N blocks of l words, D features.
+Shapes: B sentences, H heads, N blocks of l tokens, D features.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from regard.attention.attend import Attended, attend
+from regard.attention.attend import Attended, attend_part
 from regard.attention.engines import arguments
 from regard.attention.engines.blockwise import TILE_SCORES
-from regard.attention.engines.call import Call
+from regard.attention.engines.call import AttentionCall
+from regard.attention.engines.choice import SHORT, pattern_engine
 from regard.attention.engines.tile import Tile
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.columns import (
+from regard.attention.mechanisms.mechanism import AttentionInput, Mechanism, NewTokens
+from regard.attention.mechanisms.parts import (
     column_counts,
-    cut,
     from_columns,
+    in_blocks,
     in_columns,
-    moved,
+    merge,
+    reordered,
     sentence_lengths,
 )
-from regard.attention.mechanisms.full import SCORE, softmax_call
-from regard.attention.mechanisms.local import SHORT
-from regard.attention.mechanisms.mechanism import Asked, Declared, Mechanism, Words
-from regard.attention.mechanisms.merge import merged
-from regard.attention.mechanisms.window_cache import over_some
+from regard.attention.mechanisms.window_cache import attend_to_some
+from regard.config.mechanisms import SparseSettings
 
 Pattern = Literal["strided", "fixed"]
 
@@ -46,62 +46,62 @@ class Sparse(Mechanism):
     """softmax over near keys and a regular choice of far ones.
 
     pattern  "strided" or "fixed"
-    stride   l, near √n for the promised cost; None takes √n of each call, which a model that goes
-             on word by word must not
-    summary  c: the last words of a block that others look at ("fixed")
+    stride   l, near √n for the promised cost; None takes √n of each call, which does not work for
+             decoding step by step
+    summary  c: the last tokens of a block that other blocks attend to ("fixed")
     """
 
-    declared = Declared(
-        answer="pattern", masks=frozenset({"lengths", "causal"}), map="keys", sums_to_one=True,
-        cost="n·√n", growth=1.5, dropout=True,
-    )  # fmt: skip
+    facts = SparseSettings.facts
+    limits_keys = True
 
     def __init__(
         self, pattern: Pattern = "strided", stride: int | None = None, summary: int = 1
     ) -> None:
         super().__init__()
         if pattern not in ("strided", "fixed"):
-            raise ValueError(f'pattern must be "strided" or "fixed", but {pattern!r} came.')
+            raise ValueError(f'pattern must be "strided" or "fixed", got {pattern!r}.')
         self.kind: Pattern = pattern
         self.stride = None if stride is None else arguments.positive("stride", stride)
         self.summary = arguments.positive("summary", summary)
         if stride is not None and pattern == "fixed" and summary > stride:
-            raise ValueError(f"summary must be at most stride {stride}, but {summary} came.")
+            raise ValueError(f"summary must be at most stride {stride}, got {summary}.")
 
-    def context(self, asked: Asked) -> Tensor:
-        stride = self._stride(asked.key.shape[-2])
-        short = asked.key.shape[-2] <= max(SHORT, stride)
-        if short or asked.offset:  # words that follow a cache cannot be cut into whole blocks
-            return attend(
-                asked.query, asked.key, asked.value, score=SCORE, mask=self.pattern(asked),
-                dropout=asked.dropout, engine="auto" if short else "blockwise",
+    def context(self, call: AttentionInput) -> Tensor:
+        stride = self._stride(call.num_keys)
+        short = max(SHORT, stride)
+        if call.num_keys <= short or call.offset:  # after a cache there are no whole blocks
+            return attend_part(
+                *call.tensors, mask=self.pattern(call), dropout=call.dropout,
+                engine=pattern_engine(call.num_keys, short),
             ).context  # fmt: skip
         if self.kind == "strided":
-            return merged([_window(asked, stride), _columns(asked, stride)])
-        return merged([_blocks(asked, stride), _summaries(asked, stride, self.summary)])
+            return merge([_window(call, stride), _columns(call, stride)])
+        return merge([_blocks(call, stride), _summaries(call, stride, self.summary)])
 
-    def seen(self, asked: Asked) -> Call:
-        return softmax_call(asked, self.pattern(asked))
+    def weight_source(self, call: AttentionInput) -> AttentionCall:
+        return call.softmax_call(self.pattern(call))
 
-    def pattern(self, asked: Asked) -> Mask:
-        shown: Mask = self._pattern(asked.key.shape[-2], asked.offset)
-        return shown if asked.mask is None else shown & asked.mask
+    def pattern(self, call: AttentionInput) -> Mask:
+        own: Mask = self._pattern(call.num_keys, call.offset)
+        return own if call.mask is None else own & call.mask
 
-    def step(self, words: Words, cache: Cache, bias: Bias | None, weights: bool) -> Attended:
+    def _decode(
+        self, tokens: NewTokens, cache: Cache, bias: Bias | None, weights: bool
+    ) -> Attended:
         assert isinstance(cache, KeyValue)
         if self.stride is None:
-            raise ValueError("Sparse goes on word by word only with a stride; give it one.")
-        query, key, value = words
+            self._refuse("needs a stride to decode step by step", "give it one")
+        query, key, value = tokens
         if not cache.length or query.shape[-2] > 1:
-            return super().step(words, cache, bias, weights)
-        held = cache.extended(key, value)
-        place = torch.arange(held.length, device=key.device)
-        here = torch.full((1, 1), held.length - 1, device=key.device)
-        shown = self._pattern(held.length, held.length - 1).visible(here, place[None])[0]
-        chosen = place[shown]
-        near = KeyValue(*(x.index_select(-2, chosen) for x in held))
-        attended = over_some(query, near, None, None, chosen, held.length, weights)
-        return replace(attended, cache=held)
+            return super()._decode(tokens, cache, bias, weights)
+        extended = cache.extended(key, value)
+        positions = torch.arange(extended.length, device=key.device)
+        last = torch.full((1, 1), extended.length - 1, device=key.device)
+        pattern = self._pattern(extended.length, extended.length - 1)
+        chosen = positions[pattern.visible(last, positions[None])[0]]
+        keys = KeyValue(*(x.index_select(-2, chosen) for x in extended))
+        attended = attend_to_some(query, keys, None, None, chosen, extended.length, weights)
+        return replace(attended, cache=extended)
 
     def _stride(self, length: int) -> int:
         return self.stride or max(1, round(math.sqrt(length)))
@@ -115,7 +115,7 @@ class Sparse(Mechanism):
 
 @dataclass(frozen=True, eq=False)
 class _Pattern(Mask):
-    """Who sees whom, for queries that start at place `offset`."""
+    """The keys that queries from position `offset` on attend to."""
 
     kind: Pattern
     stride: int
@@ -126,7 +126,7 @@ class _Pattern(Mask):
         return self.visible(tile.query_index + self.offset, tile.key_index)
 
     def visible(self, query: Tensor, key: Tensor) -> Tensor:
-        """(r, c): whether the words at places `query` (r, 1) see those at `key` (1, c)."""
+        """(r, c): True where the position `query` (r, 1) attends to `key` (1, c)."""
         if self.kind == "strided":
             distance = (query - key).abs()
             return (distance < self.stride) | (distance % self.stride == 0)
@@ -134,91 +134,91 @@ class _Pattern(Mask):
         return block | (key % self.stride >= self.stride - self.summary)
 
 
-def _window(asked: Asked, stride: int) -> Attended:
-    """The near part of "strided": words less than a stride away."""
-    near: Mask = Mask.window(stride - 1, 0 if asked.causal else stride - 1)
-    near = near if asked.lengths is None else near & Mask.lengths(asked.lengths)
-    return _part(asked, asked.query, asked.key, asked.value, near)
+def _window(call: AttentionInput, stride: int) -> Attended:
+    """The near part of "strided": tokens less than a stride away."""
+    near: Mask = Mask.window(stride - 1, 0 if call.causal else stride - 1)
+    near = near if call.lengths is None else near & Mask.lengths(call.lengths)
+    return _tiled(call, *call.tensors, near)
 
 
-def _columns(asked: Asked, stride: int) -> Attended:
-    """The far part of "strided": words a whole number of strides away, but not oneself.
+def _columns(call: AttentionInput, stride: int) -> Attended:
+    """The far part of "strided": tokens a whole number of strides away, without the token itself.
 
-    Words of equal remainder modulo l become a sentence of their own, (B · l, H, N, D).
+    Tokens of equal remainder modulo l become a sequence of their own, (B · l, H, N, D).
     """
-    counts = column_counts(sentence_lengths(asked), stride)
+    counts = column_counts(sentence_lengths(call), stride)
     others: Mask = Mask.causal(-1)
-    others = others if asked.causal else others | Mask.window(0, None, 1)
-    query, key, value = (in_columns(x, stride) for x in asked.tensors)
-    part = _each(asked, query, key, value, counts, others)
-    return from_columns(part, stride, asked.key.shape[-2])
+    others = others if call.causal else others | Mask.window(0, None, 1)
+    query, key, value = (in_columns(x, stride) for x in call.tensors)
+    part = _each(call, query, key, value, counts, others)
+    return from_columns(part, stride, call.num_keys)
 
 
-def _blocks(asked: Asked, stride: int) -> Attended:
-    """The near part of "fixed": the words of one's own block, (B · N, H, l, D)."""
-    length = asked.key.shape[-2]
+def _blocks(call: AttentionInput, stride: int) -> Attended:
+    """The near part of "fixed": the tokens of one's own block, (B · N, H, l, D)."""
+    length = call.num_keys
     blocks = -(-length // stride)
-    starts = torch.arange(blocks, device=asked.key.device) * stride
-    counts = (sentence_lengths(asked)[:, None] - starts).clamp(0, stride)
-    query, key, value = (cut(x, stride).transpose(1, 2).flatten(0, 1) for x in asked.tensors)
-    part = _each(
-        asked, query, key, value, counts.flatten(), Mask.causal() if asked.causal else None
-    )
+    starts = torch.arange(blocks, device=call.key.device) * stride
+    counts = (sentence_lengths(call)[:, None] - starts).clamp(0, stride)
+    query, key, value = (in_blocks(x, stride).transpose(1, 2).flatten(0, 1) for x in call.tensors)
+    part = _each(call, query, key, value, counts.flatten(), Mask.causal() if call.causal else None)
 
     def back(x: Tensor) -> Tensor:
-        words = x.view(-1, blocks, *x.shape[1:]).transpose(1, 2).flatten(2, 3)
-        return words[..., :length, :]
+        tokens = x.view(-1, blocks, *x.shape[1:]).transpose(1, 2).flatten(2, 3)
+        return tokens[..., :length, :]
 
-    return moved(part, back)
+    return reordered(part, back)
 
 
-def _summaries(asked: Asked, stride: int, summary: int) -> Attended:
-    """The far part of "fixed": the last words of the other blocks (of those before, if causal)."""
-    length = asked.key.shape[-2]
-    place = torch.arange(length, device=asked.key.device)
-    chosen = place[place % stride >= stride - summary]
-    lengths = sentence_lengths(asked)
+def _summaries(call: AttentionInput, stride: int, summary: int) -> Attended:
+    """The far part of "fixed": the last tokens of the other blocks (of earlier ones, if causal)."""
+    position = torch.arange(call.num_keys, device=call.key.device)
+    chosen = position[position % stride >= stride - summary]
+    lengths = sentence_lengths(call)
     counts = lengths // stride * summary + (lengths % stride - (stride - summary)).clamp(min=0)
-    mask = _OtherBlocks(stride, summary, asked.causal) & Mask.lengths(counts)
-    key, value = (x.index_select(-2, chosen) for x in (asked.key, asked.value))
-    return _part(asked, asked.query, key, value, mask)
+    mask = _OtherBlocks(stride, summary, call.causal) & Mask.lengths(counts)
+    key, value = (x.index_select(-2, chosen) for x in (call.key, call.value))
+    return _tiled(call, call.query, key, value, mask)
 
 
 @dataclass(frozen=True, eq=False)
 class _OtherBlocks(Mask):
-    """Each word sees the summaries of other blocks, `summary` of each."""
+    """Each token attends to the summaries of other blocks, `summary` tokens of each."""
 
     stride: int
     summary: int
-    before: bool
+    earlier: bool
 
     def tile(self, tile: Tile) -> Tensor:
-        mine, theirs = tile.query_index // self.stride, tile.key_index // self.summary
-        return theirs < mine if self.before else theirs != mine
+        query_block, key_block = tile.query_index // self.stride, tile.key_index // self.summary
+        return key_block < query_block if self.earlier else key_block != query_block
 
     def key_range(self, rows: range, num_queries: int, num_keys: int) -> range:
-        if not self.before:
+        if not self.earlier:
             return range(num_keys)
         return range(min(num_keys, (rows.stop - 1) // self.stride * self.summary))
 
 
-def _part(asked: Asked, query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Attended:
-    return attend(
-        query, key, value, score=SCORE, mask=mask, dropout=asked.dropout, engine="blockwise"
-    )
+def _tiled(call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Attended:
+    return attend_part(query, key, value, mask=mask, dropout=call.dropout, engine="blockwise")
 
 
 def _each(
-    asked: Asked, query: Tensor, key: Tensor, value: Tensor, counts: Tensor, mask: Mask | None
+    call: AttentionInput,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    counts: Tensor,
+    mask: Mask | None,
 ) -> Attended:
-    """Many short sequences of `counts` keys each, some at a time, each whole in one tile."""
-    heads, length = query.shape[1:3]
-    some = max(1, TILE_SCORES // max(1, heads * length * length))
-    found = []
-    for start in range(0, len(query), some):
-        few = slice(start, start + some)
-        shown: Mask = Mask.lengths(counts[few])
-        shown = shown if mask is None else shown & mask
-        found.append(_part(asked, query[few], key[few], value[few], shown))
-    context = torch.cat([part.context for part in found])
-    return Attended(context, _logsumexp=torch.cat([part.logsumexp for part in found]))
+    """Many short sequences of `counts` keys each, several at a time, each in one tile."""
+    num_heads, length = query.shape[1:3]
+    step = max(1, TILE_SCORES // max(1, num_heads * length * length))
+    parts = []
+    for start in range(0, len(query), step):
+        rows = slice(start, start + step)
+        visible: Mask = Mask.lengths(counts[rows])
+        visible = visible if mask is None else visible & mask
+        parts.append(_tiled(call, query[rows], key[rows], value[rows], visible))
+    context = torch.cat([part.context for part in parts])
+    return Attended(context, _logsumexp=torch.cat([part.logsumexp for part in parts]))

@@ -138,7 +138,7 @@ def masked_softmax(
     """
     if scores.ndim < 2:
         raise ValueError(
-            f"scores must have shape (…, Q, K), but {tuple(scores.shape)} came; "
+            f"scores must have shape (…, Q, K), got {tuple(scores.shape)}; "
             "add the dimension of queries."
         )
     keep = None

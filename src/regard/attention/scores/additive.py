@@ -25,7 +25,7 @@ from torch.autograd.function import once_differentiable
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import HALF, accumulated, as_given
 from regard.attention.engines.tile import Index
-from regard.attention.scores.prepared import Cell, Form, GradOf, take_rows
+from regard.attention.scores.prepared import Cell, GradOf, PreparedScore, take_rows
 from regard.attention.scores.score import Score
 
 CACHE_ELEMENTS = 1 << 20  # numbers of a tile of tanh that stay in the processor's cache
@@ -55,23 +55,23 @@ class Additive(Score):
         nn.init.uniform_(self.v, -(hidden_dim**-0.5), hidden_dim**-0.5)
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        form = self.form(query, key)
-        if query.shape[-2] != 1 or form.key.dtype in HALF:
-            return plain_scores(form)
+        prepared = self.prepare(query, key)
+        if query.shape[-2] != 1 or prepared.key.dtype in HALF:
+            return plain_scores(prepared)
         # a decoder's step: the projected keys are nobody else's, and become the sums in place
-        if form.key.shape[:-2] != form.query.shape[:-2]:
-            return plain_scores(form)
-        sums = form.key.add_(form.query).tanh_()
-        return (sums @ form.v)[..., None, :]
+        if prepared.key.shape[:-2] != prepared.query.shape[:-2]:
+            return plain_scores(prepared)
+        sums = prepared.key.add_(prepared.query).tanh_()
+        return (sums @ prepared.v)[..., None, :]
 
-    def form(self, query: Tensor, key: Tensor) -> AdditiveForm:
+    def prepare(self, query: Tensor, key: Tensor) -> PreparedAdditive:
         v = self.v
         arguments.width("query", query, self.query_dim)
         arguments.width("key", key, self.key_dim)
         if query.dtype != v.dtype or key.dtype != v.dtype:
             arguments.same_dtype("query", query, v)
             arguments.same_dtype("key", key, v)
-        return AdditiveForm(self.query_proj(query), self.key_proj(key), v)
+        return PreparedAdditive(self.query_proj(query), self.key_proj(key), v)
 
     @property
     def numbers_per_score(self) -> int:
@@ -95,12 +95,12 @@ class ProjectedAdditive(Score):
         self.additive = additive
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        return plain_scores(self.form(query, key))
+        return plain_scores(self.prepare(query, key))
 
-    def form(self, query: Tensor, key: Tensor) -> AdditiveForm:
+    def prepare(self, query: Tensor, key: Tensor) -> PreparedAdditive:
         arguments.width("query", query, self.additive.query_dim)
         arguments.width("key", key, self.additive.hidden_dim)
-        return AdditiveForm(self.additive.query_proj(query), key, self.additive.v)
+        return PreparedAdditive(self.additive.query_proj(query), key, self.additive.v)
 
     @property
     def numbers_per_score(self) -> int:
@@ -108,7 +108,7 @@ class ProjectedAdditive(Score):
 
 
 @dataclass(frozen=True)
-class AdditiveForm(Form):
+class PreparedAdditive(PreparedScore):
     """v·tanh(q + k) of projected queries (…, Q, H) and keys (…, K, H)."""
 
     query: Tensor
@@ -146,12 +146,12 @@ class AdditiveForm(Form):
                 (place if index is None else take_rows(place, index)).add_(add)
 
 
-def plain_scores(form: AdditiveForm) -> Tensor:
+def plain_scores(prepared: PreparedAdditive) -> Tensor:
     """All scores as the formula reads, through the (…, Q, K, H) tensor."""
-    query, key = accumulated(form.query), accumulated(form.key)
+    query, key = accumulated(prepared.query), accumulated(prepared.key)
     with as_given(query.device):
         sums = query[..., :, None, :] + key[..., None, :, :]
-        return sums.tanh_() @ accumulated(form.v)
+        return sums.tanh_() @ accumulated(prepared.v)
 
 
 class _KeptScores(torch.autograd.Function):
@@ -208,7 +208,7 @@ class _TiledScores(torch.autograd.Function):
 
 def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
     """v·tanh(q + k), (…, Q, K), of query (…, Q, H), key (…, K, H) and v (H,), tile by tile."""
-    cells = _Cells(query, key)
+    cells = _TanhCells(query, key)
     scores_NQK = cells.query_NQH.new_empty(cells.num_scores)
     v = accumulated(v)
     with as_given(v.device):
@@ -224,7 +224,7 @@ def additive_scores_backward(
 
     Σ g (1 − t²) is taken as Σ g − Σ g t²: the first sums are cheap, the second are matrix products.
     """
-    cells = _Cells(query, key)
+    cells = _TanhCells(query, key)
     hidden = v.shape[0]
     v = accumulated(v)
     for_query = torch.zeros_like(cells.query_NQH) if wanted[0] else None
@@ -248,7 +248,7 @@ def additive_scores_backward(
     )
 
 
-class _Cells:
+class _TanhCells:
     """The scores' matrix cut into cells whose tanh (n, q, k, H) fits into a core's cache."""
 
     def __init__(self, query: Tensor, key: Tensor) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import accumulated
 from regard.attention.engines.tile import Index
-from regard.attention.scores.prepared import DotForm, Form, GradOf, take_rows
+from regard.attention.scores.prepared import GradOf, PreparedDot, PreparedScore, take_rows
 from regard.attention.scores.score import Score, same_width
 
 # the rounding of q·k − |k|²/2 up to which `auto` runs the score as a dot product
@@ -33,7 +33,7 @@ class Gaussian(Score):
     """
 
     finite = True
-    centres_keys = True
+    centers_keys = True
 
     def __init__(
         self, width: float | Sequence[float] | Tensor = 1.0, *, learn: bool = False
@@ -42,10 +42,10 @@ class Gaussian(Score):
         given = torch.as_tensor(width, dtype=torch.float64).detach().cpu()
         if given.ndim > 1 or given.numel() == 0:
             raise ValueError(
-                f"width must be one number or one per feature, but shape {tuple(given.shape)} came."
+                f"width must be one number or one per feature, got shape {tuple(given.shape)}."
             )
         if not bool(((given > 0) & torch.isfinite(given)).all()):
-            raise ValueError(f"width must be above zero and finite, but {given.tolist()} came.")
+            raise ValueError(f"width must be above zero and finite, got {given.tolist()}.")
         self.learn = learn
         self.fixed_width: float | list[float] = given.tolist()
         if learn:
@@ -59,12 +59,12 @@ class Gaussian(Score):
         return torch.tensor(self.fixed_width, dtype=torch.float64)
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.form(query, key).scores()
+        return self.prepare(query, key).scores()
 
-    def form(self, query: Tensor, key: Tensor) -> GaussianForm:
-        return GaussianForm(*self._in_widths(query, key))
+    def prepare(self, query: Tensor, key: Tensor) -> PreparedGaussian:
+        return PreparedGaussian(*self._in_widths(query, key))
 
-    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
         query, key = self._in_widths(query, key)
         centre = _centre(key.detach(), visible)
         if key.shape[:-2] != query.shape[:-2]:  # grouped heads: one centre for all
@@ -73,7 +73,7 @@ class Gaussian(Score):
         if visible is not None:  # where a hidden key stands must not matter
             key = key.masked_fill(~visible, 0.0)
         half_square = 0.5 * key.square().sum(dim=-1, keepdim=True)
-        return DotForm(
+        return PreparedDot(
             torch.cat([query, torch.ones_like(query[..., :1])], dim=-1),
             torch.cat([key, -half_square], dim=-1),
             shift=-0.5 * query.square().sum(dim=-1),
@@ -104,8 +104,8 @@ class Gaussian(Score):
         width = self.width.to(query.dtype).to(query.device)
         if width.ndim and width.shape[0] != query.shape[-1]:
             raise ValueError(
-                f"Gaussian has {width.shape[0]} widths, one per feature, "
-                f"but query of shape {arguments.shape(query)} has {query.shape[-1]} features."
+                f"query must have {width.shape[0]} features, as many as Gaussian has widths, "
+                f"got shape {arguments.shape(query)}."
             )
         return query / width, key / width
 
@@ -114,7 +114,7 @@ class Gaussian(Score):
 
 
 @dataclass(frozen=True)
-class GaussianForm(Form):
+class PreparedGaussian(PreparedScore):
     """−|q − k|²/2 of queries and keys measured in widths, by differences."""
 
     query: Tensor

@@ -1,8 +1,8 @@
 """What an engine computes with: a score with its projections done, ready to be cut into tiles.
 
-Shapes: query (…, Q, D), key (…, K, D), tile of scores (…, r, c). A form holds only the tensors that
-the scores are differentiable in (`inputs`); `tile_backward` adds a tile's gradient to theirs, so
-that an engine can keep one tile at a time.
+Shapes: query (…, Q, D), key (…, K, D), tile of scores (…, r, c). A prepared score holds only the
+tensors that the scores are differentiable in (`inputs`); `tile_backward` adds a tile's gradient to
+theirs, so that an engine can keep one tile at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GradOf(Protocol):
     def __call__(self, scores: Tensor, cell: Cell | None = None) -> Tensor: ...
 
 
-class Form(ABC):
+class PreparedScore(ABC):
     """Scores of prepared queries and keys, whole or by tiles."""
 
     query: Tensor
@@ -45,7 +45,7 @@ class Form(ABC):
 
     @abstractmethod
     def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
-        """The same form over other tensors."""
+        """The same prepared over other tensors."""
 
     @abstractmethod
     def tile(self, rows: Index, cols: Index) -> Tensor:
@@ -58,20 +58,20 @@ class Form(ABC):
         """Compute one tile's scores again and add their gradient to `into` (one per input).
 
         `grad_of` gives the gradient of the scores it is shown, once for every part of the tile:
-        so a form computes what scores and gradient share only once.
+        so a prepared computes what scores and gradient share only once.
         """
 
     def scores(self) -> Tensor:
         """All scores (…, Q, K)."""
         return self.tile(slice(0, self.query.shape[-2]), slice(0, self.key.shape[-2]))
 
-    def spread(self, heads: int) -> Self:
-        """The same form with grouped keys repeated to `heads` heads."""
-        return self.with_inputs((self.query, spread(self.key, heads), *self.inputs[2:]))
+    def spread(self, num_heads: int) -> Self:
+        """The same prepared with grouped keys repeated to `num_heads` heads."""
+        return self.with_inputs((self.query, spread(self.key, num_heads), *self.inputs[2:]))
 
 
 @dataclass(frozen=True)
-class DotForm(Form):
+class PreparedDot(PreparedScore):
     """scale · q·k, softcapped where asked: cap · tanh(s / cap).
 
     `shift` (…, Q) is a row constant that the softmax does not see, left out of the tile's scores
@@ -115,7 +115,7 @@ class DotForm(Form):
 
 
 @dataclass(frozen=True)
-class PlainForm(Form):
+class PreparedPlain(PreparedScore):
     """Any score module at all, each key scored by itself, differentiated by autograd."""
 
     score: Score
@@ -126,7 +126,7 @@ class PlainForm(Form):
 
     @classmethod
     def of(cls, score: Score, query: Tensor, key: Tensor) -> Self:
-        """The form of a score that states no other."""
+        """The prepared of a score that states no other."""
         device = query.device.type
         on = torch.is_autocast_enabled(device)
         return cls(score, query, key, autocast=torch.get_autocast_dtype(device) if on else None)
@@ -175,7 +175,7 @@ class PlainForm(Form):
         if tuple(scores.shape) != expected:
             raise ValueError(
                 f"{type(self.score).__name__} must give scores of shape {expected}, "
-                f"but {tuple(scores.shape)} came."
+                f"got {tuple(scores.shape)}."
             )
         return accumulated(scores)
 
@@ -187,8 +187,8 @@ def take_rows(x: Tensor, rows: Index) -> Tensor:
     return x.narrow(-2, rows.start, rows.stop - rows.start)
 
 
-def spread(x: Tensor, heads: int) -> Tensor:
+def spread(x: Tensor, num_heads: int) -> Tensor:
     """Grouped heads (…, G, T, D) repeated to (…, heads, T, D), each as often as it is read."""
-    if x.ndim < 3 or x.shape[-3] == heads:
+    if x.ndim < 3 or x.shape[-3] == num_heads:
         return x
-    return x.repeat_interleave(heads // x.shape[-3], dim=-3)
+    return x.repeat_interleave(num_heads // x.shape[-3], dim=-3)

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import accumulated
-from regard.attention.scores.prepared import DotForm, Form, PlainForm
+from regard.attention.scores.prepared import PreparedDot, PreparedPlain, PreparedScore
 
 _WITHOUT_FUSED = frozenset({"dense", "blockwise"})
 _ALL_ENGINES = _WITHOUT_FUSED | {"fused"}
@@ -28,13 +28,15 @@ class Score(nn.Module):
     """
 
     finite = False  # whether finite queries and keys always get finite scores
-    centres_keys = False  # whether `as_dot` wants to know which keys are visible
+    centers_keys = False  # whether `as_dot` wants to know which keys are visible
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
         """Scores (…, Q, K)."""
         raise NotImplementedError(f"{type(self).__name__} must define forward(query, key).")
 
-    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm | None:
+    def as_dot(
+        self, query: Tensor, key: Tensor, visible: Tensor | None = None
+    ) -> PreparedDot | None:
         """The score as a dot product of mapped queries and keys, or None if it is not one.
 
         `visible` (…, K, 1) says which keys somebody may look at.
@@ -45,9 +47,9 @@ class Score(nn.Module):
         """Whether the dot product would be less exact than the formula: `auto` then avoids it."""
         return False
 
-    def form(self, query: Tensor, key: Tensor) -> Form:
+    def prepare(self, query: Tensor, key: Tensor) -> PreparedScore:
         """The score prepared for tiled engines: projections done, nothing (Q, K) yet."""
-        return self.as_dot(query, key) or PlainForm.of(self, query, key)
+        return self.as_dot(query, key) or PreparedPlain.of(self, query, key)
 
     @property
     def numbers_per_score(self) -> int:
@@ -66,16 +68,18 @@ class _DotScore(Score):
     finite = True
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        form = self.as_dot(query, key)
-        assert form is not None
-        return form.scores()
+        prepared = self.as_dot(query, key)
+        assert prepared is not None
+        return prepared.scores()
 
 
 class Uniform(_DotScore):
     """s = 0: every key counts the same, so that attention is average pooling."""
 
-    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
-        return DotForm(query.new_zeros((*query.shape[:-1], 1)), key.new_zeros((*key.shape[:-1], 1)))
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
+        return PreparedDot(
+            query.new_zeros((*query.shape[:-1], 1)), key.new_zeros((*key.shape[:-1], 1))
+        )
 
 
 class ScaledDot(_DotScore):
@@ -88,16 +92,16 @@ class ScaledDot(_DotScore):
     def __init__(self, scale: float | None = None, softcap: float | None = None) -> None:
         super().__init__()
         if softcap is not None and arguments.real("softcap", softcap) <= 0:
-            raise ValueError(f"softcap must be above zero or None, but {softcap} came.")
+            raise ValueError(f"softcap must be above zero or None, got {softcap}.")
         if scale is not None:
             arguments.real("scale", scale)
         self.scale = scale
         self.softcap = softcap
 
-    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
         same_width(self, query, key)
         scale = 1 / math.sqrt(max(query.shape[-1], 1)) if self.scale is None else self.scale
-        return DotForm(query, key, scale, self.softcap)
+        return PreparedDot(query, key, scale, self.softcap)
 
     @property
     def engines(self) -> frozenset[str]:
@@ -127,11 +131,11 @@ class General(_DotScore):
         self.weight = nn.Parameter(torch.empty(query_dim, key_dim))
         nn.init.xavier_uniform_(self.weight)
 
-    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
         arguments.width("query", query, self.query_dim)
         arguments.width("key", key, self.key_dim)
         arguments.same_dtype("query", query, self.weight)
-        return DotForm(*_one_dtype(F.linear(query, self.weight.t()), key))
+        return PreparedDot(*_one_dtype(F.linear(query, self.weight.t()), key))
 
     def extra_repr(self) -> str:
         return f"query_dim={self.query_dim}, key_dim={self.key_dim}"
@@ -145,10 +149,10 @@ class Cosine(_DotScore):
         self.scale = scale
         self.eps = eps
 
-    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
         same_width(self, query, key)
         query, key = accumulated(query), accumulated(key)
-        return DotForm(
+        return PreparedDot(
             F.normalize(query, dim=-1, eps=self.eps),
             F.normalize(key, dim=-1, eps=self.eps),
             self.scale,
@@ -171,15 +175,15 @@ class Location(_DotScore):
         self.weight = nn.Parameter(torch.empty(max_keys, query_dim))
         nn.init.xavier_uniform_(self.weight)
 
-    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> DotForm:
+    def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
         arguments.width("query", query, self.query_dim)
         num_keys = key.shape[-2]
         if num_keys > self.max_keys:
             raise ValueError(
-                f"Location scores at most {self.max_keys} keys (max_keys), but {num_keys} came."
+                f"Location scores at most {self.max_keys} keys (max_keys), got {num_keys}."
             )
         rows = self.weight[:num_keys].expand(*key.shape[:-2], num_keys, self.query_dim)
-        return DotForm(*_one_dtype(query, rows))
+        return PreparedDot(*_one_dtype(query, rows))
 
     def extra_repr(self) -> str:
         return f"query_dim={self.query_dim}, max_keys={self.max_keys}"
@@ -189,8 +193,8 @@ def same_width(score: Score, query: Tensor, key: Tensor) -> None:
     """Check that queries and keys can be compared feature by feature."""
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(
-            f"{type(score).__name__} needs queries and keys of one width, but query of shape "
-            f"{arguments.shape(query)} and key of shape {arguments.shape(key)} came; "
+            f"{type(score).__name__} needs queries and keys of one width, got query of shape "
+            f"{arguments.shape(query)} and key of shape {arguments.shape(key)}; "
             "Additive and General take different widths."
         )
 

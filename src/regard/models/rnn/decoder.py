@@ -53,12 +53,12 @@ class RnnDecoder(nn.Module):
     def __init__(self, settings: RnnSettings, readout_dim: int) -> None:
         super().__init__()
         self.cell = CELLS[settings.cell]
-        self.num_layers = settings.decoder_layers
+        self.num_layers = settings.num_decoder_layers
         self.layers: Iterable[Recurrence] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Recurrence(self.cell, settings.dim if layer else settings.embedding, settings.dim)
             for layer in range(self.num_layers)
         )
-        final, first = settings.encoder_layers * settings.dim, self.num_layers * settings.dim
+        final, first = settings.num_encoder_layers * settings.dim, self.num_layers * settings.dim
         self.bridges = nn.ModuleList(nn.Linear(final, first) for _ in range(self.cell.num_states))
         self.readout = nn.Linear(readout_dim, settings.embedding)
         self.dropout = Dropout(settings.dropout)

@@ -45,7 +45,7 @@ class RnnEncoder(nn.Module):
             Recurrence(
                 cell, settings.dim if layer else settings.embedding, width, self.num_directions
             )
-            for layer in range(settings.encoder_layers)
+            for layer in range(settings.num_encoder_layers)
         )
         self.dropout = Dropout(settings.dropout)
 

@@ -36,15 +36,15 @@ KINDS = (
         speed_unit="examples",
         presets={
             "tiny": {
-                "model": {"dim": 64, "heads": 4, "layers": 2, "ff": 256, "max_length": 256},
+                "model": {"dim": 64, "num_heads": 4, "num_layers": 2, "ff": 256, "max_length": 256},
             },
             "small": {
                 "model": {
-                    "dim": 128, "heads": 4, "layers": 2, "ff": 512, "max_length": 512,
+                    "dim": 128, "num_heads": 4, "num_layers": 2, "ff": 512, "max_length": 512,
                     "dropout": 0.2,
                 },
             },
-            "base": {"model": {"dim": 512, "heads": 8, "layers": 6, "ff": 2048}},
+            "base": {"model": {"dim": 512, "num_heads": 8, "num_layers": 6, "ff": 2048}},
         },
     ),
 )  # fmt: skip

@@ -38,7 +38,7 @@ KINDS = (
         presets={
             "tiny": {
                 "model": {
-                    "embedding": 24, "dim": 96, "layers": 2, "components": 4, "mixture": 5,
+                    "embedding": 24, "dim": 96, "num_layers": 2, "components": 4, "mixture": 5,
                     "lines": 4000,
                 },
                 "text": {"unit": "char"},
@@ -48,7 +48,7 @@ KINDS = (
             },
             "small": {
                 "model": {
-                    "embedding": 48, "dim": 192, "layers": 2, "components": 6, "mixture": 8,
+                    "embedding": 48, "dim": 192, "num_layers": 2, "components": 6, "mixture": 8,
                 },
                 "text": {"unit": "char"},
                 "training": {
@@ -57,7 +57,7 @@ KINDS = (
             },
             "base": {
                 "model": {
-                    "embedding": 64, "dim": 400, "layers": 3, "components": 10, "mixture": 20,
+                    "embedding": 64, "dim": 400, "num_layers": 3, "components": 10, "mixture": 20,
                     "lines": 50000,
                 },
                 "text": {"unit": "char"},

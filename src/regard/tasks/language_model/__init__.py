@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from regard.training.task import Task
 
 PRESETS: dict[str, Any] = {
-    "tiny": {"model": {"dim": 128, "heads": 4, "layers": 3, "ff": 512, "max_length": 256}},
-    "small": {"model": {"dim": 256, "heads": 4, "layers": 4, "ff": 1024, "max_length": 512}},
-    "base": {"model": {"dim": 512, "heads": 8, "layers": 8, "ff": 2048}},
+    "tiny": {"model": {"dim": 128, "num_heads": 4, "num_layers": 3, "ff": 512, "max_length": 256}},
+    "small": {
+        "model": {"dim": 256, "num_heads": 4, "num_layers": 4, "ff": 1024, "max_length": 512}
+    },
+    "base": {"model": {"dim": 512, "num_heads": 8, "num_layers": 8, "ff": 2048}},
 }
 
 

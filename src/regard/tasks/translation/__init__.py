@@ -48,20 +48,20 @@ KINDS = (
         presets={
             "tiny": {
                 "model": {
-                    "dim": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "ff": 512,
-                    "dropout": 0.1,
+                    "dim": 128, "num_heads": 4, "num_encoder_layers": 2, "num_decoder_layers": 2,
+                    "ff": 512, "dropout": 0.1,
                 },
             },
             "small": {
                 "model": {
-                    "dim": 256, "heads": 4, "encoder_layers": 3, "decoder_layers": 3, "ff": 1024,
-                    "dropout": 0.3, "activation_dropout": 0.1,
+                    "dim": 256, "num_heads": 4, "num_encoder_layers": 3, "num_decoder_layers": 3,
+                    "ff": 1024, "dropout": 0.3, "activation_dropout": 0.1,
                 },
             },
             "base": {
                 "model": {
-                    "dim": 512, "heads": 8, "encoder_layers": 6, "decoder_layers": 6, "ff": 2048,
-                    "dropout": 0.1,
+                    "dim": 512, "num_heads": 8, "num_encoder_layers": 6, "num_decoder_layers": 6,
+                    "ff": 2048, "dropout": 0.1,
                 },
             },
         },
@@ -80,7 +80,7 @@ KINDS = (
             },
             "base": {
                 "model": {
-                    "embedding": 512, "dim": 1024, "encoder_layers": 2, "decoder_layers": 2,
+                    "embedding": 512, "dim": 1024, "num_encoder_layers": 2, "num_decoder_layers": 2,
                     "attention_dim": 512, "dropout": 0.2,
                 },
             },

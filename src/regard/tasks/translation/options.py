@@ -59,7 +59,7 @@ class TranslateOptions:
 def search_settings(own: SearchOptions, **changes: Unpack[SearchKeywords]) -> SearchOptions:
     """The settings with some of them replaced; the beam is at least as wide as `n_best`.
 
-    >>> search_settings(Decoding(beam=2), n_best=4).beam
+    >>> search_settings(SearchOptions(beam=2), n_best=4).beam
     4
     """
     if "n_best" in changes and "beam" not in changes:

@@ -179,7 +179,12 @@ class Translator(SegmentTranslator):
         at_once = min(length, self.network.max_length)
         if not isinstance(model, TransformerSettings):
             return length * at_once
-        return model.heads * (model.encoder_layers + 2 * model.decoder_layers) * length * at_once
+        return (
+            model.num_heads
+            * (model.num_encoder_layers + 2 * model.num_decoder_layers)
+            * length
+            * at_once
+        )
 
     def spell(self, text: str) -> str:
         """Target text as the model writes it: unknown words are written differently."""

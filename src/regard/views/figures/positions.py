@@ -63,7 +63,7 @@ def rotation_angles(position: Rotary, length: int) -> Floats:
     second = slice(1, dim, 2) if position.interleaved else slice(dim // 2, dim)
     x = torch.zeros(length, dim, dtype=torch.float64)
     x[:, first] = 1.0  # (1, 0) is rotated to (cos, sin)
-    rotated = position.turn(x)
+    rotated = position.rotate(x)
     return as_floats(torch.atan2(rotated[:, second], rotated[:, first]) % (2 * np.pi))
 
 

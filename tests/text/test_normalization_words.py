@@ -1,4 +1,4 @@
-"""The normal form, and words with their places."""
+"""Normalization, and words with their spans."""
 
 import unicodedata
 from itertools import pairwise
@@ -16,7 +16,7 @@ LANGUAGES = st.sampled_from(["en", "fr", "de", "zh", "ja", "th", ""])
 
 
 @given(ANY)
-def test_normal_form_is_its_own_and_loses_no_letter(text):
+def test_normalization_is_idempotent_and_keeps_letters(text):
     normal = normalize(text)
     assert normalize(normal) == normal
     assert normal == unicodedata.normalize("NFC", normal)
@@ -26,7 +26,7 @@ def test_normal_form_is_its_own_and_loses_no_letter(text):
     assert [c for c in unicodedata.normalize("NFD", normal) if c.isalnum()] == letters
 
 
-def test_what_normal_form_changes_and_what_not():
+def test_what_normalization_changes():
     assert normalize("a\0b\x07c\ufeff\ud800d") == "abcd"
     assert normalize("\u3000Ça\u202fva\u2028?\r\n\tOui ") == "Ça va ? Oui"
     assert normalize("▁") == "_"

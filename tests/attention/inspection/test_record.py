@@ -266,7 +266,7 @@ def test_a_recording_of_nothing_is_warned_of(decoder):
 def test_bad_choices():
     with pytest.raises(ValueError, match='kinds must be "self", "causal" or "cross"'):
         record(kinds="crross").__enter__()
-    with pytest.raises(TypeError, match=r"heads must be whole numbers, but 1.5 came"):
+    with pytest.raises(TypeError, match=r"heads must be whole numbers, got 1.5"):
         record(heads=1.5).__enter__()
     with pytest.raises(TypeError, match="model must be a torch module or None"):
         record("model").__enter__()

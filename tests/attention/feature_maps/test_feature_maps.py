@@ -237,7 +237,7 @@ BAD = {
     "dims": (lambda: SpatialGate()(torch.zeros(1, 3, 5)),
              r"x must have shape \(B, C, H, W\), got \(1, 3, 5\)"),
     "no places": (lambda: NonLocal(4)(torch.zeros(1, 4)), r"got \(1, 4\)"),
-    "nothing": (lambda: NonLocal(4)(torch.zeros(1, 4, 0)), "must have channels and places"),
+    "nothing": (lambda: NonLocal(4)(torch.zeros(1, 4, 0)), "must have channels and positions"),
     "dtype": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5, dtype=F64)), "parameters' dtype"),
     "mask": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5), torch.ones(1, 5)),
               r"mask must be boolean and of shape \(1, 5\)"),

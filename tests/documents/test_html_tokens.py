@@ -1,4 +1,4 @@
-"""HTML cut into tokens: nothing is lost, ends are where browsers see them, time is linear."""
+"""The HTML tokenizer: nothing is lost, tokens end where browsers end them, time is linear."""
 
 import pytest
 from hypothesis import given
@@ -30,7 +30,7 @@ def test_no_character_is_lost(source):
 
 
 @given(SOURCES.map("".join))
-def test_attributes_are_where_they_say(source):
+def test_attribute_spans(source):
     for token in tokens(source):
         for name, start, end, quote in token.values:
             assert token.kind == "start" and name and start <= end < len(token.raw)
@@ -62,7 +62,7 @@ def test_comments_and_the_like(source, first):
 
 
 @pytest.mark.parametrize("source", ["<!-- x", "<!-", "<p title='x>", "<p ", "</p", "<?x"])
-def test_what_never_ends_is_the_rest(source):
+def test_an_unclosed_token_is_the_rest(source):
     assert cut(f"a{source} <p>y"[: len(source) + 1]) == [("text", "a"), ("rest", source)]
 
 
@@ -92,7 +92,7 @@ def test_attributes():
     assert not next(tokens("<a b=c/>")).self_closing
 
 
-def test_drawings_have_rules_of_their_own():
+def test_foreign_content_has_its_own_rules():
     drawing = "<svg><style><a/></style><![CDATA[</svg>]]><desc><p>x</p></desc></svg>"
     assert [token.foreign for token in tokens(f"{drawing}<p>")] == [True] * 11 + [False]
     left = "<svg><p><style></svg>"  # a browser leaves the drawing at <p>

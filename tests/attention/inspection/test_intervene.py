@@ -241,8 +241,8 @@ def test_bad_edits(tensors, edit, message):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda: SwitchOff(heads="0"), "heads must be whole numbers, but '0' came"),
-        (lambda: SwitchOff(heads=1.0), "heads must be whole numbers, but 1.0 came"),
+        (lambda: SwitchOff(heads="0"), "heads must be whole numbers, got '0'"),
+        (lambda: SwitchOff(heads=1.0), "heads must be whole numbers, got 1.0"),
         (lambda: Overwrite(rows=0, weights=None, renormalize=True), "weights must be numbers"),
         (lambda: ForceAlignment(links=3), "links must map positions of queries to keys"),
     ],

@@ -1,0 +1,47 @@
+"""Settings written by older versions of regard, brought to the present format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+from regard.config.run import FORMAT_VERSION
+from regard.errors import InputError
+from regard.version import __version__
+
+RENAMED_IN_2 = {
+    "heads": "num_heads",
+    "layers": "num_layers",
+    "encoder_layers": "num_encoder_layers",
+    "decoder_layers": "num_decoder_layers",
+    "pooling_heads": "num_pooling_heads",
+}
+"""Settings of models: version 1 ▶ version 2."""
+
+
+def migrated(settings: dict[str, Any], path: str | PathLike[str]) -> dict[str, Any]:
+    """The settings in the present format; a newer one, or none that is known, is an error."""
+    version = settings.get("format_version")
+    if type(version) is not int or version < 1:
+        raise InputError(f"{path}: format_version must be a whole number, got {version!r}.")
+    if version > FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format_version {version} is newer than {FORMAT_VERSION}, the newest that "
+            f"regard {__version__} knows; install a newer regard."
+        )
+    for older in range(version, FORMAT_VERSION):
+        settings = _STEPS[older](settings)
+    return {**settings, "format_version": FORMAT_VERSION}
+
+
+def _from_1(settings: dict[str, Any]) -> dict[str, Any]:
+    """Version 2 counts with `num_…`."""
+    model = settings.get("model")
+    if not isinstance(model, dict):
+        return settings
+    return {**settings, "model": {RENAMED_IN_2.get(k, k): v for k, v in model.items()}}
+
+
+_STEPS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}
+"""A version ▶ the function that brings its settings to the next one."""

@@ -61,8 +61,8 @@ def test_a_kind_from_another_package(run, tmp_path):
     assert info["model"] == {"dim": 8, "max_length": 64}
 
     assert run("-m", "regard", "spell", "d", "--model", folder).stdout == "d\n"
-    loaded = run("-c", f"import regard; print(regard.load({str(folder)!r}).spell('ca'))")
-    assert loaded.stdout == "cat\n", loaded.stderr
+    loaded = run("-c", f"import regard; print(regard.load({str(folder)!r}).spell('th'))")
+    assert loaded.stdout == "the\n", loaded.stderr
     refused = run("-m", "regard", "translate", "x", "--model", folder)
     assert refused.returncode == 2
     assert "a model of the kind bigram; use it with `regard spell" in refused.stderr
@@ -70,6 +70,6 @@ def test_a_kind_from_another_package(run, tmp_path):
 
 def test_settings_and_the_kind_are_checked(run, tmp_path):
     words = ("-m", "regard", "train", "x.txt", "--out", tmp_path / "m", "--model.kind")
-    wrong = run(*words, "bigram", "--model.heads", "3")
+    wrong = run(*words, "bigram", "--model.num_heads", "3")
     assert wrong.returncode == 2 and "belongs to --model.kind transformer" in wrong.stderr
     assert "handwriting, bigram, got 'trigram'" in run(*words, "trigram").stderr

@@ -42,7 +42,7 @@ def ask_alone(model: Path, clients: int, each: int = EACH) -> Questions:
 
     from regard.corpus.grammar import sample
     from regard.tasks import load
-    from regard.translator import Translator
+    from regard.tasks.translation.translator import Translator
 
     translator = load(model)
     if not isinstance(translator, Translator) or translator.run.source_language != "en":

@@ -1,8 +1,8 @@
 """regard: a toolkit for attention models.
 
-`regard.load(folder)` gives a model ready for use, `regard.attention` is the library and
-`regard.views` draws what was attended to. Importing `regard` loads no torch: each name is loaded
-when it is first used.
+`regard.load(folder)` loads a model, `regard.attention` is the library of attention mechanisms and
+`regard.views` draws attention maps. Importing `regard` loads no torch: each name is loaded when it
+is first used.
 """
 
 from __future__ import annotations
@@ -15,14 +15,19 @@ from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard import attention, views
+    from regard.config.decoding import SearchOptions
     from regard.tasks import load
     from regard.tasks.train import train
     from regard.tasks.translation.translator import Translator
 
-__all__ = ["InputError", "Translator", "__version__", "attention", "load", "train", "views"]
+__all__ = [
+    "InputError", "SearchOptions", "Translator", "__version__", "attention", "load", "train",
+    "views",
+]  # fmt: skip
 
 _MODULES = {"attention": "regard.attention", "views": "regard.views"}
 _NAMES = {
+    "SearchOptions": "regard.config.decoding",
     "Translator": "regard.tasks.translation.translator",
     "load": "regard.tasks",
     "train": "regard.tasks.train",

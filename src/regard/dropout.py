@@ -1,7 +1,7 @@
-"""Dropout from a stream of random bits of one's own: reproducible by thread, and cheap on CPUs.
+"""Dropout from a random stream of each thread: reproducible, and cheap on CPUs.
 
-Torch draws one random number for every element from one generator that all threads share. Here a
-stream of 16-bit numbers decides, four elements from each 64-bit draw, about five times faster.
+Torch draws one random number per element from a generator that all threads share. Here 16-bit
+numbers of a stream decide, four elements from each 64-bit draw, about five times faster.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_STEPS = 1 << 16  # a rate is rounded to this fraction
+_STEPS = 1 << 16  # a probability is rounded to this fraction
 
 _stream: ContextVar[np.random.Generator | None] = ContextVar("dropout_stream", default=None)
 
 
-def present_stream() -> np.random.Generator | None:
-    """The stream that chance is drawn from inside of `dropout_stream`, if there is one."""
+def current_stream() -> np.random.Generator | None:
+    """The random stream of the enclosing `dropout_stream`, if there is one."""
     return _stream.get()
 
 
 @contextmanager
 def dropout_stream(*seed: int) -> Iterator[None]:
-    """What is dropped inside, on this thread, depends on `seed` alone (on a CPU)."""
+    """Make dropout inside, on this thread, depend on `seed` alone (on a CPU)."""
     token = _stream.set(np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed))))
     try:
         yield
@@ -36,81 +36,81 @@ def dropout_stream(*seed: int) -> Iterator[None]:
         _stream.reset(token)
 
 
-def dropout(x: Tensor, rate: float) -> Tensor:
-    """x · m / (1 − rate), m = 0 with probability `rate` (Srivastava 2014); x of any shape."""
-    if not rate:
+def dropout(x: Tensor, p: float) -> Tensor:
+    """x · m / (1 − p), m = 0 with probability `p` (Srivastava 2014); x of any shape."""
+    if not p:
         return x
     stream = _stream.get()
-    if stream is None or x.device.type != "cpu" or rate == 1:
-        return F.dropout(x, rate)
-    return x * kept(stream, x, rate)
+    if stream is None or x.device.type != "cpu" or p == 1:
+        return F.dropout(x, p)
+    return x * dropout_factors(stream, x, p)
 
 
-def added(x: Tensor, answer: Tensor, rate: float) -> Tensor:
-    """x + dropout(answer), in one pass where it can be."""
+def add_dropout(x: Tensor, output: Tensor, p: float) -> Tensor:
+    """x + dropout(output), in one pass if possible."""
     stream = _stream.get()
-    if not rate or stream is None or x.device.type != "cpu" or x.dtype != answer.dtype:
-        return x + dropout(answer, rate)
-    return torch.addcmul(x, answer, kept(stream, answer, rate))
+    if not p or stream is None or x.device.type != "cpu" or x.dtype != output.dtype:
+        return x + dropout(output, p)
+    return torch.addcmul(x, output, dropout_factors(stream, output, p))
 
 
 class _ReluDropout(torch.autograd.Function):
-    """dropout(relu(x)): where the answer is positive is all that the way back needs to know."""
+    """dropout(relu(x)), whose backward pass needs only where the result is positive."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, rate: float) -> Tensor:
+    def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
         stream = _stream.get()
         assert stream is not None
-        answer = x.clamp_min(0).mul_(kept(stream, x, rate))
-        ctx.save_for_backward(answer)
-        ctx.factor = _factor(rate)
-        return answer
+        output = x.clamp_min(0).mul_(dropout_factors(stream, x, p))
+        ctx.save_for_backward(output)
+        ctx.factor = _factor(p)
+        return output
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (answer,) = ctx.saved_tensors
-        passed = torch.ops.aten.threshold_backward(gradients[0], answer, 0)
+        (output,) = ctx.saved_tensors
+        passed = torch.ops.aten.threshold_backward(gradients[0], output, 0)
         return passed.mul_(ctx.factor), None
 
 
-def relu_dropout(x: Tensor, rate: float) -> Tensor:
-    """dropout(relu(x)), in fewer passes where it can be."""
-    if _stream.get() is None or x.device.type != "cpu" or not 0 < rate < 1:
-        return dropout(F.relu(x), rate)
-    answer: Tensor = _ReluDropout.apply(x, rate)  # type: ignore[no-untyped-call]  # torch's
-    return answer
+def relu_dropout(x: Tensor, p: float) -> Tensor:
+    """dropout(relu(x)), in fewer passes if possible."""
+    if _stream.get() is None or x.device.type != "cpu" or not 0 < p < 1:
+        return dropout(F.relu(x), p)
+    output: Tensor = _ReluDropout.apply(x, p)  # type: ignore[no-untyped-call]  # torch's
+    return output
 
 
-def kept(stream: np.random.Generator, like: Tensor, rate: float) -> Tensor:
-    """Factors of the shape of `like`: 0 where dropped, 1 / (1 − rate) elsewhere."""
+def dropout_factors(stream: np.random.Generator, like: Tensor, p: float) -> Tensor:
+    """Factors of the shape of `like`: 0 where dropped, 1 / (1 − p) elsewhere."""
     number = like.numel()
     bits = stream.integers(0, 1 << 64, size=-(-number // 4), dtype=np.uint64).view(np.int16)
-    dropped = _dropped(rate)
+    dropped = _dropped(p)
     drawn = torch.from_numpy(bits[:number]).view(like.shape)
     factors = torch.empty(like.shape, dtype=like.dtype)
-    torch.ge(drawn, dropped - _STEPS // 2, out=factors)  # straight to numbers, in one pass
-    return factors.mul_(_factor(rate))
+    torch.ge(drawn, dropped - _STEPS // 2, out=factors)  # as numbers, in one pass
+    return factors.mul_(_factor(p))
 
 
-def _dropped(rate: float) -> int:
-    """Of 65,536 numbers, how many mean that an element is dropped."""
-    return min(_STEPS - 1, round(rate * _STEPS))
+def _dropped(p: float) -> int:
+    """The number of 65,536 values that drop an element."""
+    return min(_STEPS - 1, round(p * _STEPS))
 
 
-def _factor(rate: float) -> float:
-    """What the elements that are kept are multiplied by."""
-    return _STEPS / (_STEPS - _dropped(rate))
+def _factor(p: float) -> float:
+    """The factor of the elements that are not dropped."""
+    return _STEPS / (_STEPS - _dropped(p))
 
 
 class Dropout(nn.Module):
-    """`dropout` while training."""
+    """`dropout` in training mode."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, p: float) -> None:
         super().__init__()
-        self.rate = rate
+        self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.rate) if self.training else x
+        return dropout(x, self.p) if self.training else x
 
     def extra_repr(self) -> str:
-        return str(self.rate)
+        return str(self.p)

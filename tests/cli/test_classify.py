@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from classified import TEXT, classifier, write_examples
-from regard.corpus.labelled import known_texts
+from regard.corpus.labeled import known_texts
 from regard.formats.series import read_series
 
 
@@ -37,14 +37,14 @@ def test_lines_files_and_json(regard, english, tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("".join(f"{row.label}\t{row.text}\n" for row in rows))
     said = regard("classify", "--model", english, path, "--json", "--why", "occlusion")
-    found = [json.loads(line) for line in said.out.splitlines()]
-    assert [one["text"] for one in found] == [row.text for row in rows]
-    assert [one["label"] for one in found] == [one["true"] for one in found]
-    assert [one["peak"]["word"]["name"] for one in found] == [row.cause for row in rows]
+    results = [json.loads(line) for line in said.out.splitlines()]
+    assert [result["text"] for result in results] == [row.text for row in rows]
+    assert [result["label"] for result in results] == [result["true"] for result in results]
+    assert [r["peak"]["word"]["name"] for r in results] == [row.cause for row in rows]
     said = regard("classify", "--model", english, "--brief", stdin=b"a storm\n\nsunny road\n")
     assert [line.split("\t")[0] for line in said.out.splitlines()] == ["fear", "joy"]
     said = regard("classify", "--model", english, "--brief", path)
-    assert "6 of 6 labelled as the file says (100.0%)." in said.err
+    assert "6 of 6 labeled as the file says (100.0%)." in said.err
 
 
 def test_empty_rows_of_files_are_passed_over_and_counted(regard, english, tmp_path):
@@ -54,7 +54,7 @@ def test_empty_rows_of_files_are_passed_over_and_counted(regard, english, tmp_pa
     said = regard("classify", "--model", english, "--brief", path, plain)
     assert [line.split("\t")[0] for line in said.out.splitlines()] == ["joy", "fear", "fear"]
     assert f"Empty texts passed over: 3 (first: {path}, line 2)." in said.err
-    assert "2 of 2 labelled as the file says" in said.err
+    assert "2 of 2 labeled as the file says" in said.err
 
 
 def test_channels_go_by_their_names(regard, refused, series, tmp_path):
@@ -82,11 +82,11 @@ def test_channels_and_moments_of_a_series(regard, series, tmp_path):
             found, archive["cause_channel"], archive["cause_start"], archive["cause_end"],
             strict=True,
         ):  # fmt: skip
-            one = json.loads(line)
-            assert np.array(one["grid"]).shape == (4, 8)
-            if channel >= 0 and one["label"] == one["true"]:
-                assert one["peak"]["channel"]["name"] == one["channels"][channel]["name"]
-                assert start - 8 < one["peak"]["moments"]["start"] < end
+            result = json.loads(line)
+            assert np.array(result["grid"]).shape == (4, 8)
+            if channel >= 0 and result["label"] == result["true"]:
+                assert result["peak"]["channel"]["name"] == result["channels"][channel]["name"]
+                assert start - 8 < result["peak"]["moments"]["start"] < end
     rows = [{"series": row.tolist()} for row in read_series(path).rows[:2]]
     lines = tmp_path / "test.jsonl"
     lines.write_text("\n".join(map(json.dumps, rows)))
@@ -124,7 +124,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(regard, tmp_path):
     ("words", "message"),
     [
         ([], "label, tab and text in a .tsv; or series in .npz or .jsonl"),
-        (["one.tsv"], "at least two labels are needed to tell apart, but only 'a' occurs"),
+        (["one.tsv"], "at least two labels are needed, but only 'a' occurs"),
         (["narrow.tsv"], "narrow.tsv, line 1: there is one column"),
         (["x.npz", "good.tsv"], "some hold series and some text"),
         (["bare.npz"], "the series have no labels"),
@@ -159,7 +159,7 @@ def test_classify_refuses_bad_input(refused, english, series, tmp_path, lm):
         (["--model", english, " "], "the text is empty"),
         (["--model", series, "some text"], "this model reads numeric series (.npz or .jsonl)"),
         (["--model", series], "give a file of them"),
-        (["--model", series, tmp_path / "wide.npz"], "(4 channels, moments), but float32 of shape"),
+        (["--model", series, tmp_path / "wide.npz"], "(4 channels, moments), got float32 of shape"),
         (["--model", tmp_path, "x"], "it is not a model"),
     ):
         assert message in refused("classify", *words)

@@ -11,8 +11,9 @@ from html import unescape
 import pytest
 from playwright.sync_api import expect
 
-from regard.config import HandwritingSettings, Run
+from regard.config import Run
 from regard.folder import save_run
+from regard.tasks.handwriting.settings import HandwritingSettings
 from trained import taught, trained
 
 PAIRS = taught("en-fr")
@@ -125,13 +126,13 @@ def test_without_matplotlib_figures_say_what_to_install(en_fr, here):
         (["x", "--out", "."], "this is a folder"),
         (["x", "--effects"], "--effects is about figures"),
         (["x", "--format", "pdf"], "--format is about figures"),
-        (["x"] * 301, "301 sentences are too many for one page"),
-        (["A dog. " * 301], "301 sentences are too many for one page"),
+        (["x"] * 301, "a page holds at most 300 sentences, got 301"),
+        (["A dog. " * 301], "a page holds at most 300 sentences, got 301"),
         (["a " * 200, "--no-split"], "leave --no-split out, or give a shorter text"),
         (["--input", "none.txt"], "none.txt: there is no such file"),
         (["x", "--model", "none"], "there is no such folder"),
         (["x", "--against", "none"], "there is no such folder"),
-        (["x", "--generate", "3"], "only a language model can go on"),
+        (["x", "--generate", "3"], "only a language model can continue"),
         ([TEXT, OTHER, "--reference", "y"], "--reference is the translation of one sentence"),
         (["x", "--figures", "a-file"], "this is a file"),
     ],

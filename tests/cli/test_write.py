@@ -1,4 +1,4 @@
-"""`regard train --model.kind handwriting` and `regard write`, from the first line to the last."""
+"""`regard train --model.kind handwriting` and `regard write`."""
 
 import json
 from xml.etree import ElementTree
@@ -8,8 +8,8 @@ import pytest
 
 import regard as package
 from regard.cli import main
-from regard.corpus.strokes import sample
-from regard.corpus.strokes.files import as_json
+from regard.tasks.handwriting.strokes import sample
+from regard.tasks.handwriting.strokes.files import as_json
 from trained import made_once
 
 TINY = [
@@ -47,15 +47,15 @@ def test_info_knows_the_command(regard, pen):
     assert "regard write" in regard("info", pen).out
 
 
-def test_goes_on_where_it_stopped(pen, tmp_path, capsys):
+def test_a_resumed_run_ends_with_the_same_weights(pen, tmp_path, capsys):
     whole, parted = tmp_path / "whole", tmp_path / "parted"
     common = ["--model.lines", 40, "--training.schedule", "constant", "--training.warmup", "0"]
     common += ["--training.validate_sentences", "0"]
     assert train(*common, "--training.steps", 6, "--out", whole) == 0
     assert train(*common, "--training.steps", 3, "--out", parted) == 0
     assert main(["train", "--resume", str(parted), "--training.steps", "6"]) == 0
-    one, two = ((f / "model.safetensors").read_bytes() for f in (whole, parted))
-    assert one == two
+    first, second = ((f / "model.safetensors").read_bytes() for f in (whole, parted))
+    assert first == second
 
 
 def test_a_picture_of_the_line(regard, pen, tmp_path):
@@ -90,15 +90,15 @@ def test_measures_what_is_read_back(regard, pen):
 
 
 def test_the_facade(pen):
-    penman = package.load(pen)
-    line = penman.write("Read", bias=1.0, seed=2)
+    writer = package.load(pen)
+    line = writer.write("Read", bias=1.0, seed=2)
     assert line.strokes.shape == (len(line.weights), 3) and line.weights.shape[1] == 4
-    again = penman.write("Read", bias=1.0, seed=2)
+    again = writer.write("Read", bias=1.0, seed=2)
     assert np.array_equal(line.strokes, again.strokes)
-    assert set("Read") <= set(penman.alphabet)
+    assert set("Read") <= set(writer.alphabet)
 
 
-def test_what_cannot_be_done_is_said(refused, pen, tmp_path):
+def test_bad_input_is_refused(refused, pen, tmp_path):
     assert "regard train --model.kind handwriting" in refused("write", "hi")
     assert "has not learned to write é 字" in refused("write", "é字", "--model", pen)
     assert "give a text" in refused("write", "--model", pen)
@@ -113,7 +113,7 @@ def test_what_cannot_be_done_is_said(refused, pen, tmp_path):
     assert "model.stride" in refused("train", *TINY, "--model.stride", 0, "--out", tmp_path / "x")
 
 
-def test_learns_lines_of_ones_own(regard, refused, tmp_path):
+def test_trains_on_lines_of_a_file(regard, refused, tmp_path):
     mine, out = tmp_path / "mine.jsonl", tmp_path / "own"
     lines = [line for line in sample("train", 30) if len(line.strokes) < 150]
     mine.write_text("\n".join(map(as_json, lines)), "utf-8")

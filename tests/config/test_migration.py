@@ -5,7 +5,6 @@ import yaml
 
 from regard.config import (
     ClassifierSettings,
-    HandwritingSettings,
     LanguageModelSettings,
     MaskedLanguageModelSettings,
     RnnSettings,
@@ -13,8 +12,10 @@ from regard.config import (
     TrainingSettings,
     TransformerSettings,
 )
+from regard.config.mechanisms import AdaptiveSpanSettings, LinformerSettings, LocalSettings
 from regard.config.settings import read_settings, run_from
 from regard.tasks import KINDS, load_run
+from regard.tasks.handwriting.settings import HandwritingSettings
 
 # the model sections that version 1 wrote; its other sections are unchanged
 TRANSFORMER = """\
@@ -54,13 +55,13 @@ LM = "  kind: lm\n  dim: 16\n  heads: 2\n  layers: 1\n  attention: adaptive-span
 VERSION_1 = {
     TRANSFORMER: TransformerSettings(
         dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=2, ff=32,
-        attention="linformer", projected=8, decoder_attention="local", window=5,
+        attention=LinformerSettings(projected=8), decoder_attention=LocalSettings(window=5),
     ),
     "  kind: rnn\n  encoder_layers: 2\n  decoder_layers: 3\n  attention: luong\n": RnnSettings(
         num_encoder_layers=2, num_decoder_layers=3, attention="luong"
     ),
     LM: LanguageModelSettings(
-        dim=16, num_heads=2, num_layers=1, attention="adaptive-span", span=32
+        dim=16, num_heads=2, num_layers=1, attention=AdaptiveSpanSettings(max_span=32)
     ),
     "  kind: mlm\n  heads: 4\n  layers: 3\n  window: 64\n": MaskedLanguageModelSettings(
         num_heads=4, num_layers=3

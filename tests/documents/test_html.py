@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from growth import LINEAR, growth
 from regard.documents.html import parse_html
 from regard.errors import InputError
+from regard.tasks.translation.translation import Sentence, Translation
 from regard.text import normalize, words
-from regard.translator import Sentence, Translation
 
 
 def translation(source, target, links):

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from regard.documents.html import parse_html
+from regard.tasks.translation.translation import Sentence, Translation
 from regard.text import words
-from regard.translator import Sentence, Translation
 
 RUN = "ran=(window.ran||0)+1"
 BAD = f"<script>{RUN}</script>"

@@ -12,10 +12,23 @@ from regard.config import (
     SearchOptions,
     TransformerSettings,
 )
+from regard.config.mechanisms import (
+    AdaptiveSpanSettings,
+    BlockwiseSettings,
+    FullSettings,
+    LinearSettings,
+    LinformerSettings,
+    LocalSettings,
+    PerformerSettings,
+    ReformerSettings,
+    RingSettings,
+    SparseSettings,
+)
+from regard.config.settings import run_from
 from regard.decoding import search
 from regard.errors import InputError
 from regard.models.batch import batch_of, source_of
-from regard.tasks import build
+from regard.tasks import KINDS, build
 from regard.text import BOS
 
 SOURCES = [[5, 6, 7, 8, 9, 4, 10, 11, 5, 6], [9, 6], [7, 7, 8]]
@@ -29,25 +42,25 @@ SMALL = {
     "positions": "rotary",
 }
 OPTIONS = {
-    "full": {},
-    "local": {"window": 2},
-    "local+global": {"window": 2, "global_tokens": 1},
-    "local+dilated": {"window": 2, "dilation": 2},
-    "sparse": {"stride": 3},
-    "sparse+fixed": {"pattern": "fixed", "stride": 3},
-    "blockwise": {},
-    "reformer": {"chunk": 8, "rounds": 2},
-    "linear": {},
-    "performer": {"features": 16},
-    "adaptive-span": {"span": 4, "ramp": 2},
-    "ring": {},
+    "full": FullSettings(),
+    "local": LocalSettings(window=2),
+    "local+global": LocalSettings(window=2, global_tokens=1),
+    "local+dilated": LocalSettings(window=2, dilation=2),
+    "sparse": SparseSettings(stride=3),
+    "sparse+fixed": SparseSettings("fixed", stride=3),
+    "blockwise": BlockwiseSettings(),
+    "reformer": ReformerSettings(chunk=8, num_rounds=2),
+    "linear": LinearSettings(),
+    "performer": PerformerSettings(num_features=16),
+    "adaptive-span": AdaptiveSpanSettings(max_span=4, ramp=2),
+    "ring": RingSettings(),
 }
 NORMALIZERS = ("sparsemax", "entmax15", "sigmoid")
 every = pytest.mark.parametrize("name", sorted(OPTIONS))
 
 
 def chosen(name):
-    return {**SMALL, "attention": name.partition("+")[0], **OPTIONS[name]}
+    return {**SMALL, "attention": OPTIONS[name]}
 
 
 def transformer(name, **more):
@@ -131,7 +144,7 @@ def test_maps_of_all_words(name):
 @torch.no_grad()
 def test_linformer_in_encoders():
     torch.manual_seed(0)
-    settings_ = {**SMALL, "attention": "linformer", "projected": 4}
+    settings_ = {**SMALL, "attention": LinformerSettings(projected=4)}
     model = build(
         TransformerSettings(
             num_encoder_layers=2, num_decoder_layers=2, decoder_attention="full", **settings_
@@ -163,66 +176,46 @@ def test_normalizers_in_models(normalizer):
 
 
 @pytest.mark.parametrize(
-    ("kind", "values", "message"),
+    ("kind", "attention", "others", "said"),
     [
-        (LanguageModelSettings, {"attention": "linformer"}, "cannot be causal"),
-        (TransformerSettings, {"attention": "linformer"}, "decoder_attention full"),
+        ("lm", "linformer", {}, "cannot be causal"),
+        ("transformer", "linformer", {}, "decoder_attention full"),
+        ("lm", {"name": "local", "window": 65}, {"max_length": 64}, "window .* longest sentence"),
+        ("lm", {"name": "adaptive-span", "max_span": 65}, {"max_length": 64}, "longest sentence"),
+        ("mlm", {"name": "linformer", "projected": 999}, {}, "longest sentence"),
+        ("lm", "linear", {"positions": "alibi"}, "alibi"),
+        ("lm", "sparse", {"positions": "relative"}, "relative"),
+        ("lm", "performer", {"attention_dropout": 0.1}, "attention_dropout"),
+        ("lm", "local", {"normalizer": "sparsemax"}, "softmax"),
+        ("lm", {"name": "local", "global_tokens": 1}, {"positions": "alibi"}, "global_tokens"),
+        ("lm", {"name": "sparse", "pattern": "fixed", "stride": 2, "summary": 3}, {}, "summary"),
+        ("lm", {"name": "sparse", "pattern": "fixed", "summary": 40}, {}, "summary"),
+        ("lm", {"name": "sparse", "pattern": "odd"}, {}, "pattern must be strided, fixed"),
+        ("lm", {"name": "reformer", "num_buckets": 3}, {}, "even"),
+        ("lm", {"name": "local", "window": 0}, {}, "window must be at least 1"),
+        ("lm", {"name": "local", "dilation": 0}, {}, "model.attention.dilation must be at least 1"),
+        ("mlm", {"name": "local", "dilation": 9}, {}, "longest sentence, .* 512, got 576"),
+        ("lm", {"window": 9}, {}, "attention full has no setting 'window'.*belongs to local"),
+        ("lm", {"name": "local", "span": 9}, {}, "it has window, global_tokens, dilation"),
+        ("lm", "lokal", {}, "must be full, local, .*, got 'lokal'"),
         (
-            LanguageModelSettings,
-            {"attention": "local", "window": 65, "max_length": 64},
-            "longest sentence",
-        ),
-        (
-            LanguageModelSettings,
-            {"attention": "adaptive-span", "span": 65, "max_length": 64},
-            "longest sentence",
-        ),
-        (
-            MaskedLanguageModelSettings,
-            {"attention": "linformer", "projected": 999},
-            "longest sentence",
-        ),
-        (LanguageModelSettings, {"attention": "linear", "positions": "alibi"}, "alibi"),
-        (LanguageModelSettings, {"attention": "sparse", "positions": "relative"}, "relative"),
-        (
-            LanguageModelSettings,
-            {"attention": "performer", "attention_dropout": 0.1},
-            "attention_dropout",
-        ),
-        (LanguageModelSettings, {"attention": "local", "normalizer": "sparsemax"}, "softmax"),
-        (
-            LanguageModelSettings,
-            {"attention": "local", "global_tokens": 1, "positions": "alibi"},
-            "global_tokens",
-        ),
-        (
-            LanguageModelSettings,
-            {"attention": "sparse", "pattern": "fixed", "stride": 2, "summary": 3},
-            "summary",
-        ),
-        (
-            LanguageModelSettings,
-            {"attention": "sparse", "pattern": "fixed", "summary": 40},
-            "summary",
-        ),
-        (LanguageModelSettings, {"attention": "reformer", "buckets": 3}, "even"),
-        (LanguageModelSettings, {"window": 0}, "at least 1"),
-        (LanguageModelSettings, {"dilation": 0}, "model.dilation must be at least 1"),
-        (
-            MaskedLanguageModelSettings,
-            {"attention": "local", "dilation": 9},
-            "reaches 576 words, farther than the longest",
-        ),
-        (
-            TransformerSettings,
-            {"decoder_attention": "linear", "positions": "alibi"},
-            "decoder_attention",
+            "transformer", "full", {"decoder_attention": "linear", "positions": "alibi"},
+            "model.decoder_attention linear",
         ),
     ],
-)
-def test_settings_that_do_not_fit_are_refused(kind, values, message):
-    with pytest.raises(InputError, match=message):
-        kind(**values)
+)  # fmt: skip
+def test_settings_that_do_not_fit_are_refused(kind, attention, others, said):
+    with pytest.raises(InputError, match=said):
+        run_from({"model": {"kind": kind, "attention": attention, **others}}, KINDS)
+
+
+def test_a_mechanism_by_its_name_has_its_default_settings():
+    assert LanguageModelSettings(attention="local").attention == LocalSettings()
+    both = TransformerSettings(attention="linformer", decoder_attention="local")
+    assert both.mechanisms == (LinformerSettings(), LocalSettings())
+    assert both.mechanism(causal=True) == LocalSettings()
+    with pytest.raises(InputError, match=r"model\.attention must be full, local"):
+        LanguageModelSettings(attention="lokal")
 
 
 @settings(max_examples=25, deadline=None)

@@ -1,4 +1,4 @@
-"""The classifier: invariances, exact sums, and every way to say what decided."""
+"""The classifier network: invariances, exact sums, and explanations."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from regard.config import ClassifierSettings
 from regard.errors import InputError
-from regard.models import classifier_why as why
-from regard.models.classifier import ClassifierModel, centred
-from regard.models.classifier_batch import Labelled, series_batch, texts_batch
+from regard.models.classifier import explain
+from regard.models.classifier.batch import LabeledBatch, series_batch, text_batch
+from regard.models.classifier.inputs import TimeInput
+from regard.models.classifier.network import ClassifierModel, centered
 from regard.tasks import build
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
@@ -40,7 +41,7 @@ def of_text(**settings):
 def of_series(**settings):
     settings = {**SMALL, "input": "series", "channels": CHANNELS, "patch": 4, **settings}
     network = build(ClassifierSettings(**settings), 0, 0).double().eval()
-    network.measure(torch.tensor([1.0, 0.0, -1.0]), torch.tensor([2.0, 0.0, 1.0]))
+    network.set_scale(torch.tensor([1.0, 0.0, -1.0]), torch.tensor([2.0, 0.0, 1.0]))
     return network
 
 
@@ -55,7 +56,7 @@ def wide(batch):
 
 def networks(**settings):
     """Each kind of input, with a batch of unequal lengths."""
-    yield of_text(**settings), texts_batch(ROWS, [0, 1, 2])
+    yield of_text(**settings), text_batch(ROWS, [0, 1, 2])
     for tokens in ("time", "channels"):
         yield of_series(tokens=tokens, kernel=7, **settings), wide(series_batch(series(17, 30, 3)))
 
@@ -71,12 +72,14 @@ def test_padding_changes_nothing(encoder, pooling, pooled):
             alone = network.classify(batch.rows(torch.tensor([row])))
             torch.testing.assert_close(alone.logits[0], together.logits[row])
             size = int(together.maps.lengths[row])
-            torch.testing.assert_close(alone.maps.parts[0], together.maps.parts[row, :size])
+            torch.testing.assert_close(
+                alone.maps.contributions[0], together.maps.contributions[row, :size]
+            )
             assert (together.maps.weights[row, :, size:] == 0).all()
 
 
 @torch.no_grad()
-def test_what_stands_in_the_padding_of_a_series_does_not_matter():
+def test_values_in_the_padding_of_a_series_do_not_matter():
     for tokens in ("time", "channels"):
         network, batch = of_series(tokens=tokens, kernel=7), wide(series_batch(series(17, 30)))
         values = batch.values.clone()
@@ -92,13 +95,13 @@ def test_a_score_is_the_sum_of_its_parts(encoder, pooling, pooled):
     for network, batch in networks(
         encoder=encoder, pooling=pooling, pooled=pooled, num_pooling_heads=2
     ):
-        found = network.classify(batch)
-        torch.testing.assert_close(found.logits, network(batch), rtol=0, atol=0)
+        decision = network.classify(batch)
+        torch.testing.assert_close(decision.logits, network(batch), rtol=0, atol=0)
         rest = network.output.bias
         if pooling == "attention":
             rest = rest + network.output.weight @ network.pooling.attention.out_proj.bias
-        torch.testing.assert_close(found.maps.parts.sum(1) + rest, found.logits)
-        sums = found.maps.weights.sum(-1)
+        torch.testing.assert_close(decision.maps.contributions.sum(1) + rest, decision.logits)
+        sums = decision.maps.weights.sum(-1)
         torch.testing.assert_close(sums, torch.ones_like(sums))
 
 
@@ -107,7 +110,7 @@ def test_a_score_is_the_sum_of_its_parts(encoder, pooling, pooled):
 def test_without_positions_the_order_does_not_matter(order):
     text, moments = of_text(positions="none"), of_series(positions="none", patch=1)
     ids = torch.tensor([ROWS[0]])
-    batch = texts_batch([ROWS[0]])
+    batch = text_batch([ROWS[0]])
     torch.testing.assert_close(text(batch._replace(values=ids[:, order])), text(batch))
     batch = wide(series_batch(series(5)))
     torch.testing.assert_close(
@@ -123,7 +126,7 @@ def test_with_positions_it_does(positions):
         order = [1, 2, 0, 3, 4] if turned.values.ndim == 2 else [1, 2, 0]  # no mirror image
         values = turned.values[:, order]
         if batch.values.ndim == 3:
-            if isinstance(network.front, why.Moments):
+            if isinstance(network.front, TimeInput):
                 continue  # channels in another order say nothing of time
             network.front.mean.zero_()
             network.front.deviation.fill_(1)
@@ -145,44 +148,43 @@ def test_series_are_scaled_as_those_learned_from():
 
 
 @every_encoder
-def test_each_answer_to_what_decided_is_of_the_lead(encoder):
+def test_every_explanation_is_of_the_margin(encoder):
     for network, batch in networks(encoder=encoder):
-        found = network.classify(batch)
-        labels = found.logits.argmax(-1)
-        lead = centred(found.logits).gather(1, labels[:, None])[:, 0]
-        parts = why.contribution(found, labels)
-        assert parts.shape == why.occlusion(network, batch, labels).shape
-        assert parts.shape == why.attention(found).shape
-        entered = network.front.entered(batch)
-        nothing = network.leads(torch.zeros_like(entered), batch.lengths)
+        decision = network.classify(batch)
+        labels = decision.logits.argmax(-1)
+        margin = centered(decision.logits).gather(1, labels[:, None])[:, 0]
+        parts = explain.contribution(decision, labels)
+        assert parts.shape == explain.occlusion(network, batch, labels).shape
+        assert parts.shape == explain.attention(decision).shape
+        embedded = network.front.embed(batch)
+        nothing = network.margins(torch.zeros_like(embedded), batch.lengths)
         base = nothing.gather(1, labels[:, None])[:, 0]
-        marks = why.gradient(network, batch, labels, steps=60)
+        marks = explain.gradient(network, batch, labels, steps=60)
         assert marks.shape == batch.values.shape
-        torch.testing.assert_close(marks.flatten(1).sum(1), lead - base, rtol=1e-2, atol=2e-3)
+        torch.testing.assert_close(marks.flatten(1).sum(1), margin - base, rtol=1e-2, atol=2e-3)
 
 
 @every_token
-def test_what_is_silenced_is_lost(tokens):
+def test_an_occluded_token_loses_its_margin(tokens):
     network, batch = of_series(tokens=tokens), wide(series_batch(series(18, 18)))
     labels = torch.tensor([0, 2])
-    lost = why.occlusion(network, batch, labels)
+    lost = explain.occlusion(network, batch, labels)
     mean = network.front.mean
     values = batch.values.clone()
     if tokens == "time":  # a token that is the mean already has nothing to lose
         values[1, :, 8:12] = mean
     else:
         values[1, 2] = mean[2]
-    again = why.occlusion(network, batch._replace(values=values), labels)
-    place = 2
-    torch.testing.assert_close(again[1, place], torch.tensor(0.0).double())
-    assert abs(float(lost[1, place])) > 1e-6
+    again = explain.occlusion(network, batch._replace(values=values), labels)
+    torch.testing.assert_close(again[1, 2], torch.tensor(0.0).double())
+    assert abs(float(lost[1, 2])) > 1e-6
     torch.testing.assert_close(again[0], lost[0])
 
 
 def test_maps_are_those_of_the_encoder_and_the_pooling():
-    network, batch = of_text(), texts_batch(ROWS)
+    network, batch = of_text(), text_batch(ROWS)
     maps = network.maps(batch)
-    assert [one.kind for one in maps] == ["self", "self", "cross"]
+    assert [layer_map.kind for layer_map in maps] == ["self", "self", "cross"]
     torch.testing.assert_close(maps[-1].weights[:, :, 0], network.classify(batch).maps.weights)
 
 
@@ -193,16 +195,16 @@ def test_recordings_of_brain_waves_fit():
     for tokens in ("time", "channels"):
         settings = {**SMALL, "input": "series", "channels": names, "max_length": 256}
         network = build(ClassifierSettings(**settings, tokens=tokens, patch=8), 0, 0).eval()
-        found = network.classify(series_batch(list(x)))
-        assert found.logits.shape == (4, 3)
-        assert found.maps.weights.shape == (4, 1, 32)
-        assert (found.maps.inside is None) == (tokens == "time")
+        decision = network.classify(series_batch(list(x)))
+        assert decision.logits.shape == (4, 3)
+        assert decision.maps.weights.shape == (4, 1, 32)
+        assert (decision.maps.patch_weights is None) == (tokens == "time")
 
 
 def test_rows_are_cut_to_the_longest():
     batch = series_batch(series(4, 9), [1, 0])
     part = batch.rows(torch.tensor([0]))
-    assert isinstance(part, Labelled) and part.values.shape == (1, 3, 4)
+    assert isinstance(part, LabeledBatch) and part.values.shape == (1, 3, 4)
     assert part.answers == 1 and part.sizes.tolist() == [4] and part.labels.tolist() == [1]
 
 

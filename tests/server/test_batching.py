@@ -225,6 +225,9 @@ def renamed(model, languages):
     made = object.__new__(type(model.translator))
     made.__dict__.update(model.translator.__dict__)
     made.run = replace(made.run, languages=languages)
+    made.info = made.info._replace(
+        source_language=made.run.source_language, target_language=made.run.target_language
+    )
     return ServedModel(languages, made)
 
 

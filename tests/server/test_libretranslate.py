@@ -1,12 +1,21 @@
 """LibreTranslate's API: what its clients send, and what they expect."""
 
+import asyncio
 import html
+import inspect
 import json
+import sys
+from pathlib import Path
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import regard.server
+from regard.server.http.app import create_app
+from regard.server.http.settings import ServerSettings
+from regard.server.queue.service import Service
 from servers import serving
 from trained import taught
 
@@ -277,3 +286,45 @@ def test_the_document_tells_every_status(client):
     text = json.dumps(document)
     for name in document["components"]["schemas"]:
         assert f"#/components/schemas/{name}" in text
+
+
+def test_a_translation_enters_each_file_of_the_server_once(catalogue):
+    """The order of the files is that of the package's description."""
+    service = Service(catalogue, ServerSettings())
+    app = create_app(service)
+    root = Path(regard.server.__file__).parent
+    order, frames = [], {}
+
+    def profile(frame, event, _):
+        code, caller = frame.f_code, frame.f_back
+        path = Path(code.co_filename)
+        is_coroutine = code.co_flags & inspect.CO_COROUTINE
+        if event != "call" or not is_coroutine or root not in path.parents or id(frame) in frames:
+            return
+        frames[id(frame)] = frame  # a coroutine that continues is not called again
+        while caller is not None and root not in Path(caller.f_code.co_filename).parents:
+            caller = caller.f_back
+        from_outside = caller is None or caller.f_code.co_filename != code.co_filename
+        if from_outside and code.co_name not in ("receive", "send", "_disconnected"):
+            order.append(path.relative_to(root).with_suffix("").as_posix())
+
+    async def ask():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            sys.setprofile(profile)
+            try:
+                return await client.post(
+                    "/translate", json={"q": SOURCE, "source": "en", "target": "fr"}
+                )
+            finally:
+                sys.setprofile(None)
+
+    try:
+        assert asyncio.run(ask()).json()["translatedText"] == TARGET
+    finally:
+        service.background.close()
+        service.batcher.close()
+    assert order == [
+        "http/limits", "http/errors", "api/libretranslate", "access/admission", "api/requests",
+        "queue/routing", "queue/pivot", "queue/service",
+    ]  # fmt: skip

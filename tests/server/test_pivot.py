@@ -7,7 +7,7 @@ import pytest
 from growth import LINEAR, growth
 from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.pivot import compose
-from regard.translator import Sentence, Translation
+from regard.tasks.translation.translation import Sentence, Translation
 from servers import serving
 from trained import taught
 
@@ -34,6 +34,9 @@ def named(model, languages):
     made = object.__new__(type(model.translator))
     made.__dict__.update(model.translator.__dict__)
     made.run = replace(made.run, languages=languages)
+    made.info = made.info._replace(
+        source_language=made.run.source_language, target_language=made.run.target_language
+    )
     return ServedModel(languages, made)
 
 

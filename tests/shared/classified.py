@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from regard.cli import main
-from regard.corpus.labelled import known_texts
+from regard.corpus.labeled import known_texts
 from trained import made_once
 
 FLAGS = (

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.attention import dropout, dropout_stream
-from regard.config import Run, TrainingSettings
+from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
-from regard.tasks.classification.examples import ClassExamples
-from regard.tasks.handwriting.task import Lines
+from regard.tasks.classification.batches import LabeledBatches
+from regard.tasks.handwriting.batches import StrokeBatches
 from regard.tasks.language_model.task import encode_text
 from regard.tasks.masked_language_model.task import MaskedCorpus, masked
 from regard.tasks.text.encoded_corpus import EncodedCorpus
@@ -65,18 +65,20 @@ def test_places_count_epochs():
 
 
 def test_every_corpus_has_the_same_order_and_places():
-    """Sentences, labelled texts and written lines: an epoch is all of them once, by the seed."""
+    """Sentences, labeled texts and handwritten lines: an epoch is all of them once, by the seed."""
     points = [np.ones((len(row), 3), np.float32) for row in ROWS]
-    run = Run(training=TrainingSettings(steps=1, batch_tokens=64, seed=1))
+    run = Run(
+        model=ClassifierSettings(), training=TrainingSettings(steps=1, batch_tokens=64, seed=1)
+    )
     for examples in (
         EncodedCorpus(ROWS, ROWS, 64, 1),
-        ClassExamples(ROWS, [0] * 60, [len(row) for row in ROWS], 64, 1),
-        Lines(ROWS, points, run),
+        LabeledBatches(ROWS, [0] * 60, run),
+        StrokeBatches(ROWS, points, run),
     ):
         assert isinstance(examples, EpochBatches) and len(examples) == 60
         batch, after = examples.take(DataCursor(1, 0))
         assert after == DataCursor(1, 1) and len(examples.epoch(1)) > 1
-        assert len(batch.sizes if isinstance(examples, Lines) else batch.labels) == len(
+        assert len(batch.sizes if isinstance(examples, StrokeBatches) else batch.labels) == len(
             examples.epoch(1)[0]
         )
         assert examples.take(DataCursor(1, len(examples.epoch(1)) - 1))[1] == DataCursor(2, 0)

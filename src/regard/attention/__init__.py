@@ -1,4 +1,4 @@
-"""The attention library: score every key against a query, normalise, sum the values.
+"""The attention library: score every key against a query, normalize, sum the values.
 
 It stands alone: torch and numpy (and scikit-learn's base classes for the one estimator).
 
@@ -56,6 +56,19 @@ from regard.attention.masks.conventions import (
     to_torch_sdpa,
 )
 from regard.attention.masks.mask import Mask
+from regard.attention.mechanisms import (
+    AdaptiveSpan,
+    Blockwise,
+    Full,
+    LinearAttention,
+    Linformer,
+    Local,
+    Mechanism,
+    Performer,
+    Reformer,
+    Ring,
+    Sparse,
+)
 from regard.attention.normalizers.entmax import entmax15, sparsemax
 from regard.attention.normalizers.normalizer import (
     NORMALIZERS,
@@ -83,16 +96,17 @@ if TYPE_CHECKING:
     from regard.attention.kernel_regression.nadaraya_watson import NadarayaWatson
 
 __all__ = [
-    "CBAM", "NORMALIZERS", "Additive", "Alibi", "Aligner", "Attended", "AttentionMap", "Bias",
-    "ChannelGate", "Content", "Cosine", "Coverage", "DistanceBias", "Dot", "Dropout", "Edit",
-    "EfficientChannel", "Entmax15", "ForceAlignment", "Gaussian", "General", "Graves",
-    "KeyValue", "Learned", "Location", "LocationSensitive", "Mask", "Monotonic", "MultiHead",
-    "NadarayaWatson", "NonLocal", "Normalizer", "Overwrite", "Pooling", "Position", "Recording",
-    "RelativeBias", "Rotary", "ScaledDot", "Score", "Sigmoid", "Sinusoidal", "Softmax",
-    "Sparsemax", "SpatialGate", "SqueezeExcitation", "SwitchOff", "Uniform", "attend",
-    "dropout", "dropout_stream", "entmax15", "from_keras", "from_onnx", "from_torch_mha",
-    "from_torch_sdpa", "intervene", "masked_softmax", "record", "rotate", "sparsemax",
-    "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa",
+    "CBAM", "NORMALIZERS", "AdaptiveSpan", "Additive", "Alibi", "Aligner", "Attended",
+    "AttentionMap", "Bias", "Blockwise", "ChannelGate", "Content", "Cosine", "Coverage",
+    "DistanceBias", "Dot", "Dropout", "Edit", "EfficientChannel", "Entmax15", "ForceAlignment",
+    "Full", "Gaussian", "General", "Graves", "KeyValue", "Learned", "LinearAttention", "Linformer",
+    "Local", "Location", "LocationSensitive", "Mask", "Mechanism", "Monotonic", "MultiHead",
+    "NadarayaWatson", "NonLocal", "Normalizer", "Overwrite", "Performer", "Pooling", "Position",
+    "Recording", "Reformer", "RelativeBias", "Ring", "Rotary", "ScaledDot", "Score", "Sigmoid",
+    "Sinusoidal", "Softmax", "Sparse", "Sparsemax", "SpatialGate", "SqueezeExcitation",
+    "SwitchOff", "Uniform", "attend", "dropout", "dropout_stream", "entmax15", "from_keras",
+    "from_onnx", "from_torch_mha", "from_torch_sdpa", "intervene", "masked_softmax", "record",
+    "rotate", "sparsemax", "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa",
 ]  # fmt: skip
 
 

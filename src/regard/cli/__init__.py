@@ -34,7 +34,6 @@ COMMANDS = {
     "train": "train a model on text",
     "translate": "translate text with a model",
     "vectors": "train word vectors; find nearest words and analogies",
-    "write": "generate handwriting, and show which letter each stroke belongs to",
 }
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cli.evaluate import as_json, languages_of, read_test_set, translate_all
 from regard.cli.line_input import add_encoding
-from regard.cli.model import open_translator, positive
 from regard.cli.searching import add_search
 from regard.errors import InputError
+from regard.tasks.commands import open_model, positive
 
 if TYPE_CHECKING:
     from regard.evaluation import Difference, LengthScores, Scores
@@ -120,7 +120,7 @@ def _output(
                 f"{len(lines)}."
             )
         return lines
-    translator = open_translator(name, arguments.threads)
+    translator = open_model(name, "translate", arguments.threads)
     languages[0] = languages[0] or translator.run.source_language
     languages[1] = languages[1] or translator.run.target_language
     return translate_all(translator, sources, arguments)[0]

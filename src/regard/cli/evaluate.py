@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from regard.cli.line_input import add_encoding, check_parent
 from regard.cli.line_progress import LineProgress
-from regard.cli.model import add_model, open_translator
 from regard.cli.searching import add_search, search_options
 from regard.errors import InputError
+from regard.tasks.commands import add_model, open_model
 
 if TYPE_CHECKING:
     from regard.evaluation import Scores
-    from regard.translator import Translator
+    from regard.tasks.translation.translator import Translator
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         sources, references = read_test_set(
             arguments.files, languages_of(arguments.model), encoding
         )
-        translator = open_translator(arguments.model, arguments.threads)
+        translator: Translator = open_model(arguments.model, "translate", arguments.threads)
         language = language or translator.run.target_language
         hypotheses, seconds = translate_all(translator, sources, arguments)
         if arguments.output:

@@ -1,4 +1,4 @@
-"""`regard fill`: a masked model guesses hidden words."""
+"""`regard fill`: a masked language model predicts masked words."""
 
 from __future__ import annotations
 
@@ -7,53 +7,53 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from regard.cli.model import add_model, open_filler, positive
 from regard.errors import InputError
+from regard.tasks.commands import add_model, open_model, positive
 
 if TYPE_CHECKING:
-    from regard.translator import Guess
+    from regard.tasks.masked_language_model.mask_filler import MaskFiller, MaskPrediction
 
-HIDDEN = "[MASK]"
+MASK = "[MASK]"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("text", metavar="TEXT", help=f"a text with one {HIDDEN} or several")
+    parser.add_argument("text", metavar="TEXT", help=f"a text with one {MASK} or several")
     add_model(parser)
-    parser.add_argument("--count", metavar="N", type=positive, default=5, help="guesses each (5)")
-    parser.add_argument("--json", action="store_true", help="print the guesses as JSON")
+    parser.add_argument(
+        "--count", metavar="N", type=positive, default=5, help="predictions each (5)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the predictions as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Guess."""
-    if HIDDEN not in arguments.text:
-        raise InputError(
-            f"there is no {HIDDEN} in {arguments.text!r}; write one where a word is hidden."
-        )
-    filler = open_filler(arguments.model, arguments.threads)
-    found = filler.fill(arguments.text, arguments.count)
+    """Predict the masked words of a text."""
+    if MASK not in arguments.text:
+        raise InputError(f"there is no {MASK} in {arguments.text!r}; write one in place of a word.")
+    filler: MaskFiller = open_model(arguments.model, "fill", arguments.threads)
+    masks = filler.fill(arguments.text, arguments.count)
     if arguments.json:
-        places = [[asdict(guess) for guess in guesses] for guesses in found]
-        print(json.dumps({"text": arguments.text, "masks": places}, ensure_ascii=False))
+        rows = [[asdict(prediction) for prediction in predictions] for predictions in masks]
+        print(json.dumps({"text": arguments.text, "masks": rows}, ensure_ascii=False))
     else:
-        _print(found)
+        _print(masks)
     return 0
 
 
-def _print(found: list[list[Guess]]) -> None:
+def _print(masks: list[list[MaskPrediction]]) -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
-    for number, guesses in enumerate(found, start=1):
-        title = f"{HIDDEN} {number}" if len(found) > 1 else HIDDEN
+    for number, predictions in enumerate(masks, start=1):
+        title = f"{MASK} {number}" if len(masks) > 1 else MASK
         table = Table(box=box.SIMPLE)
         table.add_column(escape(title))
         table.add_column("probability", justify="right")
         table.add_column("text", overflow="fold")
-        for guess in guesses:
-            word = guess.token.replace("▁", " ").strip() or guess.token
-            table.add_row(escape(word), f"{guess.probability:.1%}", escape(guess.text))
+        for prediction in predictions:
+            word = prediction.token.replace("▁", " ").strip() or prediction.token
+            table.add_row(escape(word), f"{prediction.probability:.1%}", escape(prediction.text))
         console.print(table)

@@ -11,8 +11,7 @@ from typing import Any
 from regard.cli.disk import WEIGHTS, checkpoint, prune, usage
 from regard.command import command
 from regard.config import FORMAT_VERSION, Run
-from regard.config.attention import unused_settings
-from regard.config.settings import names_of
+from regard.config.settings import plain
 from regard.config.stored import load_metrics
 from regard.errors import InputError
 from regard.tasks import KINDS, load_run
@@ -48,15 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
 def described(folder: Path) -> dict[str, Any]:
     """What is known of a folder, in plain values."""
     run = load_run(folder)
-    hidden = {"kind", *unused_settings(run.model)}
-    settings = {n: getattr(run.model, n) for n in names_of(type(run.model)) if n not in hidden}
     return {
         "folder": str(folder),
         "format_version": FORMAT_VERSION,
         "kind": run.model.kind,
         "command": KINDS[run.model.kind].command,
         "languages": run.languages,
-        "model": settings,
+        "model": _model(run),
         "parameters": parameters(folder / WEIGHTS),
         "text": vars(run.text),
         "vocabulary": vocabulary(folder),
@@ -67,6 +64,16 @@ def described(folder: Path) -> dict[str, Any]:
         "checkpoint": checkpoint(folder),
         "resumable": (folder / "checkpoints" / "corpus.safetensors").is_file(),
     }
+
+
+def _model(run: Run) -> dict[str, Any]:
+    """The settings of the model; the options of its attention as `attention.window`."""
+    settings: dict[str, Any] = {}
+    for name, value in plain(run)["model"].items():
+        options = dict(value) if isinstance(value, dict) else {}
+        settings[name] = options.pop("name", value)
+        settings |= {f"{name}.{option}": number for option, number in options.items()}
+    return {name: value for name, value in settings.items() if name != "kind"}
 
 
 def parameters(weights: Path) -> int | None:

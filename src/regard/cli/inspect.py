@@ -9,17 +9,17 @@ import time
 import webbrowser
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.cli.line_input import check_parent
-from regard.cli.model import add_model, positive
 from regard.cli.searching import add_search, search_options
 from regard.errors import InputError
 from regard.tasks import load_run
+from regard.tasks.commands import add_model, positive
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
-    from regard.translator.inspected import Asked, Inspected, Loaded
+    from regard.tasks.inspection import Inspection, InspectOptions
     from regard.views import SentenceView
     from regard.views.html.page import PageEntry
 
@@ -28,17 +28,17 @@ SEARCH = ("beam", "length_penalty", "max_length")
 
 
 @dataclass(frozen=True)
-class Looked:
-    """A model, how it reads texts, and what there is to see of them."""
+class ModelInspections:
+    """A model, its options, and its inspections of the texts."""
 
-    model: Loaded
-    asked: Asked
-    found: list[Inspected]
+    model: Any
+    options: InspectOptions
+    inspections: list[Inspection]
 
     @property
     def shown(self) -> list[SentenceView]:
         """What there is to see of each text."""
-        return [one.viewed for one in self.found]
+        return [inspection.view for inspection in self.inspections]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -85,9 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
     looked = _looked(arguments, texts)
     entries = _entries(looked, arguments.reference)
     if arguments.figures:
-        from regard.translator.album import check_length
+        from regard.tasks.inspection_figures import check_length
 
-        check_length(one.viewed for each in looked for one in each.found)
+        check_length(view for each in looked for view in each.shown)
         arguments.figures.mkdir(parents=True, exist_ok=True)
     size = _write(Path(arguments.out), looked, entries)
     figures = _draw(arguments, looked) if arguments.figures else []
@@ -152,49 +152,46 @@ def _lines(arguments: argparse.Namespace) -> list[str]:
     return [line for line in split_lines(chunks) if line is not None]
 
 
-def _opened(folder: str, threads: int) -> Loaded:
-    """The model in a folder, of whatever kind that can be looked at."""
-    run = load_run(folder)
-    if run.model.kind == "handwriting":
-        raise InputError(f"{folder}: a model that writes by hand is looked at with `regard write`.")
+def _opened(folder: str, threads: int) -> Any:
+    """The model in a folder, of any kind that can be inspected."""
     from regard.tasks import load
+    from regard.tasks.inspection import check_inspectable
 
+    run = load_run(folder)
+    check_inspectable(run, folder)
     if threads:
         import torch
 
         torch.set_num_threads(threads)
-    loaded: Loaded = load(folder, threads=threads, run=run)
-    return loaded
+    return load(folder, threads=threads, run=run)
 
 
-def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[Looked]:
+def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[ModelInspections]:
     """What there is to see of the texts, with one model or two."""
     folders = [arguments.model, *([arguments.against] if arguments.against else [])]
     models = [_opened(folder, arguments.threads) for folder in folders]
     from regard.folder import model_names
-    from regard.translator.inspected import Asked, check_pair, inspected
+    from regard.tasks.inspection import InspectOptions, check_pair, inspect
 
     if len(models) == 2:
         check_pair(*models)
     found = []
     for name, model in zip(model_names(folders), models, strict=True):
-        asked = Asked(
+        options = InspectOptions(
             settings=_search(arguments, model),
             prefix=arguments.prefix,
             split=not arguments.no_split,
             generate=arguments.generate,
             name=name,
         )
-        found.append(Looked(model, asked, inspected(model, texts, asked)))
+        found.append(ModelInspections(model, options, inspect(model, texts, options)))
     return found
 
 
-def _search(arguments: argparse.Namespace, model: Loaded) -> SearchOptions:
+def _search(arguments: argparse.Namespace, model: Any) -> SearchOptions:
     """How the model searches: its own way, with what the flags say; a text goes on greedily."""
-    from regard.translator import Translator
-
     own = model.run.decoding
-    if not isinstance(model, Translator):
+    if not hasattr(model, "translate"):
         for name in ("reference", *(() if arguments.generate else SEARCH)):
             if getattr(arguments, name) is not None:
                 flag = "--" + name.replace("_", "-")
@@ -204,9 +201,9 @@ def _search(arguments: argparse.Namespace, model: Loaded) -> SearchOptions:
     )
 
 
-def _entries(looked: list[Looked], reference: str | None) -> list[PageEntry]:
+def _entries(looked: list[ModelInspections], reference: str | None) -> list[PageEntry]:
     """What stands on the page: texts, or pairs of them."""
-    from regard.translator.inspected import side_by_side
+    from regard.tasks.inspection import side_by_side
 
     if reference is not None and len(looked[0].shown) != 1:
         raise InputError(
@@ -217,33 +214,33 @@ def _entries(looked: list[Looked], reference: str | None) -> list[PageEntry]:
     return list(shown[0] if len(shown) == 1 else side_by_side(*shown))
 
 
-def _write(out: Path, looked: list[Looked], entries: list[PageEntry]) -> int:
+def _write(out: Path, looked: list[ModelInspections], entries: list[PageEntry]) -> int:
     """Write the page; its size in bytes."""
-    from regard.translator.inspected import facts_of
+    from regard.tasks.inspection import describe_model
     from regard.views.html.notebook import Page
 
-    told = [facts_of(one.model, one.asked.name, one.shown) for one in looked]
+    told = [describe_model(one.model, one.options.name, one.shown) for one in looked]
     facts = told[0]
     if len(told) > 1:  # one line for each model
         facts = {one.pop("model"): "; ".join(map(": ".join, one.items())) for one in told}
-    names = " and ".join(one.asked.name for one in looked)
+    names = " and ".join(one.options.name for one in looked)
     Page(f"regard · {names}", tuple(entries), facts).save(out)
     return out.stat().st_size
 
 
-def _draw(arguments: argparse.Namespace, looked: list[Looked]) -> list[Path]:
+def _draw(arguments: argparse.Namespace, looked: list[ModelInspections]) -> list[Path]:
     """The figures of every text and model."""
-    from regard.translator.album import draw
+    from regard.tasks.inspection_figures import draw
 
     written: list[Path] = []
     for number, one in enumerate(looked):
         written += draw(
             one.model,
-            one.found,
+            one.inspections,
             arguments.figures,
             kind=arguments.format or "png",
             effects=arguments.effects,
-            before=f"{'ab'[number]}-" if len(looked) > 1 else "",
+            prefix=f"{'ab'[number]}-" if len(looked) > 1 else "",
         )
     return written
 
@@ -257,18 +254,22 @@ def sized(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
 
 
-def _tokens(looked: list[Looked]) -> int:
+def _tokens(looked: list[ModelInspections]) -> int:
     return sum(len(v.source_tokens) + len(v.target_tokens) for one in looked for v in one.shown)
 
 
 def _tell(
-    arguments: argparse.Namespace, looked: list[Looked], texts: int, size: int, figures: list[Path]
+    arguments: argparse.Namespace,
+    looked: list[ModelInspections],
+    texts: int,
+    size: int,
+    figures: list[Path],
 ) -> None:
-    from regard.translator.inspected import without_maps
+    from regard.tasks.inspection import without_maps
 
     for one in looked:
         if why := without_maps(one.model, one.shown):
-            print(f"{one.asked.name}: there are no maps: {why}.")
+            print(f"{one.options.name}: there are no maps: {why}.")
     counted = f"{texts} text{'' if texts == 1 else 's'}, {_tokens(looked):,} tokens"
     print(f"{arguments.out}: {counted}, {sized(size)}")
     if figures:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from regard.cli.model import positive
 from regard.config import SearchOptions
 from regard.errors import InputError
+from regard.tasks.commands import positive
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from regard.cli.model import positive
 from regard.errors import InputError
 from regard.tasks import KINDS, load_run
+from regard.tasks.commands import positive
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "py3langid")
 

@@ -12,18 +12,23 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
 from regard.cli.train_help import full_help, short_help
 from regard.command import command
-from regard.config import Kind, Run, TrainingSettings
+from regard.config import Kind, Run
+from regard.config.attention import FIELDS
+from regard.config.mechanisms import MECHANISM_SETTINGS, option_names
 from regard.config.settings import (
     ENDS,
     SECTIONS,
     Settings,
+    choices_of,
     find_kind,
     fitted,
+    is_mechanism,
     merged,
+    model_types,
     names_of,
     plain,
     preset,
@@ -55,6 +60,8 @@ def parse(words: Sequence[str]) -> Namespace:
     kind = _kind(first, config, resumed)
     if first.help_all:
         base = plain(resumed) if resumed else preset(first.preset or "small", kind)
+        if first.attention:
+            base = merged(base, {"model": {"attention": first.attention}})
         print(full_help(base), end="")
         raise SystemExit(0)
     arguments = _parsed(_parser(kind), words, kind)
@@ -147,24 +154,26 @@ def _parsed(parser: Any, words: Sequence[str], kind: Kind) -> Settings:
     """What was given, without defaults; what is wrong becomes one sentence."""
     from jsonargparse import ArgumentError
 
-    words = _whole_corpus(words)
+    words = _rewritten(words, kind)
     try:
         parsed: Settings = parser.parse_args(words, defaults=False).as_dict()
         return parsed
     except ArgumentError as error:
         text = str(error)
-    named = re.search(r'Parser key "(?:(\w+)\.)?(\w+)"', text)
+    named = re.search(r'Parser key "(?:(\w+)\.)?([\w.]+)"', text)
     given = re.search(r"(?:Given|Got) value: (.*)", text)
-    unknown = re.search(r"unrecognized arguments: --model\.(\w+)", text)
+    unknown = re.search(r"unrecognized arguments: --model\.([\w.]+)", text)
     if unknown:
         raise InputError(_of_another_kind(unknown[1], None, kind, f"--model.{unknown[1]}"))
-    if named and given:  # our own words for it, which name what may come
-        sections = {"model": kind.settings, **SECTIONS}
-        types = get_type_hints(sections.get(named[1], TrainingSettings))
-        place = f"{named[1]}.{named[2]}" if named[1] else f"--{named[2]}"
-        if named[1] == "model" and get_origin(types.get(named[2])) is Literal:
-            raise InputError(_of_another_kind(named[2], given[1], kind, place))
-        fitted(given[1], types.get(named[2], float), place)
+    if named and given:  # our own sentence, which lists the choices
+        section, key = named[1], named[2].removesuffix(".name")
+        flag = f"{section}.{key}" if section else f"--{key}"
+        types = get_type_hints(SECTIONS[section]) if section in SECTIONS else {}
+        types |= model_types(kind.settings) if section == "model" else {}
+        listed = key not in types or get_origin(types[key]) is Literal
+        if section == "model" and "." not in key and listed:
+            raise InputError(_of_another_kind(key, given[1], kind, flag))
+        fitted(given[1], types.get(key, float), flag)
     line = " ".join(text.split()).rstrip(".")
     raise InputError(f"{line}; `regard train --help-all` lists all flags.")
 
@@ -175,26 +184,41 @@ def _of_another_kind(name: str, value: str | None, kind: Kind, flag: str) -> str
         other.name
         for other in KINDS.values()
         if name in names_of(other.settings)
-        and (value is None or value in get_args(get_type_hints(other.settings)[name]))
+        and (value is None or value in choices_of(other.settings, name))
     ]
     shown = flag if value is None else f"{flag} {value}"
     if kinds:
         listed = " or ".join(f"--model.kind {other}" for other in kinds)
         return f"{shown} belongs to {listed}, but the kind is {kind.name}; add {listed}."
     if value is not None:
-        choices = ", ".join(map(str, get_args(get_type_hints(kind.settings)[name])))
+        choices = ", ".join(choices_of(kind.settings, name))
         return f"{flag} must be {choices}, got {value!r}."
+    owners = [n for n, settings in MECHANISM_SETTINGS.items() if name in option_names(settings)]
+    if owners:
+        return f"there is no {flag}; give --model.attention {owners[0]} --model.attention.{name}."
     listing = f"regard train --help-all --model.kind {kind.name}"
     return f"there is no {flag}; `{listing}` lists all settings."
 
 
-def _whole_corpus(words: Sequence[str]) -> list[str]:
-    """The words with `--model.max_length corpus` as 0, which stands for it in the settings."""
-    made = [w.replace("corpus", "0") if w == "--model.max_length=corpus" else w for w in words]
-    for place, word in enumerate(made[:-1]):
-        if word == "--model.max_length" and made[place + 1] == "corpus":
-            made[place + 1] = "0"
-    return made
+def _mechanisms(kind: Kind) -> list[str]:
+    """Return the settings of a kind that name a mechanism of self-attention."""
+    return [name for name in FIELDS if is_mechanism(kind.settings, name)]
+
+
+def _rewritten(words: Sequence[str], kind: Kind) -> list[str]:
+    """Return the arguments with `--model.attention.name`, and 0 for a max_length of corpus."""
+    mechanisms = {f"--model.{name}" for name in _mechanisms(kind)}
+    flat = [part for word in words for part in _split_flag(word)]
+    result = [f"{word}.name" if word in mechanisms else word for word in flat]
+    for index, word in enumerate(result[:-1]):
+        if word == "--model.max_length" and result[index + 1] == "corpus":
+            result[index + 1] = "0"
+    return result
+
+
+def _split_flag(word: str) -> list[str]:
+    """Return `--model.X=value` as two arguments."""
+    return word.split("=", 1) if word.startswith("--model.") else [word]
 
 
 def _first(words: Sequence[str]) -> Namespace:
@@ -205,6 +229,7 @@ def _first(words: Sequence[str]) -> Namespace:
     parser.add_argument("--preset")
     parser.add_argument("--config")
     parser.add_argument("--model.kind", dest="kind")
+    parser.add_argument("--model.attention", dest="attention")
     parser.add_argument("--resume")
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--help-all", action="store_true")
@@ -233,7 +258,11 @@ def _parser(kind: Kind) -> Any:
     parser.add_argument("--json", action="store_true")
     for name in ("languages", "preset", "config", "resume", "encoding"):
         parser.add_argument(f"--{name}")
-    parser.add_argument("--model", type=kind.settings)
+    for name, value in model_types(kind.settings).items():
+        parser.add_argument(f"--model.{name}", type=value)
+    for name in _mechanisms(kind):
+        choices = choices_of(kind.settings, name)
+        parser.add_argument(f"--model.{name}.name", type=Literal[*choices])
     for name, section in SECTIONS.items():
         parser.add_argument(f"--{name}", type=section)
     return parser

@@ -6,7 +6,9 @@ import textwrap
 import typing
 from typing import Any
 
-from regard.config.settings import SECTIONS, Settings, names_of
+from regard.config.attention import mechanism_options
+from regard.config.mechanisms import MECHANISM_SETTINGS, option_names
+from regard.config.settings import SECTIONS, Settings, choices_of, is_mechanism, names_of
 from regard.tasks import KINDS
 
 USAGE = """\
@@ -31,7 +33,8 @@ Train a model on your own text. FILE… is one file of pairs (.tsv .txt with tab
   --encoding NAME      encoding of the files (utf-8)
   --resume DIR         continue the run in this folder after Ctrl-C, a crash or its end
   --json               print the model's figures as JSON
-  --help-all           every setting; with --model.kind KIND, those of that kind
+  --help-all           every setting; with --model.kind KIND, those of that kind; with
+                       --model.attention NAME, those of that attention
 
 Examples:
   regard train pairs.tsv --languages en-fr --out model --minutes 10
@@ -60,16 +63,37 @@ def full_help(settings: Settings) -> str:
         of = f" (--model.kind {kind})" if name == "model" else ""
         parts.append(f"\n{name}{of}: {_first_sentence(section.__doc__ or '')}")
         values = settings.get(name) or {}
-        parts += [_setting(name, section, key, values) for key in names_of(section)]
+        for key in names_of(section):
+            if is_mechanism(section, key):
+                parts += _mechanism(section, key, values.get(key))
+            else:
+                parts.append(_setting(name, section, key, values))
     return "\n".join(parts) + "\n"
+
+
+def _mechanism(section: Any, key: str, value: Any) -> list[str]:
+    """A mechanism of self-attention, and its own settings."""
+    choices = choices_of(section, key)
+    value = value or ("same" if "same" in choices else "full")
+    name, options = ("same", {}) if value == "same" else mechanism_options(value, f"model.{key}")
+    settings = MECHANISM_SETTINGS.get(name)
+    names = [] if settings is None else option_names(settings)
+    head = _entry(f"model.{key}", "|".join(choices), name, section, key)
+    return [head, *(_setting(f"model.{key}", settings, option, options) for option in names)]
 
 
 def _setting(name: str, section: Any, key: str, values: Settings) -> str:
     """One setting: its flag, what it means, what it may be, and what it is by default."""
     default = values.get(key, getattr(section, key, None))
-    doc = " ".join(attribute_docs(section).get(key, "").split())
     shown = "none" if default is None else str(default).lower() if key != "activation" else default
-    head = f"  --{name}.{key} {_placeholder(typing.get_type_hints(section)[key])}  ({shown})"
+    placeholder = _placeholder(typing.get_type_hints(section)[key])
+    return _entry(f"{name}.{key}", placeholder, shown, section, key)
+
+
+def _entry(flag: str, placeholder: str, default: str, section: Any, key: str) -> str:
+    """A flag with its placeholder and default, and its documentation below."""
+    doc = " ".join(attribute_docs(section).get(key, "").split())
+    head = f"  --{flag} {placeholder}  ({default})"
     body = textwrap.fill(doc, 98, initial_indent=" " * 6, subsequent_indent=" " * 6)
     return f"{_wrapped(head)}\n{body}"
 

@@ -22,11 +22,11 @@ from regard.cli.line_input import (
     stdin_lines,
 )
 from regard.cli.line_progress import LineProgress
-from regard.cli.model import add_model, open_translator, positive
 from regard.cli.partial_output import PartialOutput, model_digest
 from regard.cli.searching import add_sampling, add_search, search_options
 from regard.errors import InputError
 from regard.formats.lines import read_lines
+from regard.tasks.commands import add_model, open_model, positive
 from regard.version import __version__
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
     source = None if kind == "html" else _source(arguments)
-    translator = open_translator(arguments.model, arguments.threads)
+    translator: Translator = open_model(arguments.model, "translate", arguments.threads)
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
         _translate_html(translator, settings, arguments)

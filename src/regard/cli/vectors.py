@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.line_input import check_parent
-from regard.cli.model import positive
 from regard.errors import InputError
+from regard.tasks.commands import positive
 
 if TYPE_CHECKING:
     from regard.vectors import Neighbor, Vectors

@@ -7,7 +7,6 @@ from regard.config.alignment import AlignmentSettings
 from regard.config.classifier import ClassifierSettings
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
-from regard.config.handwriting import HandwritingSettings
 from regard.config.kind import Command, Kind, ModelSettings
 from regard.config.model import (
     LanguageModelSettings,
@@ -25,7 +24,6 @@ __all__ = [
     "ClassifierSettings",
     "CleaningSettings",
     "Command",
-    "HandwritingSettings",
     "Kind",
     "LanguageModelSettings",
     "MaskedLanguageModelSettings",

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.config.attention import Attending, check_attention
+from regard.config.attention import SelfAttentionSettings
 from regard.config.check import at_least, divides, fraction
+from regard.config.mechanisms import check_attention
 from regard.errors import InputError
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
 
 
 @dataclass(frozen=True)
-class ClassifierSettings(Attending):
+class ClassifierSettings(SelfAttentionSettings):
     """Encoder, attention pooling and a linear layer over the labels.
 
     What stands below `labels` is found in the data when a run begins, and kept with the model.
@@ -70,6 +71,7 @@ class ClassifierSettings(Attending):
     """Names of a series' channels; found in the data."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         at_least(
             self, 1, "patch", "dim", "num_layers", "num_heads", "ff", "num_pooling_heads",
             "max_length",
@@ -86,8 +88,8 @@ class ClassifierSettings(Attending):
             self._check_rnn()
         else:
             divides(self, "num_heads", self.num_heads, "dim")
-            check_attention(self, causal=False)
-            if self.attention == "ring":
+            check_attention(self.attention, self, causal=False)
+            if self.attention.name == "ring":
                 raise InputError("model.attention ring is for models that write; choose another.")
             if self.positions == "rotary" and self.dim // self.num_heads % 2:
                 many = 2 * self.num_heads
@@ -98,10 +100,11 @@ class ClassifierSettings(Attending):
                 raise InputError(f"model.{name} names one of them twice: {', '.join(given)}.")
 
     def _check_rnn(self) -> None:
-        if (self.attention, self.normalizer) != ("full", "softmax"):
+        if (self.attention.name, self.normalizer) != ("full", "softmax"):
             raise InputError(
-                f"model.attention {self.attention} and model.normalizer {self.normalizer} are the "
-                "Transformer's; a recurrent encoder has neither: set model.encoder to transformer."
+                f"model.attention {self.attention.name} and model.normalizer {self.normalizer} are "
+                "the Transformer's, and a recurrent encoder has neither; set model.encoder to "
+                "transformer."
             )
         if self.bidirectional and self.dim % 2:
             divides(self, "two directions", 2, "dim")

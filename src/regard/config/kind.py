@@ -54,6 +54,10 @@ class Kind:
     """What a model of this kind does, as in "continues text"."""
     learns_from: str
     """What the files for `regard train` hold."""
+    title: str = ""
+    """The kind in prose, as in "language model"; its name if empty."""
+    inspect: Callable[[Any, Any, Any], Any] | None = None
+    """Of a façade, texts and `InspectOptions`: what `regard inspect` shows (None: nothing)."""
     needs_files: bool = True
     """Whether `regard train` needs files; else there is a built-in corpus."""
     speed_unit: str = "tokens"

@@ -19,6 +19,22 @@ RENAMED_IN_2 = {
 }
 """Settings of models: version 1 ▶ version 2."""
 
+MECHANISMS_OF_1 = {
+    "full": {},
+    "blockwise": {},
+    "ring": {},
+    "linear": {},
+    "local": {"window": "window", "global_tokens": "global_tokens", "dilation": "dilation"},
+    "sparse": {"pattern": "pattern", "stride": "stride", "summary": "summary"},
+    "linformer": {"projected": "projected"},
+    "reformer": {"chunk": "chunk", "buckets": "num_buckets", "rounds": "num_rounds"},
+    "performer": {"features": "num_features"},
+    "adaptive-span": {"span": "max_span", "ramp": "ramp", "span_penalty": "penalty"},
+}
+"""Flat settings of a mechanism in version 1 ▶ its options in version 2."""
+
+WITH_MECHANISMS = ("transformer", "lm", "mlm", "classifier")
+
 
 def migrated(settings: dict[str, Any], path: str | PathLike[str]) -> dict[str, Any]:
     """The settings in the present format; a newer one, or none that is known, is an error."""
@@ -36,11 +52,21 @@ def migrated(settings: dict[str, Any], path: str | PathLike[str]) -> dict[str, A
 
 
 def _from_1(settings: dict[str, Any]) -> dict[str, Any]:
-    """Version 2 counts with `num_…`."""
+    """Version 2 counts with `num_…`, and puts a mechanism's options below `attention`."""
     model = settings.get("model")
     if not isinstance(model, dict):
         return settings
-    return {**settings, "model": {RENAMED_IN_2.get(k, k): v for k, v in model.items()}}
+    model = {RENAMED_IN_2.get(name, name): value for name, value in model.items()}
+    if model.get("kind", "transformer") in WITH_MECHANISMS:
+        flat = {old for options in MECHANISMS_OF_1.values() for old in options}
+        kept = {name: value for name, value in model.items() if name not in flat}
+        for field in ("attention", "decoder_attention"):
+            options = MECHANISMS_OF_1.get(str(model.get(field)), {})
+            given = {new: model[old] for old, new in options.items() if old in model}
+            if given:
+                kept[field] = {"name": model[field], **given}
+        model = kept
+    return {**settings, "model": model}
 
 
 _STEPS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}

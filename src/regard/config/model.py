@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.config.attention import Attending, DecoderAttention, check_attention
+from regard.config.attention import SelfAttentionSettings
 from regard.config.check import at_least, divides, fraction
+from regard.config.mechanisms import MechanismSettings, check_attention
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
 Norm = Literal["pre", "post"]
@@ -16,7 +17,7 @@ SourceAttention = Literal[
 
 
 @dataclass(frozen=True)
-class TransformerSettings(Attending):
+class TransformerSettings(SelfAttentionSettings):
     """Transformer encoder–decoder (Vaswani 2017)."""
 
     kind: Literal["transformer"] = "transformer"
@@ -29,7 +30,7 @@ class TransformerSettings(Attending):
     """Layers of the encoder."""
     num_decoder_layers: int = 6
     """Layers of the decoder."""
-    decoder_attention: DecoderAttention = "same"
+    decoder_attention: MechanismSettings | Literal["same"] = "same"
     """Self-attention of the decoder, if it is not to be the encoder's."""
     ff: int = 2048
     """Inner width of the feed-forward sub-layers."""
@@ -51,11 +52,14 @@ class TransformerSettings(Attending):
     """Longest sentence in tokens; corpus (or 0): the longest training sentence."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_transformer(self)
         at_least(self, 1, "num_encoder_layers", "num_decoder_layers")
-        check_attention(self, causal=self.decoder_attention == "same")
+        check_attention(self.attention, self, causal=self.decoder_attention == "same")
         if self.decoder_attention != "same":
-            check_attention(self, causal=True, name="decoder_attention")
+            check_attention(
+                self.decoder_attention, self, causal=True, flag="model.decoder_attention"
+            )
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class RnnSettings:
 
 
 @dataclass(frozen=True)
-class LanguageModelSettings(Attending):
+class LanguageModelSettings(SelfAttentionSettings):
     """Decoder-only model of the next token, with causal masking."""
 
     kind: Literal["lm"] = "lm"
@@ -138,9 +142,10 @@ class LanguageModelSettings(Attending):
     """Longest text in tokens; longer training text is cut into pieces of this length."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_transformer(self)
         at_least(self, 1, "num_layers")
-        check_attention(self, causal=self.kind == "lm")
+        check_attention(self.attention, self, causal=self.kind == "lm")
 
 
 @dataclass(frozen=True)

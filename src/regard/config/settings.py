@@ -16,9 +16,11 @@ from typing import Any
 import yaml
 
 from regard.config.alignment import AlignmentSettings
+from regard.config.attention import FIELDS, mechanism_options, plain_mechanism
 from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
 from regard.config.kind import Kind
+from regard.config.mechanisms import MECHANISM_SETTINGS, MechanismSettings, option_names
 from regard.config.migration import migrated
 from regard.config.run import FORMAT_VERSION, Run
 from regard.config.text import TextSettings
@@ -126,15 +128,23 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
 
     >>> merged({"model": {"dim": 8, "num_heads": 2}}, {"model": {"dim": 16}})
     {'model': {'dim': 16, 'num_heads': 2}}
+    >>> merged({"model": {"attention": "local"}}, {"model": {"attention": {"window": 8}}})
+    {'model': {'attention': {'name': 'local', 'window': 8}}}
     """
-    result = dict(base)
-    for name, value in over.items():
-        old = result.get(name)
-        if isinstance(value, Mapping) and isinstance(old, Mapping):
-            result[name] = {**old, **value}
-        else:
-            result[name] = value
-    return result
+    return {**base, **{name: _over(base.get(name), value) for name, value in over.items()}}
+
+
+def _over(old: Any, new: Any) -> Any:
+    """A value, or a mapping with the values of `old` that it leaves out.
+
+    Options of a mechanism stay only if the mechanism does.
+    """
+    if not isinstance(new, Mapping):
+        return new
+    old = {"name": old} if isinstance(old, str) else old  # a mechanism without options
+    if not isinstance(old, Mapping) or new.get("name", old.get("name")) != old.get("name"):
+        return new
+    return merged(old, new)
 
 
 def run_from(
@@ -169,6 +179,9 @@ def plain(run: Run) -> Settings:
     """A run as plain settings, ready for YAML."""
     settings = {"format_version": FORMAT_VERSION, **asdict(run)}
     settings["model"] = {name: settings["model"][name] for name in names_of(type(run.model))}
+    for name in FIELDS:
+        if isinstance(getattr(run.model, name, None), MechanismSettings):
+            settings["model"][name] = plain_mechanism(getattr(run.model, name))
     return settings if run.alignment else {k: v for k, v in settings.items() if k != "alignment"}
 
 
@@ -188,6 +201,36 @@ def _made(kind: Any, values: Any, name: str, place: str) -> Any:
     return kind(**made)
 
 
+def is_mechanism(model: Any, name: str) -> bool:
+    """Whether a setting of a model names a mechanism of self-attention."""
+    hint = typing.get_type_hints(model).get(name)
+    return MechanismSettings in (hint, *typing.get_args(hint))
+
+
+def choices_of(model: Any, name: str) -> list[str]:
+    """The values that a setting of a model can have, if they can be listed."""
+    hint = typing.get_type_hints(model)[name]
+    if not is_mechanism(model, name):
+        return [str(choice) for choice in typing.get_args(hint)]
+    if not typing.get_args(hint):
+        return list(MECHANISM_SETTINGS)
+    causal = [name for name, kind in MECHANISM_SETTINGS.items() if kind.facts.causal]
+    return ["same", *causal]  # of a decoder
+
+
+def model_types(model: Any) -> Settings:
+    """The settings of a model and the types of their values; mechanisms by their options."""
+    hints, types = typing.get_type_hints(model), {}
+    for name in names_of(model):
+        if not is_mechanism(model, name):
+            types[name] = hints[name]
+            continue
+        for kind in MECHANISM_SETTINGS.values():
+            options = typing.get_type_hints(kind)
+            types |= {f"{name}.{option}": options[option] for option in option_names(kind)}
+    return types
+
+
 def names_of(section: Any) -> list[str]:
     """The settings of a section, its own before those it shares with others."""
     own = inspect.get_annotations(section)
@@ -201,6 +244,9 @@ def fitted(value: Any, wanted: Any, place: str) -> Any:
     YAML takes 1e-3, without a point, for text: it is read as the number that is meant.
     """
     choices = typing.get_args(wanted)
+    if MechanismSettings in (wanted, *choices):
+        same = choices and value in ("same", {"name": "same"})
+        return "same" if same else _mechanism(value, place)
     if typing.get_origin(wanted) is typing.Literal:
         if not any(type(value) is type(choice) and value == choice for choice in choices):
             listed = ", ".join(map(str, choices))
@@ -223,6 +269,14 @@ def fitted(value: Any, wanted: Any, place: str) -> Any:
         return value
     names = " or ".join("none" if t is type(None) else t.__name__ for t in allowed)
     raise InputError(f"{place} must be {names}, but {_shown(value)} came.")
+
+
+def _mechanism(value: Any, place: str) -> MechanismSettings:
+    """The settings of a mechanism, from its name or a mapping with its name and options."""
+    name, options = mechanism_options(value, place)
+    kind = MECHANISM_SETTINGS[name]
+    types = typing.get_type_hints(kind)
+    return kind(**{k: fitted(v, types[k], f"{place}.{k}") for k, v in options.items()})
 
 
 def _as_float(value: int | str) -> float:

@@ -26,7 +26,7 @@ from regard.corpus.grammar.measures import grammar_scores
 from regard.decoding import search
 from regard.demo.lesson import Language
 from regard.models.batch import Batch, batch_of, source_of
-from regard.translator import Translator
+from regard.tasks.translation.translator import Translator
 
 PRONOUN, OTHERS = 0.75, 0.95
 RANDOM_SETS = 20

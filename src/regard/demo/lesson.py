@@ -17,6 +17,18 @@ from regard.config import (
     TrainingSettings,
     TransformerSettings,
 )
+from regard.config.mechanisms import (
+    AdaptiveSpanSettings,
+    BlockwiseSettings,
+    FullSettings,
+    LinearSettings,
+    LinformerSettings,
+    LocalSettings,
+    MechanismSettings,
+    PerformerSettings,
+    ReformerSettings,
+    SparseSettings,
+)
 from regard.corpus.grammar import GrammarPair, sample, seed_sentences
 from regard.corpus.pairs import Pair
 from regard.demo.curriculum import EasyFirst, easy_places
@@ -93,18 +105,16 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-SELF_ATTENTIONS: dict[str, dict[str, Any]] = {
-    "full": {},
-    "local": {"window": 4},
-    "sparse": {"stride": 4},
-    "blockwise": {},
-    "linformer": {"projected": 8, "decoder_attention": "full"},
-    "reformer": {"chunk": 8, "buckets": 4, "rounds": 4},
-    "linear": {},
-    "performer": {"features": 128},
-    "adaptive-span": {"span": 32, "ramp": 8, "span_penalty": 1e-3},
-}
-"""Settings by which a mechanism has something to leave out in sentences of a dozen words."""
+SELF_ATTENTIONS: dict[str, MechanismSettings] = {
+    settings.name: settings
+    for settings in (
+        FullSettings(), LocalSettings(window=4), SparseSettings(stride=4), BlockwiseSettings(),
+        LinformerSettings(projected=8), ReformerSettings(chunk=8, num_buckets=4),
+        LinearSettings(), PerformerSettings(num_features=128),
+        AdaptiveSpanSettings(max_span=32, ramp=8, penalty=1e-3),
+    )
+}  # fmt: skip
+"""Sizes small enough for sentences of a dozen tokens."""
 SOURCE_ATTENTIONS = ("bahdanau", "none", "luong", "location", "coverage", "graves", "monotonic")
 """How the recurrent network looks at the source."""
 
@@ -116,10 +126,12 @@ def kind_of(attention: str) -> Kind:
 
 def _model(attention: str) -> ModelSettings:
     if kind_of(attention) == "transformer":
+        mechanism = SELF_ATTENTIONS[attention]
         return TransformerSettings(
             dim=128, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, ff=512, dropout=0.0,
             positions="rotary", tied="output", max_length=128,
-            **{"attention": attention, **SELF_ATTENTIONS[attention]},
+            attention=mechanism,
+            decoder_attention="same" if mechanism.facts.causal else FullSettings(),
         )  # fmt: skip
     return RnnSettings(
         embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128,

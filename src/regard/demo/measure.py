@@ -31,7 +31,7 @@ from regard.demo.lesson import Language
 from regard.evaluation.aer import grammar_alignment_error_rate
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
-from regard.translator import Translator
+from regard.tasks.translation.translator import Translator
 
 BATCH = 100
 

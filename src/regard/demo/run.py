@@ -24,10 +24,10 @@ from regard.demo.story import (
 )
 from regard.errors import InputError
 from regard.tasks import find_task, load
+from regard.tasks.translation.translator import Translator
 from regard.training.loop import TrainOutcome
 from regard.training.report import Spoken, clock
 from regard.training.run import train
-from regard.translator import Translator
 
 PAGE, MODEL = "demo.html", "model"
 

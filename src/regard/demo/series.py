@@ -19,15 +19,16 @@ from rich.console import Console
 from rich.table import Table
 
 from regard.config import ClassifierSettings, Run, TrainingSettings
-from regard.corpus.series import Planted, planted
+from regard.corpus.series import PlantedSeries, planted
 from regard.folder import SavedModel
-from regard.models.classifier_why import WHYS, Why
+from regard.models.classifier.explain import METHODS, Method
 from regard.tasks import find_task
-from regard.tasks.classification.task import Content, prepare_content
+from regard.tasks.classification.classification import Classification
+from regard.tasks.classification.classifier import Classifier
+from regard.tasks.classification.prepare import LabeledData, prepare_examples
 from regard.training.loop import Trainer
 from regard.training.report import Spoken, clock
 from regard.training.run import new_network
-from regard.translator.classify import Classified, Classifier
 from regard.views.terminal.decision import WeightStrip
 
 Encoder = Literal["transformer", "rnn"]
@@ -49,7 +50,7 @@ class Found:
     encoder: Encoder
     tokens: Tokens
     accuracy: float
-    causes: dict[Why, float]
+    causes: dict[Method, float]
     both: float
     seconds: float
 
@@ -128,7 +129,11 @@ def demo_settings(
 
 
 def causes_found(
-    found: Sequence[Classified], data: Planted, *, moment: bool = True, channel: bool = True
+    found: Sequence[Classification],
+    data: PlantedSeries,
+    *,
+    moment: bool = True,
+    channel: bool = True,
 ) -> float:
     """Of series with an event, the share whose peak has its middle in it, and is on its channel."""
     hits = 0
@@ -145,7 +150,7 @@ def causes_found(
 def _learned(
     encoder: Encoder,
     tokens: Tokens,
-    data: tuple[Planted, Planted, Planted],
+    data: tuple[PlantedSeries, PlantedSeries, PlantedSeries],
     steps: int,
     seed: int,
     threads: int,
@@ -155,7 +160,7 @@ def _learned(
     begun = time.monotonic()
     taught, dev, test = data
     run = demo_settings(encoder, tokens, steps, seed, threads)
-    prepared = prepare_content(_content(taught), _content(dev), run, "the planted series")
+    prepared = prepare_examples(_content(taught), _content(dev), run, "the planted series")
     console.print(f"Learning: {_name(encoder)}, {tokens} as tokens …", highlight=False)
     task, reporter = find_task("classifier"), Spoken(console)
     network = new_network(task, prepared)
@@ -165,7 +170,7 @@ def _learned(
     if not outcome.finished:
         raise KeyboardInterrupt
     model = Classifier(SavedModel(Path(), prepared.run, prepared.tokenizers, network.eval(), {}))
-    by_why = {why: model.classify(list(test.x), why=why) for why in WHYS}
+    by_why = {why: model.classify(list(test.x), why=why) for why in METHODS}
     told = by_why["gradient"]
     right = sum(one.label == test.labels[y] for one, y in zip(told, test.y, strict=True))
     kind = {"moment": tokens == "time", "channel": tokens == "channels"}
@@ -175,15 +180,15 @@ def _learned(
     return Found(encoder, tokens, right / len(told), causes, whole, seconds), model
 
 
-def _content(data: Planted) -> Content:
-    return Content(list(data.x), [data.labels[y] for y in data.y], data.channels)
+def _content(data: PlantedSeries) -> LabeledData:
+    return LabeledData(list(data.x), [data.labels[y] for y in data.y], data.channels)
 
 
 def _name(encoder: Encoder) -> str:
     return "Transformer" if encoder == "transformer" else "recurrent network"
 
 
-def _show(console: Console, model: Classifier, data: Planted) -> None:
+def _show(console: Console, model: Classifier, data: PlantedSeries) -> None:
     """One series' map, beside what was planted."""
     one = model.classify(data.x[0])
     moment, channel = one.peak
@@ -202,12 +207,12 @@ def _print(console: Console, found: Sequence[Found], test: int) -> None:
     table = Table(box=box.SIMPLE)
     for column in ("encoder", "tokens"):
         table.add_column(column)
-    for column in ("labels right", *WHYS, "moment and channel", "time"):
+    for column in ("labels right", *METHODS, "moment and channel", "time"):
         table.add_column(column, justify="right")
     for one in found:
         table.add_row(
             _name(one.encoder), one.tokens, f"{one.accuracy:.1%}",
-            *(f"{one.causes[why]:.1%}" for why in WHYS), f"{one.both:.1%}", clock(one.seconds),
+            *(f"{one.causes[why]:.1%}" for why in METHODS), f"{one.both:.1%}", clock(one.seconds),
         )  # fmt: skip
     console.print(f"\n[bold]In how many of {test} series the map finds the planted cause[/]")
     console.print(table)

@@ -17,9 +17,10 @@ from regard.corpus.spelling import sample
 from regard.evaluation import exact_match
 from regard.tasks import find_task, load
 from regard.tasks.text.task import TextCorpus, TextTask
+from regard.tasks.translation.translation import Sentence
+from regard.tasks.translation.translator import Translator
 from regard.training.report import Spoken, clock
 from regard.training.run import train
-from regard.translator import Sentence, Translator
 
 WORDS, TEST = 20_000, 500
 MINUTES = {False: 4.0, True: 0.2}

@@ -15,10 +15,11 @@ from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.demo.explain import OTHERS, PRONOUN, Explanation
 from regard.demo.measure import Measured
+from regard.tasks.inspection import describe_kind
 from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
+from regard.tasks.translation.translation import Sentence
+from regard.tasks.translation.translator import Translator
 from regard.training.report import clock
-from regard.translator import Sentence, Translator
-from regard.translator.inspected import told_kind
 from regard.views import Page
 
 DRAWN = (1, 6)  # the showcase sentences whose alignment is drawn
@@ -141,4 +142,4 @@ def write_page(
         for pair, sentence in zip(seeds, sentences, strict=True)
     ]
     languages = translator.run.languages.replace("-", " → ")
-    Page(f"regard · {languages} · {told_kind(translator.run)}", tuple(shown), facts).save(path)
+    Page(f"regard · {languages} · {describe_kind(translator.run)}", tuple(shown), facts).save(path)

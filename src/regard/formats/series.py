@@ -1,11 +1,11 @@
 """Numeric series with labels: NumPy archives (.npz) and JSON Lines. Never a pickle.
 
-N series, C channels, T moments.
+N series, C channels, T time steps ("moments" in messages).
 
-    .npz     x (N, C, T) numbers; y (N,) labels, text or whole numbers (may be absent where
-             nothing is to be learned); channels (C,) their names (may be absent)
-    .jsonl   one object a line: {"label": …, "series": [[…], …]}, a list for each channel; lengths
-             may differ from line to line; {"channels": […]} may stand in any line
+    .npz     x (N, C, T) numbers; y (N,) labels, text or whole numbers (optional); channels (C,)
+             their names (optional)
+    .jsonl   an object per line: {"label": …, "series": [[…], …]}, a list for each channel; lengths
+             may differ between lines; {"channels": […]} may be in any line
 """
 
 from __future__ import annotations
@@ -23,25 +23,28 @@ from numpy.typing import NDArray
 
 from regard.formats.compressed import read_bytes, suffix
 from regard.formats.jsonl import read_object
-from regard.formats.labelled import JSON_LINES, as_label
+from regard.formats.labeled import JSON_LINES, as_label
 from regard.formats.lines import read_lines
 from regard.formats.pair import format_error
 from regard.storage import atomic_open
 
 Path = str | PathLike[str]
-Numbers = NDArray[np.float32]
+SeriesArray = NDArray[np.float32]
+NOT_AN_ARCHIVE = (
+    ValueError, EOFError, zlib.error, zipfile.BadZipFile, AttributeError, TypeError,
+)  # fmt: skip
 FORM = '{"label": "…", "series": [[…], …]}'
 
 
 class SeriesFile(NamedTuple):
-    """What a file of series holds.
+    """Content of a series file.
 
     rows      N series (C, T); lengths may differ
-    labels    N labels; None where the file has none
-    channels  names of the channels; empty where the file has none
+    labels    N labels; None if the file has none
+    channels  names of the channels; empty if the file has none
     """
 
-    rows: list[Numbers]
+    rows: list[SeriesArray]
     labels: list[str] | None
     channels: tuple[str, ...]
 
@@ -54,29 +57,29 @@ def is_series(path: Path) -> bool:
         return False
     first = next((line for line in read_lines(path) if line.strip()), "")
     try:
-        found = json.loads(first)
+        value = json.loads(first)
     except (json.JSONDecodeError, RecursionError):
         return False
-    return isinstance(found, dict) and bool({"series", "channels"} & found.keys())
+    return isinstance(value, dict) and bool({"series", "channels"} & value.keys())
 
 
 def read_series(path: Path) -> SeriesFile:
-    """The series of a file."""
-    found = _npz(path) if suffix(path) == ".npz" else _jsonl(path)
-    if not found.rows:
+    """Read the series of a file."""
+    file = _npz(path) if suffix(path) == ".npz" else _jsonl(path)
+    if not file.rows:
         raise format_error(path, None, "there is no series in it", "give a file with some")
-    for number, row in enumerate(found.rows):
+    for number, row in enumerate(file.rows):
         if not np.isfinite(row).all():
             channel, moment = np.argwhere(~np.isfinite(row))[0]
             raise format_error(
                 path, None, f"series {number}, channel {channel} has {row[channel, moment]} at "
                 f"moment {moment}", "fill the gap or leave the series out",
             )  # fmt: skip
-    return found
+    return file
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Names for channels that nobody named.
+    """Default names of channels.
 
     >>> numbered(2)
     ('ch0', 'ch1')
@@ -85,11 +88,11 @@ def numbered(count: int) -> tuple[str, ...]:
 
 
 def in_order(
-    rows: Sequence[Numbers], own: Sequence[str], wanted: Sequence[str], place: object
-) -> list[Numbers]:
-    """Series whose channels are `own`, with those of `wanted` in that order.
+    rows: Sequence[SeriesArray], own: Sequence[str], wanted: Sequence[str], path: object
+) -> list[SeriesArray]:
+    """Reorder series from the channels `own` to the order of `wanted`.
 
-    Channels that have no name, or a number for a name, are taken as they stand.
+    Channels without names, or with default names, keep their order.
     """
     own, wanted = tuple(own), tuple(wanted)
     if set(own) == set(wanted):
@@ -100,34 +103,27 @@ def in_order(
     missing = next((name for name in wanted if name not in own), None)
     if missing is not None:
         what = f"there is no channel {missing!r} among its channels ({', '.join(own[:8])})"
-        raise format_error(place, None, what, f"give the channels {', '.join(wanted)}")
+        raise format_error(path, None, what, f"give the channels {', '.join(wanted)}")
     extra = next(name for name in own if name not in wanted)
     raise format_error(
-        place, None, f"the channel {extra!r} is not one of those known ({', '.join(wanted)})",
+        path, None, f"the channel {extra!r} is not one of those known ({', '.join(wanted)})",
         "leave it out",
     )  # fmt: skip
 
 
 def write_npz(path: Path, **arrays: NDArray[Any]) -> None:
-    """Write arrays as a compressed .npz, as a whole or not at all."""
+    """Write arrays to a compressed .npz, atomically."""
     with atomic_open(path) as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # numpy takes any arrays by name
 
 
 def _npz(path: Path) -> SeriesFile:
-    held = read_bytes(path)
+    content = read_bytes(path)
     try:
-        with np.load(io.BytesIO(held), allow_pickle=False) as archive:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in ("x", "y", "channels") if name in archive}
             names = list(archive)
-    except (
-        ValueError,
-        EOFError,
-        zlib.error,
-        zipfile.BadZipFile,
-        AttributeError,
-        TypeError,
-    ) as error:
+    except NOT_AN_ARCHIVE as error:
         line = " ".join(str(error).split()).rstrip(".")
         raise format_error(
             path, None, f"this is not an .npz of plain arrays ({line})",
@@ -136,13 +132,13 @@ def _npz(path: Path) -> SeriesFile:
     if "x" not in arrays:
         listed = ", ".join(names) or "none"
         raise format_error(
-            path, None, f"there is no array x (N, C, T) in it, but {listed}", "name the series x"
+            path, None, f"an array x (N, C, T) is expected, got {listed}", "name the series x"
         )
     x = arrays["x"]
     if x.ndim != 3 or x.dtype.kind not in "iufb" or 0 in x.shape[1:]:
         raise format_error(
-            path, None, f"x must be numbers of shape (N, C, T), but {x.dtype} of shape "
-            f"{x.shape} came", "put series first, channels second, moments last",
+            path, None, f"x must be numbers of shape (N, C, T), got {x.dtype} of shape "
+            f"{x.shape}", "put series first, channels second, moments last",
         )  # fmt: skip
     labels = None
     if "y" in arrays:
@@ -155,8 +151,8 @@ def _npz(path: Path) -> SeriesFile:
 def _labels(y: NDArray[Any], count: int, path: Path) -> list[str]:
     if y.shape != (count,) or y.dtype.kind not in "iubU":
         raise format_error(
-            path, None, f"y must be {count} labels (whole numbers or text), but {y.dtype} of shape "
-            f"{y.shape} came", "give one label for each series",
+            path, None, f"y must be {count} labels (whole numbers or text), got {y.dtype} of shape "
+            f"{y.shape}", "give one label for each series",
         )  # fmt: skip
     labels = [as_label(value) for value in y.tolist()]
     if None in labels:
@@ -172,32 +168,30 @@ def _names(given: Any, count: int, path: Path) -> tuple[str, ...]:
     names = [str(name) for name in np.asarray(given).ravel().tolist()]
     if len(names) != count or len(set(names)) < count:
         raise format_error(
-            path, None, f"channels must be {count} different names, but {len(names)} came "
+            path, None, f"channels must be {count} different names, got {len(names)} "
             f"({', '.join(names[:8])})", "give each channel its name, or leave channels out",
         )  # fmt: skip
     return tuple(names)
 
 
 def _jsonl(path: Path) -> SeriesFile:
-    rows: list[Numbers] = []
+    rows: list[SeriesArray] = []
     labels: list[str | None] = []
     channels: tuple[str, ...] = ()
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
-        found = read_object(line, path, number, FORM)
-        if "channels" in found:
-            listed = found["channels"]
+        value = read_object(line, path, number, FORM)
+        if "channels" in value:
+            listed = value["channels"]
             size = len(listed) if isinstance(listed, list) else 0
             channels = _names(listed, size, path)
-        if "series" in found or "channels" not in found:
-            rows.append(_row(found.get("series"), rows, path, number))
-            labels.append(as_label(found.get("label")))
-            if labels[-1] is None and found.get("label") is not None:
-                raise format_error(
-                    path, number, f"the label must be text or a whole number, but "
-                    f"{found['label']!r} came", f"write {FORM}",
-                )  # fmt: skip
+        if "series" in value or "channels" not in value:
+            rows.append(_row(value.get("series"), rows, path, number))
+            labels.append(as_label(value.get("label")))
+            if labels[-1] is None and value.get("label") is not None:
+                what = f"the label must be text or a whole number, got {value['label']!r}"
+                raise format_error(path, number, what, f"write {FORM}")
     if rows and channels:
         channels = _names(channels, len(rows[0]), path)
     known = [label for label in labels if label is not None]
@@ -209,7 +203,7 @@ def _jsonl(path: Path) -> SeriesFile:
     return SeriesFile(rows, known or None, channels)
 
 
-def _row(value: object, before: Sequence[Numbers], path: Path, number: int) -> Numbers:
+def _row(value: object, before: Sequence[SeriesArray], path: Path, number: int) -> SeriesArray:
     try:
         row = np.asarray(value, np.float64)
     except (ValueError, TypeError):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import torch
 from torch import nn
 
 from regard.config.kind import ModelSettings
+from regard.config.mechanisms import MechanismSettings
 from regard.errors import InputError
 
 Build = Callable[[Any, int, int], nn.Module]
@@ -26,11 +26,7 @@ def build_network(
 
     One that does not fit into this computer's memory is an error before any memory is taken.
     """
-    numbers = {
-        field.name: getattr(settings, field.name)
-        for field in fields(settings)
-        if type(getattr(settings, field.name)) is int
-    }
+    numbers = _sizes(settings)
     for name, number in numbers.items():
         if name.endswith("layers") and number > MAX_LAYERS:
             raise InputError(f"model.{name} must be at most {MAX_LAYERS}, got {number}.")
@@ -45,6 +41,17 @@ def build_network(
                 f"model.{largest}={numbers[largest]})."
             )
     return build(settings, source_vocab, target_vocab)
+
+
+def _sizes(settings: Any) -> dict[str, int]:
+    """Return the whole numbers among the settings, those of mechanisms included."""
+    sizes: dict[str, int] = {}
+    for name, value in vars(settings).items():
+        if isinstance(value, MechanismSettings):
+            sizes |= {f"{name}.{option}": size for option, size in _sizes(value).items()}
+        elif type(value) is int:
+            sizes[name] = value
+    return sizes
 
 
 def _bytes_needed(build: Build, settings: Any, source_vocab: int, target_vocab: int) -> int:

@@ -28,7 +28,7 @@ from regard.attention.layers.cache import Cache
 from regard.attention.mechanisms.mechanism import Mechanism
 from regard.attention.normalizers.normalizer import NORMALIZERS
 from regard.config import LanguageModelSettings, TransformerSettings
-from regard.dropout import added, dropout, relu_dropout
+from regard.dropout import add_dropout, dropout, relu_dropout
 from regard.errors import InputError
 from regard.models.mechanism import self_attention
 
@@ -50,7 +50,7 @@ class Residual(nn.Module):
 
     def post(self, x: Tensor, output: Tensor) -> Tensor:
         """Add the sub-layer's output to x."""
-        total = added(x, output, self.p) if self.training else x + output
+        total = add_dropout(x, output, self.p) if self.training else x + output
         return total if self.pre_norm else self.norm(total)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from regard.attention.mechanisms import (
     AdaptiveSpan,
     Blockwise,
-    Linear,
+    LinearAttention,
     Linformer,
     Local,
     Mechanism,
@@ -15,38 +15,41 @@ from regard.attention.mechanisms import (
     Sparse,
 )
 from regard.config import LanguageModelSettings, TransformerSettings
-from regard.config.attention import stride_of
+from regard.config.mechanisms import (
+    AdaptiveSpanSettings,
+    BlockwiseSettings,
+    LinearSettings,
+    LinformerSettings,
+    LocalSettings,
+    PerformerSettings,
+    ReformerSettings,
+    RingSettings,
+    SparseSettings,
+)
 
 
 def self_attention(
-    settings: TransformerSettings | LanguageModelSettings, *, causal: bool
+    model: TransformerSettings | LanguageModelSettings, *, causal: bool
 ) -> Mechanism | None:
-    """The mechanism that `settings` name; None for full attention, a layer's own."""
-    name: str = settings.attention
-    if (
-        causal
-        and isinstance(settings, TransformerSettings)
-        and settings.decoder_attention != "same"
-    ):
-        name = settings.decoder_attention
-    width = settings.dim // settings.num_heads
-    match name:
-        case "local":
-            return Local(settings.window, settings.global_tokens, settings.dilation)
-        case "sparse":
-            return Sparse(settings.pattern, stride_of(settings), settings.summary)
-        case "blockwise":
+    """The mechanism that the settings of a model name; None for full attention, the default."""
+    head_dim = model.dim // model.num_heads
+    match model.mechanism(causal=causal):
+        case LocalSettings(window, global_tokens, dilation):
+            return Local(window, global_tokens, dilation)
+        case SparseSettings() as sparse:
+            return Sparse(sparse.pattern, sparse.stride_of(model.max_length), sparse.summary)
+        case BlockwiseSettings():
             return Blockwise()
-        case "linformer":
-            return Linformer(settings.max_length, settings.projected)
-        case "reformer":
-            return Reformer(width, settings.chunk, settings.buckets, settings.rounds)
-        case "linear":
-            return Linear()
-        case "performer":
-            return Performer(width, settings.features or None)
-        case "adaptive-span":
-            return AdaptiveSpan(settings.num_heads, settings.span, settings.ramp)
-        case "ring":
+        case LinformerSettings(projected):
+            return Linformer(model.max_length, projected)
+        case ReformerSettings(chunk, num_buckets, num_rounds):
+            return Reformer(head_dim, chunk, num_buckets, num_rounds)
+        case LinearSettings():
+            return LinearAttention()
+        case PerformerSettings(num_features):
+            return Performer(head_dim, num_features or None)
+        case AdaptiveSpanSettings(max_span, ramp):
+            return AdaptiveSpan(model.num_heads, max_span, ramp)
+        case RingSettings():
             return Ring()
     return None

@@ -157,7 +157,7 @@ def model_card(name: str, run: Run, task: Task, metrics: Mapping[str, Any]) -> s
     rows = "\n".join(f"| {label} | {text} |" for label, text in figures)
     return f"""# {name}
 
-A {kind.name} model that {kind.purpose}{languages}, trained with regard {__version__}.
+A {kind.name} model that {task.describe_purpose(run)}{languages}, trained with regard {__version__}.
 
 | | |
 |---|---|

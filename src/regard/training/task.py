@@ -138,6 +138,10 @@ class Task(ABC):
         """Return arguments to try the kind's command with."""
         return ["…"]
 
+    def describe_purpose(self, run: Run) -> str:
+        """Describe what the model does, for the model card."""
+        return self.kind.purpose
+
     def describe_input(self, run: Run) -> str:
         """Describe in one sentence what the model reads, for the model card."""
         if not self.reads_text(run):

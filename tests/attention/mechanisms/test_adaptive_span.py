@@ -8,6 +8,7 @@ import torch
 from regard.attention import Mask
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import LanguageModelSettings, Run
+from regard.config.mechanisms import AdaptiveSpanSettings
 from regard.models.batch import batch_of
 from regard.tasks import build
 from regard.tasks.text.objective import span_loss, token_loss
@@ -53,9 +54,7 @@ def test_a_price_makes_spans_short():
         num_heads=2,
         num_layers=1,
         ff=16,
-        attention="adaptive-span",
-        span=32,
-        span_penalty=0.5,
+        attention=AdaptiveSpanSettings(max_span=32, penalty=0.5),
         dropout=0.0,
         max_length=64,
     )
@@ -63,7 +62,7 @@ def test_a_price_makes_spans_short():
     (part,) = (m for m in network.modules() if isinstance(m, AdaptiveSpan))
     batch = batch_of(None, [[5, 6, 7, 8], [9, 10]])
     run, scale = Run(model=settings), 1 / batch.answers
-    free = Run(model=replace(settings, span_penalty=0.0))
+    free = Run(model=replace(settings, attention=AdaptiveSpanSettings(max_span=32)))
     whole, plain = token_loss(run, network, batch, scale), token_loss(free, network, batch, scale)
     torch.testing.assert_close(whole - plain, 0.5 * part.span.mean())
     torch.testing.assert_close(span_loss(run, network, batch, scale), whole - plain)

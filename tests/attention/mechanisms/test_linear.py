@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from regard.attention import Mask
 from regard.attention.inspection import observe
 from regard.attention.mechanisms import kernel_scan
-from regard.attention.mechanisms.linear import Linear
+from regard.attention.mechanisms.linear import LinearAttention
 
 F64 = torch.float64
 
@@ -48,7 +48,7 @@ def test_the_formula_at_any_chunk(queries, keys, chunk, block, mask):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_scan, "CHUNK", chunk)
         patch.setattr(kernel_scan, "BLOCK", block)
-        ours = Linear()(query, key, value, mask=MASKS[mask]).context
+        ours = LinearAttention()(query, key, value, mask=MASKS[mask]).context
         theirs = written_out(query, key, value, MASKS[mask])
         torch.testing.assert_close(ours, theirs)
         grads = [
@@ -68,7 +68,7 @@ def test_gradients_through_chunks_and_the_sums_before_them(monkeypatch):
 
     def run(query, key, value, sums, mass):
         state = kernel_scan.KernelState(sums, mass, None)
-        context, after = kernel_scan.scan(Linear(), query, key, value, state, causal=True)
+        context, after = kernel_scan.scan(LinearAttention(), query, key, value, state, causal=True)
         return context, after.sums, after.mass
 
     assert torch.autograd.gradcheck(run, (query, key, value, sums, mass))
@@ -76,8 +76,8 @@ def test_gradients_through_chunks_and_the_sums_before_them(monkeypatch):
 
 def test_far_below_zero_features_do_not_vanish():
     query, key, value = (x.float() - 30 for x in heads(6, 6, 6))
-    got = Linear()(query, key, value).context
-    exact = Linear()(query.double(), key.double(), value.double()).context
+    got = LinearAttention()(query, key, value).context
+    exact = LinearAttention()(query.double(), key.double(), value.double()).context
     assert (got != 0).all()
     torch.testing.assert_close(got, exact.float(), rtol=1e-4, atol=1e-5)
 
@@ -85,7 +85,7 @@ def test_far_below_zero_features_do_not_vanish():
 @pytest.mark.parametrize("pieces", [[1] * 13, [5, 1, 7], [13]])
 def test_word_by_word(pieces, monkeypatch):
     monkeypatch.setattr(kernel_scan, "CHUNK", 3)
-    linear, (query, key, value) = Linear(), heads(13, 13, 13)
+    linear, (query, key, value) = LinearAttention(), heads(13, 13, 13)
     cache, found = linear.empty(key[..., :0, :], value[..., :0, :]), []
     for q, k, v in zip(*(x.split(pieces, -2) for x in (query, key, value)), strict=True):
         attended = linear.decode_step(q, k, v, cache)
@@ -102,7 +102,7 @@ def test_word_by_word(pieces, monkeypatch):
 @torch.no_grad()
 def test_a_step_costs_the_same_after_ten_thousand_words():
     """What a step reads does not grow; `regard bench mechanisms` measures its time."""
-    linear = Linear()
+    linear = LinearAttention()
     query, key, value = heads(10_000, 10_000, 10_000, width=16, dtype=torch.float32)
 
     def steps(after):
@@ -122,7 +122,7 @@ def test_a_step_costs_the_same_after_ten_thousand_words():
 
 
 def test_word_by_word_there_is_no_map_to_look_at():
-    linear, (query, key, value) = Linear(), heads(1, 1, 1)
+    linear, (query, key, value) = LinearAttention(), heads(1, 1, 1)
     cache = linear.empty(key[..., :0, :], value[..., :0, :])
     with pytest.raises(ValueError, match="caches no keys"):
         linear.decode_step(query, key, value, cache, weights=True)
@@ -136,7 +136,7 @@ def test_word_by_word_there_is_no_map_to_look_at():
 
 
 def test_rows_and_heads_of_the_map():
-    linear, (query, key, value) = Linear(), heads(6, 6, 6)
+    linear, (query, key, value) = LinearAttention(), heads(6, 6, 6)
     mask = Mask.causal() & Mask.lengths([6, 2])
     whole = linear(query, key, value, mask=mask, weights=True).weights
     calls = []
@@ -149,8 +149,10 @@ def test_rows_and_heads_of_the_map():
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_sums_in_float32(dtype):
     query, key, value = (x.detach().to(dtype) for x in heads(700, 700, 700, dtype=torch.float32))
-    got = Linear()(query, key, value, mask=Mask.causal()).context
-    exact = Linear()(query.double(), key.double(), value.double(), mask=Mask.causal()).context
+    got = LinearAttention()(query, key, value, mask=Mask.causal()).context
+    exact = LinearAttention()(
+        query.double(), key.double(), value.double(), mask=Mask.causal()
+    ).context
     assert got.dtype == dtype
     torch.testing.assert_close(got.double(), exact, atol=0.01, rtol=0.01)
 
@@ -161,7 +163,7 @@ def test_compiled(monkeypatch):
     query, key, value = heads(7, 7, 7)
 
     def run():
-        return Linear()(query, key, value, mask=Mask.causal()).context
+        return LinearAttention()(query, key, value, mask=Mask.causal()).context
 
     compiled = torch.compile(run, backend="aot_eager", fullgraph=True)()
     torch.testing.assert_close(compiled, run())
@@ -172,11 +174,11 @@ def test_compiled(monkeypatch):
 LONG = """
 import torch
 from regard.attention import Mask
-from regard.attention.mechanisms.linear import Linear
+from regard.attention.mechanisms.linear import LinearAttention
 from regard.bench.clock import own_peak_megabytes
 torch.set_num_threads(1)
 x = [torch.randn(1, 8, 16384, 64, requires_grad=True) for _ in range(3)]
-Linear()(*x, mask=Mask.causal()).context.sum().backward()
+LinearAttention()(*x, mask=Mask.causal()).context.sum().backward()
 print(own_peak_megabytes())
 """
 

@@ -31,7 +31,7 @@ from regard.attention.aligners.aligner import Aligned, AlignerState, Memory, att
 from regard.attention.aligners.energy import EnergyAligner, energies
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import wide_dtype
-from regard.dropout import present_stream
+from regard.dropout import current_stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ def _decayed_sum(level: Tensor, amounts: Tensor) -> Tensor:
 
 def _normal(like: Tensor) -> Tensor:
     """Normal noise, from the thread's dropout stream if there is one."""
-    stream = present_stream()
+    stream = current_stream()
     if stream is None or like.device.type != "cpu":
         return torch.randn_like(like)
     drawn = stream.standard_normal(tuple(like.shape), dtype=np.float32)

@@ -1,1 +1,1 @@
-"""Three ways to the same answer: `dense` (the reference), `fused` (torch's kernel), `blockwise`."""
+"""Three engines with the same result: `dense` (the reference), `fused` (torch's), `blockwise`."""

@@ -14,7 +14,7 @@ from regard.attention.engines.precision import HALF
 
 
 def shape(x: Tensor) -> str:
-    """A tensor's shape as people write it, e.g. `(2, 5, 16)`."""
+    """A tensor's shape as a tuple, e.g. `(2, 5, 16)`."""
     return str(tuple(x.shape))
 
 
@@ -40,7 +40,7 @@ def known_kind(name: str, kind: str | None) -> None:
 
 
 def whole_numbers(name: str, choice: object) -> list[int]:
-    """One whole number, or several, as a list; numbers of numpy and torch will do."""
+    """One whole number, or several, as a list; also numbers of numpy and torch."""
     several = choice.tolist() if isinstance(choice, Tensor) else choice
     if isinstance(several, str | bool):
         raise TypeError(f"{name} must be whole numbers, got {choice!r}.")
@@ -61,7 +61,7 @@ def real(name: str, value: object) -> float:
 
 
 def same_dtype(name: str, x: Tensor, weight: Tensor) -> None:
-    """Check an input against the dtype of the matrix it meets; autocast brings them together."""
+    """Check an input against the dtype of the parameters; under autocast they may differ."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} must be a tensor, got a {type(x).__name__}.")
     if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
@@ -85,7 +85,7 @@ def width(name: str, x: Tensor, expected: int) -> None:
 
 
 def plainly_fit(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether one look shows that dtypes, devices and shapes fit; if not, it takes a closer one."""
+    """Whether dtypes, devices and shapes are equal, so that no further check is needed."""
     tensors = isinstance(query, Tensor) and isinstance(key, Tensor) and isinstance(value, Tensor)
     return (
         tensors
@@ -101,8 +101,7 @@ def plainly_fit(query: Tensor, key: Tensor, value: Tensor) -> bool:
 def common_dtype(**tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, on one device and of one floating dtype.
 
-    Under autocast mixed dtypes are what the layers before hand over; they are brought to the
-    autocast dtype. Elsewhere a mix is an error.
+    Under autocast mixed dtypes are cast to the autocast dtype; elsewhere they are an error.
     """
     for name, x in tensors.items():
         if not isinstance(x, Tensor):
@@ -114,15 +113,15 @@ def common_dtype(**tensors: Tensor) -> tuple[Tensor, ...]:
         return tuple(tensors.values())
     devices = {x.device for x in tensors.values()}
     if len(devices) > 1:
-        came = ", ".join(f"{name} on {x.device}" for name, x in tensors.items())
-        raise ValueError(f"{_names(tensors)} must be on one device, got {came}.")
+        given = ", ".join(f"{name} on {x.device}" for name, x in tensors.items())
+        raise ValueError(f"{_names(tensors)} must be on one device, got {given}.")
     dtypes = {x.dtype for x in tensors.values()}
     device = first.device.type
     if torch.is_autocast_enabled(device) and dtypes <= {torch.float32, *HALF}:
         dtype = torch.get_autocast_dtype(device)
         return tuple(x.to(dtype) for x in tensors.values())
-    came = ", ".join(f"{name} of {x.dtype}" for name, x in tensors.items())
-    raise TypeError(f"{_names(tensors)} must be of one dtype, got {came}.")
+    given = ", ".join(f"{name} of {x.dtype}" for name, x in tensors.items())
+    raise TypeError(f"{_names(tensors)} must be of one dtype, got {given}.")
 
 
 def attention_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:

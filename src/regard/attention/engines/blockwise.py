@@ -1,4 +1,4 @@
-"""Exact attention one tile of scores at a time, by the online softmax, with its own way back.
+"""Exact attention one tile of scores at a time, by the online softmax, with its own backward.
 
 Forward, over the key tiles of a row block with running maximum m, total z and sum o (Milakov &
 Gimelshein 2018; Rabe & Staats 2021):
@@ -9,7 +9,7 @@ Gimelshein 2018; Rabe & Staats 2021):
 
 and the context is o / z. Backward recomputes each tile from the saved logsumexp l: with
 p = e^{s−l}, ∂s = p (∂o·v − Σ ∂o·o). Memory is linear in length; key tiles hidden from a whole row
-block by the mask's structure (causal, window, lengths) are never visited.
+block by the mask's structure (causal, window, lengths) are skipped.
 
 Shapes: (…, r, c) a tile of r queries and c keys; value (…, K, Dv).
 """
@@ -33,11 +33,11 @@ from regard.attention.scores.prepared import Cell
 
 TILE_SCORES = 1 << 20  # scores in a tile, over all leading dimensions
 TILE_KEYS = 2048
-LEAST_ROWS = 64  # with fewer, a tile costs more to begin than to compute
+LEAST_ROWS = 64  # with fewer, a tile's overhead exceeds its arithmetic
 
 
 def blockwise(call: AttentionCall) -> tuple[Tensor, Tensor]:
-    """Context (…, Q, Dv) and the logsumexp (…, Q) of the prepared's scores."""
+    """Context (…, Q, Dv) and the logsumexp (…, Q) of the prepared scores."""
     seed = int(torch.randint(1 << 62, ())) if call.dropout else 0
     bias_inputs = () if call.bias is None else call.bias.inputs
     with as_given(call.value.device):
@@ -62,14 +62,14 @@ class _Plan:
         return replace(self, call=replace(call, score=prepared, value=value, bias=bias))
 
     def emptied(self) -> _Plan:
-        """The plan without its tensors: autograd keeps those, and lets go of them in time."""
+        """The plan without its tensors, which autograd saves and frees."""
         call = self.call
         nothing = call.value.new_empty(0)
         num = len(call.score.inputs) + (0 if call.bias is None else len(call.bias.inputs))
         return self.over(nothing, (nothing,) * num)
 
     def row_blocks(self) -> Iterator[slice]:
-        """Rows of queries that are worked on together."""
+        """Blocks of queries that are computed together."""
         lead = max(1, math.prod(self.call.batch))
         keys = min(TILE_KEYS, max(self.call.num_keys, 1))
         step = max(1, TILE_SCORES // (lead * keys))
@@ -79,40 +79,42 @@ class _Plan:
             yield slice(start, min(start + step, self.call.num_queries))
 
     def _step_of_window(self, mask: Mask, lead: int, step: int) -> int:
-        """The rows to take at once where the mask's structure shows each of them few keys.
+        """The rows of a block where the mask's structure leaves each of them few keys.
 
-        As many as a row has keys: with more of them most of a tile would be hidden, with fewer
+        As many as a row has keys: with more of them most of a tile would be masked, with fewer
         keys would be read too often.
         """
         call = self.call
         middle = call.num_queries // 2
-        seen = len(mask.key_range(range(middle, middle + 1), call.num_queries, call.num_keys))
-        if seen >= TILE_KEYS:
+        num_visible = len(
+            mask.key_range(range(middle, middle + 1), call.num_queries, call.num_keys)
+        )
+        if num_visible >= TILE_KEYS:
             return step
-        rows = min(max(LEAST_ROWS, seen), call.num_queries)
-        return max(1, min(rows, TILE_SCORES // (lead * (seen + rows))))
+        rows = min(max(LEAST_ROWS, num_visible), call.num_queries)
+        return max(1, min(rows, TILE_SCORES // (lead * (num_visible + rows))))
 
     def tiles(self, rows: slice) -> Iterator[Tile]:
-        """The tiles of a row block that some query may look at."""
-        seen = range(self.call.num_keys)
+        """The tiles of a row block that are not masked as a whole."""
+        keys = range(self.call.num_keys)
         if self.call.mask is not None:
             block = range(rows.start, rows.stop)
-            seen = self.call.mask.key_range(block, self.call.num_queries, self.call.num_keys)
-        for start in range(seen.start, seen.stop, TILE_KEYS):
-            yield self.call.tile(rows, slice(start, min(start + TILE_KEYS, seen.stop)))
+            keys = self.call.mask.key_range(block, self.call.num_queries, self.call.num_keys)
+        for start in range(keys.start, keys.stop, TILE_KEYS):
+            yield self.call.tile(rows, slice(start, min(start + TILE_KEYS, keys.stop)))
 
     def scores(self, tile: Tile) -> Tensor:
-        """The tile's scores, hidden ones −inf."""
+        """The tile's scores, masked ones −inf."""
         return self.call.covered(tile, self.call.score.tile(tile.rows, tile.cols))
 
     def cover(self, tile: Tile, like: Tensor) -> Tensor | None:
-        """What bias and mask add to the tile's scores: −inf where hidden."""
+        """What bias and mask add to the tile's scores: −inf where masked."""
         if self.call.bias is None and self.call.mask is None:
             return None
         return self.call.covered(tile, torch.zeros_like(like))
 
-    def kept(self, tile: Tile, like: Tensor) -> Tensor | None:
-        """The dropout factors of a tile, the same each time they are asked for."""
+    def dropout_factors(self, tile: Tile, like: Tensor) -> Tensor | None:
+        """The dropout factors of a tile, the same in each pass."""
         p = self.call.dropout
         if not p:
             return None
@@ -175,9 +177,9 @@ def _row_block(work: _Plan, rows: slice) -> tuple[Tensor, Tensor]:
         parts = (scores - base).exp_()
         fade = (top - base).exp_()
         mass = mass * fade + parts.sum(dim=-1, keepdim=True)
-        kept = work.kept(tile, parts)
-        if kept is not None:
-            parts = parts.mul_(kept)
+        factors = work.dropout_factors(tile, parts)
+        if factors is not None:
+            parts = parts.mul_(factors)
         sums = sums * fade + parts @ accumulated(value[..., tile.cols, :])
         top = higher
     total = torch.where(mass > 0, mass.log() + top, -math.inf)
@@ -201,13 +203,13 @@ def _row_block_backward(
     for tile in work.tiles(rows):
         value = accumulated(call.value[..., tile.cols, :])
         slope = grad_context @ value.transpose(-2, -1)
-        kept = work.kept(tile, slope)
-        slope = (slope if kept is None else slope.mul_(kept)).sub_(drift)
+        factors = work.dropout_factors(tile, slope)
+        slope = (slope if factors is None else slope.mul_(factors)).sub_(drift)
         grad_of = _GradOfScores(base, slope, work.cover(tile, slope))
         assert isinstance(tile.rows, slice) and isinstance(tile.cols, slice)
         call.score.tile_backward(tile.rows, tile.cols, grad_of, form_grads)
         if grad_value is not None:
-            used = grad_of.weights if kept is None else grad_of.weights * kept
+            used = grad_of.weights if factors is None else grad_of.weights * factors
             grad_value[..., tile.cols, :] += used.transpose(-2, -1) @ grad_context
         if call.bias is not None:
             call.bias.tile_backward(tile, grad_of.weights * slope, bias_grads)
@@ -216,20 +218,20 @@ def _row_block_backward(
 class _GradOfScores:
     """p · slope with p = e^{s + cover − l}, of a tile's scores at once or cell by cell.
 
-    Keeps the weights p that it has seen.
+    Stores the weights p.
     """
 
     def __init__(self, base: Tensor, slope: Tensor, cover: Tensor | None) -> None:
         self.base = base
         self.slope = slope
         self.cover = cover
-        self.seen: Tensor | None = None  # (…, r, c), or (N, r, c) while it fills cell by cell
+        self.stored: Tensor | None = None  # (…, r, c), or (N, r, c) while it fills cell by cell
 
     @property
     def weights(self) -> Tensor:
-        """p, (…, r, c), of the tile that was asked for."""
-        assert self.seen is not None
-        return self.seen.reshape(self.slope.shape)
+        """p, (…, r, c), of the tile."""
+        assert self.stored is not None
+        return self.stored.reshape(self.slope.shape)
 
     def __call__(self, scores: Tensor, cell: Cell | None = None) -> Tensor:
         base, slope, cover = self.base, self.slope, self.cover
@@ -239,11 +241,11 @@ class _GradOfScores:
             cover = None if cover is None else _flat(cover)[cell]
         weights = (scores if cover is None else scores + cover).sub(base).exp_()
         if cell is None:
-            self.seen = weights
+            self.stored = weights
         else:
-            if self.seen is None:
-                self.seen = torch.zeros_like(_flat(self.slope))
-            self.seen[cell] = weights
+            if self.stored is None:
+                self.stored = torch.zeros_like(_flat(self.slope))
+            self.stored[cell] = weights
         return weights * slope
 
 

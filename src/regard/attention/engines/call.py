@@ -1,4 +1,4 @@
-"""One call of attention with its parts prepared: what engines run and what observers look at.
+"""One call of attention with its parts prepared: what engines run and observers see.
 
 Shapes: B…H leading dimensions (`batch`), Q queries, K keys, r chosen rows.
 """
@@ -17,7 +17,7 @@ from regard.attention.masks.mask import Mask
 from regard.attention.normalizers.normalizer import Normalizer, log_total
 from regard.attention.scores.prepared import PreparedScore, spread, take_rows
 
-ROWS_AT_ONCE = 1 << 22  # scores held at a time when rows are computed for looking
+ROWS_AT_ONCE = 1 << 22  # scores in memory when rows are computed for observers
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class AttentionCall:
         return replace(self, score=self.score.spread(heads), value=spread(self.value, heads))
 
     def tile(self, rows: Index, cols: Index) -> Tile:
-        """The place of these rows and columns in the score matrix."""
+        """These rows and columns of the score matrix."""
         device = self.score.query.device
         return Tile(rows, cols, self.num_queries, self.num_keys, self.batch, device)
 
@@ -65,12 +65,12 @@ class AttentionCall:
         return self.tile(slice(0, self.num_queries), slice(0, self.num_keys))
 
     def scores(self, rows: Index, cols: Index) -> Tensor:
-        """Scores (…, r, c) with bias and mask: hidden ones are −inf."""
+        """Scores (…, r, c) with bias and mask: masked ones are −inf."""
         tile = self.tile(rows, cols)
         return self.covered(tile, self.score.tile(rows, cols))
 
     def covered(self, tile: Tile, scores: Tensor) -> Tensor:
-        """The tile's raw scores with the bias added and the hidden ones −inf."""
+        """The tile's raw scores with the bias added and the masked ones −inf."""
         if self.bias is not None:
             scores = scores + self.bias.tile(tile).to(scores.dtype)
         if self.mask is not None:
@@ -88,7 +88,7 @@ class AttentionCall:
         return torch.cat(blocks, dim=-2) if len(blocks) != 1 else blocks[0]
 
     def log_total(self) -> Tensor:
-        """logsumexp (…, Q) of each query's scores; −inf where it sees nothing."""
+        """logsumexp (…, Q) of each query's scores; −inf where all keys are masked."""
         call = self.spread()
         step = max(1, ROWS_AT_ONCE // max(1, math.prod(self.batch) * self.num_keys))
         cols = slice(0, self.num_keys)
@@ -99,7 +99,7 @@ class AttentionCall:
         return self.finished(torch.cat(parts, dim=-1))
 
     def finished(self, total: Tensor) -> Tensor:
-        """A logsumexp over the prepared's scores with the row constant it leaves out put back."""
+        """A logsumexp of the prepared scores with the row constant that they leave out."""
         shift = getattr(self.score, "shift", None)
         total = total if shift is None else total + shift
         return (
@@ -113,7 +113,7 @@ class AttentionCall:
         return self.marked(weights, rows)
 
     def marked(self, weights: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Weights in the values' dtype; those of a row that saw a non-finite number are NaN."""
+        """Weights in the values' dtype; NaN in rows that attend to a non-finite number."""
         if self.nonfinite_rows is not None:
             nonfinite_rows = (
                 self.nonfinite_rows if rows is None else take_rows(self.nonfinite_rows, rows)
@@ -148,7 +148,7 @@ def _some_heads(x: Tensor, heads: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class _HeadsMask(Mask):
-    """A mask seen by some heads only."""
+    """A mask restricted to some heads."""
 
     mask: Mask
     batch: tuple[int, ...]
@@ -160,7 +160,7 @@ class _HeadsMask(Mask):
 
 @dataclass(frozen=True, eq=False)
 class _HeadsBias(Bias):
-    """A bias seen by some heads only; for looking, so that nothing flows back."""
+    """A bias restricted to some heads; for observers only, without a gradient."""
 
     bias: Bias
     batch: tuple[int, ...]
@@ -177,4 +177,4 @@ class _HeadsBias(Bias):
         return _some_heads(self.bias.tile(replace(tile, batch=self.batch)), self.heads)
 
     def tile_backward(self, tile: Tile, grad: Tensor, into: tuple[Tensor | None, ...]) -> None:
-        raise NotImplementedError("a bias of some heads is only looked at")  # see `record`
+        raise NotImplementedError("a bias of some heads has no gradient")  # see `record`

@@ -13,7 +13,7 @@ from regard.dropout import dropout
 
 
 def dense(call: AttentionCall) -> tuple[Tensor, Tensor]:
-    """context = dropout(normalise(scores + bias, mask)) · value; gives (context, weights)."""
+    """context = dropout(normalize(scores + bias, mask)) · value; returns (context, weights)."""
     scores = call.score.scores()
     if call.bias is not None:
         scores = scores + call.bias.tile(call.whole()).to(scores.dtype)

@@ -1,8 +1,8 @@
-"""Torch's own kernel (`scaled_dot_product_attention`), kept on its fast path and off its traps.
+"""Torch's own kernel (`scaled_dot_product_attention`), kept on its fast path.
 
-On a CPU torch falls back to a slow path, without a word, when the input has three dimensions, when
-values are not as wide as keys, or when a mask wants a gradient; and a row that sees nothing is
-undefined. Here shapes are brought to four dimensions and one width, and empty rows to zero.
+On a CPU torch silently falls back to a slow path when the input has three dimensions, when values
+are not as wide as keys, or when a mask requires a gradient; and a fully masked row is undefined.
+Here shapes are brought to four dimensions and one width, and fully masked rows to zero.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def fused(call: AttentionCall) -> Tensor:
 
 
 def _addend(call: AttentionCall, dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None]:
-    """Torch's mask (boolean or additive) with empty rows opened, and which rows are not empty."""
+    """Torch's mask (boolean or additive) with empty rows unmasked, and which rows are not empty."""
     if call.mask is None and call.bias is None:
         return None, None
     tile = call.whole()

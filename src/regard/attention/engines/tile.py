@@ -1,4 +1,4 @@
-"""A tile: a block of rows and columns of the (…, Q, K) scores, which masks and biases fill in.
+"""A tile: a block of rows and columns of the (…, Q, K) scores, for masks and biases.
 
 Shapes: r rows of the tile (queries), c columns (keys); `batch` the leading dimensions.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-Index = slice | Tensor  # rows or columns of a tile: a range of them, or chosen ones
+Index = slice | Tensor  # rows or columns of a tile: a range or given indices
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Tile:
     def whole(
         cls, num_queries: int, num_keys: int, batch: tuple[int, ...], device: torch.device
     ) -> Tile:
-        """The tile that is the whole matrix."""
+        """The whole matrix as one tile."""
         return cls(slice(0, num_queries), slice(0, num_keys), num_queries, num_keys, batch, device)
 
     @property
@@ -42,18 +42,18 @@ class Tile:
         return _positions(self.cols, self.num_keys, self.device)[None, :]
 
     def per_batch(self, x: Tensor, name: str) -> Tensor:
-        """One number a sentence, (B,), shaped to broadcast with (B, …, r, c); a scalar stays."""
+        """One number per sentence, (B,), shaped to broadcast with (B, …, r, c); a scalar stays."""
         if x.ndim == 0:
             return x
         self._check_first(x, name)
         return x.reshape(x.shape[0], *[1] * (len(self.batch) + 1))
 
     def per_query(self, x: Tensor, name: str) -> Tensor:
-        """One number a row, (r,) or (B, r), shaped to broadcast with (B, …, r, c)."""
+        """One number per row, (r,) or (B, r), shaped to broadcast with (B, …, r, c)."""
         return self._along(x, name)[..., None]
 
     def per_key(self, x: Tensor, name: str) -> Tensor:
-        """One number a column, (c,) or (B, c), shaped to broadcast with (B, …, r, c)."""
+        """One number per column, (c,) or (B, c), shaped to broadcast with (B, …, r, c)."""
         return self._along(x, name)[..., None, :]
 
     def check_length(self, x: Tensor, name: str, expected: int, things: str) -> None:
@@ -94,7 +94,7 @@ class Tile:
 
 
 def take(x: Tensor, index: Index, dim: int) -> Tensor:
-    """The chosen entries of `x` along `dim`; a dimension of 1 broadcasts and stays."""
+    """The entries of `x` at `index` along `dim`; a dimension of 1 is left to broadcast."""
     if x.shape[dim] == 1:
         return x
     if isinstance(index, Tensor):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -49,45 +48,21 @@ class FeatureGate(nn.Module):
 
 
 def observed_gate(gate_BK: Tensor, kind: str) -> Tensor:
-    """Return the gate (B, K) after all observers have received it."""
+    """Return the gate (B, K) after all observers have received it.
+
+    It is shown as weights (B, 1, 1, K) over the unit vectors, whose weighted sum is the gate.
+    """
     if not observe.observers():
         return gate_BK
-    row = gate_BK[:, None, None, :]
+    row, (size, num_keys) = gate_BK[:, None, None, :], gate_BK.shape
+
+    def unit_vectors() -> Tensor:
+        ones = torch.eye(num_keys, dtype=row.dtype, device=row.device)
+        return ones.expand(size, 1, num_keys, num_keys)
+
     with observe.describe_calls(observe.CallInfo(kind)):
-        return observe.observed_context(row, _GateRow(row), kind)[:, 0, 0]
-
-
-@dataclass(frozen=True, eq=False)
-class _GateRow:
-    """A gate as weights (B, 1, 1, K) over the unit vectors, whose weighted sum is the gate."""
-
-    given: Tensor
-    num_queries = 1
-
-    @property
-    def value(self) -> Tensor:
-        """(B, 1, K, K): the unit vectors, made only for edits that need them."""
-        ones = torch.eye(self.num_keys, dtype=self.given.dtype, device=self.given.device)
-        return ones.expand(*self.batch, *ones.shape)
-
-    @property
-    def batch(self) -> tuple[int, ...]:
-        """(B, 1)."""
-        return tuple(self.given.shape[:2])
-
-    @property
-    def num_keys(self) -> int:
-        """K."""
-        return self.given.shape[-1]
-
-    def spread(self) -> _GateRow:
-        """Return itself: it has one head."""
-        return self
-
-    def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """(B, h, r, K) of the given rows and heads, of which there is one each."""
-        chosen = self.given if rows is None else self.given.index_select(-2, rows)
-        return chosen if heads is None else chosen.index_select(-3, heads)
+        source = observe.GivenWeights(row, unit_vectors)
+        return observe.observed_context(row, source, kind)[:, 0, 0]
 
 
 def check_feature_map(x: Tensor, channels: int | None = None, dims: int | None = None) -> None:

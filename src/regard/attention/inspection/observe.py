@@ -6,7 +6,7 @@ model is not observed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -50,10 +50,18 @@ class WeightSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GivenWeights:
-    """Weights (…, Q, K) that were computed anyway, over values (…, K, Dv) of the same heads."""
+    """Weights (…, Q, K) that were computed anyway, over values (…, K, Dv) of the same heads.
+
+    The values may be a function that makes them, which is called only by edits that need them.
+    """
 
     given: Tensor
-    value: Tensor
+    values: Tensor | Callable[[], Tensor]
+
+    @property
+    def value(self) -> Tensor:
+        """(…, K, Dv)."""
+        return self.values if isinstance(self.values, Tensor) else self.values()
 
     @property
     def batch(self) -> tuple[int, ...]:

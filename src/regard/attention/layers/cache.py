@@ -1,4 +1,4 @@
-"""The keys and values of what was read before, passed in and handed back."""
+"""Caches of decoding: keys and values of earlier positions, passed in and returned."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from torch import Tensor
 
 
 class Cache(Protocol):
-    """What attention keeps between words; a mechanism may have its own."""
+    """The state of attention between decoding steps; a mechanism may have its own."""
 
     @property
     def length(self) -> int:
-        """How many positions have been read."""
+        """The number of positions read."""
         ...
 
     def select(self, rows: Tensor) -> Self:
@@ -29,11 +29,11 @@ class KeyValue(NamedTuple):
 
     @property
     def length(self) -> int:
-        """T: how many positions are held."""
+        """T, the number of positions."""
         return self.key.shape[-2]
 
     def extended(self, key: Tensor, value: Tensor) -> KeyValue:
-        """These and, after them, those."""
+        """With new keys and values at the end."""
         return KeyValue(torch.cat([self.key, key], -2), torch.cat([self.value, value], -2))
 
     def select(self, rows: Tensor) -> KeyValue:

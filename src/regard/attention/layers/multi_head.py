@@ -52,7 +52,7 @@ class MultiHead(nn.Module):
     normalizer      from scores to weights; Softmax() by default
     engine          "auto", "dense", "fused" or "blockwise"
     mechanism       how heads attend: `Full(score, normalizer, engine)` of the arguments above by
-                    default; or `Local(64)`, `Linear()`, … within one sequence
+                    default; or `Local(64)`, `LinearAttention()`, … within one sequence
 
     >>> import torch
     >>> layer = MultiHead(32, num_heads=4, value_head_dim=16, out_dim=10)

@@ -1,4 +1,4 @@
-"""Attention pooling: many vectors become one, by a learned query that looks at all of them.
+"""Attention pooling: many vectors become one, by a learned query that attends to all of them.
 
 Shapes: B rows, N tokens, D features, H heads, P = D / H features of a head.
 """
@@ -17,12 +17,12 @@ from regard.attention.scores.score import Score
 
 
 class Pooled(NamedTuple):
-    """What pooling gives back.
+    """The result of pooling.
 
     context  (B, D)     the weighted sum
     weights  (B, H, N)  how much of each token is in it, per head
-    parts    (B, N, D)  what each token brought: they sum to the context, less `rest`
-    rest     (D,)       what no token brought (the output's bias)
+    parts    (B, N, D)  the share of each token: they sum to the context without `rest`
+    rest     (D,)       the output's bias, which is no token's share
     """
 
     context: Tensor
@@ -34,8 +34,8 @@ class Pooled(NamedTuple):
 class Pooling(nn.Module):
     """One vector of many: Σ_n softmax_n(score(q, x_n)) x_n, the query q learned (Yang 2016, §2.2).
 
-    A row without tokens gives the output's bias alone. Parts are exact: the context is linear in
-    the values, so each token's share of it can be told.
+    A row without tokens gives the output's bias alone. Parts are exact, since the context is linear
+    in the values.
 
     >>> pool = Pooling(8, num_heads=2)
     >>> pool(torch.randn(3, 5, 8), Mask.lengths([5, 2, 1])).shape
@@ -73,13 +73,13 @@ class Pooling(nn.Module):
         return attended.context[:, 0], attended.weights[:, :, 0]
 
     def looked(self, x: Tensor, mask: Mask | None = None, value: Tensor | None = None) -> Pooled:
-        """The same context, with the weights and what each token brought to it."""
+        """The same context, with the weights and each token's share of it."""
         context, weights_BHN = self.weighed(x, mask, value)
         values_BHNP = self.attention.memory(x, value).value
         out = self.attention.out_proj
         assert isinstance(out, nn.Linear)  # the layer was made with one
         out_DHP = out.weight.unflatten(1, values_BHNP.shape[1::2])
-        # a weight of exactly zero takes nothing, whatever stands at its token
-        kept = values_BHNP.masked_fill(weights_BHN[..., None] == 0, 0.0)
-        parts = torch.einsum("bhn,bhnp,dhp->bnd", weights_BHN, kept, out_DHP)
+        # a weight of exactly zero takes nothing, even of a NaN
+        values = values_BHNP.masked_fill(weights_BHN[..., None] == 0, 0.0)
+        parts = torch.einsum("bhn,bhnp,dhp->bnd", weights_BHN, values, out_DHP)
         return Pooled(context, weights_BHN, parts, out.bias)

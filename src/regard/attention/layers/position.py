@@ -1,10 +1,10 @@
-"""Where a word stands: attention alone does not see order, so positions tell it.
+"""Positions: attention alone does not depend on order.
 
-Shapes: x (…, T, D) words; heads (…, H, T, D); bias (H, Q, K).
+Shapes: x (…, T, D) tokens; heads (…, H, T, D); bias (H, Q, K).
 
-A position takes part in one of three ways, and a layer calls all three on whichever it has:
-`add` to what queries and keys are made from (Sinusoidal, Learned), `turn` the projected queries
-and keys (Rotary), or give a `bias` to the scores (Alibi, RelativeBias).
+A position acts in one of three ways, and a layer calls all three: `add` to the input of the
+projections (Sinusoidal, Learned), `rotate` the projected queries and keys (Rotary), or `bias` the
+scores (Alibi, RelativeBias).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from regard.attention.masks.bias import Bias, DistanceBias
 
 
 class Position(nn.Module):
-    """Base of all positions: each of the three ways does nothing unless a position takes it."""
+    """Base of all positions: none of the three ways does anything unless overridden."""
 
     def add(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Words x (…, T, D) with their places added; the first stands at `offset`."""
+        """Tokens x (…, T, D) with their positions added; the first is at `offset`."""
         return x
 
     def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Projected heads (…, H, T, D) turned by their places."""
+        """Projected heads (…, H, T, D) rotated by their positions."""
         return x
 
     def bias(self, offset: int = 0) -> Bias | None:
-        """What places add to the scores, for queries that start at `offset`."""
+        """The bias of the scores, for queries that start at `offset`."""
         return None
 
 
@@ -68,7 +68,7 @@ class Sinusoidal(Position):
         return both[:, : self.dim].to(dtype or torch.get_default_dtype()).to(device)
 
     def add(self, x: Tensor, offset: int = 0) -> Tensor:
-        arguments.width("words for Sinusoidal", x, self.dim)
+        arguments.width("tokens for Sinusoidal", x, self.dim)
         return x + self.table(x.shape[-2], offset, device=x.device, dtype=x.dtype)
 
     forward = add
@@ -78,7 +78,7 @@ class Sinusoidal(Position):
 
 
 class Learned(Position):
-    """One learned vector per place, `weight` (max_length, dim) (Gehring 2017)."""
+    """One learned vector per position, `weight` (max_length, dim) (Gehring 2017)."""
 
     def __init__(self, max_length: int, dim: int) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Learned(Position):
         nn.init.normal_(self.weight, std=dim**-0.5)
 
     def add(self, x: Tensor, offset: int = 0) -> Tensor:
-        arguments.width("words for Learned", x, self.dim)
+        arguments.width("tokens for Learned", x, self.dim)
         end = offset + x.shape[-2]
         if end > self.max_length:
             raise ValueError(
@@ -103,18 +103,18 @@ class Learned(Position):
 
 
 class Rotary(Position):
-    """Turn each pair of features by an angle that grows with the place (Su 2021).
+    """Rotate each pair of features by an angle proportional to the position (Su 2021).
 
-    Queries at i and keys at j then meet at the angle of i − j alone. `dim` (even) is how many of
-    a head's features turn, the rest pass; `interleaved` pairs neighbours (2i, 2i+1), otherwise the
-    first half is paired with the second.
+    The dot product of a query at i and a key at j then depends on i − j alone. `dim` (even) is the
+    number of a head's features that are rotated; `interleaved` pairs neighbors (2i, 2i+1),
+    otherwise the first half is paired with the second.
     """
 
     def __init__(self, dim: int, base: float = 10000.0, *, interleaved: bool = False) -> None:
         super().__init__()
         self.dim = arguments.positive("dim", dim)
         if dim % 2:
-            raise ValueError(f"dim must be even, since features turn in pairs, got {dim}.")
+            raise ValueError(f"dim must be even, since features are rotated in pairs, got {dim}.")
         self.base = base
         self.interleaved = interleaved
 
@@ -130,20 +130,20 @@ class Rotary(Position):
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool = False) -> Tensor:
-    """The first 2·R features of x (…, T, D) turned pairwise by angles of cos and sin (…, T, R).
+    """The first 2·R features of x (…, T, D) rotated in pairs by angles of cos and sin (…, T, R).
 
     (a, b) becomes (a cos − b sin, a sin + b cos).
     """
     half = cos.shape[-1]
     if 2 * half > x.shape[-1]:
         raise ValueError(
-            f"x of width {x.shape[-1]} has fewer features than the {2 * half} that are to turn."
+            f"x must have at least {2 * half} features, twice those of cos, got {x.shape[-1]}."
         )
-    turned, rest = x[..., : 2 * half], x[..., 2 * half :]
+    rotated, rest = x[..., : 2 * half], x[..., 2 * half :]
     if interleaved:
-        a, b = turned[..., 0::2], turned[..., 1::2]
+        a, b = rotated[..., 0::2], rotated[..., 1::2]
     else:
-        a, b = turned[..., :half], turned[..., half:]
+        a, b = rotated[..., :half], rotated[..., half:]
     first, second = a * cos - b * sin, a * sin + b * cos
     if interleaved:
         joined = torch.stack([first, second], dim=-1).flatten(-2)
@@ -153,7 +153,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool = False) ->
 
 
 class Alibi(DistanceBias, Position):
-    """−slope_h · |i − j|: the farther, the less (Press 2022), with a slope for each head."""
+    """−slope_h · |i − j| (Press 2022), with a slope for each head."""
 
     finite = True
 
@@ -178,11 +178,11 @@ class Alibi(DistanceBias, Position):
 
 
 class RelativeBias(DistanceBias, Position):
-    """A learned number for each head and each bucket of distance (Raffel 2020, T5).
+    """A learned bias for each head and each bucket of distances (Raffel 2020, T5).
 
-    Near distances have a bucket each, farther ones share buckets that widen logarithmically up to
-    `max_distance`. `bidirectional` gives left and right their own buckets; without it (a causal
-    model) all keys to the right share the bucket of distance 0. `weight` is (buckets, heads).
+    Small distances have a bucket each, larger ones share buckets that widen logarithmically up to
+    `max_distance`. `bidirectional` separates left and right; without it (a causal model) all keys
+    to the right share the bucket of distance 0. `weight` is (num_buckets, num_heads).
     """
 
     finite = True
@@ -191,22 +191,22 @@ class RelativeBias(DistanceBias, Position):
         self,
         num_heads: int,
         *,
-        buckets: int = 32,
+        num_buckets: int = 32,
         max_distance: int = 128,
         bidirectional: bool = True,
     ) -> None:
         super().__init__()
         self.num_heads = arguments.positive("num_heads", num_heads)
-        self.buckets = arguments.positive("buckets", buckets)
+        self.num_buckets = arguments.positive("num_buckets", num_buckets)
         self.max_distance = arguments.positive("max_distance", max_distance)
         self.bidirectional = bidirectional
-        exact = (buckets // 2 if bidirectional else buckets) // 2
+        exact = (num_buckets // 2 if bidirectional else num_buckets) // 2
         if exact < 1 or max_distance <= exact:
             raise ValueError(
-                f"max_distance must be above {exact}, and buckets at least "
-                f"{4 if bidirectional else 2}, got {max_distance} and {buckets}."
+                f"max_distance must be above {exact}, and num_buckets at least "
+                f"{4 if bidirectional else 2}, got {max_distance} and {num_buckets}."
             )
-        self.weight = nn.Parameter(torch.zeros(buckets, num_heads))
+        self.weight = nn.Parameter(torch.zeros(num_buckets, num_heads))
         nn.init.normal_(self.weight, std=0.02)
 
     def forward(self, distance: Tensor) -> Tensor:
@@ -214,7 +214,7 @@ class RelativeBias(DistanceBias, Position):
 
     def bucket(self, distance: Tensor) -> Tensor:
         """The bucket of each distance key − query."""
-        number = self.buckets
+        number = self.num_buckets
         side: Tensor | int = 0
         if self.bidirectional:
             number //= 2
@@ -232,9 +232,8 @@ class RelativeBias(DistanceBias, Position):
         return self.at(offset)
 
     def extra_repr(self) -> str:
-        return (
-            f"num_heads={self.num_heads}, buckets={self.buckets}, max_distance={self.max_distance}"
-        )
+        sizes = f"num_buckets={self.num_buckets}, max_distance={self.max_distance}"
+        return f"num_heads={self.num_heads}, {sizes}"
 
 
 def _angles(
@@ -242,9 +241,9 @@ def _angles(
 ) -> Tensor:
     """p / base^(2i/dim) in float64, (length, ⌈dim / 2⌉), of positions p = offset, offset + 1, …"""
     exact = exact_device(device)
-    place = torch.arange(offset, offset + length, device=exact, dtype=torch.float64)
+    position = torch.arange(offset, offset + length, device=exact, dtype=torch.float64)
     pair = torch.arange(0, dim, 2, device=exact, dtype=torch.float64)
-    return place[:, None] * torch.exp(pair * (-math.log(base) / dim))
+    return position[:, None] * torch.exp(pair * (-math.log(base) / dim))
 
 
 def _slopes(num_heads: int) -> list[float]:

@@ -1,9 +1,9 @@
-"""From words to the queries, keys and values of several heads, in three ways.
+"""Projections to the queries, keys and values of several heads.
 
 Shapes: input (B, T, dim), heads (B, H, T, head_dim).
 
-*separate* holds a matrix for each head, *joint* one large matrix that is split into heads (the same
-layer numerically, and faster), *slice* has none and cuts what it is given into pieces.
+*separate* has a matrix for each head, *joint* one large matrix that is split into heads (the same
+layer numerically, and faster), *slice* has none and splits its input.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Projection(Protocol):
 
 
 class Joint(nn.Module):
-    """One matrix (heads · head_dim, dim) for all heads."""
+    """One matrix (num_heads · head_dim, dim) for all heads."""
 
     def __init__(self, dim: int, num_heads: int, head_dim: int, bias: bool) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Joint(nn.Module):
 
 
 class Separate(nn.Module):
-    """A matrix (head_dim, dim) for each head: `weight` (heads, head_dim, dim)."""
+    """A matrix (head_dim, dim) for each head: `weight` (num_heads, head_dim, dim)."""
 
     def __init__(self, dim: int, num_heads: int, head_dim: int, bias: bool) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Separate(nn.Module):
 
 
 class Slice(nn.Module):
-    """No matrix: the input's features are cut into `heads` pieces."""
+    """No matrix: the input's features are split into heads."""
 
     def __init__(self, num_heads: int) -> None:
         super().__init__()
@@ -64,10 +64,10 @@ class Slice(nn.Module):
 
 
 def split(x: Tensor, num_heads: int) -> Tensor:
-    """(B, T, H · D) cut into heads (B, H, T, D)."""
+    """(B, T, H · D) split into heads (B, H, T, D)."""
     return x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).transpose(-3, -2)
 
 
 def merged(heads: Tensor) -> Tensor:
-    """Heads (B, H, T, D) side by side, (B, T, H · D)."""
+    """Heads (B, H, T, D) concatenated, (B, T, H · D)."""
     return heads.transpose(-3, -2).flatten(-2)

@@ -1,4 +1,4 @@
-"""What is added to the scores before the mask: a tensor, or a rule evaluated tile by tile.
+"""Biases added to the scores before the mask: a tensor, or a function evaluated by tiles.
 
 Shapes: bias tile broadcastable to (…, H, r, c).
 """
@@ -38,18 +38,18 @@ class Bias(ABC):
 
     @property
     def finite(self) -> bool:
-        """Whether it holds no −inf, which would hide a key."""
+        """Whether it has no −inf, which would mask a key."""
         return False
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient will be asked for."""
+        """Whether it has a gradient."""
         return torch.is_grad_enabled() and any(x.requires_grad for x in self.inputs)
 
 
 @dataclass(frozen=True, eq=False)
 class TensorBias(Bias):
-    """Any additive tensor that broadcasts to the scores; −inf hides."""
+    """Any additive tensor that broadcasts to the scores; −inf masks."""
 
     tensor: Tensor
 
@@ -66,22 +66,22 @@ class TensorBias(Bias):
 
     def tile_backward(self, tile: Tile, grad: Tensor, into: tuple[Tensor | None, ...]) -> None:
         if into[0] is not None:
-            place = take(take(into[0], tile.rows, -2), tile.cols, -1)
-            place += grad.sum_to_size(place.shape)
+            target = take(take(into[0], tile.rows, -2), tile.cols, -1)
+            target += grad.sum_to_size(target.shape)
 
 
 class DistanceBias(nn.Module):
-    """Base of biases that depend only on how far the key stands from the query, and on the head."""
+    """Base of biases that depend only on the distance from query to key, and on the head."""
 
     num_heads: int
-    finite = False  # whether it never gives −inf
+    finite = False  # whether it is never −inf
 
     def forward(self, distance: Tensor) -> Tensor:
         """Bias (H, r, c) of distances key − query (r, c)."""
         raise NotImplementedError(f"{type(self).__name__} must define forward(distance).")
 
     def at(self, offset: int) -> Bias:
-        """The bias for queries whose first one stands at position `offset` of the keys."""
+        """The bias for queries that start at position `offset` of the keys."""
         return PlacedBias(self, offset, tuple(self.parameters()))
 
 
@@ -116,10 +116,10 @@ class PlacedBias(Bias):
         if not self.parameters:
             return
         primal = vjp(lambda *p: self._called(tile, p), *self.parameters)
-        found = primal[1](grad.sum_to_size(primal[0].shape).to(primal[0].dtype))
-        for place, g in zip(into, found, strict=True):
-            if place is not None:
-                place += g
+        grads = primal[1](grad.sum_to_size(primal[0].shape).to(primal[0].dtype))
+        for target, g in zip(into, grads, strict=True):
+            if target is not None:
+                target += g
 
     def _called(self, tile: Tile, parameters: tuple[Tensor, ...]) -> Tensor:
         distance = tile.key_index - (tile.query_index + self.offset)
@@ -133,15 +133,15 @@ class PlacedBias(Bias):
 
 
 def as_bias(bias: Bias | DistanceBias | Tensor) -> Bias:
-    """A bias from a bias, a rule of distances (queries start at 0) or a tensor."""
+    """A bias from a bias, a distance bias (queries start at 0) or a tensor."""
     if isinstance(bias, Bias):
         return bias
     if isinstance(bias, DistanceBias):
         return bias.at(0)
     if not isinstance(bias, Tensor) or not bias.is_floating_point():
-        came = bias.dtype if isinstance(bias, Tensor) else type(bias).__name__
+        given = bias.dtype if isinstance(bias, Tensor) else type(bias).__name__
         raise TypeError(
-            f"bias must be a floating tensor or a position bias, got {came}; "
+            f"bias must be a floating tensor or a position bias, got {given}; "
             "a boolean tensor is a mask."
         )
     if bias.ndim < 2:
@@ -151,7 +151,7 @@ def as_bias(bias: Bias | DistanceBias | Tensor) -> Bias:
 
 @dataclass(frozen=True, eq=False)
 class SumBias(Bias):
-    """Two biases, one on top of the other."""
+    """The sum of two biases."""
 
     a: Bias
     b: Bias

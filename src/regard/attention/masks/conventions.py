@@ -5,7 +5,7 @@ torch SDPA   boolean True = attend; a float mask is added; `is_causal` is the to
 Keras        boolean True = attend: query_mask (B, Q), value_mask (B, K), attention_mask (B, Q, K)
 ONNX         boolean True = attend; a float mask is added; nonpad_kv_seqlen (B,) counts valid keys
 
-The functions `from_…` give `(mask, bias)`, either of them None: what is hidden and what is added.
+The functions `from_…` return `(mask, bias)`, each of which may be None.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from regard.attention.masks.mask import Mask
 
 
 class MaskAndBias(NamedTuple):
-    """What another library's mask arguments say: who is hidden, and what is added to the scores."""
+    """The mask and the bias that another library's mask arguments mean."""
 
     mask: Mask | None
     bias: Tensor | None
@@ -28,7 +28,7 @@ class MaskAndBias(NamedTuple):
 
 def from_torch_sdpa(attn_mask: Tensor | None, *, is_causal: bool = False) -> MaskAndBias:
     """The arguments of `torch.nn.functional.scaled_dot_product_attention`."""
-    mask, bias = _hidden_or_added(attn_mask, "attn_mask")
+    mask, bias = _mask_or_bias(attn_mask, "attn_mask")
     return MaskAndBias(_and(mask, Mask.causal() if is_causal else None), bias)
 
 
@@ -64,7 +64,7 @@ def from_torch_mha(
             continue
         if extra_keys:
             given = F.pad(given, (0, extra_keys), value=False if given.dtype == torch.bool else 0.0)
-        hidden, added = _hidden_or_added(given, name, true_hides=True)
+        hidden, added = _mask_or_bias(given, name, true_hides=True)
         mask = _and(mask, hidden)
         if added is not None:
             bias = added if bias is None else bias + added
@@ -92,7 +92,7 @@ def from_keras(
 ) -> Mask | None:
     """The arguments of `keras.layers.MultiHeadAttention`: (B, Q), (B, K), (B, K) and (B, Q, K).
 
-    A query that `query_mask` hides sees nothing. The mask is for scores (B, heads, Q, K).
+    A query that `query_mask` masks attends to nothing. The mask is for scores (B, heads, Q, K).
     """
     mask = Mask.causal() if use_causal_mask else None
     for name, given, extra in (
@@ -134,7 +134,7 @@ def from_onnx(
         short = num_keys - attn_mask.shape[-1]
         hide = False if attn_mask.dtype == torch.bool else float("-inf")
         attn_mask = F.pad(attn_mask, (0, short), value=hide)
-    mask, bias = _hidden_or_added(attn_mask, "attn_mask")
+    mask, bias = _mask_or_bias(attn_mask, "attn_mask")
     mask = _and(mask, Mask.causal(past_length) if is_causal else None)
     mask = _and(mask, None if nonpad_kv_seqlen is None else Mask.lengths(nonpad_kv_seqlen))
     return MaskAndBias(mask, bias)
@@ -146,7 +146,7 @@ def to_onnx(mask: Mask, num_queries: int, num_keys: int, *, batch: tuple[int, ..
     return keep.expand(*keep.shape[:-1], num_keys)  # ONNX hides the keys beyond a shorter mask
 
 
-def _hidden_or_added(given: Tensor | None, name: str, *, true_hides: bool = False) -> MaskAndBias:
+def _mask_or_bias(given: Tensor | None, name: str, *, true_hides: bool = False) -> MaskAndBias:
     """A boolean tensor is a mask, a floating one a bias; anything else is an error."""
     if given is None:
         return MaskAndBias(None, None)

@@ -1,7 +1,7 @@
-"""Who may look at whom: one value object for every mechanism. **True = attend**, everywhere.
+"""Masks: which queries may attend to which keys. **True = attend**, everywhere.
 
-Shapes: B batch (first dimension), H heads, Q queries, K keys. A mask is a description, not a
-tensor: an engine that works by tiles asks for the tile it needs and never builds (Q, K) whole.
+Shapes: B batch (first dimension), H heads, Q queries, K keys. A mask is a rule, not a
+tensor: an engine that works by tiles evaluates one tile at a time and never builds (Q, K).
 
 >>> import torch
 >>> mask = Mask.causal() & Mask.lengths(torch.tensor([2]))
@@ -35,9 +35,9 @@ class Mask(ABC):
 
     @staticmethod
     def lengths(lengths: Tensor | Sequence[int] | int) -> Mask:
-        """Each sentence shows its first `n` keys: `(B,)`, or `(B, Q)` with one length per query.
+        """The first `n` keys of each sentence: `(B,)`, or `(B, Q)` with one length per query.
 
-        A length beyond the keys there are shows them all.
+        A length greater than K means all keys.
         """
         n = whole_numbers("lengths", lengths)
         if n.is_floating_point() or n.dtype == torch.bool:
@@ -50,10 +50,10 @@ class Mask(ABC):
 
     @staticmethod
     def causal(offset: int | Tensor = 0, *, corner: Corner | None = None) -> Mask:
-        """Query i sees keys ≤ i + offset.
+        """Query i attends to keys ≤ i + offset.
 
-        The corner says the offset by the shape: "top-left" is 0, "bottom-right" is K − Q, which is
-        right when the queries are the last of the keys (a cache). A tensor `(B,)` gives each
+        A corner gives the offset by the shape: "top-left" is 0, "bottom-right" is K − Q, for
+        when the queries are the last of the keys (a cache). A tensor `(B,)` gives each
         sentence its own offset.
         """
         return _Window(None, 0, _offset(offset, corner))
@@ -66,7 +66,7 @@ class Mask(ABC):
         *,
         corner: Corner | None = None,
     ) -> Mask:
-        """Query i sees keys from i + offset − left to i + offset + right; None is no bound."""
+        """Query i attends to keys from i + offset − left to i + offset + right; None: no bound."""
         for name, reach in (("left", left), ("right", right)):
             if reach is not None and (isinstance(reach, bool) or not isinstance(reach, int)):
                 raise TypeError(f"{name} must be a whole number or None, got {reach!r}.")
@@ -78,7 +78,7 @@ class Mask(ABC):
     def segments(
         ids: Tensor | Sequence[int], key_ids: Tensor | Sequence[int] | None = None
     ) -> Mask:
-        """Only positions of the same segment see each other: ids `(T,)` or `(B, T)`."""
+        """Positions of the same segment attend to each other: ids `(T,)` or `(B, T)`."""
         ids = whole_numbers("ids", ids)
         key_ids = ids if key_ids is None else whole_numbers("key_ids", key_ids)
         for name, x in (("ids", ids), ("key_ids", key_ids)):
@@ -94,7 +94,7 @@ class Mask(ABC):
         """A boolean tensor that broadcasts to the scores `(…, Q, K)`; True = attend.
 
         As always in torch, dimensions are matched from the right: for scores (B, H, Q, K), one
-        mask a sentence is (B, 1, Q, K), not (B, Q, K).
+        mask per sentence is (B, 1, Q, K), not (B, Q, K).
         """
         if not isinstance(keep, Tensor):
             raise TypeError(f"mask must be a boolean tensor, got a {type(keep).__name__}.")
@@ -137,12 +137,12 @@ class Mask(ABC):
         """The part of the mask at the tile's rows and columns, broadcastable to its shape."""
 
     def key_range(self, rows: range, num_queries: int, num_keys: int) -> range:
-        """Keys outside this range are hidden from all these rows (a tiled engine skips them)."""
+        """Keys outside this range are masked in all these rows (a tiled engine skips them)."""
         return range(num_keys)
 
     @property
     def is_causal(self) -> bool:
-        """Whether every query is barred from the keys that come after it."""
+        """Whether no query may attend to later keys."""
         return False
 
     @property
@@ -292,9 +292,9 @@ class _Either(Mask):
 def decompose_mask(
     mask: Mask | None, num_queries: int, num_keys: int
 ) -> tuple[Tensor | None, bool, Mask | None]:
-    """A mask as lengths (B,), whether it is causal, and whatever else it is (None: nothing).
+    """A mask as lengths (B,), whether it is causal, and any other mask (None: no other).
 
-    Causal here means that the queries are the last of the keys and see none after themselves.
+    Causal means here that queries are the last of the keys and attend to none after themselves.
     """
     match mask:
         case None:
@@ -329,7 +329,7 @@ def whole_numbers(name: str, numbers: object) -> Tensor:
 
 
 def is_triangle(mask: Mask | None, num_queries: int, num_keys: int) -> bool:
-    """Whether a mask is the plain triangle from the top left that torch calls `is_causal`."""
+    """Whether a mask is the triangle from the top left that torch calls `is_causal`."""
     if not isinstance(mask, _Window) or mask.left is not None or mask.right != 0:
         return False
     if isinstance(mask.offset, str):
@@ -351,7 +351,7 @@ def _offset(offset: int | Tensor, corner: Corner | None) -> int | Tensor | Liter
             )
         return offset
     if isinstance(offset, Tensor) or offset != 0:
-        raise ValueError("offset and corner say the same thing twice; pass only one of them.")
+        raise ValueError("offset and corner must not both be given; pass one of them.")
     if corner not in ("top-left", "bottom-right"):
         raise ValueError(f'corner must be "top-left" or "bottom-right", got {corner!r}.')
     return 0 if corner == "top-left" else "bottom-right"

@@ -1,8 +1,8 @@
 """Non-finite numbers behind a mask stay behind it: forward, backward, and on every engine.
 
-A weight of zero does not stop a NaN (0 · NaN is NaN), and its gradient even less. So non-finite
-entries are taken out before any arithmetic, and the rows of queries that may really see one become
-NaN afterwards, as they would have. Where nothing is hidden there is nothing to protect.
+A weight of zero does not stop a NaN (0 · NaN is NaN), nor in the gradient. So non-finite entries
+are removed before any arithmetic, and the rows of queries that attend to one become NaN
+afterwards, as they would have. Without a mask there is nothing to protect.
 
 Shapes: query (…, Q, D), key (…, K, D), value (…, K, Dv), tainted (…, Q, 1).
 """
@@ -25,18 +25,18 @@ ROWS_AT_ONCE = 1 << 24
 def remove_nonfinite(
     query: Tensor, key: Tensor, value: Tensor, mask: Mask | None, bias: Bias | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """Clean query, key and value, and the rows that saw something non-finite (None: no row did)."""
+    """Finite query, key and value, and the rows that attend to a non-finite one (None: no row)."""
     if not torch.compiler.is_compiling() and known_finite(query, key, value):
         return query, key, value, None
     bad_query, bad_key = _bad_rows(query), _bad_rows(key) | _bad_rows(value)
     if query.ndim > 2:
         bad_key = spread(bad_key, query.shape[-3])
-    nonfinite_rows = _tainted(query, key, bad_query, bad_key, mask, bias)
+    nonfinite_rows = _attending_rows(query, key, bad_query, bad_key, mask, bias)
     return _cleaned(query), _cleaned(key), _cleaned(value), nonfinite_rows
 
 
 def known_finite(*tensors: Tensor) -> bool:
-    """A cheap proof that all are finite: then their sum is, unless it overflows."""
+    """Whether the tensors are finite, by their sum, which is cheap; False if it overflows."""
     totals = [x.detach().sum(dtype=torch.promote_types(x.dtype, torch.float32)) for x in tensors]
     try:
         return math.isfinite(float(sum(totals[1:], totals[0])))
@@ -45,7 +45,7 @@ def known_finite(*tensors: Tensor) -> bool:
 
 
 def _bad_rows(x: Tensor) -> Tensor:
-    """(…, T, 1): True where a row holds a non-finite number."""
+    """(…, T, 1): True where a row has a non-finite number."""
     return ~torch.isfinite(x).all(dim=-1, keepdim=True)
 
 
@@ -53,11 +53,11 @@ def _cleaned(x: Tensor) -> Tensor:
     return torch.where(torch.isfinite(x), x, torch.zeros((), dtype=x.dtype, device=x.device))
 
 
-def _tainted(
+def _attending_rows(
     query: Tensor, key: Tensor, bad_query: Tensor, bad_key: Tensor,
     mask: Mask | None, bias: Bias | None,
 ) -> Tensor:  # fmt: skip
-    """(…, Q, 1): rows with a non-finite query or that may see a non-finite key or value."""
+    """(…, Q, 1): rows with a non-finite query or that attend to a non-finite key or value."""
     batch = tuple(query.shape[:-2])
     num_queries, num_keys = query.shape[-2], key.shape[-2]
 

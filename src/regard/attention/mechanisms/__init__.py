@@ -5,7 +5,7 @@ A contract test proves the facts of every mechanism in `MECHANISMS`.
 
 from regard.attention.mechanisms.adaptive_span import AdaptiveSpan
 from regard.attention.mechanisms.full import Blockwise, Full
-from regard.attention.mechanisms.linear import Linear
+from regard.attention.mechanisms.linear import LinearAttention
 from regard.attention.mechanisms.linformer import Linformer
 from regard.attention.mechanisms.local import Local
 from regard.attention.mechanisms.mechanism import Mechanism
@@ -16,6 +16,6 @@ from regard.attention.mechanisms.ring import Ring, ring_attention
 from regard.attention.mechanisms.sparse import Sparse
 
 __all__ = [
-    "MECHANISMS", "AdaptiveSpan", "Blockwise", "Full", "Linear", "Linformer", "Local",
+    "MECHANISMS", "AdaptiveSpan", "Blockwise", "Full", "LinearAttention", "Linformer", "Local",
     "Mechanism", "Performer", "Reformer", "Ring", "Sparse", "ring_attention",
 ]  # fmt: skip

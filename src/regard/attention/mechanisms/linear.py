@@ -124,7 +124,7 @@ def kernel_pairs(
     return pairs if hidden is None else pairs.masked_fill(hidden, 0.0)
 
 
-class Linear(Mechanism):
+class LinearAttention(Mechanism):
     """φ(q_i)ᵀ Σ_j φ(k_j) v_jᵀ / φ(q_i)ᵀ Σ_j φ(k_j), φ(x) = elu(x) + 1 (Katharopoulos 2020).
 
     Its map is that of another kernel than the softmax's. For decoding it caches two sums and no

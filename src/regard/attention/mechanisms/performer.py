@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.engines import arguments
-from regard.attention.mechanisms.linear import Linear
+from regard.attention.mechanisms.linear import LinearAttention
 from regard.config.mechanisms import PerformerSettings
 
 FLOOR = 1e-8  # added to features, relative to the largest of a token, so that none vanishes
@@ -31,7 +31,7 @@ def orthogonal_directions(num_features: int, width: int) -> Tensor:
     return torch.cat([drawn, -drawn])[:num_features].to(torch.get_default_dtype())
 
 
-class Performer(Linear):
+class Performer(LinearAttention):
     """Linear attention with positive orthogonal random features, FAVOR+ (Choromanski 2021).
 
         e^{q·k/√D} = E_w[ e^{w·q' − |q'|²/2} e^{w·k' − |k'|²/2} ],   x' = x / D^{1/4},  w ~ N(0, I)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from regard.attention.mechanisms.adaptive_span import AdaptiveSpan
 from regard.attention.mechanisms.full import Blockwise, Full
-from regard.attention.mechanisms.linear import Linear
+from regard.attention.mechanisms.linear import LinearAttention
 from regard.attention.mechanisms.linformer import Linformer
 from regard.attention.mechanisms.local import Local
 from regard.attention.mechanisms.mechanism import Mechanism
@@ -30,7 +30,7 @@ MECHANISMS: dict[str, Callable[[int, int, int], Mechanism]] = {
     "reformer": lambda length, num_heads, width: Reformer(
         width, _at_most(length, 32), 2 * math.ceil(length / _at_most(length, 32) / 2), num_rounds=4
     ),
-    "linear": lambda length, num_heads, width: Linear(),
+    "linear": lambda length, num_heads, width: LinearAttention(),
     "performer": lambda length, num_heads, width: Performer(width),
     "ring": lambda length, num_heads, width: Ring(),
     "adaptive-span": lambda length, num_heads, width: AdaptiveSpan(

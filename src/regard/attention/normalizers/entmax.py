@@ -1,6 +1,6 @@
 """Weights that can be exactly zero: sparsemax and 1.5-entmax, by sorting, with exact gradients.
 
-Both are members of one family: p(s) maximises Σ p_j s_j plus an entropy, and comes out as a
+Both are members of one family: p(s) maximizes Σ p_j s_j plus an entropy, and comes out as a
 thresholded power of the scores. Softmax is its member that never reaches zero.
 
     sparsemax   p_j = [s_j − τ]₊         (Martins & Astudillo 2016)
@@ -37,7 +37,7 @@ def sparsemax(scores: Tensor) -> Tensor:
 
 
 def entmax15(scores: Tensor) -> Tensor:
-    """Half way between softmax and sparsemax, along the last dimension (…, K).
+    """Halfway between softmax and sparsemax, along the last dimension (…, K).
 
     A row must hold a number above −inf. Half precision is summed in float32.
 
@@ -62,11 +62,11 @@ def _under_the_largest(scores: Tensor) -> Tensor:
 def _threshold(falling: Tensor, threshold: Tensor) -> Tensor:
     """τ (…, 1) of the largest prefix whose members stay above their own `threshold` (…, K)."""
     last = ((falling > threshold) & (falling > -1.0)).sum(dim=-1, keepdim=True) - 1
-    return threshold.gather(-1, last.clamp(min=0))  # −1 comes of NaN, which then spreads
+    return threshold.gather(-1, last.clamp(min=0))  # −1 is from NaN, which then propagates
 
 
 def _counts(scores: Tensor) -> Tensor:
-    """1, 2, …, K: how many scores the prefixes of a sorted row hold."""
+    """1, 2, …, K: the sizes of the prefixes of a sorted row."""
     return torch.arange(1, scores.shape[-1] + 1, dtype=scores.dtype, device=scores.device)
 
 

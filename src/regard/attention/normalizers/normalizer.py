@@ -1,6 +1,6 @@
-"""From scores to weights: four ways, all masked, whose empty rows are exactly zero.
+"""Normalizers: from scores to weights; fully masked rows are exactly zero.
 
-Shapes: scores and weights (…, Q, K); a row is what one query gives to all keys.
+Shapes: scores and weights (…, Q, K); a row has the weights of one query.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from regard.attention.normalizers.entmax import entmax15, sparsemax
 
 
 class Normalizer(Protocol):
-    """Turns scores into weights and says which engines can do it.
+    """Turns scores into weights, on the `engines` it names.
 
-    `sums_to_one` says whether the weights of a row that sees anything sum to one.
+    `sums_to_one`: whether the weights of a row sum to one, unless it is fully masked.
     """
 
     engines: frozenset[str]
@@ -30,15 +30,15 @@ class Normalizer(Protocol):
     def __call__(
         self, scores: Tensor, keep: Tensor | None = None, *, finite: bool = False
     ) -> Tensor:
-        """Weights (…, Q, K) of scores (…, Q, K); `keep` is True where a query may look.
+        """Weights (…, Q, K) of scores (…, Q, K); `keep` is True where a query may attend.
 
-        `finite` promises that no score is −inf, which would hide its key as well.
+        `finite` promises that no score is −inf, which would mask its key as well.
         """
         ...
 
 
 class _Shares:
-    """Normalisers whose weights are shares of one: a subclass says which."""
+    """Base of normalizers whose weights sum to one; a subclass defines `shares`."""
 
     engines = frozenset({"dense"})
     sums_to_one = True
@@ -52,14 +52,14 @@ class _Shares:
 
     def shares(self, scores: Tensor) -> Tensor:
         """Weights (…, Q, K) of scores of which every row has a finite one."""
-        raise NotImplementedError  # each has its own
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
 class Softmax(_Shares):
-    """weight_j = exp(s_j) / Σ_k exp(s_k) over the keys a query may see; none seen, all zero."""
+    """weight_j = exp(s_j) / Σ_k exp(s_k) over the unmasked keys; all zero if there are none."""
 
     engines = frozenset({"dense", "fused", "blockwise"})
 
@@ -82,11 +82,10 @@ class Entmax15(_Shares):
 
 
 class Sigmoid:
-    """weight_j = 1 / (1 + exp(−s_j − b)): each key by itself, so that nothing sums to one.
+    """weight_j = 1 / (1 + exp(−s_j − b)): each key by itself, so that weights do not sum to one.
 
-    `bias` is b. None, the default, is −log n with n the keys that the query may see: then a row
-    weighs about as much as one of softmax does, however long it is (Ramapuram 2024). 0 is the plain
-    sigmoid.
+    `bias` is b. None, the default, is −log n with n the number of unmasked keys: then a row sums to
+    about one, however long it is (Ramapuram 2024). 0 is the plain sigmoid.
     """
 
     engines = frozenset({"dense"})
@@ -116,20 +115,20 @@ NORMALIZERS: dict[str, type[Softmax] | type[Sparsemax] | type[Entmax15] | type[S
     "entmax15": Entmax15,
     "sigmoid": Sigmoid,
 }
-"""The normalisers by the name that a setting calls them."""
+"""The normalizers by their names in settings."""
 
 
 def masked_softmax(
     scores: Tensor, mask: Mask | Tensor | Sequence[int] | int | None = None
 ) -> Tensor:
-    """Softmax over the last dimension of `scores`, in which hidden keys get exactly 0.
+    """Softmax over the last dimension of `scores`, in which masked keys get exactly 0.
 
-    scores  (B, …, Q, K), or (B, K) with one row a sentence
+    scores  (B, …, Q, K), or (B, K) with one row per sentence
     mask    a `Mask` or a boolean tensor (True = attend) that broadcasts to the scores; or whole
-            numbers, the valid lengths: (B,), or (B, Q) with one for each query. A length n shows
-            the first n keys; one larger than K shows all of them.
+            numbers, the valid lengths: (B,), or (B, Q) with one for each query. A length n
+            means the first n keys; one larger than K all of them.
 
-    A row that may look at nothing (length 0) gets all zeros, with zero gradient, never NaN.
+    A fully masked row (length 0) gets all zeros, with zero gradient, never NaN.
 
     >>> masked_softmax(torch.zeros(2, 1, 4), torch.tensor([2, 4]))
     tensor([[[0.5000, 0.5000, 0.0000, 0.0000]],
@@ -179,17 +178,17 @@ def _as_mask(mask: Mask | Tensor | Sequence[int] | int, scores: Tensor) -> Mask:
 
 
 def log_total(scores: Tensor) -> Tensor:
-    """log Σ_j exp(s_j) of each row, (…, Q); −inf, with zero gradient, where a row sees nothing."""
+    """log Σ_j exp(s_j) of each row, (…, Q); −inf, with zero gradient, where a row is masked."""
     empty = _empty_rows(scores)
     total = torch.logsumexp(scores.masked_fill(empty, 0.0), dim=-1)
     return total.masked_fill(empty.squeeze(-1), -math.inf)
 
 
 def _opened(scores: Tensor, keep: Tensor | None, finite: bool) -> tuple[Tensor, Tensor | None]:
-    """Scores with hidden ones −inf, empty rows opened, and which rows those are (None: none)."""
+    """Scores with masked ones −inf except in empty rows, and which rows those are (None: none)."""
     if finite and keep is None:
         return scores, None
-    if finite and keep is not None:  # an empty row is opened, so that nothing becomes NaN
+    if finite and keep is not None:  # an empty row is unmasked, so that nothing becomes NaN
         empty = ~keep.any(dim=-1, keepdim=True)
         return scores.masked_fill(~(keep | empty), -math.inf), empty
     scores = scores if keep is None else scores.masked_fill(~keep, -math.inf)
@@ -198,7 +197,7 @@ def _opened(scores: Tensor, keep: Tensor | None, finite: bool) -> tuple[Tensor, 
 
 
 def _empty_rows(scores: Tensor) -> Tensor:
-    """(…, Q, 1): True where every score is −inf, as in a row that was hidden whole."""
+    """(…, Q, 1): True where every score is −inf."""
     if scores.shape[-1] == 0:
         return torch.ones((*scores.shape[:-1], 1), dtype=torch.bool, device=scores.device)
     return scores.detach().amax(dim=-1, keepdim=True) == -math.inf

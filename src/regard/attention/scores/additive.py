@@ -2,9 +2,9 @@
 
 s = v·tanh(W_q q + W_k k), which equals the concatenated form v·tanh(W [q; k]).
 
-Written plainly, the sum W_q q + W_k k is a tensor (…, Q, K, H) that does not fit into memory for
-long sequences. Here it exists only in tiles small enough for the processor's cache, once on the
-way forward and once, recomputed, on the way back. With t = tanh(…) and g the gradient of a score,
+The sum W_q q + W_k k is a tensor (…, Q, K, H) that does not fit into memory for long sequences.
+Here it exists only in tiles small enough for the processor's cache, and is recomputed in the
+backward pass. With t = tanh(…) and g the gradient of a score,
 
     ∂q_h = v_h Σ_k g (1 − t_h²)      ∂k_h = v_h Σ_q g (1 − t_h²)      ∂v_h = Σ_qk g t_h
 
@@ -28,16 +28,16 @@ from regard.attention.engines.tile import Index
 from regard.attention.scores.prepared import Cell, GradOf, PreparedScore, take_rows
 from regard.attention.scores.score import Score
 
-CACHE_ELEMENTS = 1 << 20  # numbers of a tile of tanh that stay in the processor's cache
-KEPT_ELEMENTS = 1 << 20  # so few are better kept for the way back than computed again
+CACHE_ELEMENTS = 1 << 20  # numbers of a tile of tanh that fit into the processor's cache
+SAVED_ELEMENTS = 1 << 20  # so few are saved for the backward pass instead of recomputed
 
 
 class Additive(Score):
     """s = v·tanh(W_q q + W_k k); queries and keys may differ in width.
 
     Parameters: `query_proj.weight` (hidden_dim, query_dim), `key_proj.weight` (hidden_dim,
-    key_dim), `v` (hidden_dim,). A decoder that asks the same keys again and again projects them
-    once: `attend(query, score.key_proj(key), value, score=score.on_projected())`.
+    key_dim), `v` (hidden_dim,). A decoder that attends to the same keys at every step projects
+    them once: `attend(query, score.key_proj(key), value, score=score.on_projected())`.
     """
 
     finite = True
@@ -58,7 +58,7 @@ class Additive(Score):
         prepared = self.prepare(query, key)
         if query.shape[-2] != 1 or prepared.key.dtype in HALF:
             return plain_scores(prepared)
-        # a decoder's step: the projected keys are nobody else's, and become the sums in place
+        # a decoding step: the projected keys are used only here, and become the sums in place
         if prepared.key.shape[:-2] != prepared.query.shape[:-2]:
             return plain_scores(prepared)
         sums = prepared.key.add_(prepared.query).tanh_()
@@ -78,7 +78,7 @@ class Additive(Score):
         return self.hidden_dim
 
     def on_projected(self) -> ProjectedAdditive:
-        """The same score, over keys that went through `key_proj` before."""
+        """The same score, over keys that `key_proj` has projected."""
         return ProjectedAdditive(self)
 
     def extra_repr(self) -> str:
@@ -123,10 +123,10 @@ class PreparedAdditive(PreparedScore):
         return replace(self, query=inputs[0], key=inputs[1], v=inputs[2])
 
     def scores(self) -> Tensor:
-        few = math.prod(self.query.shape) * self.key.shape[-2] <= KEPT_ELEMENTS
+        few = math.prod(self.query.shape) * self.key.shape[-2] <= SAVED_ELEMENTS
         if few and not torch.is_grad_enabled():
             return plain_scores(self)
-        function = _KeptScores if few else _TiledScores
+        function = _SavedScores if few else _TiledScores
         # torch gives `Function.apply` no types
         scores: Tensor = function.apply(*self.inputs)  # type: ignore[no-untyped-call]  # torch's
         return scores
@@ -140,10 +140,10 @@ class PreparedAdditive(PreparedScore):
     ) -> None:
         query, key = take_rows(self.query, rows), take_rows(self.key, cols)
         wanted = tuple(g is not None for g in into)
-        found = additive_scores_backward(query, key, self.v, grad_of, wanted)
-        for place, add, index in zip(into, found, (rows, cols, None), strict=True):
-            if place is not None and add is not None:
-                (place if index is None else take_rows(place, index)).add_(add)
+        grads = additive_scores_backward(query, key, self.v, grad_of, wanted)
+        for target, grad, index in zip(into, grads, (rows, cols, None), strict=True):
+            if target is not None and grad is not None:
+                (target if index is None else take_rows(target, index)).add_(grad)
 
 
 def plain_scores(prepared: PreparedAdditive) -> Tensor:
@@ -154,8 +154,8 @@ def plain_scores(prepared: PreparedAdditive) -> Tensor:
         return sums.tanh_() @ accumulated(prepared.v)
 
 
-class _KeptScores(torch.autograd.Function):
-    """The scores of few queries and keys: their tanh is kept, and the way back takes two passes."""
+class _SavedScores(torch.autograd.Function):
+    """The scores of few queries and keys, whose tanh is saved for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, v: Tensor) -> Tensor:
@@ -176,16 +176,16 @@ class _KeptScores(torch.autograd.Function):
         slope = grad[..., None] * accumulated(v)
         torch.ops.aten.tanh_backward.grad_input(slope, tanh, grad_input=slope)  # · (1 − tanh²)
         for_query = slope.sum(dim=-2) if wanted[0] else None
-        one = slope.shape[-3] == 1
-        for_key = (slope.squeeze(-3) if one else slope.sum(dim=-3)) if wanted[1] else None
-        found = (for_query, for_key, for_v)
+        single = slope.shape[-3] == 1
+        for_key = (slope.squeeze(-3) if single else slope.sum(dim=-3)) if wanted[1] else None
+        grads = (for_query, for_key, for_v)
         return tuple(
-            None if g is None else g.to(dtype) for g, dtype in zip(found, ctx.dtypes, strict=True)
+            None if g is None else g.to(dtype) for g, dtype in zip(grads, ctx.dtypes, strict=True)
         )
 
 
 class _TiledScores(torch.autograd.Function):
-    """`additive_scores` with its own backward, so that no tile of tanh is kept."""
+    """`additive_scores` with its own backward, so that no tile of tanh is saved."""
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, v: Tensor) -> Tensor:
@@ -197,12 +197,12 @@ class _TiledScores(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         query, key, v = ctx.saved_tensors
         grad_NQK = grad.reshape(-1, *grad.shape[-2:])
-        found = additive_scores_backward(
+        grads = additive_scores_backward(
             query, key, v, lambda _, cell=None: grad_NQK[cell], ctx.needs_input_grad
         )
         return tuple(
             None if g is None else g.to(x.dtype)
-            for g, x in zip(found, (query, key, v), strict=True)
+            for g, x in zip(grads, (query, key, v), strict=True)
         )
 
 
@@ -220,7 +220,7 @@ def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
 def additive_scores_backward(
     query: Tensor, key: Tensor, v: Tensor, grad_of: GradOf, wanted: tuple[bool, ...]
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Gradients of query, key and v (those wanted), given that of the scores, asked cell by cell.
+    """Gradients of query, key and v (those wanted), given that of the scores, cell by cell.
 
     Σ g (1 − t²) is taken as Σ g − Σ g t²: the first sums are cheap, the second are matrix products.
     """
@@ -276,7 +276,7 @@ class _TanhCells:
     def tanh(self, n: slice, i: slice, j: slice) -> Tensor:
         """tanh(q + k) of a cell, (n, q, k, H), in memory that the next cell overwrites."""
         query, key = self.query_NQH[n, i, None, :], self.key_NKH[n, None, j, :]
-        if torch.compiler.is_compiling():  # a compiler plans memory itself
+        if torch.compiler.is_compiling():  # the compiler plans memory
             return torch.tanh(query + key)
         shape = torch.broadcast_shapes(query.shape, key.shape)
         size = math.prod(shape)

@@ -27,9 +27,9 @@ class Gaussian(Score):
 
     `width` is one number or one per feature; `learn=True` makes its logarithm a parameter
     (`log_width`). The engines dense and blockwise take differences, exact for keys anywhere. The
-    fused engine takes a dot product, on keys moved to the centre of the visible ones:
+    fused engine takes a dot product, on keys relative to the center of the unmasked ones:
     q·k/w² − |k|²/2w², while −|q|²/2w² is constant in a row, cancels in the softmax and returns in
-    the logsumexp. That rounds where keys spread over many widths; `auto` then keeps off it.
+    the logsumexp. That rounds where keys spread over many widths; `auto` then avoids it.
     """
 
     finite = True
@@ -66,11 +66,11 @@ class Gaussian(Score):
 
     def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
         query, key = self._in_widths(query, key)
-        centre = _centre(key.detach(), visible)
-        if key.shape[:-2] != query.shape[:-2]:  # grouped heads: one centre for all
-            centre = centre.mean(dim=-3, keepdim=True)
-        query, key = query - centre, key - centre
-        if visible is not None:  # where a hidden key stands must not matter
+        center = _center(key.detach(), visible)
+        if key.shape[:-2] != query.shape[:-2]:  # grouped heads: one center for all
+            center = center.mean(dim=-3, keepdim=True)
+        query, key = query - center, key - center
+        if visible is not None:  # a masked key must not matter
             key = key.masked_fill(~visible, 0.0)
         half_square = 0.5 * key.square().sum(dim=-1, keepdim=True)
         return PreparedDot(
@@ -84,21 +84,21 @@ class Gaussian(Score):
             return True
         with torch.no_grad():
             query, key = self._in_widths(query, key)
-            centre = key.mean(dim=tuple(range(key.ndim - 1)))
-            reach = torch.maximum((key - centre).abs().amax(), (query - centre).abs().amax())
+            center = key.mean(dim=tuple(range(key.ndim - 1)))
+            reach = torch.maximum((key - center).abs().amax(), (query - center).abs().amax())
         rounding = query.shape[-1] * float(reach) ** 2 * torch.finfo(query.dtype).eps
         return not rounding <= ROUNDING
 
     def _in_widths(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
-        """Queries and keys as distances from a common place, measured in widths.
+        """Queries and keys relative to a common point, in widths.
 
         Dividing first would round numbers far from zero, and their differences with them.
         """
         same_width(self, query, key)
         query, key = accumulated(query), accumulated(key)
         if key.shape[-2]:
-            place = _first(key)
-            query, key = query - place, key - place
+            origin = _first(key)
+            query, key = query - origin, key - origin
         if not self.learn and isinstance(self.fixed_width, float):
             return query / self.fixed_width, key / self.fixed_width
         width = self.width.to(query.dtype).to(query.device)
@@ -135,11 +135,11 @@ class PreparedGaussian(PreparedScore):
     def tile_backward(
         self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]
     ) -> None:
-        """∂q = Σ_k g (k − q) and ∂k = Σ_q g (q − k), on numbers moved to the tile's centre."""
+        """∂q = Σ_k g (k − q) and ∂k = Σ_q g (q − k), on numbers relative to the tile's center."""
         query, key = take_rows(self.query, rows), take_rows(self.key, cols)
         grad = grad_of(self.tile(rows, cols))
-        centre = key.mean(dim=-2, keepdim=True)
-        query, key = query - centre, key - centre
+        center = key.mean(dim=-2, keepdim=True)
+        query, key = query - center, key - center
         grad_query, grad_key = into
         if grad_query is not None:
             pull = grad @ key - grad.sum(dim=-1)[..., None] * query
@@ -150,14 +150,14 @@ class PreparedGaussian(PreparedScore):
 
 
 def _first(key: Tensor) -> Tensor:
-    """The first key of each sentence (of its first head), which is hardly ever padding."""
+    """The first key of each sentence (of its first head), which is rarely padding."""
     for dim in range(key.ndim - 2, 0 if key.ndim > 2 else -1, -1):
         key = key.narrow(dim, 0, 1)
     return key.detach()
 
 
-def _centre(key: Tensor, visible: Tensor | None) -> Tensor:
-    """The mean (…, 1, D) of the keys that somebody sees; zero where there are none."""
+def _center(key: Tensor, visible: Tensor | None) -> Tensor:
+    """The mean (…, 1, D) of the unmasked keys; zero where there are none."""
     if visible is None:
         return key.mean(dim=-2, keepdim=True) if key.shape[-2] else key.new_zeros(1)
     count = visible.sum(dim=-2, keepdim=True).clamp(min=1)

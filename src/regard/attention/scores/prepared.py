@@ -1,4 +1,4 @@
-"""What an engine computes with: a score with its projections done, ready to be cut into tiles.
+"""Prepared scores: projections done, to be computed as a whole or by tiles.
 
 Shapes: query (…, Q, D), key (…, K, D), tile of scores (…, r, c). A prepared score holds only the
 tensors that the scores are differentiable in (`inputs`); `tile_backward` adds a tile's gradient to
@@ -45,7 +45,7 @@ class PreparedScore(ABC):
 
     @abstractmethod
     def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
-        """The same prepared over other tensors."""
+        """The same score of other tensors."""
 
     @abstractmethod
     def tile(self, rows: Index, cols: Index) -> Tensor:
@@ -57,8 +57,8 @@ class PreparedScore(ABC):
     ) -> None:
         """Compute one tile's scores again and add their gradient to `into` (one per input).
 
-        `grad_of` gives the gradient of the scores it is shown, once for every part of the tile:
-        so a prepared computes what scores and gradient share only once.
+        `grad_of` returns the gradient of the scores it is given, once for every part of the tile,
+        so that what scores and gradient share is computed once.
         """
 
     def scores(self) -> Tensor:
@@ -66,16 +66,16 @@ class PreparedScore(ABC):
         return self.tile(slice(0, self.query.shape[-2]), slice(0, self.key.shape[-2]))
 
     def spread(self, num_heads: int) -> Self:
-        """The same prepared with grouped keys repeated to `num_heads` heads."""
+        """The same score with grouped keys repeated to `num_heads` heads."""
         return self.with_inputs((self.query, spread(self.key, num_heads), *self.inputs[2:]))
 
 
 @dataclass(frozen=True)
 class PreparedDot(PreparedScore):
-    """scale · q·k, softcapped where asked: cap · tanh(s / cap).
+    """scale · q·k, with an optional softcap: cap · tanh(s / cap).
 
-    `shift` (…, Q) is a row constant that the softmax does not see, left out of the tile's scores
-    and to be added to their logsumexp (the −|q|²/2h² of the Gaussian).
+    `shift` (…, Q) is a row constant that cancels in the softmax, left out of the tile's scores and
+    added to their logsumexp (the −|q|²/2h² of the Gaussian).
     """
 
     query: Tensor
@@ -126,13 +126,13 @@ class PreparedPlain(PreparedScore):
 
     @classmethod
     def of(cls, score: Score, query: Tensor, key: Tensor) -> Self:
-        """The prepared of a score that states no other."""
+        """A score that has no prepared form of its own."""
         device = query.device.type
         on = torch.is_autocast_enabled(device)
         return cls(score, query, key, autocast=torch.get_autocast_dtype(device) if on else None)
 
-    @property  # a constant of the other forms, but a user's score has its own say
-    def finite(self) -> bool:  # type: ignore[override]  # asked for, not stored
+    @property  # a constant of the other classes
+    def finite(self) -> bool:  # type: ignore[override]  # a property here
         return self.score.finite
 
     @property
@@ -157,9 +157,9 @@ class PreparedPlain(PreparedScore):
         run = vjp(lambda q, k, *p: self._called(q, k, p), *parts)
         scores, pull_back = run[0], run[1]
         indices = (rows, cols, *[None] * len(parameters))
-        for place, add, index in zip(into, pull_back(grad_of(scores)), indices, strict=True):
-            if place is not None:
-                (place if index is None else take_rows(place, index)).add_(add)
+        for target, grad, index in zip(into, pull_back(grad_of(scores)), indices, strict=True):
+            if target is not None:
+                (target if index is None else take_rows(target, index)).add_(grad)
 
     def _called(self, query: Tensor, key: Tensor, parameters: tuple[Tensor, ...] | None) -> Tensor:
         if self.autocast is not None and not torch.is_autocast_enabled(query.device.type):
@@ -181,14 +181,14 @@ class PreparedPlain(PreparedScore):
 
 
 def take_rows(x: Tensor, rows: Index) -> Tensor:
-    """The chosen rows of (…, T, D); a view where the rows are a slice."""
+    """The given rows of (…, T, D); a view if they are a slice."""
     if isinstance(rows, Tensor):
         return x.index_select(-2, rows)
     return x.narrow(-2, rows.start, rows.stop - rows.start)
 
 
 def spread(x: Tensor, num_heads: int) -> Tensor:
-    """Grouped heads (…, G, T, D) repeated to (…, heads, T, D), each as often as it is read."""
+    """Grouped heads (…, G, T, D) repeated to (…, num_heads, T, D)."""
     if x.ndim < 3 or x.shape[-3] == num_heads:
         return x
     return x.repeat_interleave(num_heads // x.shape[-3], dim=-3)

@@ -1,8 +1,8 @@
-"""How well a key answers a query: the scoring functions.
+"""Scoring functions: the similarity of a query and a key.
 
 Shapes: query (…, Q, Dq), key (…, K, Dk), scores (…, Q, K), all of one leading shape.
-A score is called as `score(query, key)`. One that can say itself as a dot product of mapped
-queries and keys (`as_dot`) runs on every engine. `Additive` and `Gaussian` have files of their own.
+A score is called as `score(query, key)`. One that is a dot product of mapped queries and keys
+(`as_dot`) runs on every engine. `Additive` and `Gaussian` have files of their own.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _ALL_ENGINES = _WITHOUT_FUSED | {"fused"}
 class Score(nn.Module):
     """Base of all scores; a new one only needs `forward` and runs on dense and blockwise.
 
-    It must score each key by itself, whatever keys stand beside it: an engine shows it tiles.
+    The score of a key must not depend on other keys, since engines compute scores by tiles.
     """
 
     finite = False  # whether finite queries and keys always get finite scores
-    centers_keys = False  # whether `as_dot` wants to know which keys are visible
+    centers_keys = False  # whether `as_dot` uses `visible`
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
         """Scores (…, Q, K)."""
@@ -39,7 +39,7 @@ class Score(nn.Module):
     ) -> PreparedDot | None:
         """The score as a dot product of mapped queries and keys, or None if it is not one.
 
-        `visible` (…, K, 1) says which keys somebody may look at.
+        `visible` (…, K, 1) is True where some query may attend to the key.
         """
         return None
 
@@ -53,7 +53,7 @@ class Score(nn.Module):
 
     @property
     def numbers_per_score(self) -> int:
-        """How many numbers the plain formula holds for each pair of query and key."""
+        """The size of the plain formula's largest tensor for each pair of query and key."""
         return 1
 
     @property
@@ -74,7 +74,7 @@ class _DotScore(Score):
 
 
 class Uniform(_DotScore):
-    """s = 0: every key counts the same, so that attention is average pooling."""
+    """s = 0 for every key, so that attention is average pooling."""
 
     def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
         return PreparedDot(
@@ -142,7 +142,7 @@ class General(_DotScore):
 
 
 class Cosine(_DotScore):
-    """s = scale · q·k / (|q| |k|): only the direction counts, so that scores stay within ±scale."""
+    """s = scale · q·k / (|q| |k|): only the direction matters, and scores are within ±scale."""
 
     def __init__(self, scale: float = 1.0, eps: float = 1e-8) -> None:
         super().__init__()

@@ -122,82 +122,47 @@ class _AlignedSteps(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, cell: RecurrentCell, *inputs: Tensor) -> tuple[Tensor, ...]:
         count = len(LoopTensors._fields)
-        tensors, state = LoopTensors(*inputs[:count]), inputs[count:]
-        trace = _forward(cell, tensors, state)
-        stacked, contexts = trace.stacked(), torch.stack(trace.contexts)
-        saved = [x for step in trace.saved for x in step]
-        ctx.cell = cell
-        ctx.save_for_backward(
-            *tensors[1:], *state, *stacked, contexts, *trace.queries, *trace.weights, *saved
-        )
-        return *stacked, contexts
+        trace = _forward(cell, LoopTensors(*inputs[:count]), inputs[count:])
+        ctx.cell, ctx.trace = cell, trace
+        ctx.save_for_backward(*inputs[1:count])  # x is not needed
+        return *trace.stacked(), torch.stack(trace.contexts)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        tensors = LoopTensors(grads[-1], *ctx.saved_tensors)
         with as_given(grads[0].device):
-            return None, *_backward(ctx.cell, _Saved.of(ctx.cell, ctx.saved_tensors), grads)
+            return None, *_backward(ctx.cell, tensors, ctx.trace, grads)
 
 
-class _Saved(NamedTuple):
-    """The tensors that the backward pass needs; `states` (T + 1, B, D) each."""
-
-    tensors: LoopTensors
-    states: States
-    contexts: Tensor
-    queries: tuple[Tensor, ...]
-    weights: tuple[Tensor, ...]
-    saved: list[States]
-
-    @staticmethod
-    def of(cell: RecurrentCell, saved_tensors: tuple[Tensor, ...]) -> _Saved:
-        """Unpack the tensors in the order of `_AlignedSteps.forward`."""
-        rest = list(saved_tensors)
-
-        def take(count: int) -> tuple[Tensor, ...]:
-            taken = tuple(rest[:count])
-            del rest[:count]
-            return taken
-
-        inputs = take(len(LoopTensors._fields) - 1)
-        first, stacked = take(cell.num_states), take(cell.num_states)
-        (contexts,) = take(1)
-        steps = len(contexts)
-        queries, weights = take(steps), take(steps)
-        count = len(rest) // steps
-        saved = [tuple(rest[n * count : (n + 1) * count]) for n in range(steps)]
-        states = tuple(torch.cat((a[None], b)) for a, b in zip(first, stacked, strict=True))
-        return _Saved(LoopTensors(contexts, *inputs), states, contexts, queries, weights, saved)
-
-
-def _backward(cell: RecurrentCell, saved: _Saved, grads: States) -> tuple[Tensor | None, ...]:
+def _backward(
+    cell: RecurrentCell, tensors: LoopTensors, trace: _Trace, grads: States
+) -> tuple[Tensor | None, ...]:
     """Return the gradients of all `LoopTensors` and of the initial state."""
-    tensors, steps = saved.tensors, len(saved.contexts)
     *grad_states, grad_contexts = grads
     to_context, to_state = tensors.context.t().contiguous(), tensors.weight.t().contiguous()
-    x = tensors.weight.new_empty(steps, *saved.contexts.shape[1:-1], tensors.weight.shape[-1])
+    x = tensors.weight.new_empty(*grad_contexts.shape[:-1], tensors.weight.shape[-1])
     u = x if cell.summed else torch.empty_like(x)
     contexts, queries = [], []
     scores_backward = _ScoresBackward(tensors)
-    carried: States = tuple(torch.zeros_like(h[0]) for h in saved.states)
-    for step in reversed(range(steps)):
-        before = tuple(h[step] for h in saved.states)
-        after = tuple(h[step + 1] for h in saved.states)
+    carried: States = tuple(torch.zeros_like(h) for h in trace.states[0])
+    for step in reversed(range(len(x))):
+        before, after = trace.states[step : step + 2]
         grad = tuple(a + b[step] for a, b in zip(carried, grad_states, strict=True))
-        hidden, *others = cell.backward(grad, before, after, saved.saved[step], x[step], u[step])
+        hidden, *others = cell.backward(grad, before, after, trace.saved[step], x[step], u[step])
         context = torch.addmm(grad_contexts[step], x[step], to_context)
-        query = scores_backward(context, saved.queries[step], saved.weights[step])
+        query = scores_backward(context, trace.queries[step], trace.weights[step])
         through = u[step] @ to_state if hidden is None else hidden.addmm_(u[step], to_state)
         carried = (through.addmm_(query, tensors.query), *[h for h in others if h is not None])
         contexts.append(context)
         queries.append(query)
-    states_before = saved.states[0][:-1].flatten(0, 1)
+    states_before = torch.cat([state[0] for state in trace.states[:-1]])
     all_contexts, all_queries = torch.stack(contexts[::-1]), torch.stack(queries[::-1])
-    weights_BST = torch.stack(saved.weights, -1)
+    weights_BST = torch.stack(trace.weights, -1)
     flat_x, flat_u = x.flatten(0, 1), u.flatten(0, 1)
     return (
         x,
-        saved.contexts.flatten(0, 1).t() @ flat_x,
+        torch.cat(trace.contexts).t() @ flat_x,
         states_before.t() @ flat_u,
         flat_u.sum(0),
         all_queries.flatten(0, 1).t() @ states_before,

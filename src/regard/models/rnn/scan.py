@@ -97,54 +97,36 @@ class _RecurrentScan(torch.autograd.Function):
         bias: Tensor,
         *state: Tensor,
     ) -> States:
-        states, saved = _steps(cell, input_gates, weight, bias, *state)
-        stacked = _stack(states[1:])
-        flat = [x for tensors in saved for x in tensors]
-        ctx.cell, ctx.num_saved = cell, len(flat) // max(1, len(saved))
-        ctx.save_for_backward(weight, *state, *stacked, *flat)
-        return stacked
+        ctx.cell = cell
+        ctx.states, ctx.saved = _steps(cell, input_gates, weight, bias, *state)
+        ctx.save_for_backward(weight)
+        return _stack(ctx.states[1:])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        cell: RecurrentCell = ctx.cell
-        weight, *rest = ctx.saved_tensors
-        count = cell.num_states
-        first, stacked, flat = (
-            tuple(rest[:count]),
-            tuple(rest[count : 2 * count]),
-            rest[2 * count :],
-        )
-        saved = [
-            tuple(flat[n * ctx.num_saved : (n + 1) * ctx.num_saved]) for n in range(len(stacked[0]))
-        ]
+        (weight,) = ctx.saved_tensors
         with as_given(weight.device):
-            return None, *_backward(cell, weight, first, stacked, saved, grads)
+            return None, *_backward(ctx.cell, weight, ctx.states, ctx.saved, grads)
 
 
 def _backward(
-    cell: RecurrentCell,
-    weight: Tensor,
-    first: States,
-    stacked: States,
-    saved: list[States],
-    grads: States,
+    cell: RecurrentCell, weight: Tensor, states: list[States], saved: list[States], grads: States
 ) -> tuple[Tensor, ...]:
     """Return the gradients of the input gates, the weight, the bias and the initial state."""
     transposed = weight.transpose(1, 2).contiguous()
-    carried: States = tuple(torch.zeros_like(x) for x in first)
-    directions, batch, _ = first[0].shape
+    carried: States = tuple(torch.zeros_like(h) for h in states[0])
+    directions, batch, _ = states[0][0].shape
     x = weight.new_empty(directions, len(saved), batch, weight.shape[-1])
     u = x if cell.summed else torch.empty_like(x)
     for step in reversed(range(len(saved))):
-        before = tuple(h[step - 1] for h in stacked) if step else first
-        after = tuple(h[step] for h in stacked)
+        before, after = states[step : step + 2]
         grad = tuple(a + b[step] for a, b in zip(carried, grads, strict=True))
         hidden, *others = cell.backward(grad, before, after, saved[step], x[:, step], u[:, step])
         through = (
             u[:, step] @ transposed if hidden is None else hidden.baddbmm_(u[:, step], transposed)
         )
         carried = (through, *[h for h in others if h is not None])
-    hidden_before = torch.cat((first[0][None], stacked[0][:-1])).transpose(0, 1)
-    flat_u, flat_before = u.flatten(1, 2), hidden_before.flatten(1, 2)
-    return x, flat_before.transpose(1, 2) @ flat_u, flat_u.sum(1), *carried
+    hidden_before = torch.cat([state[0] for state in states[:-1]], 1)
+    flat_u = u.flatten(1, 2)
+    return x, hidden_before.transpose(1, 2) @ flat_u, flat_u.sum(1), *carried

@@ -19,9 +19,15 @@ def _task(kind: Kind) -> Task:
 
 
 def _facade(saved: SavedModel, threads: int) -> Any:
-    from regard.translator.classify import Classifier
+    from regard.tasks.classification.classifier import Classifier
 
     return Classifier(saved)
+
+
+def _inspect(model: Any, texts: Any, options: Any) -> Any:
+    from regard.tasks.classification.inspection import inspect
+
+    return inspect(model, texts, options)
 
 
 KINDS = (
@@ -33,6 +39,8 @@ KINDS = (
         command="classify",
         purpose="labels texts or series",
         learns_from="label, tab and text in a .tsv; or series in .npz or .jsonl",
+        title="classifier",
+        inspect=_inspect,
         speed_unit="examples",
         presets={
             "tiny": {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from regard.config.handwriting import HandwritingSettings
-from regard.config.kind import Kind
+from regard.config.kind import Command, Kind
+from regard.tasks.handwriting.settings import HandwritingSettings
 
 if TYPE_CHECKING:
     from regard.folder import SavedModel
@@ -19,9 +19,9 @@ def _task(kind: Kind) -> Task:
 
 
 def _facade(saved: SavedModel, threads: int) -> Any:
-    from regard.translator.write import Penman
+    from regard.tasks.handwriting.writer import HandwritingWriter
 
-    return Penman(saved)
+    return HandwritingWriter(saved)
 
 
 KINDS = (
@@ -33,8 +33,15 @@ KINDS = (
         command="write",
         purpose="writes by hand",
         learns_from="strokes in .jsonl, or no file for the built-in ones",
+        title="handwriting model",
         needs_files=False,
         speed_unit="points",
+        commands={
+            "write": Command(
+                "generate handwriting, and show which letter each stroke belongs to",
+                "regard.tasks.handwriting.command",
+            )
+        },
         presets={
             "tiny": {
                 "model": {

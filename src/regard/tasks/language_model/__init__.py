@@ -27,9 +27,15 @@ def _task(kind: Kind) -> Task:
 
 
 def _facade(saved: SavedModel, threads: int) -> Any:
-    from regard.translator.generate import Generator
+    from regard.tasks.language_model.generator import Generator
 
     return Generator(saved)
+
+
+def _inspect(model: Any, texts: Any, options: Any) -> Any:
+    from regard.tasks.language_model.inspection import inspect
+
+    return inspect(model, texts, options)
 
 
 KINDS = (
@@ -41,6 +47,8 @@ KINDS = (
         command="generate",
         purpose="continues text",
         learns_from="plain text",
+        title="language model",
+        inspect=_inspect,
         presets=PRESETS,
     ),
 )

@@ -20,9 +20,15 @@ def _task(kind: Kind) -> Task:
 
 
 def _facade(saved: SavedModel, threads: int) -> Any:
-    from regard.translator.fill import Filler
+    from regard.tasks.masked_language_model.mask_filler import MaskFiller
 
-    return Filler(saved)
+    return MaskFiller(saved)
+
+
+def _inspect(model: Any, texts: Any, options: Any) -> Any:
+    from regard.tasks.masked_language_model.inspection import inspect
+
+    return inspect(model, texts, options)
 
 
 KINDS = (
@@ -34,6 +40,8 @@ KINDS = (
         command="fill",
         purpose="predicts masked words",
         learns_from="plain text",
+        title="masked language model",
+        inspect=_inspect,
         speed_unit="masked tokens",
         presets=PRESETS,
     ),

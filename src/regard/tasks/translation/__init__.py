@@ -32,8 +32,15 @@ def _facade(saved: SavedModel, threads: int) -> Any:
     return Translator(saved, threads=threads)
 
 
+def _inspect(model: Any, texts: Any, options: Any) -> Any:
+    from regard.tasks.translation.inspection import inspect
+
+    return inspect(model, texts, options)
+
+
 _COMMON: dict[str, Any] = {
     "facade": _facade,
+    "inspect": _inspect,
     "command": "translate",
     "purpose": "translates",
     "learns_from": "pairs of sentences, in one file or two aligned ones",
@@ -45,6 +52,7 @@ KINDS = (
         "transformer",
         TransformerSettings,
         _transformer,
+        title="Transformer",
         presets={
             "tiny": {
                 "model": {
@@ -71,6 +79,7 @@ KINDS = (
         "rnn",
         RnnSettings,
         _rnn,
+        title="recurrent network",
         presets={
             "tiny": {
                 "model": {"embedding": 128, "dim": 256, "attention_dim": 128, "dropout": 0.1},

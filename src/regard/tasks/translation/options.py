@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypedDict, Unpack
+from dataclasses import dataclass
+from typing import TypedDict
 
 from regard.attention import Edit
 from regard.config import SearchOptions
@@ -54,14 +54,3 @@ class TranslateOptions:
     alignment: bool = True
     attention: bool = False
     edits: tuple[Edit, ...] = ()
-
-
-def search_settings(own: SearchOptions, **changes: Unpack[SearchKeywords]) -> SearchOptions:
-    """The settings with some of them replaced; the beam is at least as wide as `n_best`.
-
-    >>> search_settings(SearchOptions(beam=2), n_best=4).beam
-    4
-    """
-    if "n_best" in changes and "beam" not in changes:
-        changes["beam"] = max(own.beam, changes["n_best"])
-    return replace(own, **changes)

@@ -6,25 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Unpack, overload
 
-import numpy as np
-
-from regard.alignment import tokenized_output
-from regard.attention import Edit
-from regard.config import SearchOptions, TransformerSettings
-from regard.decoding import alternatives, stream
+from regard.attention import AttentionMap, Edit, Overwrite, intervene
+from regard.config import SearchOptions
+from regard.decoding import search, stream
 from regard.errors import InputError
 from regard.models.batch import source_of
 from regard.tasks.translation.line_windows import MAX_LINES, windows
-from regard.tasks.translation.options import (
-    SearchKeywords,
-    TranslateKeywords,
-    TranslateOptions,
-    search_settings,
-)
-from regard.tasks.translation.segment_translator import SegmentTranslator
+from regard.tasks.translation.options import SearchKeywords, TranslateKeywords, TranslateOptions
 from regard.tasks.translation.segments import Segment, join_translations, segment_text, split_long
-from regard.tasks.translation.translation import Sentence, Translation
+from regard.tasks.translation.translation import Sentence, Translation, copied_sentence
+from regard.tasks.translation.translation_model import TranslationModel
 from regard.text import is_spaceless
+from regard.worker_pool import WorkerPool
+
+MANY_SENTENCES = 64  # per core, from which on each core takes whole groups of sentences
 
 
 class StreamedText(NamedTuple):
@@ -40,7 +35,7 @@ class StreamedText(NamedTuple):
     whole: str
 
 
-class Translator(SegmentTranslator):
+class Translator(TranslationModel):
     """Translates with the model of a folder."""
 
     @overload
@@ -106,18 +101,59 @@ class Translator(SegmentTranslator):
         **search: Unpack[SearchKeywords],
     ) -> TranslateOptions:
         """The options of `translate` as one object."""
-        chosen = search_settings(settings or self.run.decoding, **search)
+        chosen = settings or self.run.decoding
+        if "n_best" in search and "beam" not in search:  # as wide as the results need
+            search["beam"] = max(chosen.beam, search["n_best"])
+        if search:
+            chosen = replace(chosen, **search)
         return TranslateOptions(chosen, prefix, split, alignment, attention, tuple(edits))
 
     def segment(self, text: str, *, split: bool = True, prefix: str = "") -> list[Segment]:
         """The segments of a text, which are translated one by one; just one with a prefix."""
-        language, tokenizer = self.run.source_language, self.tokenizers.source
+        language, tokenizer = self.info.source_language, self.tokenizers.source
         if not prefix:
             return segment_text(text, language, tokenizer, self.max_source_tokens, split=split)
         segments = split_long(text, language, tokenizer, self.max_source_tokens)
         if len(segments) != 1:
             raise InputError("prefix is for one sentence that fits the model; give it by itself.")
         return segments
+
+    def translate_segments(
+        self,
+        segments: Sequence[Segment],
+        options: TranslateOptions,
+        seeds: Sequence[int] | None = None,
+    ) -> list[Sentence]:
+        """The translation of each segment; the segments may be of different texts.
+
+        `seeds` are the numbers that sampling is seeded with; the segments' positions by default.
+        """
+        copied = {row: copied_sentence(s.text) for row, s in enumerate(segments) if s.copied}
+        rows = [row for row in range(len(segments)) if row not in copied]
+        lengths = [len(segments[row].ids) for row in rows]
+        groups = [
+            [rows[number] for number in group]
+            for group in _groups(lengths, options.settings, self.threads)
+        ]
+
+        def translate_group(group: list[int]) -> list[Sentence]:
+            numbers = group if seeds is None else [seeds[row] for row in group]
+            return self._search([segments[row] for row in group], options, numbers)
+
+        if options.edits:  # one by one, on this thread: edits apply to the calling thread only
+            groups = [[row] for row in rows]
+            done = [[self._edited(segments[row], len(segments), options)] for row in rows]
+        elif len(groups) < 2 or self.threads == 1:
+            done = list(map(translate_group, groups))
+        else:
+            with WorkerPool(self.threads) as pool:
+                done = pool.map(translate_group, groups)
+        sentences = copied | {
+            row: sentence
+            for group, translated in zip(groups, done, strict=True)
+            for row, sentence in zip(group, translated, strict=True)
+        }
+        return [sentences[row] for row in range(len(segments))]
 
     def assemble(
         self, text: str, segments: Sequence[Segment], sentences: Sequence[Sentence]
@@ -129,9 +165,9 @@ class Translator(SegmentTranslator):
         end = "\n" * text[len(text.rstrip()) :].count("\n")
         distinct: dict[str, Translation] = {}
         for rank in range(1 + max((len(s.alternatives) for s in sentences), default=0)):
-            ranked = tuple(sentence.ranked(rank) for sentence in sentences)
+            ranked = tuple(s.ranked(rank) if rank else s for s in sentences)
             texts = [sentence.text for sentence in ranked]
-            joined = join_translations(segments, texts, self.run.target_language) + end
+            joined = join_translations(segments, texts, self.info.target_language) + end
             distinct.setdefault(joined, Translation(joined, text, ranked, self.info))
         best, *others = distinct.values()
         return replace(best, alternatives=tuple(others))
@@ -142,53 +178,6 @@ class Translator(SegmentTranslator):
         Errors are raised at once; a word is computed when the iterator is advanced.
         """
         return self._stream(self.segment(text, split=split, prefix=prefix), prefix)
-
-    def alternatives(
-        self, text: str, translation: str, word: int, count: int = 5
-    ) -> list[tuple[str, float]]:
-        """Translations that continue differently from a word on, with that choice's probability."""
-        source_ids, ids = self.encode_pair(text, translation)
-        target = tokenized_output(ids, self.tokenizers.target, self.run.target_language)
-        if not 0 <= word < len(target.words):
-            raise InputError(f"word {word} is not in {translation!r}; count from 0.")
-        position = int(np.flatnonzero(target.overlap[:, word])[0])
-        source = source_of([source_ids]).to(self.device)
-        choices = alternatives(
-            self.network, source, ids, position, count, options=SearchOptions(beam=1)
-        )  # fmt: skip
-        texts = []
-        for choice in choices:
-            tokens = ids[:position] if choice.continuation is None else choice.continuation.tokens
-            texts.append((self.tokenizers.target.decode(tokens), choice.probability))
-        return texts
-
-    def encode_pair(self, text: str, translation: str) -> tuple[list[int], list[int]]:
-        """The tokens of a sentence and its translation; an error if the model cannot take them."""
-        source = self.tokenizers.source.encode(text)
-        if not 0 < len(source) <= self.max_source_tokens:
-            raise InputError("the text must be one sentence that fits the model; give less text.")
-        target = self.tokenizers.target.encode(translation)
-        if len(target) > self.network.max_length:
-            raise InputError("the translation is longer than the model can write; give less text.")
-        return source, target
-
-    def estimate_map_size(self, text: str) -> int:
-        """The approximate number of weights of all maps, for a translation as long as the text."""
-        model = self.run.model
-        length = len(self.tokenizers.source.encode(text)) + 1
-        at_once = min(length, self.network.max_length)
-        if not isinstance(model, TransformerSettings):
-            return length * at_once
-        return (
-            model.num_heads
-            * (model.num_encoder_layers + 2 * model.num_decoder_layers)
-            * length
-            * at_once
-        )
-
-    def spell(self, text: str) -> str:
-        """Target text as the model writes it: unknown words are written differently."""
-        return self.tokenizers.target.decode(self.tokenizers.target.encode(text))
 
     def _translate(
         self, texts: Sequence[str], options: TranslateOptions, first: int
@@ -207,13 +196,48 @@ class Translator(SegmentTranslator):
             for text, segments in zip(texts, cut, strict=True)
         ]
 
+    def _search(
+        self, segments: Sequence[Segment], options: TranslateOptions, seeds: Sequence[int]
+    ) -> list[Sentence]:
+        """The translations of one batch of segments."""
+        ids = [segment.ids for segment in segments]
+        source = source_of(ids).to(self.device)
+        start = self.tokenizers.target.encode(options.prefix) if options.prefix else []
+        prefix = [start] * len(ids) if start else None
+        hypotheses = search(self.network, source, options.settings, prefix=prefix, sample_ids=seeds)
+        maps: list[AttentionMap] | None = None
+        if options.alignment or options.attention:
+            maps = self._maps(ids, [ranked[0].tokens for ranked in hypotheses])
+        return [
+            self._sentence(segment, ranked[0].tokens, maps, row, ranked, options.attention)
+            for row, (segment, ranked) in enumerate(zip(segments, hypotheses, strict=True))
+        ]
+
+    def _edited(self, segment: Segment, num_segments: int, options: TranslateOptions) -> Sentence:
+        """The translation of a segment with edits of the attention."""
+        if num_segments > 1 and any(isinstance(edit, Overwrite) for edit in options.edits):
+            raise InputError("a row of weights is of one sentence that fits the model.")
+        unused: list[Edit] = []
+        try:
+            with intervene(self.network, options.edits, unused=unused.append):
+                (sentence,) = self._search([segment], options, [0])
+        except InputError as error:
+            if "NaN" not in str(error):
+                raise
+            raise InputError(
+                "with these edits the model's logits are NaN or infinite; choose smaller ones."
+            ) from None
+        except (ValueError, TypeError) as error:  # heads or weights that do not fit the model
+            raise InputError(str(error)) from None
+        return replace(sentence, unused_edits=len(unused))
+
     def _stream(self, segments: Sequence[Segment], prefix: str) -> Iterator[StreamedText]:
         texts: list[str] = []
         for number, segment in enumerate(segments):
             texts.append("")
             for text in self._growing(segment, prefix):
                 texts[-1] = text
-                joined = join_translations(segments[: number + 1], texts, self.run.target_language)
+                joined = join_translations(segments[: number + 1], texts, self.info.target_language)
                 yield StreamedText(number, text, joined)
 
     def _growing(self, segment: Segment, prefix: str) -> Iterator[str]:
@@ -224,7 +248,7 @@ class Translator(SegmentTranslator):
         target = self.tokenizers.target
         settings = replace(self.run.decoding, beam=1, n_best=1, sample=False)
         source = source_of([segment.ids]).to(self.device)
-        spaceless = is_spaceless(self.run.target_language)
+        spaceless = is_spaceless(self.info.target_language)
         ids: list[int] = []
         shown = ""
         begin = target.encode(prefix) if prefix else []
@@ -247,3 +271,21 @@ def _whole_words(text: str, spaceless: bool) -> str:
     ('Le chat', '猫睡')
     """
     return text.rstrip("\ufffd") if spaceless else text.rpartition(" ")[0]
+
+
+def _groups(lengths: Sequence[int], settings: SearchOptions, num_cores: int = 1) -> list[list[int]]:
+    """Indices of sentences of similar length, as many together as `batch_tokens` allows.
+
+    Many sentences make at least as many groups as there are cores.
+    """
+    width = settings.n_best if settings.sample else settings.beam
+    most = settings.batch_tokens
+    if len(lengths) >= num_cores * MANY_SENTENCES:
+        most = min(most, -(-(sum(lengths) + len(lengths)) * width // num_cores))
+    groups: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda n: lengths[n]):
+        full = not groups or (len(groups[-1]) + 1) * (lengths[index] + 1) * width > most
+        if full:
+            groups.append([])
+        groups[-1].append(index)
+    return groups[::-1]  # the longest first, so that the last ones to finish are short

@@ -13,7 +13,7 @@ import numpy as np
 from regard.views.figures import palette
 from regard.views.figures.figure import MAX_INCHES, Figure, FigureBuilder, new_figure
 from regard.views.figures.labels import POINTS, shorten, text_width
-from regard.views.maps.arrays import as_floats
+from regard.views.maps.arrays import as_floats, check_links
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,8 @@ def alignment_lines(
             f"lines are readable for at most {MAX_WORDS} words, got {max(shape)}; draw a heatmap."
         )
     matrix = None if weights is None else _check_weights(weights, shape)
-    pairs = _check_links(links or (), shape)
+    pairs = list(links or ())
+    check_links(pairs, shape[1], shape[0])
     with new_figure((4, 3), [*source_words, *target_words, title], layout=None) as builder:
         printable = builder.fonts.printable
         source, target = (
@@ -93,17 +94,6 @@ def _check_weights(weights: Any, shape: tuple[int, int]) -> Any:
     if not np.isfinite(matrix).all() or matrix.min() < 0 or matrix.max() > 1 + 1e-4:
         raise ValueError("weights must be from 0 to 1.")
     return matrix
-
-
-def _check_links(links: Iterable[tuple[int, int]], shape: tuple[int, int]) -> list[tuple[int, int]]:
-    pairs = [(source, target) for source, target in links]
-    for source, target in pairs:
-        if not (0 <= source < shape[1] and 0 <= target < shape[0]):
-            raise ValueError(
-                f"links must be between {shape[1]} source and {shape[0]} target words, got "
-                f"({source}, {target})."
-            )
-    return pairs
 
 
 def _lay_out(

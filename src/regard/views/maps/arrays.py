@@ -5,7 +5,7 @@ Shapes: B sentences, H heads, R rows (queries), C columns (keys).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,24 @@ def as_mask(mask: Any, shape: tuple[int, int]) -> Bools:
         return np.broadcast_to(values, shape)
     except ValueError:
         raise ValueError(f"mask must have shape {shape}, got {values.shape}.") from None
+
+
+def row_bits(weights: Any) -> Any:
+    """−Σ p log₂ p of every row (…, C), its weights divided by their sum; 0 without weights."""
+    total = weights.sum(-1, keepdims=True)
+    shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.abs((shares * logs).sum(-1))  # no −0
+
+
+def check_links(links: Iterable[tuple[int, int]], num_src: int, num_tgt: int) -> None:
+    """Raise an error unless links (source word, target word) are within the words."""
+    for source, target in links:
+        if not (0 <= source < num_src and 0 <= target < num_tgt):
+            raise ValueError(
+                f"links must be between {num_src} source and {num_tgt} target words, got "
+                f"({source}, {target})."
+            )
 
 
 def check_row(row: int, num_sentences: int) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.views.maps.arrays import KIND_NAMES, join_rows
+from regard.views.maps.arrays import KIND_NAMES, check_links, join_rows
 from regard.views.maps.pieces import join_words, readable, strip_marks, words_of
 from regard.views.maps.spelling import Groups, join_tokens, word_groups
 
@@ -106,12 +106,7 @@ class SentenceView:
 
     def __post_init__(self) -> None:
         num_src, num_tgt = len(self.source_words), len(self.target_words)
-        for source, target in self.links:
-            if not (0 <= source < num_src and 0 <= target < num_tgt):
-                raise ValueError(
-                    f"links must be between {num_src} source and {num_tgt} target words, got "
-                    f"({source}, {target})."
-                )
+        check_links(self.links, num_src, num_tgt)
         for name, values, num_words in (
             ("confidence", self.confidence, num_tgt if self.has_target else num_src),
             ("source_groups", self.source_groups, num_src),

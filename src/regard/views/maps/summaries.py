@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from regard.views.maps.arrays import Bools, Floats, Ints
+from regard.views.maps.arrays import Bools, Floats, Ints, row_bits
 from regard.views.maps.layers import LayerHeads, Maps, layers_of
 
 if TYPE_CHECKING:
@@ -60,10 +60,8 @@ def distances(
 
 def row_entropies(weights_HRC: Floats, visible_RC: Bools, *, normalized: bool = True) -> Floats:
     """The entropy (H, R) of every row, in bits or divided by its maximum; NaN without weights."""
-    shares = _shares(weights_HRC, visible_RC)
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    bits_HR = np.abs((shares * logs).sum(-1))  # no −0
-    bits_HR[np.isnan(shares).any(-1)] = np.nan
+    weights = _visible(weights_HRC, visible_RC)
+    bits_HR = np.where(weights.any(-1), row_bits(weights), np.nan)
     if not normalized:
         return np.asarray(bits_HR)
     count_R = visible_RC.sum(-1)
@@ -74,18 +72,17 @@ def row_entropies(weights_HRC: Floats, visible_RC: Bools, *, normalized: bool = 
 def row_distances(weights_HRC: Floats, visible_RC: Bools, positions_R: Ints) -> Floats:
     """The mean distance (H, R) from each row's position to its keys; NaN without weights."""
     distance_RC = np.abs(positions_R[:, None] - np.arange(weights_HRC.shape[-1]))
-    return np.asarray((_shares(weights_HRC, visible_RC) * distance_RC).sum(-1))
+    weights = _visible(weights_HRC, visible_RC)
+    total_HR = weights.sum(-1)
+    sums_HR = (weights * distance_RC).sum(-1)
+    return np.asarray(np.where(total_HR > 0, sums_HR / np.where(total_HR > 0, total_HR, 1), np.nan))
 
 
-def _shares(weights_HRC: Floats, visible_RC: Bools) -> Floats:
-    """Visible weights divided by their row's sum; NaN in a row without any."""
+def _visible(weights_HRC: Floats, visible_RC: Bools) -> Floats:
+    """The weights with masked ones set to zero."""
     if (weights_HRC < 0).any():
         raise ValueError("summaries need attention weights, got negative numbers.")
-    visible = np.where(visible_RC, weights_HRC, 0.0)
-    total = visible.sum(-1, keepdims=True)
-    shares = np.full_like(visible, np.nan)
-    np.divide(visible, total, out=shares, where=total > 0)
-    return shares
+    return np.where(visible_RC, weights_HRC, 0.0)
 
 
 def _table(layers: Sequence[LayerHeads], of_rows: Callable[[LayerHeads], Floats]) -> HeadTable:

@@ -115,10 +115,10 @@ function listenToEdits() {
   });
 }
 
-function restore(found) {
-  if (!found) return;
+function restore(linked) {
+  if (!linked) return;
   page.detected = null;
-  page.state = choices.validState({ ...EMPTY, ...found }, null);
+  page.state = choices.validState({ ...EMPTY, ...linked }, null);
   $("text").value = page.state.text;
   views.show("first", null);
   const { hash } = location;
@@ -168,8 +168,8 @@ async function connect() {
     const text = $("text").value; // typed already, or kept by the browser
     page.state = choices.validState({ ...EMPTY, target: settings.language.target.code, text }, null);
     showTranslation();
-    const found = read(location.hash);
-    if (found) restore(found);
+    const linked = read(location.hash);
+    if (linked) restore(linked);
     else if (text) update({});
     if (settings.keyRequired && !key.get()) requestKey();
   } catch (error) {

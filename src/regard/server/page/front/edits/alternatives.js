@@ -32,8 +32,8 @@ export function splitAlternative(translation, words, place, other) {
   return { before: other.slice(0, same), word, after: rest.slice(word.length) };
 }
 
-/** Opens the menu below the rectangle of `at`, while `still()`; `found` is a promise of [{text, score}…]. */
-export async function open({ at, word, found, parts, still, back, onChoose, onClose, focus }) {
+/** Opens the menu below the rectangle of `at`, while `still()`; `alternatives` is a promise of [{text, score}…]. */
+export async function open({ at, word, alternatives, parts, still, back, onChoose, onClose, focus }) {
   close();
   const menu = $("menu");
   closing = onClose;
@@ -48,7 +48,7 @@ export async function open({ at, word, found, parts, still, back, onChoose, onCl
   positionMenu(menu);
   let answers;
   try {
-    answers = await found;
+    answers = await alternatives;
   } catch (error) {
     close();
     throw error;
@@ -87,8 +87,8 @@ export const focusFirst = () => $("menu").querySelector("[role=menuitem]")?.focu
 export function listen() {
   const menu = $("menu");
   menu.addEventListener("keydown", (event) => {
-    const items = [...menu.querySelectorAll("[role=menuitem]")], here = items.indexOf(document.activeElement);
-    const to = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: items.length - 1 }[event.key];
+    const items = [...menu.querySelectorAll("[role=menuitem]")], current = items.indexOf(document.activeElement);
+    const to = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: items.length - 1 }[event.key];
     if (to !== undefined) {
       event.preventDefault();
       items.at(to % items.length)?.focus();

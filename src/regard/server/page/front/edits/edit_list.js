@@ -26,10 +26,10 @@ export function headName({ kind, layer, head }) {
 
 /** Replaces the list; the focus stays in it, or moves to its container. */
 function showList(lines) {
-  const here = [...$("edits").querySelectorAll("button")].indexOf(document.activeElement);
+  const focused = [...$("edits").querySelectorAll("button")].indexOf(document.activeElement);
   $("edits").replaceChildren(...lines);
   $("edits").hidden = !lines.length;
-  if (here >= 0) (lines[Math.min(here, lines.length - 1)]?.querySelector("button") ?? $("hold")).focus({ preventScroll: true });
+  if (focused >= 0) (lines[Math.min(focused, lines.length - 1)]?.querySelector("button") ?? $("hold")).focus({ preventScroll: true });
 }
 
 /**

@@ -30,12 +30,12 @@ function pushUndo() {
 
 /** Restores the prefixes before the last change; edited rows stay. */
 export function undoPrefix() {
-  const was = undoStack.pop();
-  if (was?.target !== page.state.target) return;
+  const previous = undoStack.pop();
+  if (previous?.target !== page.state.target) return;
   const findEntry = (list, entry) => list.find((other) => other.source === entry.source && other.number === entry.number);
-  const now = page.state.edits.map((entry) => ({ ...entry, prefix: findEntry(was.edits, entry)?.prefix ?? "" }));
-  const removed = was.edits.filter((entry) => !findEntry(now, entry)).map((entry) => ({ ...entry, rows: [] }));
-  update({ edits: [...now, ...removed].filter((entry) => entry.prefix || entry.rows.length) });
+  const kept = page.state.edits.map((entry) => ({ ...entry, prefix: findEntry(previous.edits, entry)?.prefix ?? "" }));
+  const removed = previous.edits.filter((entry) => !findEntry(kept, entry)).map((entry) => ({ ...entry, rows: [] }));
+  update({ edits: [...kept, ...removed].filter((entry) => entry.prefix || entry.rows.length) });
 }
 
 /** Removes the prefix of the shown sentence; if it has none, all prefixes. */
@@ -60,16 +60,16 @@ export function openAlternatives({ number, place, at, focus, back }) {
   const { translation: text, sides } = entry?.shown ?? {}, words = sides?.target.words ?? [];
   if (place >= words.length) return; // the view still shows what was there before
   const parts = (other) => alternatives.splitAlternative(text, words, place, other);
-  const asked = { q: entry.source, source: plain.source, target: plain.target, model: plain.model, translation: text, word: place, count: 2 * OTHERS };
+  const fields = { q: entry.source, source: plain.source, target: plain.target, model: plain.model, translation: text, word: place, count: 2 * OTHERS };
   // a piece that only lengthens the word before is no other word
-  const another = (each) => {
-    const { before, word, after } = parts(each.text), whole = words[place], first = word.trim();
+  const another = (choice) => {
+    const { before, word, after } = parts(choice.text), whole = words[place], first = word.trim();
     const same = first === whole || (first.length < whole.length && `${first}${after}`.startsWith(whole));
     return first && !same && (place === 0 || before);
   };
-  const found = post("v1/alternatives", asked).then((all) => all.filter(another).slice(0, OTHERS));
+  const choices = post("v1/alternatives", fields).then((all) => all.filter(another).slice(0, OTHERS));
   alternatives.open({
-    at, word: words[place], found, parts, focus, back,
+    at, word: words[place], alternatives: choices, parts, focus, back,
     still: () => back.isConnected && page.result?.sentences[number]?.shown.translation === text,
     onClose: (give) => { if (give) back.focus(); },
     onChoose: (prefix) => setPrefix(number, restoreTyped(prefix, entry.prefix, text, entry.shown.begun)),
@@ -94,7 +94,7 @@ export function setRow(place, weights, { number = page.state.number, ...options 
 function moveRow(before, after) {
   const entry = editedRow(before);
   if (!entry) return;
-  const others = editedRows().filter((each) => each !== entry && !sameRow(each, after));
+  const others = editedRows().filter((row) => row !== entry && !sameRow(row, after));
   update({ edits: withEdits(page.state.number, { rows: [...others, { ...entry, ...after }] }) });
 }
 
@@ -133,7 +133,7 @@ export async function openRow({ kind, layer, head, row }) {
   const values = editedRow(place)?.weights ?? await modelWeights({ kind, layer, head, row });
   rows.edit({
     place, scopes, values, word: rowWord(place), tokens: visibleTokens(place),
-    onChange: (where, now) => setRow(where, now, { patient: true, delay: DELAY.slider }),
+    onChange: (where, weights) => setRow(where, weights, { patient: true, delay: DELAY.slider }),
     onScope: moveRow,
     onReset: (where) => setRow(where, null),
     onClose: () => $("view-first").querySelector(".cells")?.focus(),

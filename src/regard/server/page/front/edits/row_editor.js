@@ -58,8 +58,8 @@ export function edit({ place, scopes, word, tokens, values, onChange, onScope, o
   const box = $("row");
   const changed = () => {
     showShares();
-    const now = weights();
-    if (now) onChange(open.place, now);
+    const edited = weights();
+    if (edited) onChange(open.place, edited);
   };
   const set = (value) => () => {
     open.sliders.forEach((slider, other) => { slider.value = value(other); });

@@ -7,8 +7,8 @@ import { say } from "../view/messages.js";
 let kinds = [];
 
 /** Sets the file types that the server accepts. */
-export function setFileTypes(found) {
-  kinds = found;
+export function setFileTypes(types) {
+  kinds = types;
   $("file").accept = kinds.join(",");
 }
 

@@ -44,7 +44,7 @@ async function run(signal, delay) {
   running = true;
   $("answer").setAttribute("aria-busy", "true");
   try {
-    await answer(state, signal, delay === DELAY.typing);
+    await load(state, signal, delay === DELAY.typing);
   } catch (error) {
     if (signal.aborted) return;
     if (page.result?.of !== state.text) show.stale();
@@ -54,9 +54,9 @@ async function run(signal, delay) {
   }
 }
 
-async function answer(asked, signal, typing) {
+async function load(requested, signal, typing) {
   const options = { signal, onWait: notices.waiting };
-  const result = await fetchTranslation(asked, page.detected, options);
+  const result = await fetchTranslation(requested, page.detected, options);
   signal.throwIfAborted();
   notices.clear();
   const { state } = page, detected = result.plain.source;

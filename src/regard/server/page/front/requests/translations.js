@@ -21,8 +21,8 @@ export const clearCache = () => cache.clear();
 /** The model to request; if the source is not detected yet, only one that certainly fits. */
 function requestedModel(state, detected) {
   if (!state.model || state.source !== "auto") return state.model;
-  const own = modelsFor("auto", state.target), entry = own.find((each) => each.name === state.model);
-  return own.every((each) => each.source === own[0].source) || entry?.source === detected ? state.model : null;
+  const own = modelsFor("auto", state.target), entry = own.find((model) => model.name === state.model);
+  return own.every((model) => model.source === own[0].source) || entry?.source === detected ? state.model : null;
 }
 
 /** A sentence's text: the typed prefix, then the model's continuation. */
@@ -70,9 +70,9 @@ async function fetchCompared(state, edits, fixed, options) {
   const other = await view({ q: state.text, ...fixed, maps: false }, options);
   const begun = currentEdits(edits, other.sentences).filter((entry) => entry.prefix);
   if (!begun.length) return other;
-  const asked = begun.map((entry) => view(viewRequest({ ...state, offHeads: [] }, { ...entry, rows: [] }, fixed, false), options));
+  const requests = begun.map((entry) => view(viewRequest({ ...state, offHeads: [] }, { ...entry, rows: [] }, fixed, false), options));
   const sentences = [...other.sentences];
-  (await Promise.all(asked)).forEach((now, place) => { [sentences[begun[place].number]] = now.sentences; });
+  (await Promise.all(requests)).forEach((response, place) => { [sentences[begun[place].number]] = response.sentences; });
   const parts = gapSpans(other).map(([start, end]) => other.text.slice(start, end));
   const text = other.sentences.map((_, number) => parts[number] + sentences[number].translation).join("");
   return { ...other, sentences, text };
@@ -99,7 +99,7 @@ function mergeSentences(plain, base, edits, parts) {
   const between = gapSpans(base);
   return base.sentences.map((entry, number) => {
     const before = base.text.slice(...between[number]);
-    const place = edits.findIndex((each) => each.number === number);
+    const place = edits.findIndex((edit) => edit.number === number);
     const own = parts[place]?.sentences[0] ?? entry, prefix = edits[place]?.prefix ?? "";
     const text = withPrefix(prefix, own.translation, own.begun);
     const words = own.sides.target?.words ?? [], previousWords = plain.sentences[number]?.sides.target?.words ?? [];

@@ -6,9 +6,9 @@ import { EXAMPLES, say } from "../view/messages.js";
 let languages = [], models = [];
 
 /** Sets the server's languages and models; whether the models have changed. */
-export function setModels(found) {
-  const another = JSON.stringify(models) !== JSON.stringify(found.models);
-  ({ languages, models } = found);
+export function setModels(available) {
+  const another = JSON.stringify(models) !== JSON.stringify(available.models);
+  ({ languages, models } = available);
   return another;
 }
 

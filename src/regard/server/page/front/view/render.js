@@ -27,12 +27,12 @@ const isEdited = () => page.state.offHeads.length > 0 || currentEdits().length >
 
 /** Shows the text, its length and its language. */
 export function showText() {
-  const { state, most, result } = page, count = [...state.text].length, found = result?.plain.detectedLanguage;
+  const { state, most, result } = page, count = [...state.text].length, detection = result?.plain.detectedLanguage;
   $("text-mirror").replaceChildren(state.text, "\u200b");
   $("count").textContent = say("page.count", { count: count.toLocaleString("en"), most: most.toLocaleString("en") });
   $("count").classList.toggle("warn", count > most);
-  const sure = found?.confidence >= SURE ? "page.detected" : "page.detected.not";
-  $("detected").textContent = found ? say(sure, { language: choices.languageName(found.language), share: percent(found.confidence / 100) }) : "";
+  const message = detection?.confidence >= SURE ? "page.detected" : "page.detected.not";
+  $("detected").textContent = detection ? say(message, { language: choices.languageName(detection.language), share: percent(detection.confidence / 100) }) : "";
   $("clear").hidden = !state.text;
   $("panes").classList.toggle("long", count > LONG);
   $("intro").hidden = Boolean(state.text);

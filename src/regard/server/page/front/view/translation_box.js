@@ -104,21 +104,21 @@ export function listen({ onBegin, onRelease, onBack, onWord, onSentence, isMenu,
     if (waiting && !waiting.length) show(waiting); // there is nothing to set a prefix of
     else box.dispatchEvent(new InputEvent("input"));
   });
-  const asked = (focus) => {
+  const openAlternatives = (focus) => {
     if (box.selectionStart !== box.selectionEnd) return false;
-    const found = wordAt(box.selectionStart);
-    if (!found) return false;
-    onWord({ ...found, at: () => textRect(found.start, found.end), focus, back: box });
+    const word = wordAt(box.selectionStart);
+    if (!word) return false;
+    onWord({ ...word, at: () => textRect(word.start, word.end), focus, back: box });
     return true;
   };
-  const here = () => { if (shown.length) onSentence(sentenceAt(box.selectionStart)); };
-  box.addEventListener("click", () => { here(); asked(false); });
-  box.addEventListener("keyup", (event) => { if (/^(Arrow|Page|Home|End)/u.test(event.key)) here(); });
+  const reportSentence = () => { if (shown.length) onSentence(sentenceAt(box.selectionStart)); };
+  box.addEventListener("click", () => { reportSentence(); openAlternatives(false); });
+  box.addEventListener("keyup", (event) => { if (/^(Arrow|Page|Home|End)/u.test(event.key)) reportSentence(); });
   box.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" && (event.altKey || isMenu())) {
       event.preventDefault();
       if (isMenu()) enterMenu();
-      else asked(true);
+      else openAlternatives(true);
     } else if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
       event.preventDefault(); // the browser loses its undo history whenever a result is shown
       onBack();

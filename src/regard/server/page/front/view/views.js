@@ -63,10 +63,10 @@ export function mapsOpen() {
 export async function weights({ kind, layer, head, row }) {
   const { data } = views.first;
   const map = data.maps.find((entry) => entry.kind === kind && entry.layer === layer);
-  const found = data.axes[map.columns].tokens.map(() => 0);
+  const values = data.axes[map.columns].tokens.map(() => 0);
   const matrix = await new window.regard.Layer(data, map).matrix(head);
-  matrix.eachInRow(row, (column, weight) => { found[column] = weight; });
-  return found;
+  matrix.eachInRow(row, (column, weight) => { values[column] = weight; });
+  return values;
 }
 
 /** The button of a word. */

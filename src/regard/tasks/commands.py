@@ -1,0 +1,46 @@
+"""Arguments that commands share, and loading of the model that a command is given."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from regard.errors import InputError
+from regard.tasks import KINDS, load_run
+
+
+def add_model(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Add `--model` and `--threads`."""
+    parser.add_argument("--model", metavar="DIR", required=required, help="folder of the model")
+    parser.add_argument(
+        "--threads", metavar="N", type=positive, default=0, help="processor cores to use (all)"
+    )
+
+
+def open_model(folder: str, command: str, threads: int = 0) -> Any:
+    """Load the model in a folder, if it is of a kind that the command uses."""
+    run = load_run(folder)
+    kind = KINDS[run.model.kind]
+    if kind.command != command:  # known before torch is loaded
+        raise InputError(
+            f"{folder}: this is a model of the kind {kind.name}; use it with "
+            f"`regard {kind.command} … --model {folder}`."
+        )
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)
+    from regard.tasks import load
+
+    return load(folder, threads=threads, run=run)
+
+
+def positive(word: str) -> int:
+    """Parse a whole number of at least 1."""
+    try:
+        number = int(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {word!r}") from None
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {word}")
+    return number

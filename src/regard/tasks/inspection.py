@@ -1,0 +1,189 @@
+"""What `regard inspect` shows of texts: attention maps of any kind of model, ready to be viewed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from regard.config import Run, SearchOptions
+from regard.errors import InputError
+from regard.tasks import KINDS, lazy_weights
+from regard.tasks.lazy_weights import RepeatedForward, lazy_maps
+from regard.views import SentenceView
+from regard.views.maps.pieces import readable, words_of
+
+MAX_TEXTS = 300  # on one page
+
+
+@dataclass(frozen=True)
+class InspectOptions:
+    """How texts are read.
+
+    settings  search of a translator or language model; the model's own by default
+    prefix    beginning of a translation
+    split     whether a translator reads sentence by sentence
+    generate  number of tokens by which a language model continues the text
+    name      name of the model on the page
+    """
+
+    settings: SearchOptions | None = None
+    prefix: str = ""
+    split: bool = True
+    generate: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """A text as a model read it.
+
+    view   its tokens, words and attention maps
+    batch  input of the network
+    score  log-probability of the output, from the network's logits; None without an output
+    """
+
+    view: SentenceView
+    batch: Any
+    score: Callable[[Tensor], Tensor] | None
+
+
+def inspect(
+    model: Any, texts: Sequence[str], options: InspectOptions | None = None
+) -> list[Inspection]:
+    """Inspect each text with a model of any kind; with a translator, each of its sentences."""
+    options = options or InspectOptions()
+    if options.generate and not hasattr(model, "generate"):
+        raise InputError("only a language model can continue a text; leave --generate out.")
+    if options.prefix and not hasattr(model, "translate"):
+        raise InputError("a prefix is how a translation begins; this model does not translate.")
+    check_inspectable(model.run, model.path)
+    inspect_texts = KINDS[model.run.model.kind].inspect
+    assert inspect_texts is not None
+    inspections: list[Inspection] = inspect_texts(model, texts, options)
+    return inspections
+
+
+def check_inspectable(run: Run, folder: object) -> None:
+    """Check that `regard inspect` can show a model of this kind."""
+    kind = KINDS[run.model.kind]
+    if kind.inspect is None:
+        raise InputError(
+            f"{folder}: this model {kind.purpose}; it is looked at with `regard {kind.command}`."
+        )
+
+
+def inspect_each(
+    texts: Sequence[str], inspect_text: Callable[[str], Inspection]
+) -> list[Inspection]:
+    """Inspect texts one by one; errors name the number of the text if there are several."""
+    if len(texts) > MAX_TEXTS:
+        raise InputError(
+            f"a page holds at most {MAX_TEXTS} texts, got {len(texts):,}; choose some, or "
+            "take them as one with --no-split."
+        )
+    inspections = []
+    for number, text in enumerate(texts, start=1):
+        try:
+            inspections.append(inspect_text(text))
+        except InputError as error:
+            raise InputError(f"text {number}: {error}" if len(texts) > 1 else str(error)) from None
+    return inspections
+
+
+def side_by_side(
+    first: Sequence[SentenceView], second: Sequence[SentenceView]
+) -> list[tuple[SentenceView, SentenceView]]:
+    """Two models' views of the same texts, as pairs."""
+    if [view.source for view in first] != [view.source for view in second]:
+        raise InputError(
+            "the two models cut the text into different pieces, as they hold texts of different "
+            "lengths; give shorter sentences."
+        )
+    return list(zip(first, second, strict=True))
+
+
+def check_pair(model: Any, other: Any) -> None:
+    """Check that two models can be compared: they do the same and read the same language."""
+    if type(model) is not type(other):
+        purposes = [KINDS[each.run.model.kind].purpose for each in (model, other)]
+        raise InputError(
+            f"{model.path} {purposes[0]} and {other.path} {purposes[1]}; "
+            "two models of one kind can be compared."
+        )
+    ours, theirs = model.run.source_language, other.run.source_language
+    if ours and theirs and ours != theirs:
+        raise InputError(
+            f"{model.path} reads {ours} and {other.path} reads {theirs}; two models that read the "
+            "same language can be compared."
+        )
+
+
+def describe_kind(run: Run) -> str:
+    """The kind of a model and its attention.
+
+    >>> from regard.config import RnnSettings
+    >>> describe_kind(Run(model=RnnSettings()))
+    'recurrent network, bahdanau attention'
+    """
+    attention = getattr(run.model, "attention", "full")
+    known = {"full": "", "none": " without attention"}
+    suffix = known.get(attention, f", {attention} attention")
+    kind = KINDS[run.model.kind]
+    return (kind.title or kind.name) + suffix
+
+
+def describe_model(model: Any, name: str, views: Sequence[SentenceView]) -> dict[str, str]:
+    """Facts of a model for the page."""
+    facts = {"model": name, "kind": describe_kind(model.run)}
+    if model.run.languages:
+        facts["languages"] = model.run.languages.replace("-", " → ")
+    reason = without_maps(model, views)
+    return {**facts, "maps": f"none: {reason}" if reason else _describe_maps(views)}
+
+
+def without_maps(model: Any, views: Sequence[SentenceView]) -> str:
+    """Why there are no attention maps; empty if there are some."""
+    if any(view.maps for view in views):
+        return ""
+    if getattr(model.run.model, "attention", "full") == "none":
+        return f"this {KINDS[model.run.model.kind].title} was trained without attention"
+    return "this model's attention has no weights over words"
+
+
+def view_alone(
+    source: RepeatedForward, tokens: tuple[str, ...], language: str, text: str
+) -> SentenceView:
+    """View of a text without output; the maps of a long one are recorded when they are shown."""
+    if len(tokens) <= lazy_weights.LONG:
+        return SentenceView.from_text(source.maps(), tokens=tokens, language=language, text=text)
+    shown = readable(tokens)
+    words, groups = words_of(shown)
+    both = shown, shown
+    return SentenceView(
+        shown,
+        (),
+        words,
+        (),
+        maps=lazy_maps(source, {"encoder": both, "decoder": both}),
+        source_language=language,
+        source_groups=groups,
+        source_text=text,
+    )
+
+
+def _describe_maps(views: Sequence[SentenceView]) -> str:
+    """Number of layers and heads of each kind of attention, equal ones together."""
+    maps = max((view.maps for view in views), key=len)
+    kinds: dict[str, list[str]] = {}
+    for kind in dict.fromkeys(layer.kind for layer in maps):
+        num_heads = [len(layer.heads) for layer in maps if layer.kind == kind]
+        size = f"{_counted(len(num_heads), 'layer')} of {_counted(num_heads[0], 'head')}"
+        kinds.setdefault(size, []).append(kind)
+    return "; ".join(f"{', '.join(names)}: {size}" for size, names in kinds.items())
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

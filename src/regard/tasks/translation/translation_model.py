@@ -1,0 +1,206 @@
+"""A translation network with its tokenizers: words, links and alternatives of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from regard.alignment import (
+    AlignmentHead,
+    TokenizedWords,
+    alignment_weights,
+    tokenized_output,
+    tokenized_words,
+    word_links,
+)
+from regard.attention import AttentionMap
+from regard.config import Run, SearchOptions, TransformerSettings
+from regard.decoding import Hypothesis, alternatives, word_confidence
+from regard.errors import InputError
+from regard.folder import SavedModel
+from regard.models.batch import Batch, batch_of, source_of
+from regard.models.rnn.model import RnnModel
+from regard.models.transformer import TransformerModel
+from regard.tasks.translation.segments import Segment
+from regard.tasks.translation.translation import ModelInfo, Sentence
+from regard.worker_pool import cores
+
+
+class TranslationModel:
+    """The network and tokenizers of a model folder."""
+
+    def __init__(self, saved: SavedModel, threads: int = 0) -> None:
+        self.run: Run = saved.run
+        self.path: Path = saved.path
+        assert isinstance(saved.network, TransformerModel | RnnModel)
+        self.network = saved.network
+        self.max_source_tokens = saved.network.max_length - 1  # without </s>
+        self.tokenizers = saved.tokenizers
+        languages = saved.run.source_language, saved.run.target_language
+        self.info = ModelInfo(*languages, saved.run.alignment)
+        self.device = next(saved.network.parameters()).device
+        self.threads = cores(threads) if self.device.type == "cpu" else 1
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[Sentence]:
+        """Sentences and given translations of them, with words and links by the model's attention.
+
+        A translation is cut to the model's length; the score is 0.
+        """
+        encode, room = self.tokenizers.source.encode, self.max_source_tokens
+        segments = [Segment(source, "", ids=encode(source)) for source, _ in pairs]
+        if any(len(segment.ids) > room for segment in segments):
+            raise InputError("each text must be one sentence that fits the model; split it.")
+        targets = [self.tokenizers.target.encode(target)[:room] for _, target in pairs]
+        maps = self._maps([segment.ids for segment in segments], targets)
+        return [
+            self._sentence(segment, target, maps, row)
+            for row, (segment, target) in enumerate(zip(segments, targets, strict=True))
+        ]
+
+    def alternatives(
+        self, text: str, translation: str, word: int, count: int = 5
+    ) -> list[tuple[str, float]]:
+        """Translations that continue differently from a word on, with that choice's probability."""
+        source_ids, ids = self.encode_pair(text, translation)
+        target = tokenized_output(ids, self.tokenizers.target, self.info.target_language)
+        if not 0 <= word < len(target.words):
+            raise InputError(f"word {word} is not in {translation!r}; count from 0.")
+        position = int(np.flatnonzero(target.overlap[:, word])[0])
+        source = source_of([source_ids]).to(self.device)
+        choices = alternatives(
+            self.network, source, ids, position, count, options=SearchOptions(beam=1)
+        )  # fmt: skip
+        texts = []
+        for choice in choices:
+            tokens = ids[:position] if choice.continuation is None else choice.continuation.tokens
+            texts.append((self.tokenizers.target.decode(tokens), choice.probability))
+        return texts
+
+    def encode_pair(self, text: str, translation: str) -> tuple[list[int], list[int]]:
+        """The tokens of a sentence and its translation; an error if the model cannot take them."""
+        source = self.tokenizers.source.encode(text)
+        if not 0 < len(source) <= self.max_source_tokens:
+            raise InputError("the text must be one sentence that fits the model; give less text.")
+        target = self.tokenizers.target.encode(translation)
+        if len(target) > self.network.max_length:
+            raise InputError("the translation is longer than the model can write; give less text.")
+        return source, target
+
+    def estimate_map_size(self, text: str) -> int:
+        """The approximate number of weights of all maps, for a translation as long as the text."""
+        model = self.run.model
+        length = len(self.tokenizers.source.encode(text)) + 1
+        at_once = min(length, self.network.max_length)
+        if not isinstance(model, TransformerSettings):
+            return length * at_once
+        num_layers = model.num_encoder_layers + 2 * model.num_decoder_layers
+        return model.num_heads * num_layers * length * at_once
+
+    def spell(self, text: str) -> str:
+        """Target text as the model writes it: unknown words are written differently."""
+        return self.tokenizers.target.decode(self.tokenizers.target.encode(text))
+
+    def links(
+        self, maps: Iterable[AttentionMap], row: int, source: TokenizedWords, target: TokenizedWords
+    ) -> tuple[tuple[int, int], ...]:
+        """Word links by the head that training selected; without one, by the last layer's mean."""
+        cross = [layer_map for layer_map in maps if layer_map.kind == "cross"]
+        if not cross:
+            return ()
+        chosen = self.run.alignment
+        last = max(layer_map.layer for layer_map in cross)
+        head = (
+            AlignmentHead(chosen.layer, chosen.head, chosen.shift)
+            if chosen
+            else AlignmentHead(last, None, False)
+        )
+        weights = alignment_weights(
+            cross,
+            head,
+            row,
+            target_length=target.num_tokens + 1,
+            source_length=source.num_tokens + 1,
+        )
+        mutual = bool(chosen and chosen.mutual)
+        return tuple(sorted(word_links(weights, target, source, mutual=mutual)))
+
+    def batch(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
+        """Sentences and their translations as the network takes them, cut to its length."""
+        batch, room = batch_of(sources, targets), self.network.max_length
+        # an output that was cut off at the model's length has no step for </s>
+        batch = batch._replace(inputs=batch.inputs[:, :room], labels=batch.labels[:, :room])
+        return batch.to(self.device)
+
+    def words(self, sentence: Sentence) -> tuple[TokenizedWords, TokenizedWords]:
+        """The words of a translated sentence and of its translation, with their tokens."""
+        assert sentence.hypothesis is not None
+        source = Segment(sentence.source, "", ids=self.tokenizers.source.encode(sentence.source))
+        return self._words(source, sentence.hypothesis.tokens)
+
+    def _sentence(
+        self,
+        segment: Segment,
+        tokens: Sequence[int],
+        maps: Sequence[AttentionMap] | None,
+        row: int,
+        hypotheses: Sequence[Hypothesis] = (),
+        attention: bool = False,
+    ) -> Sentence:
+        """A segment and the tokens of its translation; with the batch's maps, words and links."""
+        target = self.tokenizers.target
+        sentence = Sentence(
+            source=segment.text,
+            text=target.decode(tokens),
+            score=hypotheses[0].score if hypotheses else 0.0,
+            source_tokens=tuple(self.tokenizers.source.pieces(segment.ids)),
+            tokens=tuple(target.pieces(tokens)),
+            alternatives=tuple((target.decode(h.tokens), h.score) for h in hypotheses[1:]),
+            finished=not hypotheses or hypotheses[0].finished,
+            hypothesis=hypotheses[0] if hypotheses else None,
+        )
+        if maps is None:
+            return sentence
+        source_words, words = self._words(segment, tokens)
+        confidence: Sequence[float] = ()
+        if hypotheses:
+            spelled = [np.flatnonzero(column).tolist() for column in words.overlap.T]
+            confidence = word_confidence(hypotheses[0], spelled)
+        lengths = len(segment.ids) + 1, len(tokens) + 1
+        return replace(
+            sentence,
+            source_words=tuple(word.text for word in source_words.words),
+            words=tuple(word.text for word in words.words),
+            alignment=self.links(maps, row, source_words, words),
+            confidence=tuple(confidence),
+            attention=tuple(_row(layer_map, row, *lengths) for layer_map in maps)
+            if attention
+            else (),
+        )
+
+    def _words(
+        self, segment: Segment, tokens: Sequence[int]
+    ) -> tuple[TokenizedWords, TokenizedWords]:
+        info, tokenizers = self.info, self.tokenizers
+        return (
+            tokenized_words(segment.text, tokenizers.source, info.source_language, ids=segment.ids),
+            tokenized_output(tokens, tokenizers.target, info.target_language),
+        )
+
+    def _maps(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[AttentionMap]:
+        with torch.no_grad():
+            return self.network.maps(self.batch(sources, targets))
+
+
+def _row(batch_map: AttentionMap, row: int, source: int, target: int) -> AttentionMap:
+    """The map of one sentence of a batch, without its padding."""
+    rows = source if batch_map.kind == "self" else target
+    columns = target if batch_map.kind == "causal" else source
+    columns = columns if batch_map.over == "keys" else batch_map.weights.shape[-1]
+    weights = batch_map.weights[row : row + 1, :, :rows, :columns]
+    return replace(batch_map, weights=weights, rows=batch_map.rows[:rows])

@@ -12,7 +12,7 @@ FILES = sorted(
     for path in tree.rglob("*")
     if path.suffix in {".py", ".js", ".cjs", ".css", ".html"} and "__pycache__" not in path.parts
 )
-KNOWN = {"Content", "Found", "Measured", "src/regard/config", "src/regard/models"}
+KNOWN = {"Content", "Found", "Measured", "src/regard/models"}
 """What is still to be renamed or folded."""
 MAX_LINES = 400
 MAX_FILES = 15

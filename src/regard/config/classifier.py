@@ -82,7 +82,7 @@ class ClassifierSettings(SelfAttentionSettings):
         if 0 < self.kernel < self.patch:
             raise InputError(
                 f"model.kernel must be 0 or at least model.patch ({self.patch}), or moments would "
-                f"never be seen, but {self.kernel} came."
+                f"never be seen, got {self.kernel}."
             )
         if self.encoder == "rnn":
             self._check_rnn()

@@ -5,7 +5,6 @@ Nothing here imports torch.
 
 from regard.config.alignment import AlignmentSettings
 from regard.config.classifier import ClassifierSettings
-from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
 from regard.config.kind import Command, Kind, ModelSettings
 from regard.config.model import (
@@ -15,7 +14,7 @@ from regard.config.model import (
     TransformerSettings,
 )
 from regard.config.run import FORMAT_VERSION, Run
-from regard.config.text import TextSettings
+from regard.config.text import CleaningSettings, TextSettings
 from regard.config.training import TrainingSettings
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What a setting may be, said in one sentence when it is not."""
+"""Checks of settings; a wrong value is an `InputError` of one sentence."""
 
 from __future__ import annotations
 
@@ -8,34 +8,32 @@ from regard.errors import InputError
 
 
 def at_least(settings: Any, least: float, *names: str) -> None:
-    """Each named number is `least` or more."""
+    """Check that each named number is `least` or more."""
     for name in names:
         value = getattr(settings, name)
         if value is not None and not value >= least:
-            raise InputError(
-                f"{_place(settings, name)} must be at least {least}, but {value} came."
-            )
+            raise InputError(f"{_full_name(settings, name)} must be at least {least}, got {value}.")
 
 
 def fraction(settings: Any, *names: str) -> None:
-    """Each named number is from 0 to below 1."""
+    """Check that each named number is from 0 to below 1."""
     for name in names:
         value = getattr(settings, name)
         if not 0 <= value < 1:
             raise InputError(
-                f"{_place(settings, name)} must be from 0 to below 1, but {value} came."
+                f"{_full_name(settings, name)} must be from 0 to below 1, got {value}."
             )
 
 
 def divides(settings: Any, what: str, divisor: int, name: str) -> None:
-    """The named number is a multiple of `divisor`."""
+    """Check that the named number is a multiple of `divisor`."""
     value = getattr(settings, name)
     if value % divisor:
         raise InputError(
-            f"{_place(settings, name)} must be a multiple of {divisor} ({what}), but {value} came."
+            f"{_full_name(settings, name)} must be a multiple of {divisor} ({what}), got {value}."
         )
 
 
-def _place(settings: Any, name: str) -> str:
+def _full_name(settings: Any, name: str) -> str:
     section = getattr(settings, "SECTION", "model")
     return f"{section}.{name}"

@@ -1,4 +1,4 @@
-"""How a translation is searched for."""
+"""How the output is searched for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regard.config.check import at_least
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How a translation is searched for."""
+    """How the output is searched for."""
 
     SECTION: ClassVar[str] = "decoding"
 
@@ -19,7 +19,7 @@ class SearchOptions:
     length_penalty: float = 1.0
     """A hypothesis' score is its log-probability divided by its length to this power."""
     n_best: int = 1
-    """How many hypotheses come back; at most beam."""
+    """How many hypotheses are returned; at most beam."""
     max_length: int | None = None
     """Most tokens of the output; without it 2 · source + 10, within the model's own limit."""
     sample: bool = False
@@ -31,7 +31,7 @@ class SearchOptions:
     top_p: float = 1.0
     """When sampling, only the best tokens whose probabilities reach p together."""
     seed: int = 0
-    """When sampling, where chance begins."""
+    """When sampling, the seed."""
     batch_tokens: int = 8192
     """Padded source tokens that are decoded together, times the beam."""
 

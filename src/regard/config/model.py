@@ -22,7 +22,7 @@ class TransformerSettings(SelfAttentionSettings):
     kind: Literal["transformer"] = "transformer"
     """Transformer encoder–decoder."""
     dim: int = 512
-    """Width of words' vectors and of every sub-layer's output."""
+    """Width of the token embeddings and of every sub-layer's output."""
     num_heads: int = 8
     """Heads of every attention; must divide dim."""
     num_encoder_layers: int = 6
@@ -30,7 +30,7 @@ class TransformerSettings(SelfAttentionSettings):
     num_decoder_layers: int = 6
     """Layers of the decoder."""
     decoder_attention: MechanismSettings | Literal["same"] = "same"
-    """Self-attention of the decoder, if it is not to be the encoder's."""
+    """Self-attention of the decoder; same: that of the encoder."""
     ff: int = 2048
     """Inner width of the feed-forward sub-layers."""
     activation: str = "relu"
@@ -38,7 +38,7 @@ class TransformerSettings(SelfAttentionSettings):
     norm: Norm = "pre"
     """Layer norm before each sub-layer, or after its residual sum as in the paper."""
     positions: Positions = "sinusoidal"
-    """How the order of words enters."""
+    """Position encoding."""
     tied: Literal["all", "output", "none"] = "all"
     """Embeddings shared: source, target and output; target and output; or none."""
     dropout: float = 0.1
@@ -70,7 +70,7 @@ class RnnSettings:
     cell: Literal["rnn", "gru", "lstm"] = "gru"
     """Recurrent cell: vanilla (tanh), GRU or LSTM."""
     embedding: int = 256
-    """Width of words' vectors."""
+    """Width of the token embeddings."""
     dim: int = 512
     """Width of the decoder's state, and of the encoder's, both directions together."""
     num_encoder_layers: int = 1
@@ -78,11 +78,11 @@ class RnnSettings:
     num_decoder_layers: int = 1
     """Layers of the decoder."""
     bidirectional: bool = True
-    """Whether the encoder reads both ways."""
+    """Whether the encoder is bidirectional."""
     attention: SourceAttention = "bahdanau"
-    """How it looks at the source: not at all (one context vector), before the step (bahdanau),
-    after it (luong), or before it with a memory: of where it looked last (location), of how much
-    each word was looked at (coverage), or moving forward only (graves, monotonic)."""
+    """Attention to the source: none (one context vector), before the step (bahdanau), after it
+    (luong), or before it with a memory: of the last weights (location), of the sum of all weights
+    (coverage), or monotonic (graves, monotonic)."""
     components: int = 5
     """Gaussians of the graves window."""
     score: Literal["dot", "general", "concat"] = "general"
@@ -116,7 +116,7 @@ class LanguageModelSettings(SelfAttentionSettings):
     kind: Literal["lm"] = "lm"
     """Decoder-only next-token model."""
     dim: int = 512
-    """Width of words' vectors and of every sub-layer's output."""
+    """Width of the token embeddings and of every sub-layer's output."""
     num_heads: int = 8
     """Heads of every attention; must divide dim."""
     num_layers: int = 6
@@ -128,7 +128,7 @@ class LanguageModelSettings(SelfAttentionSettings):
     norm: Norm = "pre"
     """Layer norm before each sub-layer, or after its residual sum."""
     positions: Positions = "rotary"
-    """How the order of words enters."""
+    """Position encoding."""
     tied: Literal["all", "none"] = "all"
     """Whether input and output embeddings are one matrix."""
     dropout: float = 0.1
@@ -154,11 +154,11 @@ class MaskedLanguageModelSettings(LanguageModelSettings):
     kind: Literal["mlm"] = "mlm"  # type: ignore[assignment]  # a narrower kind
     """Encoder-only masked-token model."""
     positions: Positions = "learned"
-    """How the order of words enters."""
+    """Position encoding."""
     max_length: int = 512
     """Longest text in tokens; longer training text is cut into pieces of this length."""
     mask_rate: float = 0.15
-    """Share of tokens to be guessed in training."""
+    """Share of tokens that are masked in training."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

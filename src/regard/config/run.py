@@ -1,4 +1,4 @@
-"""A whole run: everything that is needed to rebuild a model, as it stands in `config.yaml`."""
+"""A run: everything that is needed to rebuild a model, as in `config.yaml`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass, field
 
 from regard.config.alignment import AlignmentSettings
-from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
 from regard.config.kind import ModelSettings
 from regard.config.model import TransformerSettings
-from regard.config.text import TextSettings
+from regard.config.text import CleaningSettings, TextSettings
 from regard.config.training import TrainingSettings
 from regard.errors import InputError
 
@@ -19,16 +18,16 @@ FORMAT_VERSION = 2
 
 @dataclass(frozen=True)
 class Run:
-    """Everything that is set of a run."""
+    """All settings of a run."""
 
     languages: str = ""
     """Source and target language, as in en-fr (for one language, as in en)."""
     model: ModelSettings = field(default_factory=TransformerSettings)
     """The model."""
     text: TextSettings = field(default_factory=TextSettings)
-    """How text becomes tokens."""
+    """How text is tokenized."""
     cleaning: CleaningSettings = field(default_factory=CleaningSettings)
-    """What is dropped of the corpus."""
+    """How the corpus is cleaned."""
     training: TrainingSettings = field(default_factory=lambda: TrainingSettings(epochs=20))
     """How the model is trained."""
     decoding: SearchOptions = field(default_factory=SearchOptions)
@@ -40,16 +39,14 @@ class Run:
         if self.languages and not re.fullmatch(
             r"[A-Za-z]{2,8}(_\w+)?(-[A-Za-z]{2,8}(_\w+)?)?", self.languages
         ):
-            raise InputError(
-                f"languages must be two codes as in en-fr, but {self.languages!r} came."
-            )
+            raise InputError(f"languages must be two codes as in en-fr, got {self.languages!r}.")
 
     @property
     def source_language(self) -> str:
-        """The language that is read; empty if not known."""
+        """The source language; empty if not known."""
         return self.languages.partition("-")[0]
 
     @property
     def target_language(self) -> str:
-        """The language that is written; empty if not known."""
+        """The target language; empty if not known."""
         return self.languages.partition("-")[2] or self.source_language

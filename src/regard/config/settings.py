@@ -16,7 +16,6 @@ from typing import Any
 import yaml
 
 from regard.config.alignment import AlignmentSettings
-from regard.config.cleaning import CleaningSettings
 from regard.config.decoding import SearchOptions
 from regard.config.kind import Kind
 from regard.config.mechanisms import (
@@ -29,7 +28,7 @@ from regard.config.mechanisms import (
 )
 from regard.config.migration import migrated
 from regard.config.run import FORMAT_VERSION, Run
-from regard.config.text import TextSettings
+from regard.config.text import CleaningSettings, TextSettings
 from regard.config.training import TrainingSettings
 from regard.errors import InputError
 
@@ -76,7 +75,7 @@ def find_kind(settings: Mapping[str, Any], kinds: Mapping[str, Kind], place: str
 
 
 def read_settings(path: str | PathLike[str]) -> Settings:
-    """The settings in a YAML file: sections, each a mapping; of an older format: migrated."""
+    """Read the sections of a YAML file; an older format is migrated."""
     try:
         read = yaml.safe_load(Path(path).read_text("utf-8"))
     except OSError as error:
@@ -94,7 +93,7 @@ def read_settings(path: str | PathLike[str]) -> Settings:
     for name in ("model", *SECTIONS):
         if not isinstance(read.get(name, {}), dict | None):
             raise InputError(
-                f"{path}: {name} is a section with values, but {_shown(read[name])} came; "
+                f"{path}: {name} is a section with values, got {_shown(read[name])}; "
                 f"write them below `{name}:`, indented."
             )
     settings = {name: value for name, value in read.items() if value is not None}
@@ -110,7 +109,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """A value as an error shows it, on one line and not longer than that."""
+    """Return a value for an error message, on one line and shortened."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:79]}…"
 
@@ -130,7 +129,7 @@ def resolved(
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
-    """`base` with what `over` says in its place, section by section.
+    """Return `base` with the values of `over`, section by section.
 
     >>> merged({"model": {"dim": 8, "num_heads": 2}}, {"model": {"dim": 16}})
     {'model': {'dim': 16, 'num_heads': 2}}
@@ -141,7 +140,7 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
 
 
 def _over(old: Any, new: Any) -> Any:
-    """A value, or a mapping with the values of `old` that it leaves out.
+    """Return a value, or a mapping with the values of `old` that it leaves out.
 
     Options of a mechanism stay only if the mechanism does.
     """
@@ -167,7 +166,7 @@ def run_from(
     languages = settings.get("languages")
     if languages is not None and not isinstance(languages, str):
         raise InputError(
-            f"{place}: languages must be codes as in en-fr, but {_shown(languages)} came "
+            f"{place}: languages must be codes as in en-fr, got {_shown(languages)} "
             "(YAML takes no and on for truth values; put them in quotation marks)."
         )
     made: Settings = {"languages": languages or ""}
@@ -182,7 +181,7 @@ def run_from(
 
 
 def plain(run: Run) -> Settings:
-    """A run as plain settings, ready for YAML."""
+    """Return a run as plain settings, ready for YAML."""
     settings = {"format_version": FORMAT_VERSION, **asdict(run)}
     settings["model"] = {name: settings["model"][name] for name in names_of(type(run.model))}
     for name in FIELDS:
@@ -192,9 +191,9 @@ def plain(run: Run) -> Settings:
 
 
 def _made(kind: Any, values: Any, name: str, place: str) -> Any:
-    """One section, each value of the type that its field has."""
+    """Return a section, each value converted to the type of its field."""
     if not isinstance(values, Mapping):
-        raise InputError(f"{place}: {name} is a section with values, but {_shown(values)} came.")
+        raise InputError(f"{place}: {name} is a section with values, got {_shown(values)}.")
     types = typing.get_type_hints(kind)
     names = names_of(kind)
     made: Settings = {}
@@ -214,7 +213,7 @@ def is_mechanism(model: Any, name: str) -> bool:
 
 
 def choices_of(model: Any, name: str) -> list[str]:
-    """The values that a setting of a model can have, if they can be listed."""
+    """Return the values that a setting of a model can have, if they can be listed."""
     hint = typing.get_type_hints(model)[name]
     if not is_mechanism(model, name):
         return [str(choice) for choice in typing.get_args(hint)]
@@ -225,7 +224,7 @@ def choices_of(model: Any, name: str) -> list[str]:
 
 
 def model_types(model: Any) -> Settings:
-    """The settings of a model and the types of their values; mechanisms by their options."""
+    """Return the types of a model's settings by name; mechanisms by their options."""
     hints, types = typing.get_type_hints(model), {}
     for name in names_of(model):
         if not is_mechanism(model, name):
@@ -238,16 +237,16 @@ def model_types(model: Any) -> Settings:
 
 
 def names_of(section: Any) -> list[str]:
-    """The settings of a section, its own before those it shares with others."""
+    """Return the names of a section's settings, its own before inherited ones."""
     own = inspect.get_annotations(section)
     every = [field.name for field in fields(section)]
     return [*(n for n in every if n in own), *(n for n in every if n not in own)]
 
 
 def fitted(value: Any, wanted: Any, place: str) -> Any:
-    """The value if it is of the wanted type; a whole number may stand for any number.
+    """Return the value if it has the wanted type; an integer may stand for a float.
 
-    YAML takes 1e-3, without a point, for text: it is read as the number that is meant.
+    YAML reads 1e-3, without a point, as text: it is converted to the number.
     """
     choices = typing.get_args(wanted)
     if MechanismSettings in (wanted, *choices):
@@ -256,10 +255,10 @@ def fitted(value: Any, wanted: Any, place: str) -> Any:
     if typing.get_origin(wanted) is typing.Literal:
         if not any(type(value) is type(choice) and value == choice for choice in choices):
             listed = ", ".join(map(str, choices))
-            raise InputError(f"{place} must be {listed}, but {_shown(value)} came.")
+            raise InputError(f"{place} must be {listed}, got {_shown(value)}.")
         return value
     if typing.get_origin(wanted) is tuple and isinstance(value, list | tuple):
-        return tuple(fitted(one, choices[0], f"each of {place}") for one in value)
+        return tuple(fitted(item, choices[0], f"each of {place}") for item in value)
     allowed = choices or (wanted,)
     if float in allowed and (
         type(value) is int or (isinstance(value, str) and _NUMBER.fullmatch(value))
@@ -270,15 +269,15 @@ def fitted(value: Any, wanted: Any, place: str) -> Any:
     if type(value) is int and int in allowed:
         most = LARGEST_SEED if place.endswith(".seed") else LARGEST
         if abs(value) > most:
-            raise InputError(f"{place} must be at most {most}, but {_shown(value)} came.")
+            raise InputError(f"{place} must be at most {most}, got {_shown(value)}.")
     if type(value) in allowed or (value is None and type(None) in allowed):
         return value
     names = " or ".join("none" if t is type(None) else t.__name__ for t in allowed)
-    raise InputError(f"{place} must be {names}, but {_shown(value)} came.")
+    raise InputError(f"{place} must be {names}, got {_shown(value)}.")
 
 
 def _mechanism(value: Any, place: str) -> MechanismSettings:
-    """The settings of a mechanism, from its name or a mapping with its name and options."""
+    """Return the settings of a mechanism, from its name or a mapping with name and options."""
     name, options = mechanism_options(value, place)
     kind = MECHANISM_SETTINGS[name]
     types = typing.get_type_hints(kind)
@@ -294,5 +293,5 @@ def _as_float(value: int | str) -> float:
 
 def _finite(value: float, place: str) -> float:
     if not math.isfinite(value):
-        raise InputError(f"{place} must be a finite number, but {value} came.")
+        raise InputError(f"{place} must be a finite number, got {value}.")
     return value

@@ -38,10 +38,9 @@ def load_run(folder: str | PathLike[str], kinds: Mapping[str, Kind]) -> Run:
 
 
 def load_metrics(folder: str | PathLike[str]) -> dict[str, Any]:
-    """What metrics.json holds; nothing if it is not there.
+    """Read metrics.json; empty if there is none.
 
-    Nobody needs the figures to use a model: a file that cannot be read is passed over with a
-    warning.
+    A model can be used without its figures: a file that cannot be read is only a warning.
     """
     path = Path(folder) / METRICS
     try:

@@ -16,7 +16,7 @@ class TrainingSettings:
     SECTION: ClassVar[str] = "training"
 
     minutes: float | None = None
-    """Wall-clock budget; schedules that need an end take it from here."""
+    """Wall-clock budget, which also ends the schedule."""
     steps: int | None = None
     """Most updates."""
     epochs: float | None = None
@@ -30,7 +30,7 @@ class TrainingSettings:
     learning_rate: float = 1e-3
     """The highest learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = "cosine"
-    """After the warm-up: by 1/sqrt(step), a half cosine to zero, straight to zero, or flat."""
+    """After the warm-up: by 1/sqrt(step), a half cosine to zero, linearly to zero, or constant."""
     schedule_steps: int | None = None
     """Updates after which the rate has fallen to zero; by default, at the end of the run."""
     restart_rate: float = 0.0
@@ -44,11 +44,11 @@ class TrainingSettings:
     weight_decay: float = 0.0
     """Weight decay (adamw: decoupled)."""
     clip: float = 1.0
-    """Largest norm of the gradient; 0 leaves it."""
+    """Largest norm of the gradient; 0: no clipping."""
     label_smoothing: float = 0.1
     """Share of the target spread over the whole vocabulary."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """Number format of matrix products; auto takes bf16 where it is there and faster."""
+    """Number format of matrix products; auto: bf16 where it is faster."""
     average: Literal["ema", "checkpoints", "none"] = "ema"
     """What is kept: a running mean of the weights, the last checkpoints' mean, or the last."""
     ema_decay: float = 0.999
@@ -56,31 +56,31 @@ class TrainingSettings:
     average_last: int = 5
     """How many checkpoints are averaged."""
     validate_every: int = 0
-    """Updates between looks at the development set; 0: about ten of them in the run."""
+    """Updates between validations; 0: about ten validations in the run."""
     validate_sentences: int = 300
     """Development sentences that are translated for BLEU and chrF each time; 0 for none."""
     checkpoint_minutes: float = 5.0
-    """Minutes between checkpoints; one is also written at every look at the development set."""
+    """Minutes between checkpoints; one is also written at every validation."""
     keep: int = 2
     """Checkpoints kept (at least average_last where those are averaged)."""
     target_exact_match: float | None = None
     """Training stops once this share of the development sentences is translated exactly."""
     patience: int = 0
-    """Looks at the development set without a better one after which training stops; 0: never."""
+    """Validations without improvement after which training stops; 0: never."""
     seed: int = 0
-    """Where chance begins: first weights, dropout, order of the data."""
+    """Seed of the initial weights, dropout and the order of the data."""
     vectors: str | None = None
-    """File of word vectors that the words of both sides begin with, where it has them."""
+    """File of word vectors that the embeddings of both sides are initialized with."""
     vectors_source: str | None = None
-    """The same for the source's words alone, instead of vectors."""
+    """File of word vectors for the source side, instead of vectors."""
     vectors_target: str | None = None
-    """The same for the target's words alone, instead of vectors."""
+    """File of word vectors for the target side, instead of vectors."""
     threads: int = 0
-    """Processor cores that share each batch; 0: all there are."""
+    """Processor cores that share each batch; 0: all."""
     tensorboard: bool = True
     """Whether figures are also written for TensorBoard, where it is installed."""
     device: str = "auto"
-    """Where to train: auto, cpu, cuda or mps."""
+    """Device: auto, cpu, cuda or mps."""
 
     def __post_init__(self) -> None:
         at_least(

@@ -90,10 +90,8 @@ class Trainer:
         """Train until the run is over or interrupted; the best weights are in the folder then."""
         self.network.train()
         with ExitStack() as stack:
-            log = None
-            if self.folder:
-                log = Log(self.folder, self.settings.tensorboard, self.state.step)
-                stack.callback(log.close)
+            log = Log(self.folder, self.settings.tensorboard, self.state.step)
+            stack.callback(log.close)
             stack.callback(self.reporter.close)
             pool = stack.enter_context(WorkerPool(self.updater.num_threads))
             stack.enter_context(self.interruption)
@@ -101,7 +99,7 @@ class Trainer:
         self.network.eval()
         return self.outcome(finished)
 
-    def _run(self, pool: WorkerPool, log: Log | None) -> bool:
+    def _run(self, pool: WorkerPool, log: Log) -> bool:
         """Make updates; True if the run is over, False if it was interrupted."""
         state, stopping = self.state, self.stopping
         begun = time.monotonic() - state.seconds
@@ -112,7 +110,7 @@ class Trainer:
             now = time.monotonic()
             state.seconds = figures["seconds"] = now - begun
             self._report(figures)
-            if log and (now - logged >= LOG_SECONDS or state.step == 1):
+            if now - logged >= LOG_SECONDS or state.step == 1:
                 log.write(state.step, figures)
                 logged = now
             validated = self.validator.should_validate(state, stopping.share(state))
@@ -146,7 +144,7 @@ class Trainer:
         progress = ScheduleProgress(self.state.step, self.stopping.schedule_share(self.state))
         return learning_rate(self.settings, progress)
 
-    def validate(self, pool: WorkerPool, log: Log | None) -> None:
+    def validate(self, pool: WorkerPool, log: Log) -> None:
         """Validate the averaged weights."""
         if self.averaging.num_checkpoints:
             self.save_checkpoint()  # these weights are to be among those averaged
@@ -184,7 +182,7 @@ class Trainer:
         state.since_best, state.target_met = int(since_best), bool(target_met)
         return bool(interrupted)
 
-    def _finish(self, pool: WorkerPool, log: Log | None) -> None:
+    def _finish(self, pool: WorkerPool, log: Log) -> None:
         """Validate and save the last weights, then give the network the best ones."""
         self.save_checkpoint()
         validated = self.state.last_validation.get("step") == self.state.step

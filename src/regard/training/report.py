@@ -6,7 +6,7 @@ import importlib.util
 import json
 import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -86,13 +86,15 @@ def progress_text(seconds_left: float, figures: dict[str, Any]) -> str:
 
 
 class Log:
-    """Figures in `metrics.jsonl`, and for TensorBoard where it is installed."""
+    """Figures in `metrics.jsonl` of a folder, and for TensorBoard; without a folder, nowhere."""
 
-    def __init__(self, folder: Path, tensorboard: bool, step: int = 0) -> None:
-        self.path = folder / LOG
-        self._forget_after(step)
-        self._file = self.path.open("a", encoding="utf-8")
+    def __init__(self, folder: Path | None, tensorboard: bool, step: int = 0) -> None:
+        self._file: TextIO | None = None
         self._board: Any = None
+        if folder is None:
+            return
+        _drop_after(folder / LOG, step)
+        self._file = (folder / LOG).open("a", encoding="utf-8")
         if tensorboard and importlib.util.find_spec("tensorboard"):
             from torch.utils.tensorboard import SummaryWriter
 
@@ -101,8 +103,9 @@ class Log:
     def write(self, step: int, figures: dict[str, Any]) -> None:
         """Write the figures of an update, or of a validation."""
         known = {name: value for name, value in figures.items() if value is not None}
-        self._file.write(json.dumps({"step": step, **known}) + "\n")
-        self._file.flush()
+        if self._file is not None:
+            self._file.write(json.dumps({"step": step, **known}) + "\n")
+            self._file.flush()
         if self._board is not None:
             for name, value in known.items():
                 if isinstance(value, int | float) and name != "step":
@@ -110,17 +113,16 @@ class Log:
 
     def close(self) -> None:
         """Close the files."""
-        self._file.close()
-        if self._board is not None:
-            self._board.close()
+        for file in (self._file, self._board):
+            if file is not None:
+                file.close()
 
-    def _forget_after(self, step: int) -> None:
-        """Drop lines of updates after `step`, which are going to be made again."""
-        if not self.path.is_file():
-            return
-        lines = self.path.read_text("utf-8", errors="replace").splitlines(keepends=True)
-        kept = [line for line in lines if _step(line) <= step]
-        replace_file(self.path, "".join(kept))
+
+def _drop_after(path: Path, step: int) -> None:
+    """Drop lines of updates after `step`, which are going to be made again."""
+    if path.is_file():
+        lines = path.read_text("utf-8", errors="replace").splitlines(keepends=True)
+        replace_file(path, "".join(line for line in lines if _step(line) <= step))
 
 
 def clock(seconds: float) -> str:

@@ -144,6 +144,8 @@ class Task(ABC):
 
     def describe_input(self, run: Run) -> str:
         """Describe in one sentence what the model reads, for the model card."""
+        if not self.reads_text(run):
+            return ""
         return f"Text: {run.text.unit} tokens, vocabulary of at most {run.text.vocab_size}."
 
     def describe_validation(self, dev: Mapping[str, Any]) -> list[tuple[str, str]]:

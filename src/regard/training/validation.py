@@ -104,7 +104,7 @@ class Validator:
         pool: WorkerPool,
         state: RunState,
         share: float,
-        log: Log | None = None,
+        log: Log,
     ) -> None:
         """Measure the weights as they are, and save them if they are the best so far."""
         if self.dev is None:
@@ -130,13 +130,10 @@ class Validator:
         self.seconds = time.monotonic() - started
         self._ended_at = state.seconds + self.seconds
 
-    def _report(
-        self, state: RunState, result: ValidationResult, better: bool, log: Log | None
-    ) -> None:
+    def _report(self, state: RunState, result: ValidationResult, better: bool, log: Log) -> None:
         if not state.last_validation:
             self.reporter.say(f"(best) marks the weights that are kept; by {result.compared_by}.")
         line = "  ".join([f"step {state.step}", *result.summary()])
         self.reporter.say(f"{line}  (best)" if better else line)
-        if log:
-            figures = {f"dev_{name}": value for name, value in asdict(result).items()}
-            log.write(state.step, figures)
+        figures = {f"dev_{name}": value for name, value in asdict(result).items()}
+        log.write(state.step, figures)

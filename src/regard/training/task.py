@@ -20,6 +20,7 @@ from regard.config import Run
 from regard.config.kind import Kind
 from regard.config.settings import Settings
 from regard.folder import Tokenizers, no_tokenizers
+from regard.models.build import build_network
 from regard.training.data_cursor import DataCursor
 from regard.training.report import Reporter
 from regard.training.validation import DevelopmentSet
@@ -131,7 +132,7 @@ class Task(ABC):
         """Estimate the number of weights before the data are read, for the space on disk."""
         vocab = run.text.vocab_size
         with torch.device("meta"):
-            network = self.build(run.model, vocab, vocab)
+            network = build_network(self.build, run.model, vocab, vocab)
         return sum(parameter.numel() for parameter in network.parameters())
 
     def example(self, run: Run) -> list[str]:

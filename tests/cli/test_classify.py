@@ -163,4 +163,4 @@ def test_classify_refuses_bad_input(refused, english, series, tmp_path, lm):
         (["--model", tmp_path, "x"], "it is not a model"),
     ):
         assert message in refused("classify", *words)
-    assert "give the file that ending" in refused("corpus", "series", "--out", tmp_path / "x.csv")
+    assert "end the file name in .npz" in refused("corpus", "series", "--out", tmp_path / "x.csv")

@@ -191,4 +191,4 @@ def test_a_word_of_a_million_characters_is_copied(regard, en_fr):
     text = f"{SOURCES[0]} {word} {SOURCES[1]}\n"
     said = regard("translate", "--model", en_fr, stdin=text.encode())
     assert said.out == f"{TARGETS[0]} {word} {TARGETS[1]}\n"
-    assert "words of 1,000 characters or more, copied as they are: 1\n" in said.err
+    assert "words of 1,000 characters or more, copied unchanged: 1\n" in said.err

@@ -81,7 +81,7 @@ REFUSED = {
     "case": ("near CAT --vectors {f}/v.safetensors", "similar words: 'cat'"),
     "analogy": ("analogy cat dog zyxw --vectors {f}/v.safetensors", "v.safetensors has "),
     "NaN": ("learn {f}/en.txt --out {f}/x.vec --subsample nan", "subsample must be 0 or more"),
-    "no file": ("near cat --vectors {f}/none.vec", "none.vec: no such file"),
+    "no file": ("near cat --vectors {f}/none.vec", "none.vec: there is no such file"),
     "no text": ("learn {f}/none.txt --out {f}/x.vec", "none.txt: there is no such file"),
     "no folder": ("learn {f}/en.txt --out {f}/no/x.vec", "there is no such folder"),
     "too little": ("learn {f}/en.txt --out {f}/x.vec --min-count 99999", "smaller --min-count"),

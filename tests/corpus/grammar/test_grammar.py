@@ -180,19 +180,6 @@ def test_coreference_is_balanced(corpora, split):
         assert abs(count[cell] / total - 0.25) < 0.01
 
 
-def test_share_of_coreferences_whose_nouns_have_the_same_gender():
-    pairs = sample("train", 2000, same_gender=0.5)
-    same = [
-        NOUNS[pair.source_words[note.antecedent]].gender
-        == NOUNS[pair.source_words[note.other]].gender
-        for pair in pairs
-        for note in pair.coreference
-    ]
-    assert abs(sum(same) / len(same) - 0.5) < 0.06
-    with pytest.raises(ValueError, match="same_gender must be between 0 and 1, got 2"):
-        sample("train", 1, same_gender=2)
-
-
 def test_coreference_says_what_it_means(every):
     for language, pair in every:
         for note in pair.coreference:

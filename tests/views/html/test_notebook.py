@@ -82,7 +82,7 @@ def test_in_a_browser(browser, french, tmp_path):
         tab.goto(page.save(tmp_path / "page.html").as_uri())
         tab.set_viewport_size({"width": WIDTH, "height": page.height})
         tab.locator(".word").first.hover()
-        for _ in range(50):  # until the maps are laid out
+        for _ in range(300):  # until the maps are laid out
             needed = tab.evaluate("document.body.getBoundingClientRect().height")
             if 0.85 * needed <= page.height <= 1.25 * needed:
                 break

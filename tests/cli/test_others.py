@@ -81,7 +81,7 @@ def test_info(regard, name, request):
     assert all(number > 5 for number in found["vocabulary"].values())
     table = regard("info", folder).out
     assert f"{found['parameters']:,}" in table
-    assert "can go on" in table and "development" in table
+    assert "resumable" in table and "development" in table
 
 
 def test_info_of_a_folder_without_all_its_parts(regard, refused, lm, tmp_path):
@@ -138,7 +138,7 @@ def test_prune_refuses_a_run_that_is_not_finished(regard, refused, en_fr, tmp_pa
     (tmp_path / "weights").rename(folder / "model.safetensors")
     assert sorted(folder.rglob("*")) == before
     said = regard("info", folder, "--prune", "--force")
-    assert said.code == 0 and "cannot go on" in said.out
+    assert said.code == 0 and "cannot be resumed" in said.out
     assert not (folder / "checkpoints").exists()
 
 

@@ -1,4 +1,4 @@
-"""What a model folder takes on disk, and removing what only training needs.
+"""The size of a model folder on disk, and removing what only training needs.
 
 Only files that training is known to write are counted as its own, and only these are removed.
 """
@@ -13,7 +13,7 @@ from regard.errors import InputError
 
 WEIGHTS, CHECKPOINTS = "model.safetensors", "checkpoints"
 KEPT = (WEIGHTS, CONFIG, METRICS, "README.md", "tokenizer*.model", "tokenizer*.json")
-"""What it takes to use a model, and to know what it is."""
+"""Files that are needed to use a model, and that describe it."""
 
 TRAINING = {
     "checkpoints": (
@@ -23,11 +23,11 @@ TRAINING = {
     ),
     "logs": ("metrics.jsonl", "tensorboard/events.out.tfevents.*"),
 }  # fmt: skip
-"""What training writes besides: to go on from, and to look at."""
+"""Files that only training needs."""
 
 
 def usage(folder: Path) -> dict[str, int]:
-    """The bytes of a folder's files: model, checkpoints, logs, others, and all together."""
+    """Return the bytes of a folder's files: model, checkpoints, logs, others, and total."""
     sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
     groups = {"model": KEPT, **TRAINING}
     parts = {name: sum(map(_size, _files(folder, patterns))) for name, patterns in groups.items()}
@@ -42,27 +42,27 @@ def unfinished(folder: Path) -> bool:
 
 
 def checkpoint(folder: Path) -> int | None:
-    """The update after which the newest checkpoint was written; None if there is none."""
-    found = (folder / CHECKPOINTS).glob("step-*/state.json")
-    numbers = [path.parent.name.removeprefix("step-") for path in found]
+    """Return the update of the newest checkpoint; None if there is none."""
+    paths = (folder / CHECKPOINTS).glob("step-*/state.json")
+    numbers = [path.parent.name.removeprefix("step-") for path in paths]
     # an ASCII number of a length that a count of updates can have
     return max((int(n) for n in numbers if n.isdecimal() and len(n) < 19), default=None)
 
 
 def prune(folder: Path, *, force: bool = False) -> list[Path]:
-    """Remove checkpoints and logs; the files that were removed.
+    """Remove checkpoints and logs; return the files that were removed.
 
-    A run that is not finished could not be gone on with: that is refused unless forced.
+    A run that is not finished could not be resumed: that is refused unless forced.
     """
     if not (folder / WEIGHTS).is_file():
         raise InputError(
             f"{folder}: there is no {WEIGHTS} yet, so there would be nothing left to use; "
-            f"go on with `regard train --resume {folder}`."
+            f"continue with `regard train --resume {folder}`."
         )
     if unfinished(folder) and not force:
         raise InputError(
-            f"{folder}: its training is not finished, and pruning removes the checkpoints to go "
-            f"on from; finish it with `regard train --resume {folder}`, or give --force."
+            f"{folder}: its training is not finished, and pruning removes its "
+            f"checkpoints; finish it with `regard train --resume {folder}`, or give --force."
         )
     removed = [path for patterns in TRAINING.values() for path in _files(folder, patterns)]
     for path in removed:

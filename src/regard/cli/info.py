@@ -1,4 +1,4 @@
-"""`regard info`: what a model folder holds, told without loading the model."""
+"""`regard info`: describe a model folder, without loading the model."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tell."""
+    """Print the description, or prune."""
     if arguments.force and not arguments.prune:
         raise InputError("--force is for --prune; give both.")
     if arguments.prune:
         return _prune(Path(arguments.folder), arguments)
-    found = described(Path(arguments.folder))
+    description = described(Path(arguments.folder))
     if arguments.json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(description, ensure_ascii=False))
     else:
-        _print(found)
+        _print(description)
     return 0
 
 
 def described(folder: Path) -> dict[str, Any]:
-    """What is known of a folder, in plain values."""
+    """Return the description of a folder, in plain values."""
     run = load_run(folder)
     return {
         "folder": str(folder),
@@ -77,7 +77,7 @@ def _model(run: Run) -> dict[str, Any]:
 
 
 def parameters(weights: Path) -> int | None:
-    """How many numbers a file of weights holds, by its header; None if there is none yet."""
+    """Return the number of weights in a file, from its header; None if there is none yet."""
     if not weights.is_file():
         return None
     from safetensors import SafetensorError, safe_open
@@ -91,7 +91,7 @@ def parameters(weights: Path) -> int | None:
 
 
 def vocabulary(folder: Path) -> dict[str, int]:
-    """The number of tokens of each tokeniser in a folder, by its file's name."""
+    """The number of tokens of each tokenizer in a folder, by its file's name."""
     from regard.text import load
 
     files = sorted([*folder.glob("tokenizer*.model"), *folder.glob("tokenizer*.json")])
@@ -99,7 +99,7 @@ def vocabulary(folder: Path) -> dict[str, int]:
 
 
 def _training(run: Run) -> dict[str, Any]:
-    """How it is trained: what ends a run, and what most decides about it."""
+    """Return the most important settings of training."""
     names = (
         "minutes", "steps", "epochs", "batch_tokens", "accumulate", "optimizer", "learning_rate",
         "schedule", "warmup", "label_smoothing", "average", "seed",
@@ -108,7 +108,7 @@ def _training(run: Run) -> dict[str, Any]:
     return {name: settings[name] for name in names}
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(description: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -116,46 +116,52 @@ def _print(found: dict[str, Any]) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for label, value in _rows(found):
+    for label, value in _rows(description):
         table.add_row(label, escape(value))
     Console(highlight=False).print(table)
 
 
-def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Labels and values for people."""
-    sizes = ", ".join(f"{name} {value}" for name, value in found["model"].items())
-    tokens = ", ".join(f"{number:,} ({name})" for name, number in found["vocabulary"].items())
+def _rows(about: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return labels and values, formatted."""
+    sizes = ", ".join(f"{name} {value}" for name, value in about["model"].items())
+    tokens = ", ".join(f"{number:,} ({name})" for name, number in about["vocabulary"].items())
     rows = [
-        ("folder", found["folder"]),
-        ("disk", _disk(found["disk"])),
-        ("kind", f"{found['kind']}; use it with `regard {found['command']}`"),
-        ("languages", found["languages"] or "not named"),
+        ("folder", about["folder"]),
+        ("disk", _disk(about["disk"])),
+        ("kind", f"{about['kind']}; use it with `regard {about['command']}`"),
+        ("languages", about["languages"] or "not named"),
         ("model", sizes),
-        ("parameters", "none yet" if found["parameters"] is None else f"{found['parameters']:,}"),
-        ("tokens", f"{found['text']['unit']}: {tokens or 'no tokeniser'}"),
-        ("training", ", ".join(f"{k} {v}" for k, v in found["training"].items() if v is not None)),
+        (
+            "parameters",
+            "none yet" if about["parameters"] is None else f"{about['parameters']:,}",
+        ),
+        ("tokens", f"{about['text']['unit']}: {tokens or 'no tokenizer'}"),
+        (
+            "training",
+            ", ".join(f"{k} {v}" for k, v in about["training"].items() if v is not None),
+        ),
     ]
-    metrics = found["metrics"]
+    metrics = about["metrics"]
     if metrics is None:
         rows.append(("trained", "not to its end yet"))
     else:
         rows.append(("trained", _trained(metrics)))
-        look = metrics.get("dev")
-        dev = look if isinstance(look, dict) else {}
+        dev = metrics.get("dev")
+        dev = dev if isinstance(dev, dict) else {}
         dev = {name: value for name, value in dev.items() if isinstance(value, float)}
         rows.append(("development", ", ".join(f"{k} {v:.2f}" for k, v in dev.items()) or "none"))
-    if found["alignment"]:
-        rows.append(("alignment", _alignment(found["alignment"])))
-    where = found["checkpoint"]
+    if about["alignment"]:
+        rows.append(("alignment", _alignment(about["alignment"])))
+    where = about["checkpoint"]
     state = f"from update {where}" if where is not None else "from its beginning"
-    again = command("train", "--resume", found["folder"])
-    text = f"{state}: {again}" if found["resumable"] else "no"
-    rows.append(("can go on", text))
+    again = command("train", "--resume", about["folder"])
+    text = f"{state}: {again}" if about["resumable"] else "no"
+    rows.append(("resumable", text))
     return rows
 
 
 def _trained(metrics: dict[str, Any]) -> str:
-    """How long a run took; a figure that is not there is shown as such."""
+    """Format how long a run took; a missing figure is shown as nan."""
     names = ("train_sentences", "steps", "epochs", "seconds")
     numbers = [metrics.get(name) for name in names]
     sentences, steps, epochs, seconds = (
@@ -183,7 +189,7 @@ def _megabytes(size: int) -> str:
 
 
 def _prune(folder: Path, arguments: argparse.Namespace) -> int:
-    """Remove what only training needs, and say what that was."""
+    """Remove what only training needs, and print what that was."""
     load_run(folder)  # else it is no model folder, and nothing in it is to be removed
     before = usage(folder)["total"]
     removed = [str(path.relative_to(folder)) for path in prune(folder, force=arguments.force)]
@@ -196,7 +202,7 @@ def _prune(folder: Path, arguments: argparse.Namespace) -> int:
         print(*(f"removed {name}" for name in removed), sep="\n")
         print(
             f"{_megabytes(before - after)} freed; {folder} takes {_megabytes(after)} now. "
-            "Training cannot go on from it any more."
+            "Its training cannot be resumed any more."
         )
     return 0
 

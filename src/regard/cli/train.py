@@ -233,10 +233,10 @@ def _first(words: Sequence[str]) -> Namespace:
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--help-all", action="store_true")
     try:
-        found, _ = parser.parse_known_args(list(words))
+        arguments, _ = parser.parse_known_args(list(words))
     except argparse.ArgumentError as error:
         raise InputError(f"{error}; `regard train --help` says more.") from error
-    return found
+    return arguments
 
 
 def _kind(first: Namespace, config: Settings, resumed: Run | None) -> Kind:

@@ -25,7 +25,7 @@ Train a model on your own text. FILE… is one file of pairs (.tsv .txt with tab
   --languages en-fr    source and target language
   --minutes N          time budget, from the start of the command to the written model
   --preset NAME        tiny, small or base; without it, size, vocabulary and batch are chosen from
-                       the corpus and the budget, and said in one line
+                       the corpus and the budget, and printed in one line
   --model.kind KIND    kind of model (transformer):
 {kinds}
   --config FILE        settings in YAML, as in a model's config.yaml
@@ -55,7 +55,7 @@ def short_help() -> str:
 
 
 def full_help(settings: Settings) -> str:
-    """Every setting of every section, with the value it has if nothing is said."""
+    """Return the help of every setting of every section, with its default."""
     kind = settings["model"]["kind"]
     parts = [short_help()]
     for name, section in {"model": KINDS[kind].settings, **SECTIONS}.items():
@@ -124,13 +124,13 @@ def attribute_docs(section: Any) -> dict[str, str]:
     from docstring_parser.attrdoc import add_attribute_docstrings
     from docstring_parser.common import Docstring
 
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for part in reversed(section.__mro__):
         if part.__module__.startswith("regard."):
             docs = Docstring()
             add_attribute_docstrings(part, docs)
-            found |= {param.arg_name: param.description or "" for param in docs.params}
-    return found
+            descriptions |= {param.arg_name: param.description or "" for param in docs.params}
+    return descriptions
 
 
 def _first_sentence(text: str) -> str:

@@ -78,11 +78,10 @@ def test_in_a_browser(browser, french, tmp_path):
     plain = replace(french, maps=(), alignment_head=None)
     for entries in ((french,), (plain,), (plain, plain), *((page,) for page in foreign.entries)):
         page = Page("A run", entries)
-        tab.set_viewport_size({"width": WIDTH, "height": 200})
+        tab.set_viewport_size({"width": WIDTH, "height": page.height})  # as a notebook's frame
         tab.goto(page.save(tmp_path / "page.html").as_uri())
-        tab.set_viewport_size({"width": WIDTH, "height": page.height})
         tab.locator(".word").first.hover()
-        for _ in range(300):  # until the maps are laid out
+        for _ in range(50):  # until the maps are laid out
             needed = tab.evaluate("document.body.getBoundingClientRect().height")
             if 0.85 * needed <= page.height <= 1.25 * needed:
                 break

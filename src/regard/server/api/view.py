@@ -21,7 +21,7 @@ from regard.server.api.v1_schema import (
 )
 from regard.server.queue.catalogue import ServedModel
 from regard.server.queue.service import Service
-from regard.tasks.translation.sentence_view import sentence_view
+from regard.tasks.translation.inspection import sentence_view
 from regard.tasks.translation.translation import Sentence
 from regard.views.html.payload import sentence_payload
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from regard.server.api.responses import DetectedLanguage
-from regard.text.language import base_language
+from regard.text.words import base_language
 
 MAX_CHARACTERS = 2000  # that are read
 SHORT = 40  # characters; a shorter text of a list is taken to be in the language of the list

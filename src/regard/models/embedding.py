@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Position
-from regard.dropout import Dropout
+from regard.dropout import dropout
 from regard.errors import InputError
 from regard.text import PAD
 
@@ -52,11 +52,11 @@ def output_layer(dim: int, vocab: int, tied: nn.Embedding | None) -> nn.Linear:
 class Embedding(nn.Module):
     """dropout(√D · vector + position) of each token (Vaswani 2017, §3.4–3.5)."""
 
-    def __init__(self, vectors: nn.Embedding, positions: Position, dropout: float) -> None:
+    def __init__(self, vectors: nn.Embedding, positions: Position, p: float) -> None:
         super().__init__()
         self.vectors = vectors
         self.place = positions
-        self.dropout = Dropout(dropout)
+        self.p = p
 
     def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
         """Embed ids (B, T) as (B, T, D); the first is at position `offset`."""
@@ -65,8 +65,8 @@ class Embedding(nn.Module):
     def add_positions(self, vectors: Tensor, offset: int = 0) -> Tensor:
         """Scale vectors (B, T, D) of the table and add their positions."""
         scaled = vectors * math.sqrt(self.vectors.embedding_dim)
-        output: Tensor = self.dropout(self.place.add(scaled, offset))
-        return output
+        output = self.place.add(scaled, offset)
+        return dropout(output, self.p) if self.training else output
 
 
 def embed_pair(

@@ -59,7 +59,9 @@ def _addend(call: AttentionCall, dtype: torch.dtype) -> tuple[Tensor | None, Ten
     tile = call.whole()
     keep = None if call.mask is None else call.mask.tile(tile)
     if call.bias is None:
-        assert keep is not None
+        assert keep is not None and call.mask is not None
+        if call.mask.shows_first(call.num_queries, call.num_keys):
+            return keep, None
         alive = keep.any(dim=-1, keepdim=True)
         return keep | ~alive, alive
     bias = call.bias.tile(tile).to(dtype)

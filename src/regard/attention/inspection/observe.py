@@ -165,24 +165,24 @@ class Observer(Protocol):
     def __call__(self, call: ObservedCall) -> ObservedCall: ...
 
 
-_observers: ContextVar[tuple[Observer, ...]] = ContextVar("regard_observers", default=())
+OBSERVERS: ContextVar[tuple[Observer, ...]] = ContextVar("regard_observers", default=())
 _info: ContextVar[CallInfo | None] = ContextVar("regard_call_info", default=None)
 _inside: ContextVar[bool] = ContextVar("regard_inside", default=False)
 
 
 def observers() -> tuple[Observer, ...]:
     """Return the observers of this thread's calls, the outermost first."""
-    return () if torch.compiler.is_compiling() else _observers.get()
+    return () if torch.compiler.is_compiling() else OBSERVERS.get()
 
 
 @contextmanager
 def observing(observer: Observer) -> Iterator[None]:
     """Pass every attention call inside to `observer`."""
-    _observers.set((*_observers.get(), observer))
+    OBSERVERS.set((*OBSERVERS.get(), observer))
     try:
         yield
     finally:  # not by a token: a generator may be closed in another context than it was started in
-        _observers.set(tuple(o for o in _observers.get() if o is not observer))
+        OBSERVERS.set(tuple(o for o in OBSERVERS.get() if o is not observer))
 
 
 def observed_context(context: Tensor, source: WeightSource, kind: str = "self") -> Tensor:
@@ -227,12 +227,12 @@ def suppress_observers() -> Iterator[None]:
     if not before:
         yield
         return
-    _observers.set(())
+    OBSERVERS.set(())
     try:
         with inside_regard():
             yield
     finally:
-        _observers.set(before)
+        OBSERVERS.set(before)
 
 
 @contextmanager

@@ -13,24 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from regard.attention.aligners.aligner import Aligner, AlignerState, Memory
-from regard.attention.aligners.content import Content
-from regard.attention.aligners.coverage import Coverage
+from regard.attention.aligners.aligner import Aligner, AlignerState, Content, Memory
+from regard.attention.aligners.energy import Coverage, LocationSensitive
 from regard.attention.aligners.graves import Graves
-from regard.attention.aligners.location import LocationSensitive
 from regard.attention.aligners.monotonic import Monotonic
 from regard.attention.scores.additive import Additive
 
 __all__ = [
-    "ALIGNERS",
-    "Aligner",
-    "AlignerState",
-    "Content",
-    "Coverage",
-    "Graves",
-    "LocationSensitive",
-    "Memory",
-    "Monotonic",
+    "ALIGNERS", "Aligner", "AlignerState", "Content", "Coverage", "Graves", "LocationSensitive",
+    "Memory", "Monotonic",
 ]  # fmt: skip
 
 ALIGNERS: dict[str, Callable[[int, int, int], Aligner]] = {

@@ -185,12 +185,7 @@ def observing(observer: Observer) -> Iterator[None]:
         OBSERVERS.set(tuple(o for o in OBSERVERS.get() if o is not observer))
 
 
-def observed_context(context: Tensor, source: WeightSource, kind: str = "self") -> Tensor:
-    """Return the context (…, Q, Dv) after all observers have received the call."""
-    return observe_call(context, source, kind).context
-
-
-def observe_call(context: Tensor, source: WeightSource, kind: str = "self") -> ObservedCall:
+def observe_call(context: Tensor, source: WeightSource, kind: str) -> ObservedCall:
     """Return the call after all observers have received it; `kind` is used unless described."""
     return notify(observers(), ObservedCall(source, context, current_info() or CallInfo(kind)))
 

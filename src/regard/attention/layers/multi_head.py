@@ -126,7 +126,6 @@ class MultiHead(nn.Module):
         joined = num_heads * self.value_head_dim
         self.out_dim = out_dim_of(dim, joined, out_dim, out_proj)
         self.out_proj = xavier_linear(joined, self.out_dim, bias) if out_proj else nn.Identity()
-        # torch gives this hook no types
         self.register_load_state_dict_pre_hook(translate_torch_names)  # type: ignore[no-untyped-call]  # torch's
 
     def forward(

@@ -95,7 +95,6 @@ def scan(
             x is not None and x.requires_grad for x in inputs
         )  # a single step or a compiled graph is left to autograd
         if graph and len(work.steps) > 1 and not torch.compiler.is_compiling():
-            # torch gives `Function.apply` no types
             context, *after = _KernelScan.apply(work, *inputs)  # type: ignore[no-untyped-call]  # torch's
             return context, KernelState(*after)
         parts, states = _walk(work, query, key, value, hidden, state, keep=False)

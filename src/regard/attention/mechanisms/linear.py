@@ -199,9 +199,8 @@ class LinearAttention(Mechanism):
         context, after = scan(self, query, key, value, state, causal=True)
         extended = KernelCache(*after, length=cache.length + key.shape[-2])
         if observe.observers():  # they can still switch heads off
-            context = observe.observed_context(
-                context, no_weights(query, "keys are not cached"), "causal"
-            )
+            nothing = no_weights(query, "keys are not cached")
+            context = observe.observe_call(context, nothing, "causal").context
         return Attended(context, cache=extended)
 
     def _start(self, key: Tensor, value: Tensor) -> KernelState:

@@ -18,7 +18,6 @@ from torch.utils.checkpoint import checkpoint
 from regard.attention.attend import Attended, attend
 from regard.attention.engines import arguments
 from regard.attention.engines.call import AttentionCall
-from regard.attention.engines.choice import pattern_engine
 from regard.attention.engines.precision import accumulated, as_given
 from regard.attention.engines.tile import Tile, take
 from regard.attention.layers.cache import Cache
@@ -188,7 +187,7 @@ class Reformer(Mechanism):
         attended = attend(
             query, extended.key, extended.value, weights=weights,
             mask=SameChunk(extended.tag, True, cache.length),
-            engine=pattern_engine(pairs, SHORT**2 * 16),
+            engine="auto" if pairs <= SHORT**2 * 16 else "blockwise",
         )  # fmt: skip
         return replace(attended, cache=extended)
 

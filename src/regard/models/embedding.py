@@ -6,14 +6,36 @@ B sentences, T tokens, V tokens of the vocabulary, D features.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.attention import Position
+from regard.attention import AttentionMap, Position, record
 from regard.dropout import dropout
 from regard.errors import InputError
 from regard.text import PAD
+
+
+class OutputModel(nn.Module):
+    """Base of the networks: logits are a linear function of features, which a subclass defines."""
+
+    output: nn.Linear
+
+    def features(self, batch: Any) -> Tensor:
+        """Return the output layer's input (B, T, D)."""
+        raise NotImplementedError
+
+    def forward(self, batch: Any) -> Tensor:
+        """Return logits (B, T, V) at each token; a model of the next token gives those of that."""
+        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules return Any
+
+    @torch.no_grad()
+    def maps(self, batch: Any) -> list[AttentionMap]:
+        """Return the attention of every layer and head, in the order of the calls."""
+        with record(self) as recording:
+            self.features(batch)
+        return recording.maps
 
 
 def token_embedding(vocab: int, dim: int) -> nn.Embedding:

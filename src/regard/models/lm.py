@@ -91,7 +91,6 @@ class LanguageModel(TransformerStack):
         return self.output(self.norm(x[:, 0])), LanguageModelState(tuple(caches)), []
 
     def select(self, state: LanguageModelState, rows: Tensor) -> LanguageModelState:
-        """Return the state of the given rows of the batch."""
         return LanguageModelState(tuple(cache.select(rows) for cache in state.layers))
 
 

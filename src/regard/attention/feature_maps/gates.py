@@ -209,7 +209,6 @@ class CBAM(nn.Module):
         self.spatial = SpatialGate(kernel_size=kernel_size, dims=dims)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Scale x (B, C, *positions) by both gates; masked positions do not affect them."""
         output: Tensor = self.spatial(self.channel(x, mask), mask)
         return output
 

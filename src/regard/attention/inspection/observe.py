@@ -60,30 +60,24 @@ class GivenWeights:
 
     @property
     def value(self) -> Tensor:
-        """(…, K, Dv)."""
         return self.values if isinstance(self.values, Tensor) else self.values()
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The leading dimensions."""
         return tuple(self.given.shape[:-2])
 
     @property
     def num_queries(self) -> int:
-        """Q."""
         return self.given.shape[-2]
 
     @property
     def num_keys(self) -> int:
-        """K."""
         return self.given.shape[-1]
 
     def spread(self) -> GivenWeights:
-        """Return itself: it has no grouped heads."""
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """(…, r, K): the weights of the given rows and heads."""
         chosen = self.given if rows is None else self.given.index_select(-2, rows)
         return chosen if heads is None else chosen.index_select(-3, heads)
 
@@ -99,20 +93,16 @@ class NoWeights:
 
     @property
     def value(self) -> Tensor:
-        """Not available."""
         raise ValueError(f"weights cannot be changed in this call: {self.why}.")
 
     @property
     def num_keys(self) -> int:
-        """Not available."""
         raise ValueError(f"weights cannot be changed in this call: {self.why}.")
 
     def spread(self) -> NoWeights:
-        """Return itself."""
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """Not available."""
         raise ValueError(f"weights cannot be shown in this call: {self.why}.")
 
 

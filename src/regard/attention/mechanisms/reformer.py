@@ -85,11 +85,9 @@ class HashCache:
 
     @property
     def length(self) -> int:
-        """T."""
         return self.key.shape[-2]
 
     def select(self, rows: Tensor) -> HashCache:
-        """The cache of chosen sentences of the batch, in that order."""
         parts = (self.key, self.value, self.tag, self.counts)
         return HashCache(*(x.index_select(0, rows) for x in parts))
 

@@ -28,7 +28,6 @@ class WindowCache:
     length: int
 
     def select(self, rows: Tensor) -> WindowCache:
-        """The cache of chosen sentences of the batch, in that order."""
         return replace(self, first=self.first.select(rows), last=self.last.select(rows))
 
     def extended(self, key: Tensor, value: Tensor, num_first: int) -> WindowCache:

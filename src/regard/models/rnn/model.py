@@ -63,7 +63,6 @@ class RnnModel(OutputModel):
         return self.output(features[0]), state, []
 
     def select(self, state: RnnState, rows: Tensor) -> RnnState:
-        """Return the state of the given rows of the batch."""
         return state.select(rows)
 
     def maps(self, batch: Batch) -> list[AttentionMap]:

@@ -259,10 +259,16 @@ class _Keep(Mask):
 
 
 @dataclass(frozen=True, eq=False)
-class _Both(Mask):
+class _Pair(Mask):
     a: Mask
     b: Mask
 
+    @property
+    def by_key(self) -> bool:
+        return self.a.by_key and self.b.by_key
+
+
+class _Both(_Pair):
     def tile(self, tile: Tile) -> Tensor:
         return self.a.tile(tile) & self.b.tile(tile)
 
@@ -272,23 +278,14 @@ class _Both(Mask):
         return range(max(a.start, b.start), min(a.stop, b.stop))
 
     def shows_first(self, num_queries: int, num_keys: int) -> bool:
-        both = (self.a, self.b)
-        return all(mask.shows_first(num_queries, num_keys) for mask in both)
+        return all(mask.shows_first(num_queries, num_keys) for mask in (self.a, self.b))
 
     @property
     def is_causal(self) -> bool:
         return self.a.is_causal or self.b.is_causal
 
-    @property
-    def by_key(self) -> bool:
-        return self.a.by_key and self.b.by_key
 
-
-@dataclass(frozen=True, eq=False)
-class _Either(Mask):
-    a: Mask
-    b: Mask
-
+class _Either(_Pair):
     def tile(self, tile: Tile) -> Tensor:
         return self.a.tile(tile) | self.b.tile(tile)
 
@@ -302,10 +299,6 @@ class _Either(Mask):
     @property
     def is_causal(self) -> bool:
         return self.a.is_causal and self.b.is_causal
-
-    @property
-    def by_key(self) -> bool:
-        return self.a.by_key and self.b.by_key
 
 
 def decompose_mask(

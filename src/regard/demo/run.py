@@ -52,6 +52,7 @@ def demo(
     budget = BUDGETS[kind, quick]
     budget = budget if minutes is None else replace(budget, minutes=minutes)
     run = run_settings(attention, language, budget, seed)
+    folder = clear_folder(out) / MODEL
     console.print(
         f"Sampling {budget.sentences:,} sentence pairs ({languages}) from the built-in grammar …",
         highlight=False,
@@ -64,7 +65,6 @@ def demo(
         f"other sentences exactly, with a time limit of {clock(60 * budget.minutes)} …",
         highlight=False,
     )
-    folder = clear_folder(out) / MODEL
     outcome = train(find_task(kind), folder, prepared, Spoken(console))
     if not outcome.finished:
         raise KeyboardInterrupt

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from functools import cache
 
 from regard.corpus.grammar.contexts import SENSES
-from regard.corpus.grammar.entries import CONNECTIVES, DETERMINERS, PRONOUNS
+from regard.corpus.grammar.entries import CONNECTIVES, COUNTED, PLURAL, PRONOUNS, SINGULAR
 from regard.corpus.grammar.vocabulary import (
     ACTIVITY_VERBS,
     ADJECTIVES,
@@ -59,21 +59,10 @@ def detokenize(words: Sequence[str], language: str) -> str:
     _check_language(language)
     if language == "zh":
         return "".join(words)
-    text = ""
-    for word in words:
-        if text and word not in PUNCTUATION and not (language == "fr" and text[-1] in "'’"):
-            text += " "
-        text += word
-    return text
-
-
-def lexicon_size() -> int:
-    """The number of content words, counting each sense of the ambiguous ones."""
-    tables: tuple[Sized, ...] = (
-        NOUNS, ADJECTIVES, EVENT_VERBS, STATE_VERBS, ACTIVITY_VERBS, ATTITUDE_VERBS,
-        TRANSFER_VERBS, PREPOSITIONS, MANNERS, FIRST_NAMES, CITIES, TIMES, *SENSES.values(),
-    )  # fmt: skip
-    return sum(map(len, tables))
+    text = "".join([word if word in PUNCTUATION else f" {word}" for word in words])
+    if language == "fr":
+        text = text.replace("' ", "'").replace("’ ", "’")
+    return text.removeprefix(" ")
 
 
 def _check_language(language: str) -> None:
@@ -111,15 +100,10 @@ def _chinese_lexicon() -> frozenset[str]:
     words |= {verb.negative for verb in STATE_VERBS.values()}
     for preposition in PREPOSITIONS.values():
         words |= {preposition.before, preposition.after}
-    for entries in (
-        DETERMINERS,
-        DEGREES.values(),
-        MANNERS,
-        FIRST_NAMES,
-        CITIES,
-        TIMES,
-        CONNECTIVES,
-    ):
-        words |= {entry.chinese for entry in entries}
-    words |= {pronoun.forms[2] for pronoun in PRONOUNS}
+    for determiners in (SINGULAR, PLURAL, COUNTED):
+        words |= {determiner.chinese for determiner in determiners}
+    words |= {word.chinese for word in (*DEGREES.values(), *MANNERS, *CITIES)}
+    words |= {connective.chinese for connective in CONNECTIVES}
+    words |= {word.forms[2] for word in (*PRONOUNS, *FIRST_NAMES)}
+    words |= {word for time in TIMES for word, _ in time.chinese}
     return frozenset(words - {""})

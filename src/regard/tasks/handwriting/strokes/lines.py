@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from regard.corpus.grammar.pair import Split
+from regard.corpus.splits import Split
 
 ENGLISH = """
 attention the and of to in is that it was for on are as with they at be this from have or by

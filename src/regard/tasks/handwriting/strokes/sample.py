@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.corpus.grammar.pair import Split
+from regard.corpus.splits import Split
 from regard.errors import InputError
 from regard.tasks.handwriting.strokes.lines import line_split, random_line
 from regard.tasks.handwriting.strokes.style import random_style, write

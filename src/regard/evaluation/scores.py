@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from regard.evaluation.references import References, check_references, streams
 from regard.text import is_spaceless
-from regard.text.language import CHINESE, base_language
+from regard.text.words import CHINESE, base_language
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU

@@ -19,8 +19,7 @@ from regard.server.queue.background import BackgroundThread
 from regard.server.queue.batching import Batcher
 from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
-from regard.tasks.translation.options import TranslateOptions
-from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.translation import TranslateOptions, Translation
 
 Result = TypeVar("Result")
 Group = tuple[ServedModel, Sequence[str], TranslateOptions]
@@ -44,7 +43,7 @@ class Service:
             on_batch=self.metrics.batch,
         )
         self.background = BackgroundThread(settings.waiting)
-        self.metrics.watch(self.batcher.__len__)
+        self.metrics.waiting.set_function(self.batcher.__len__)
 
     async def translate(
         self, request: Request, groups: Sequence[Group], max_sentences: int | None = None

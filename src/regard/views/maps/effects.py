@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from regard.attention import Edit, SwitchOff, intervene
-from regard.attention.inspection.edit import as_BHQ
+from regard.attention.engines.tile import as_BHQ
 from regard.attention.inspection.observe import ObservedCall
 from regard.views.maps.arrays import KIND_NAMES
 from regard.views.maps.summaries import HeadTable

@@ -15,7 +15,7 @@ from regard.corpus.grammar.contexts import (
 )
 from regard.corpus.grammar.derivation import Derivation
 from regard.corpus.grammar.draw_phrases import noun_phrase
-from regard.corpus.grammar.entries import BECAUSE, IT, ONE, THE, UNITS, Adjective, Noun, Word
+from regard.corpus.grammar.entries import BECAUSE, IT, ONE, THE, UNITS, Adjective, Noun, WordForms
 from regard.corpus.grammar.pair import Coreference, SenseAnnotation
 from regard.corpus.grammar.phrases import NounPhrase, PlacePhrase, WordPhrase
 from regard.corpus.grammar.predicates import AdjectivePredicate, EventPredicate
@@ -52,7 +52,7 @@ def because_it(
     event: EventPredicate,
     target: NounPhrase,
     reason: Adjective,
-    degree: Word,
+    degree: WordForms,
     subject_is_antecedent: bool,
 ) -> CompoundClause:
     """The event, `because it was` and the reason, with its annotation."""

@@ -128,7 +128,7 @@ class Preposition(NamedTuple):
     nouns: tuple[Noun, ...]
 
 
-class Word(NamedTuple):
+class WordForms(NamedTuple):
     """One form per language: an adverb or a city."""
 
     english: str

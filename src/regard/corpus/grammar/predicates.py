@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from regard.corpus.grammar.derivation import CHINESE, ENGLISH, FRENCH, Realization
-from regard.corpus.grammar.entries import Adjective, PastVerb, PresentVerb, ProgressiveVerb, Word
+from regard.corpus.grammar.entries import (
+    Adjective,
+    PastVerb,
+    PresentVerb,
+    ProgressiveVerb,
+    WordForms,
+)
 from regard.corpus.grammar.phrases import NounPhrase, Phrase, Subject
 
 
@@ -47,7 +53,7 @@ class EventPredicate:
     object: Phrase
     negated: bool = False
     place: Phrase | None = None
-    adverb: tuple[int, Word] | None = None
+    adverb: tuple[int, WordForms] | None = None
 
     def realize(self, out: Realization, subject: Subject) -> None:
         """Simple past, or `didn't` and the base form; passé composé with avoir."""
@@ -171,7 +177,7 @@ class AdjectivePredicate:
     present: ClassVar[bool] = False
     node: int
     adjective: Adjective
-    degree: Word
+    degree: WordForms
     degree_node: int
     negated: bool = False
 

@@ -23,7 +23,7 @@ from regard.corpus.grammar.entries import (
     ProgressiveVerb,
     TimeAdverbial,
     Verb,
-    Word,
+    WordForms,
 )
 
 Entry = TypeVar("Entry")
@@ -230,10 +230,10 @@ def _preposition(
 
 
 PREPOSITIONS = indexed(read_table("prepositions", _preposition), lambda entry: entry.english)
-_DEGREES, _MANNERS = read_types("adverbs", Word, ("degree", "manner"))
+_DEGREES, _MANNERS = read_types("adverbs", WordForms, ("degree", "manner"))
 DEGREES = indexed(_DEGREES, lambda adverb: adverb.english)
 MANNERS = tuple(_MANNERS)
-CITIES = tuple(read_table("cities", Word))
+CITIES = tuple(read_table("cities", WordForms))
 
 
 def _first_name(english: str, gender: str, chinese: str) -> PersonalWord:

@@ -7,7 +7,7 @@ over sentences:
 
     agreement = (|A ∩ I| + |A ∩ U|) / (|A| + |I|)
 
-Shapes: H heads and their mean, T and S tokens, V target words, U source words.
+Shapes: H heads, V target words, U source words.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from regard.alignment.heads import AlignmentHead, layer_maps, shift_rows
 from regard.alignment.links import Links, link_mask
 from regard.alignment.statistical import BidirectionalLinks
-from regard.alignment.tokenized_words import Array, Flags, TokenizedWords, pool
+from regard.alignment.tokenized_words import Flags, TokenizedWords, pool
 from regard.errors import InputError
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
-
 
 Counts = NDArray[np.int64]
 
@@ -51,17 +50,13 @@ class AlignmentSelection(NamedTuple):
 
 
 def select_alignment_head(
-    batches: Iterable[MappedBatch],
-    aligned: BidirectionalLinks,
-    *,
-    null: float = 0.5,
-    mutual: bool = False,
+    batches: Iterable[MappedBatch], aligned: BidirectionalLinks, *, mutual: bool = False
 ) -> AlignmentSelection:
     """The best of all layers, heads and their means, and both rows.
 
     `aligned` has links for every sentence of the batches, in their order, between the words of the
     batches' `TokenizedWords`. Of equal candidates the first is taken: the lower layer, the mean
-    before heads, the predicting row. `null` and `mutual` are those of `extract_links`.
+    before heads, the predicting row. `mutual` is that of `extract_links`.
     """
     counts: dict[AlignmentHead, Counts] = {}
     num_sentences = 0
@@ -77,9 +72,13 @@ def select_alignment_head(
             sure = _as_mask(forward & backward, target, source)
             possible = _as_mask(forward | backward, target, source)
             for layer, (weights, heads) in layers.items():
+                with_mean = np.concatenate([weights[row], weights[row].mean(0, keepdims=True)])
+                rows = with_mean[
+                    :, : target.num_tokens + 1
+                ]  # EOS's row has the last token as input
                 for shift in (False, True):
-                    masks = _link_masks(weights[row], shift, target, source, null, mutual)
-                    per_head = _count(masks, sure, possible)
+                    pooled = pool(shift_rows(rows) if shift else rows, target, source)
+                    per_head = _count(link_mask(pooled, mutual), sure, possible)
                     for head, count in zip((*heads, None), per_head, strict=True):
                         candidate = AlignmentHead(layer, head, shift)
                         counts[candidate] = counts.get(candidate, 0) + count
@@ -87,21 +86,6 @@ def select_alignment_head(
     if not counts:
         raise InputError("there are no maps of cross-attention to select from; record some.")
     return _rank(counts)
-
-
-def _link_masks(
-    weights_HTS: Array,
-    shift: bool,
-    target: TokenizedWords,
-    source: TokenizedWords,
-    null: float,
-    mutual: bool,
-) -> Flags:
-    """(H + 1, V, U): the links of each head, and of the mean of all."""
-    with_mean = np.concatenate([weights_HTS, weights_HTS.mean(axis=0, keepdims=True)])
-    rows = with_mean[:, : target.num_tokens + 1]  # with EOS's row, where the last token is input
-    pooled = pool(shift_rows(rows) if shift else rows, target, source)
-    return link_mask(pooled, null=null, mutual=mutual)
 
 
 def _count(links_HVU: Flags, sure_VU: Flags, possible_VU: Flags) -> Counts:
@@ -131,8 +115,6 @@ def _rank(counts: dict[AlignmentHead, Counts]) -> AlignmentSelection:
         (layer, head, shift), agreement = row
         return -agreement, layer, -1 if head is None else head, shift
 
-    table = [
-        (head, float(part / whole) if whole else 0.0) for head, (part, whole) in counts.items()
-    ]
+    table = [(head, float(part / max(whole, 1))) for head, (part, whole) in counts.items()]
     table.sort(key=order)
     return AlignmentSelection(*table[0], tuple(table))

@@ -14,8 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import InputError
-from regard.evaluation.references import References, check_counts, check_references, streams
-from regard.evaluation.scores import bleu_metric, chrf_metric
+from regard.evaluation.scores import (
+    References,
+    bleu_metric,
+    check_counts,
+    check_references,
+    chrf_metric,
+    streams,
+)
 from regard.text.words import count_words
 
 if TYPE_CHECKING:
@@ -72,23 +78,13 @@ def paired_bootstrap(
     if resamples < 1:
         raise InputError(f"resamples must be at least 1, got {resamples}.")
     random = np.random.default_rng(seed)
-    samples_RN = np.stack(
-        [
-            np.bincount(random.integers(0, len(a), len(a)), minlength=len(a))
-            for _ in range(resamples)
-        ]
-    ).astype(np.float32)
-    metrics = {"BLEU": bleu_metric(language), "chrF": chrf_metric()}
-    return [
-        _difference(
-            name,
-            metric,
-            statistics(metric, a, per_sentence),
-            statistics(metric, b, per_sentence),
-            samples_RN,
-        )
-        for name, metric in metrics.items()
-    ]
+    draws = (random.integers(0, len(a), len(a)) for _ in range(resamples))
+    samples_RN = np.array([np.bincount(draw, minlength=len(a)) for draw in draws], np.float32)
+    differences = []
+    for name, metric in (("BLEU", bleu_metric(language)), ("chrF", chrf_metric())):
+        a_NC, b_NC = (statistics(metric, texts, per_sentence) for texts in (a, b))
+        differences.append(_difference(name, metric, a_NC, b_NC, samples_RN))
+    return differences
 
 
 def by_length(

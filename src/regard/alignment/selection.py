@@ -39,14 +39,10 @@ class MappedBatch(NamedTuple):
 
 
 class AlignmentSelection(NamedTuple):
-    """The best alignment head and its agreement with the statistical aligner (0 to 1).
-
-    table: every candidate with its agreement, the best first.
-    """
+    """The best alignment head and its agreement with the statistical aligner (0 to 1)."""
 
     best: AlignmentHead
     agreement: float
-    table: tuple[tuple[AlignmentHead, float], ...]
 
 
 def select_alignment_head(
@@ -75,7 +71,7 @@ def select_alignment_head(
                 with_mean = np.concatenate([weights[row], weights[row].mean(0, keepdims=True)])
                 rows = with_mean[
                     :, : target.num_tokens + 1
-                ]  # EOS's row has the last token as input
+                ]  # in EOS's row, the last token is input
                 for shift in (False, True):
                     pooled = pool(shift_rows(rows) if shift else rows, target, source)
                     per_head = _count(link_mask(pooled, mutual), sure, possible)
@@ -85,7 +81,13 @@ def select_alignment_head(
             num_sentences += 1
     if not counts:
         raise InputError("there are no maps of cross-attention to select from; record some.")
-    return _rank(counts)
+    agreement = {head: float(part / max(whole, 1)) for head, (part, whole) in counts.items()}
+
+    def order(head: AlignmentHead) -> tuple[float, int, int, bool]:
+        return -agreement[head], head.layer, -1 if head.head is None else head.head, head.shift
+
+    best = min(agreement, key=order)
+    return AlignmentSelection(best, agreement[best])
 
 
 def _count(links_HVU: Flags, sure_VU: Flags, possible_VU: Flags) -> Counts:
@@ -108,13 +110,3 @@ def _as_mask(links: Links, target: TokenizedWords, source: TokenizedWords) -> Fl
             )
         mask[target_word, source_word] = True
     return mask
-
-
-def _rank(counts: dict[AlignmentHead, Counts]) -> AlignmentSelection:
-    def order(row: tuple[AlignmentHead, float]) -> tuple[float, int, int, bool]:
-        (layer, head, shift), agreement = row
-        return -agreement, layer, -1 if head is None else head, shift
-
-    table = [(head, float(part / max(whole, 1))) for head, (part, whole) in counts.items()]
-    table.sort(key=order)
-    return AlignmentSelection(*table[0], tuple(table))

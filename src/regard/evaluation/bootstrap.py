@@ -27,6 +27,9 @@ from regard.text.words import count_words
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
+EDGES = (10, 20, 30, 40)
+"""The largest lengths of the buckets of `by_length`, whose last one is open."""
+
 
 class Difference(NamedTuple):
     """System b against system a in one metric.
@@ -94,22 +97,15 @@ def by_length(
     *,
     source_language: str = "",
     language: str = "",
-    edges: Sequence[int] = (10, 20, 30, 40),
 ) -> list[LengthScores]:
-    """The scores of systems by the number of source words, without empty buckets.
-
-    `edges` are the largest lengths of the buckets: 0–10, 11–20 … words, and all longer ones.
-    """
-    if not systems or list(edges) != sorted(set(edges)):
-        raise InputError(
-            "by_length needs at least one system and increasing edges, "
-            f"got {len(systems)} systems and the edges {list(edges)}."
-        )
+    """The scores of systems by the number of source words, without empty buckets."""
+    if not systems:
+        raise InputError("by_length needs at least one system, got none.")
     for texts in systems.values():
         per_sentence = check_references(texts, references)
     check_counts(sources, "sources", per_sentence)
     lengths = [count_words(source, source_language) for source in sources]
-    bucket = np.searchsorted(np.array(edges, np.int64), np.array(lengths))
+    bucket = np.searchsorted(EDGES, lengths)
     bleu, chrf = bleu_metric(language), chrf_metric()
     counts = {
         name: (statistics(bleu, texts, per_sentence), statistics(chrf, texts, per_sentence))
@@ -120,11 +116,11 @@ def by_length(
         members = bucket == number
         buckets.append(
             LengthScores(
-                low=edges[number - 1] + 1 if number else 0,
-                high=edges[number] if number < len(edges) else None,
+                low=EDGES[number - 1] + 1 if number else 0,
+                high=EDGES[number] if number < len(EDGES) else None,
                 sentences=int(members.sum()),
-                bleu={name: _score(bleu, rows[members]) for name, (rows, _) in counts.items()},
-                chrf={name: _score(chrf, rows[members]) for name, (_, rows) in counts.items()},
+                bleu={name: _score(bleu, b[members].sum(0)) for name, (b, _) in counts.items()},
+                chrf={name: _score(chrf, c[members].sum(0)) for name, (_, c) in counts.items()},
             )
         )
     return buckets
@@ -141,11 +137,7 @@ def statistics(
     return np.array(counted, np.float64)
 
 
-def _score(metric: Metric, counted: NDArray[np.float64]) -> float:
-    return _score_of_sums(metric, counted.sum(axis=0))
-
-
-def _score_of_sums(metric: Metric, sums: NDArray[np.float64]) -> float:
+def _score(metric: Metric, sums: NDArray[np.float64]) -> float:
     return float(metric._compute_score_from_stats(sums.round().astype(int).tolist()).score)
 
 
@@ -156,9 +148,9 @@ def _difference(
     b_NC: NDArray[np.float64],
     samples_RN: NDArray[np.float32],
 ) -> Difference:
-    a, b = _score(metric, a_NC), _score(metric, b_NC)
+    a, b = _score(metric, a_NC.sum(axis=0)), _score(metric, b_NC.sum(axis=0))
     sums = [samples_RN @ counted for counted in (a_NC, b_NC)]
-    scored = [np.array([_score_of_sums(metric, row) for row in rows]) for rows in sums]
+    scored = [np.array([_score(metric, row) for row in rows]) for rows in sums]
     differences = scored[1] - scored[0]
     low, high = np.quantile(differences, [0.025, 0.975])
     as_large = np.abs(differences - differences.mean()) >= abs(b - a)

@@ -77,9 +77,7 @@ def embed_json(data: object) -> str:
     '"\\\\u003c/script\\\\u003e"'
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return text.translate({ord(character): f"\\u{ord(character):04x}" for character in "<>&"})
 
 
 def escape_text(text: str) -> str:

@@ -14,9 +14,8 @@ from regard.alignment import (
 )
 from regard.corpus.grammar import sample, seed_sentences
 from regard.errors import InputError
-from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
-from regard.text.word_tokenizer import train_words
+from regard.text.vocabulary import train_chars, train_words
 
 PAIRS = {language: sample("train", 150, language=language) for language in ("fr", "zh")}
 LINES = {

@@ -18,7 +18,7 @@ from regard.server.queue.batching import Batcher
 from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.jobs import CallJob, TranslateJob
 from regard.tasks.translation.options import TranslateOptions
-from regard.tasks.translation.segments import Segment
+from regard.text.segments import Segment
 from servers import held_up, serving, until
 from trained import taught
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text import is_spaceless, joiner, normalize, words
+from regard.text import is_spaceless, normalize, words
 from regard.text.words import count_words
 
 ANY = st.text(st.characters())  # surrogates and control characters too
@@ -37,7 +37,6 @@ def test_what_normalization_changes():
 def test_languages_without_spaces():
     assert all(map(is_spaceless, ["zh", "ZH_tw", "zh-Hans-CN", "ja-JP", "th", "km", "yue"]))
     assert not any(map(is_spaceless, ["en", "ko", "fr-FR", "vi", "", "e", "zhx"]))
-    assert (joiner("zh"), joiner("fr")) == ("", " ")
 
 
 @given(st.one_of(ANY, MIXED), LANGUAGES)

@@ -6,17 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text import sentence_spans, split_sentences
+from regard.text import sentence_spans
 
 LANGUAGES = st.sampled_from(["en", "fr", "de", "es", "zh", "ja", "ru", ""])
 PUNCTUATED = st.text(st.sampled_from("aB1 .!?…。！？”\"»)」と、，的\n'’DrMn"), max_size=40)
+
+
+def split_sentences(text, language):
+    return [text[start:end] for start, end in sentence_spans(text, language)]
 
 
 @given(st.one_of(st.text(), PUNCTUATED), LANGUAGES)
 def test_every_character_is_kept(text, language):
     spans = sentence_spans(text, language)
     sentences = split_sentences(text, language)
-    assert [text[start:end] for start, end in spans] == sentences
     assert "".join("".join(sentences).split()) == "".join(text.split())
     assert all(one[1] <= other[0] for one, other in pairwise(spans))
     assert all(sentence and sentence == sentence.strip() for sentence in sentences)

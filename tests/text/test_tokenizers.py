@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from regard.errors import InputError
 from regard.text import BOS, EOS, MASK, PAD, UNK, Tokenizer, load, normalize, words
-from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer, train_sentencepiece
-from regard.text.word_tokenizer import train_words
+from regard.text.vocabulary import train_chars, train_words
 
 ENGLISH = [
     "The animal didn't cross the street because it was too tired.",

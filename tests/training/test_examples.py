@@ -18,7 +18,7 @@ from regard.tasks.masked_language_model.task import MaskedCorpus, masked
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.translation.task import encode_pairs
 from regard.text import BOS, MASK, PAD
-from regard.text.word_tokenizer import train_words
+from regard.text.vocabulary import train_words
 from regard.training.data_cursor import DataCursor, EpochBatches
 
 ROWS = [[5 + n % 7] * (1 + n % 9) for n in range(60)]

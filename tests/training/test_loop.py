@@ -14,7 +14,7 @@ from regard.tasks import build, find_task
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.translation.task import encode_pairs
 from regard.tasks.translation.validation import TranslationDevelopmentSet, greedy_texts
-from regard.text.word_tokenizer import train_words
+from regard.text.vocabulary import train_words
 from regard.training.checkpoint import read_checkpoint, read_weights, steps, write_checkpoint
 from regard.training.loop import Trainer
 from regard.training.run import describe

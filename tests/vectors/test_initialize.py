@@ -8,9 +8,8 @@ from regard.config import LanguageModelSettings, RnnSettings, TrainingSettings, 
 from regard.errors import InputError
 from regard.folder import Tokenizers
 from regard.tasks import build
-from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
-from regard.text.word_tokenizer import train_words
+from regard.text.vocabulary import train_chars, train_words
 from regard.vectors import Vectors, write_vectors
 from regard.vectors.initialize import embedding_tables, initialize_embeddings, vector_rows
 

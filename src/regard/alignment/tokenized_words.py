@@ -63,7 +63,7 @@ def tokenized_words(
 
     `ids` are the text's tokens, if they are known.
 
-    >>> from regard.text.word_tokenizer import train_words
+    >>> from regard.text.vocabulary import train_words
     >>> tokenizer = train_words(["The cat didn't sleep."], None, "en")
     >>> tokenized_words("The cat didn't sleep.", tokenizer, "en").overlap.shape
     (5, 5)

@@ -174,7 +174,7 @@ def _translated(
     first: int = 0,
 ) -> Iterator[list[Translation]]:
     """The translations in the lines' order, some at a time as they are done."""
-    from regard.tasks.translation.line_windows import MAX_LINES
+    from regard.tasks.translation.translator import MAX_LINES
 
     one_by_one = _interactive(arguments) or arguments.align
     windows = translator.translate_lines(
@@ -192,7 +192,7 @@ def _translated(
         yield window
         copied += sum(s.hypothesis is None for done in window for s in done.sentences)
     if copied:
-        from regard.tasks.translation.segments import MAX_WORD
+        from regard.text.segments import MAX_WORD
 
         _log(f"words of {MAX_WORD:,} characters or more, copied unchanged: {copied:,}")
 

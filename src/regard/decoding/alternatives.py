@@ -12,10 +12,9 @@ import torch
 from regard.config import SearchOptions
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
-from regard.decoding.request import prepare_request
+from regard.decoding.request import SourceBatch, StepModel, prepare_request
 from regard.decoding.search import search
 from regard.decoding.step_loop import forced_logs
-from regard.decoding.step_model import SourceBatch, StepModel
 from regard.errors import InputError
 from regard.text import BOS, EOS, UNK
 

@@ -19,9 +19,8 @@ from torch import Tensor
 
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis, ranked
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
-from regard.decoding.request import FREE, SearchRequest
+from regard.decoding.request import FREE, SearchRequest, StepModel
 from regard.decoding.step_loop import forced_logs
-from regard.decoding.step_model import StepModel
 from regard.text import BOS, EOS
 
 

@@ -1,18 +1,18 @@
-"""Input of a search: model state, length limits, forced prefixes and suppressed tokens.
+"""What search needs of a model (`StepModel`), and the input of a search (`SearchRequest`).
 
-B sentences, P tokens of the longest prefix, N suppressed tokens.
+B rows of a batch (sentences or hypotheses), S source tokens, V tokens of the vocabulary, P tokens
+of the longest prefix, N suppressed tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from regard.decoding.step_model import SourceBatch, StepModel, device_of
 from regard.errors import InputError
 from regard.text import BOS, EOS, MASK, PAD, UNK
 
@@ -20,6 +20,53 @@ FREE = -1
 """Marks positions of the prefix table at which the model chooses the token."""
 
 Prefixes = Sequence[Sequence[int]]
+
+
+class SourceBatch(Protocol):
+    """Source sentences: ids padded at the end, and the length of each, EOS included."""
+
+    @property
+    def tokens(self) -> Tensor:
+        """(B, S) ids."""
+        ...
+
+    @property
+    def lengths(self) -> Tensor:
+        """(B,) number of tokens of each sentence."""
+        ...
+
+
+class StepModel(Protocol):
+    """A model that generates one token after another.
+
+    Its state is opaque to search and never changed in place. Search does not change the model
+    either: call `eval()` first to switch dropout off.
+    """
+
+    @property
+    def max_length(self) -> int:
+        """Maximum number of generated tokens, EOS included."""
+        ...
+
+    def start(self, source: Any, batch: int = 1) -> Any:
+        """Encode `source` and return the state before the first token.
+
+        Without a source, return the state of `batch` empty rows.
+        """
+        ...
+
+    def step(
+        self, state: Any, tokens: Tensor, attention: bool = False
+    ) -> tuple[Tensor, Any, Sequence[Any]]:
+        """Return logits (B, V) for the token after `tokens` (B,), the new state, and the maps.
+
+        The first tokens are BOS. With `attention`, the maps are this step's rows of every layer.
+        """
+        ...
+
+    def select(self, state: Any, rows: Tensor) -> Any:
+        """Return the state of the given rows (B',), in that order; a row may occur twice."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -53,6 +100,16 @@ class SearchRequest:
             limits=self.limits[rows],
             prefix=self.prefix[rows],
         )
+
+
+def device_of(model: StepModel, source: SourceBatch | None) -> torch.device:
+    """Return the device of the source or, without one, of the model's weights."""
+    if source is not None:
+        return source.tokens.device
+    if isinstance(model, nn.Module):
+        for weight in model.parameters():
+            return weight.device
+    return torch.device(getattr(model, "device", "cpu"))
 
 
 def prepare_request(

@@ -18,9 +18,8 @@ from torch import Tensor
 from regard.config import SearchOptions
 from regard.decoding.hypothesis import Hypothesis, ranked
 from regard.decoding.ranking import top_k as best_k
-from regard.decoding.request import SearchRequest
+from regard.decoding.request import SearchRequest, StepModel
 from regard.decoding.step_loop import ChooseTokens, collect, decode_steps
-from regard.decoding.step_model import StepModel
 from regard.errors import InputError
 
 FEW = 256

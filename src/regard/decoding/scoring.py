@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.ranking import log_probabilities
-from regard.decoding.step_model import SourceBatch, StepModel, device_of
+from regard.decoding.request import SourceBatch, StepModel, device_of
 from regard.errors import InputError
 from regard.text import BOS, EOS, PAD
 

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
-from regard.decoding.request import FREE, SearchRequest
-from regard.decoding.step_model import StepModel
+from regard.decoding.request import FREE, SearchRequest, StepModel
 from regard.errors import InputError
 from regard.text import BOS, EOS
 

@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from regard.config import SearchOptions
-from regard.decoding.request import prepare_request
+from regard.decoding.request import SourceBatch, StepModel, prepare_request
 from regard.decoding.sample import sampler
 from regard.decoding.step_loop import StepOutput, argmax, decode_steps
-from regard.decoding.step_model import SourceBatch, StepModel
 from regard.errors import InputError
 from regard.text import EOS, UNK
 

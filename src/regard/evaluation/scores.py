@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from regard.errors import InputError
 from regard.text import is_spaceless, normalize
-from regard.text.language import CHINESE, base_language
+from regard.text.words import CHINESE, base_language
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU

@@ -3,7 +3,7 @@
 A request for a translation passes through these files in this order:
 
     http/limits       size limit, log line, metrics
-    api/libretranslate (or v1, view, files)   the operation
+    api/libretranslate (or v1, files)   the operation
     access/admission  body (api/requests), key, rate and size of the request
     queue/routing     which model, or which two in turn (api/detection, if the source is auto)
     queue/pivot       translates along the route

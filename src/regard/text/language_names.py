@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from regard.errors import InputError
-from regard.text.language import base_language
+from regard.text.words import base_language
 
 _NAMES = """
 af Afrikaans, am Amharic, ar Arabic, az Azerbaijani, be Belarusian, bg Bulgarian, bn Bengali,

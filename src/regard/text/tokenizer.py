@@ -62,10 +62,8 @@ class Tokenizer(Protocol):
 
 def load(path: str | PathLike[str]) -> Tokenizer:
     """Load a tokenizer of any kind from its file."""
-    from regard.text.char_tokenizer import CharTokenizer
     from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
-    from regard.text.vocabulary import parse_vocabulary
-    from regard.text.word_tokenizer import WordTokenizer
+    from regard.text.vocabulary import CharTokenizer, WordTokenizer, parse_vocabulary
 
     try:
         data = Path(path).read_bytes()

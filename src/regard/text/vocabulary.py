@@ -1,17 +1,25 @@
-"""The vocabulary of word and character tokenizers: a list of tokens, stored as JSON."""
+"""Tokenizers of words and of characters, defined by a vocabulary that is stored as JSON.
+
+A word that follows a space begins with ▁, so that decoding restores the text: "▁Wait", "...",
+"▁what", "?". Case is kept. In languages with spaces the first word is marked too, so that a word
+is the same token at every position. Infrequent words are UNK; a character that training did not
+see is spelled in UTF-8 bytes.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 
 from regard.errors import InputError
 from regard.storage import replace_file
-from regard.text.tokenizer import FIRST_BYTE, UNK
+from regard.text.normalization import SPACE_MARK, normalize
+from regard.text.tokenizer import FIRST_BYTE, MASK, SPECIALS, UNK, UNKNOWN, decode_parts
+from regard.text.words import is_spaceless, words
 
 FORMAT = "regard-vocabulary"
 VERSION = 1
@@ -86,20 +94,6 @@ def learn_vocabulary(
     return Vocabulary(kind, language, FIRST[kind], learned)
 
 
-class VocabularyTokenizer:
-    """A tokenizer that is defined by its vocabulary."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-
-    def __len__(self) -> int:
-        return len(self.vocabulary)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the vocabulary as JSON."""
-        self.vocabulary.save(path)
-
-
 def parse_vocabulary(data: bytes, file: object) -> Vocabulary:
     """The vocabulary in a file's bytes; malformed content is an `InputError`."""
     try:
@@ -126,3 +120,137 @@ def parse_vocabulary(data: bytes, file: object) -> Vocabulary:
             f"{file}: the vocabulary has version {version}, newer than {VERSION}; update regard."
         )
     return vocabulary
+
+
+class VocabularyTokenizer:
+    """A tokenizer that is defined by its vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the vocabulary as JSON."""
+        self.vocabulary.save(path)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text's words or characters."""
+        return self._ids(normalize(text))
+
+    def encode_masked(self, text: str) -> list[int]:
+        """The ids of a text in which `[MASK]` stands for a word or a character."""
+        ids: list[int] = []
+        for index, part in enumerate(normalize(text).split(SPECIALS[MASK])):
+            ids += [MASK] * (index > 0) + self._ids(part, first=index == 0)
+        return ids
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """The words or characters of ids, ▁ for a space and <0x…> for a byte."""
+        return [self._piece(token) for token in ids]
+
+    def _ids(self, normal: str, first: bool = True) -> list[int]:
+        """The ids of normalized text; `first`: it begins a sentence."""
+        raise NotImplementedError
+
+    def _piece(self, token: int) -> str:
+        if 0 <= token < FIRST_BYTE:
+            return SPECIALS[token]
+        if token < self.vocabulary.first:
+            return f"<0x{token - FIRST_BYTE:02X}>"
+        return self.vocabulary.token(token).replace(" ", SPACE_MARK)
+
+
+class WordTokenizer(VocabularyTokenizer):
+    """A `Tokenizer` of words."""
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids."""
+        return "".join(self._read(ids)).removeprefix(" ")
+
+    def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
+        """The span of each word in the normalized text."""
+        return [(start, end) for _, start, end in words(normalize(text), self.vocabulary.language)]
+
+    def _ids(self, normal: str, first: bool = True) -> list[int]:
+        tokens = marked_words(normal, self.vocabulary.language, first)
+        return [self.vocabulary.id(token) for token in tokens]
+
+    def _read(self, ids: Iterable[int]) -> Iterator[str]:
+        spaced = not is_spaceless(self.vocabulary.language)
+        for token in ids:
+            if token == UNK:
+                yield " " * spaced + UNKNOWN
+            elif token >= len(SPECIALS):
+                yield self.vocabulary.token(token).replace(SPACE_MARK, " ")
+
+
+class CharTokenizer(VocabularyTokenizer):
+    """A `Tokenizer` of characters, spaces included; no character is unknown."""
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids."""
+        return decode_parts(self._read(ids))
+
+    def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
+        """The character of each id."""
+        return [
+            (position, position + 1)
+            for position, character in enumerate(normalize(text))
+            for _ in self._ids(character)
+        ]
+
+    def _ids(self, normal: str, first: bool = True) -> list[int]:
+        ids: list[int] = []
+        for character in normal:
+            token = self.vocabulary.id(character)
+            if token == UNK:
+                ids.extend(FIRST_BYTE + byte for byte in character.encode())
+            else:
+                ids.append(token)
+        return ids
+
+    def _read(self, ids: Iterable[int]) -> Iterator[str | int]:
+        for token in ids:
+            if token >= self.vocabulary.first:
+                yield self.vocabulary.token(token)
+            elif token >= FIRST_BYTE:
+                yield token - FIRST_BYTE
+            elif token == UNK:
+                yield UNKNOWN
+
+
+def marked_words(normal: str, language: str, first: bool = True) -> list[str]:
+    """The words of a normalized text, each with ▁ if it follows a space.
+
+    first  whether the text begins a sentence: then its first word is marked too
+
+    >>> marked_words("Wait... what?", "en")
+    ['▁Wait', '...', '▁what', '?']
+    >>> marked_words("你好。", "zh")
+    ['你', '好', '。']
+    """
+    at_start = first and not is_spaceless(language)
+    return [
+        SPACE_MARK + word.text
+        if (normal[word.start - 1] == " " if word.start else at_start)
+        else word.text
+        for word in words(normal, language)
+    ]
+
+
+def train_words(
+    lines: Iterable[str], vocab_size: int | None, language: str, min_count: int = 1
+) -> WordTokenizer:
+    """A tokenizer of the most frequent words of the lines; `vocab_size` counts the specials too."""
+    tokens = (token for line in lines for token in marked_words(normalize(line), language))
+    return WordTokenizer(learn_vocabulary("word", tokens, vocab_size, language, min_count))
+
+
+def train_chars(
+    lines: Iterable[str], vocab_size: int | None = None, language: str = "", min_count: int = 1
+) -> CharTokenizer:
+    """A tokenizer of the most frequent characters; `vocab_size` counts specials and bytes too."""
+    characters = (character for line in lines for character in normalize(line))
+    return CharTokenizer(learn_vocabulary("char", characters, vocab_size, language, min_count))

@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from regard.config import TrainingSettings
 from regard.errors import InputError
 from regard.text import Tokenizer
-from regard.text.language import SPACELESS_SCRIPTS
 from regard.text.normalization import SPACE_MARK
 from regard.text.tokenizer import SPECIALS
-from regard.text.word_tokenizer import WordTokenizer
+from regard.text.vocabulary import WordTokenizer
+from regard.text.words import SPACELESS_SCRIPTS
 from regard.vectors.files import read_vectors
 from regard.vectors.table import Vectors
 

@@ -5,7 +5,7 @@ import pytest
 from regard.attention import Overwrite, SwitchOff
 from regard.config import SearchOptions
 from regard.errors import InputError
-from regard.tasks.translation.segments import MAX_WORD
+from regard.text.segments import MAX_WORD
 from trained import taught
 
 FRENCH = taught("en-fr")

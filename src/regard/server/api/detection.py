@@ -8,33 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from regard.text.language import base_language
+from regard.server.api.responses import DetectedLanguage
+from regard.text.words import base_language
 
 MAX_CHARACTERS = 2000  # that are read
 SHORT = 40  # characters; a shorter text of a list is taken to be in the language of the list
 
 
-class Detection(NamedTuple):
-    """A language's code and its confidence, from 0 to 100."""
-
-    language: str
-    confidence: float
-
-
-def detect(text: str, codes: Sequence[str]) -> list[Detection]:
+def detect(text: str, codes: Sequence[str]) -> list[DetectedLanguage]:
     """The given languages, the most probable first.
 
     The confidence is among all languages that can be detected, so a text in one that is not given
     leaves little for the others. A language that cannot be detected comes last.
     """
     shares = _shares(text[:MAX_CHARACTERS]) if text.strip() else {}
-    detections = [Detection(code, _share(shares, code)) for code in codes]
-    return sorted(detections, key=lambda detection: -detection.confidence)
+    languages = [DetectedLanguage(language=c, confidence=_share(shares, c)) for c in codes]
+    return sorted(languages, key=lambda detected: -detected.confidence)
 
 
-def detect_all(texts: Sequence[str], codes: Sequence[str]) -> list[Detection]:
+def detect_all(texts: Sequence[str], codes: Sequence[str]) -> list[DetectedLanguage]:
     """The most probable language of each text of a list."""
     overall = detect(" ".join(texts)[:MAX_CHARACTERS], codes)[0]
     if len(texts) == 1:

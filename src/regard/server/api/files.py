@@ -6,7 +6,6 @@ uploaded files are never used as names on the server.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import secrets
 import time
@@ -18,17 +17,15 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 from starlette.datastructures import UploadFile
 
 from regard.server.api.libretranslate import translate_body
 from regard.server.api.requests import (
     FORMATS,
-    SECONDS,
     TranslateRequest,
     missing_parameter,
-    read_form,
-    validation_message,
+    reading,
 )
 from regard.server.api.responses import ERROR_RESPONSES, ErrorResponse
 from regard.server.http.errors import ApiError
@@ -54,8 +51,6 @@ BODY: dict[str, Any] = {
         },
     }
 }
-
-
 NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
@@ -147,30 +142,24 @@ def routes(service: Service) -> APIRouter:
 
 async def _read_file(request: Request) -> tuple[TranslateRequest, Layout | None, str]:
     """The request with the file's text as q, the layout of plain text, and the file's name."""
-    try:
-        async with asyncio.timeout(SECONDS):
-            form = await read_form(request, max_files=1, max_fields=20)
-    except TimeoutError:
-        raise ApiError(408, "the request did not arrive in time.") from None
-    upload = form.get("file")
-    if not isinstance(upload, UploadFile):
-        raise ApiError(400, missing_parameter("file"))
-    name = upload.filename or ""
-    kind = FORMATS.get(PurePath(name).suffix.lower())
-    if kind is None:
-        raise ApiError(400, "Invalid request: file format not supported")
-    try:
-        text = (await upload.read()).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ApiError(400, "the file is not UTF-8 text.") from None
-    if not text:
-        raise ApiError(400, "Invalid request: empty file")
-    fields = {key: value for key, value in form.items() if isinstance(value, str) and value}
-    try:
+    async with reading():
+        form = await request.form(max_files=1, max_fields=20)
+        upload = form.get("file")
+        if not isinstance(upload, UploadFile):
+            raise ApiError(400, missing_parameter("file"))
+        name = upload.filename or ""
+        kind = FORMATS.get(PurePath(name).suffix.lower())
+        if kind is None:
+            raise ApiError(400, "Invalid request: file format not supported")
+        try:
+            text = (await upload.read()).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise ApiError(400, "the file is not UTF-8 text.") from None
+        if not text:
+            raise ApiError(400, "Invalid request: empty file")
+        fields = {key: value for key, value in form.items() if isinstance(value, str) and value}
+        layout = Layout.of(text) if kind == "text" else None
         body = TranslateRequest.model_validate({**fields, "q": text, "format": kind})
-    except ValidationError as error:
-        raise ApiError(400, validation_message(error)) from None
-    layout = Layout.of(text) if kind == "text" else None
     return body if layout is None else body.model_copy(update={"q": layout.bare}), layout, name
 
 

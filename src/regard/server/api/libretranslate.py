@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request
 
 from regard.documents.html import HtmlDocument, parse_html
-from regard.server.api.detection import Detection, detect
+from regard.server.api.detection import detect
 from regard.server.api.requests import FORMATS, DetectRequest, TranslateRequest
 from regard.server.api.responses import (
     ERROR_RESPONSES,
@@ -58,7 +58,7 @@ def routes(service: Service) -> APIRouter:
         codes = language_codes(service.catalogue.models)
         best, *others = await asyncio.to_thread(detect, body.q, codes)
         probable = [other for other in others if other.confidence >= MIN_CONFIDENCE]
-        return [_detected(detection) for detection in (best, *probable)]
+        return [best, *probable]
 
     @api.get("/languages", summary="The languages, and what each can be translated into.")
     async def languages() -> list[LanguageResponse]:
@@ -124,7 +124,7 @@ async def translate_body(
         )
     best = [own[0] for own in ranked]
     others = [own[1:] for own in ranked] if body.alternatives else None
-    detected = None if chosen.detected is None else [_detected(d) for d in chosen.detected]
+    detected = chosen.detected
     if isinstance(body.q, str):
         return TranslateResponse(
             translatedText=best[0],
@@ -145,10 +145,6 @@ def _render(page: HtmlDocument, translations: Sequence[Translation]) -> list[str
         for rank in range(ranks)
     ]  # fmt: skip
     return list(dict.fromkeys(rendered))
-
-
-def _detected(detection: Detection) -> DetectedLanguage:
-    return DetectedLanguage(confidence=detection.confidence, language=detection.language)
 
 
 def _named(code: str) -> NamedLanguage:

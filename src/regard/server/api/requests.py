@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Request
@@ -16,7 +18,6 @@ SECONDS = 30  # in which a request must have arrived
 MAX_ALTERNATIVES = 10
 FORMATS = {".txt": "text", ".html": "html", ".htm": "html"}
 """Files that can be translated, and their `TranslateRequest.format`."""
-
 
 FieldType = TypeVar("FieldType")
 NonEmpty = Annotated[FieldType, Field(min_length=1)]
@@ -89,27 +90,28 @@ Body = TypeVar("Body", bound=RequestBody)
 async def read_body(request: Request, schema: type[Body]) -> Body:
     """The body of a request: JSON, else the form and the query."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    async with reading():
+        if kind == "application/json" or kind.endswith("+json"):
+            return schema.model_validate_json(await request.body())
+        fields = _fields(request.query_params)
+        if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
+            fields |= _fields(await request.form(max_files=0, max_fields=2000))
+        else:
+            await request.body()  # so that the next message is the client's disconnection
+        return schema.model_validate(fields)
+
+
+@asynccontextmanager
+async def reading() -> AsyncIterator[None]:
+    """Limits the time in which a request is read, and answers one that cannot be read."""
     try:
         async with asyncio.timeout(SECONDS):
-            if kind == "application/json" or kind.endswith("+json"):
-                return schema.model_validate_json(await request.body())
-            fields = _fields(request.query_params)
-            if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
-                fields |= _fields(await read_form(request, max_files=0, max_fields=2000))
-            else:
-                await request.body()  # so that the next message is the client's disconnection
-            return schema.model_validate(fields)
+            yield
     except ValidationError as error:
         raise ApiError(400, validation_message(error)) from None
     except TimeoutError:
         raise ApiError(408, "the request did not arrive in time.") from None
-
-
-async def read_form(request: Request, *, max_files: int, max_fields: int) -> FormData:
-    """The form of a request, in its character set."""
-    try:
-        return await request.form(max_files=max_files, max_fields=max_fields)
-    except (HTTPException, ValueError):  # such as a UnicodeError: some sets do not exist
+    except (HTTPException, ValueError):  # such as a UnicodeError: some character sets do not exist
         raise ApiError(400, "the form cannot be read.") from None
 
 

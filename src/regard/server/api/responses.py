@@ -32,14 +32,6 @@ class TranslateResponse(BaseModel):
     )
 
 
-class LanguageResponse(BaseModel):
-    """A language and what it can be translated into."""
-
-    code: str
-    name: str
-    targets: list[str]
-
-
 class HealthResponse(BaseModel):
     """The server responds."""
 
@@ -51,6 +43,12 @@ class NamedLanguage(BaseModel):
 
     code: str
     name: str
+
+
+class LanguageResponse(NamedLanguage):
+    """A language and what it can be translated into."""
+
+    targets: list[str]
 
 
 class DefaultLanguages(BaseModel):

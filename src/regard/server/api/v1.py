@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
-from regard.server.api.requests import ModelRequest, RequestBody
-from regard.server.api.responses import ERROR_RESPONSES, DetectedLanguage
+from regard.errors import InputError
+from regard.server.api.requests import PrefixRequest, RequestBody
+from regard.server.api.responses import ERROR_RESPONSES
 from regard.server.api.spec import request_body
-from regard.server.api.streaming import events
 from regard.server.api.v1_schema import (
-    MAX_EXPECTED_WEIGHTS,
     AlternativesRequest,
+    EditRequest,
     ExplainRequest,
     ExplainResponse,
     InterveneRequest,
     ModelResponse,
     ScoredText,
+    ViewRequest,
+    ViewResponse,
     attention_edits,
     sentence_responses,
 )
+from regard.server.api.view import payloads
 from regard.server.http.errors import ApiError
 from regard.server.queue.catalogue import ServedModel
 from regard.server.queue.routing import find_model
 from regard.server.queue.service import Service
+from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.translator import StreamedText
 
+MAX_EXPECTED_WEIGHTS = 50_000_000  # of a text; more are not even computed
+MAX_EDITED_SENTENCES = 20  # of a text that is shown
 JSON = ("application/json",)
 STREAM: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "Events: word, done, error."}
@@ -74,23 +84,20 @@ def routes(service: Service) -> APIRouter:
     async def explain(
         request: Request, body: ExplainRequest, max_sentences: int | None = None
     ) -> ExplainResponse:
-        model, detected = await requested_model(service, body)
-        translator = model.translator
-        if body.maps and (
-            await asyncio.to_thread(translator.estimate_map_size, body.q) > MAX_EXPECTED_WEIGHTS
-        ):
+        model, detected = await find_model(service.catalogue.models, body)
+        if body.maps and await map_size(model, body) > MAX_EXPECTED_WEIGHTS:
             raise ApiError(400, "the maps would be too large; send less text.")
         edits = body.edits if isinstance(body, InterveneRequest) else None
-        options = translator.options(
-            n_best=1 + body.alternatives,
-            sample=False,
-            prefix=body.prefix or "",
-            split=body.split,
+        n_best = 1 + body.alternatives
+        translation = await translate_text(
+            request,
+            body,
+            model,
+            edits or (),
+            max_sentences,
+            n_best=n_best,
             attention=bool(body.maps),
-            edits=attention_edits(edits or ()),
         )
-        group = (model, [body.q], options)
-        ((translation,),) = await service.translate(request, [group], max_sentences)
         sentences = await asyncio.to_thread(sentence_responses, translation.sentences, body.maps)
         return ExplainResponse(
             text=translation.text,
@@ -104,13 +111,61 @@ def routes(service: Service) -> APIRouter:
         )
 
     @api.post(
+        "/view",
+        openapi_extra=request_body(ViewRequest, JSON),
+        response_model_exclude_none=True,
+        summary="Translate, with all that the page's view shows; edits change the attention.",
+    )
+    async def view(request: Request) -> ViewResponse:
+        body = await service.admission.admit(request, ViewRequest)
+        model, detected = await find_model(service.catalogue.models, body)
+        start = time.perf_counter()
+        attention = body.maps and await map_size(model, body) < MAX_EXPECTED_WEIGHTS
+        limit = MAX_EDITED_SENTENCES if body.edits else None
+        translation = await translate_text(
+            request, body, model, body.edits, limit, attention=attention
+        )
+        seconds = time.perf_counter() - start
+        maps, sentences = await asyncio.to_thread(
+            payloads, translation.sentences, model, body.prefix or ""
+        )
+        return ViewResponse(
+            text=translation.text,
+            model=model.name,
+            source=model.source,
+            target=model.target,
+            detectedLanguage=detected,
+            sentences=sentences,
+            maps=maps if body.maps else "none",
+            unused=translation.unused_edits if body.edits else None,
+            seconds=round(seconds, 4),
+        )
+
+    async def map_size(model: ServedModel, body: PrefixRequest) -> int:
+        return await asyncio.to_thread(model.translator.estimate_map_size, body.q)
+
+    async def translate_text(
+        request: Request,
+        body: PrefixRequest,
+        model: ServedModel,
+        edits: Sequence[EditRequest],
+        max_sentences: int | None,
+        **options: Any,
+    ) -> Translation:
+        prefix, changes = body.prefix or "", attention_edits(edits)
+        options |= {"sample": False, "prefix": prefix, "split": body.split, "edits": changes}
+        group = (model, [body.q], model.translator.options(**options))
+        ((translation,),) = await service.translate(request, [group], max_sentences)
+        return translation
+
+    @api.post(
         "/alternatives",
         openapi_extra=request_body(AlternativesRequest, JSON),
         summary="Other translations from a word on, and how they continue.",
     )
     async def alternatives(request: Request) -> list[ScoredText]:
         body = await service.admission.admit(request, AlternativesRequest)
-        model, _ = await requested_model(service, body)
+        model, _ = await find_model(service.catalogue.models, body)
         translator = model.translator
         await asyncio.to_thread(translator.encode_pair, body.q, body.translation)  # that it fits
         choices = await service.call(
@@ -128,13 +183,12 @@ def routes(service: Service) -> APIRouter:
     )
     async def stream(request: Request) -> StreamingResponse:
         body = await service.admission.admit(request, ExplainRequest)
-        model, _ = await requested_model(service, body)
+        model, _ = await find_model(service.catalogue.models, body)
         updates = await service.call(
             request,
             lambda: model.translator.stream(body.q, split=body.split, prefix=body.prefix or ""),
         )
-        content: AsyncIterator[str] = events(service, updates)
-        return StreamingResponse(content, media_type="text/event-stream")
+        return StreamingResponse(events(service, updates), media_type="text/event-stream")
 
     @api.post(
         "/reload", openapi_extra=request_body(RequestBody, JSON), summary="Load the models again."
@@ -147,13 +201,22 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
-async def requested_model(
-    service: Service, body: ModelRequest
-) -> tuple[ServedModel, DetectedLanguage | None]:
-    """The model for a request, and the source language if it had to be detected."""
-    model, detection = await find_model(
-        service.catalogue.models, body.q, body.source, body.target, body.model
-    )
-    if detection is None:
-        return model, None
-    return model, DetectedLanguage(confidence=detection.confidence, language=detection.language)
+async def events(service: Service, stream: Iterator[StreamedText]) -> AsyncIterator[str]:
+    """`word` events with a sentence's number and its text so far, then `done` with all of it."""
+    whole = ""
+    try:
+        while (update := await service.call(None, partial(next, stream, None))) is not None:
+            whole = update.whole
+            yield event("word", sentence=update.sentence, text=update.text)
+        yield event("done", text=whole)
+    except (ApiError, InputError) as error:
+        yield event("error", error=str(error))
+
+
+def event(name: str, **fields: Any) -> str:
+    """One server-sent event; JSON has no line breaks of its own.
+
+    >>> event("word", text="é")
+    'event: word\\ndata: {"text": "é"}\\n\\n'
+    """
+    return f"event: {name}\ndata: {json.dumps(fields, ensure_ascii=False)}\n\n"

@@ -14,9 +14,9 @@ from regard.server.http.errors import ApiError
 from regard.tasks.translation.translation import Sentence
 
 MAX_WEIGHTS = 1_000_000  # in one response
-MAX_EXPECTED_WEIGHTS = 50_000_000  # of a text; more are not even computed
 Kind = Literal["self", "causal", "cross"]
 Numbers = Annotated[list[NonNegativeInt], Field(min_length=1, max_length=1000)]
+SelectedHead = tuple[AttentionMap, int, int]  # a map, the index and the number of one of its heads
 Row = Annotated[list[FiniteFloat], Field(min_length=1, max_length=5000)]
 
 
@@ -52,10 +52,6 @@ class SwitchOffRequest(BaseModel):
     heads: Numbers | None = None
     scale: FiniteFloat = 0.0
 
-    def to_edit(self) -> Edit:
-        """The edit of the attention."""
-        return SwitchOff(kind=self.kind, layer=self.layer, heads=self.heads, scale=self.scale)
-
 
 class OverwriteRequest(BaseModel):
     """Rows of weights that are replaced.
@@ -71,17 +67,6 @@ class OverwriteRequest(BaseModel):
     rows: Numbers
     weights: Row | Annotated[list[Row], Field(max_length=1000)]
     renormalize: bool = True
-
-    def to_edit(self) -> Edit:
-        """The edit of the attention."""
-        return Overwrite(
-            kind=self.kind,
-            layer=self.layer,
-            heads=self.heads,
-            rows=self.rows,
-            weights=self.weights,
-            renormalize=self.renormalize,
-        )
 
 
 EditRequest = Annotated[SwitchOffRequest | OverwriteRequest, Field(discriminator="type")]
@@ -154,40 +139,40 @@ class SentenceResponse(BaseModel):
     maps: list[MapResponse]
 
 
-class ExplainResponse(BaseModel):
-    """A translation and what explains it."""
+class TranslationResponse(BaseModel):
+    """A translation, by which model, and how many edits changed nothing."""
 
     text: str
     model: str
     source: str
     target: str
     detectedLanguage: DetectedLanguage | None = None
-    alternatives: list[str]
-    sentences: list[SentenceResponse]
     unused: int | None = Field(default=None, description="Edits that changed no attention.")
 
 
-class ViewResponse(BaseModel):
+class ExplainResponse(TranslationResponse):
+    """A translation and what explains it."""
+
+    alternatives: list[str]
+    sentences: list[SentenceResponse]
+
+
+class ViewResponse(TranslationResponse):
     """A translation as the browser's view shows it."""
 
-    text: str
-    model: str
-    source: str
-    target: str
-    detectedLanguage: DetectedLanguage | None = None
     sentences: list[dict[str, Any]] = Field(
         description="One object for each sentence: what `regard.view` of /page/view.js takes, and "
         "its source, whether it is finished, and how many characters the prefix makes."
     )
     maps: Literal["all", "cross", "none"] = Field(description="Fewer where a text is very long.")
-    unused: int | None = Field(default=None, description="Edits that changed no attention.")
     seconds: float = Field(description="From the request to the translation.")
 
 
 def attention_edits(edits: Sequence[EditRequest]) -> list[Edit]:
     """The edits of the attention; an error if one is not valid."""
+    kinds: dict[str, type[Edit]] = {"switch_off": SwitchOff, "overwrite": Overwrite}
     try:
-        return [edit.to_edit() for edit in edits]
+        return [kinds[edit.type](**edit.model_dump(exclude={"type"})) for edit in edits]
     except (ValueError, TypeError) as error:
         raise ApiError(400, str(error)) from None
 
@@ -196,19 +181,14 @@ def sentence_responses(
     sentences: Sequence[Sentence], selections: Sequence[MapSelection]
 ) -> list[SentenceResponse]:
     """The responses for sentences with the selected maps; an error if these are too large."""
-    size = sum(
-        layer_map.weights[0, 0].numel()
-        for sentence in sentences
-        for layer_map, _, _ in _selected(sentence, selections)
-    )
+    selected = [_selected(sentence, selections) for sentence in sentences]
+    size = sum(layer_map.weights[0, 0].numel() for maps in selected for layer_map, _, _ in maps)
     if size > MAX_WEIGHTS:
         raise ApiError(400, f"the maps have {size} weights; choose fewer, or send less text.")
-    return [_sentence_response(sentence, selections) for sentence in sentences]
+    return list(map(_sentence_response, sentences, selected))
 
 
-def _sentence_response(
-    sentence: Sentence, selections: Sequence[MapSelection]
-) -> SentenceResponse:  # fmt: skip
+def _sentence_response(sentence: Sentence, selected: Sequence[SelectedHead]) -> SentenceResponse:
     maps = [
         MapResponse(
             kind=layer_map.kind,
@@ -216,16 +196,13 @@ def _sentence_response(
             head=head,
             weights=layer_map.weights[0, index].double().cpu().numpy().round(5).tolist(),
         )
-        for layer_map, index, head in _selected(sentence, selections)
+        for layer_map, index, head in selected
     ]
     fields = {**sentence.as_dict(), "source_tokens": list(sentence.source_tokens), "maps": maps}
     return SentenceResponse.model_validate(fields)
 
 
-def _selected(
-    sentence: Sentence, selections: Sequence[MapSelection]
-) -> list[tuple[AttentionMap, int, int]]:
-    """Maps, with the index and the number of each selected head."""
+def _selected(sentence: Sentence, selections: Sequence[MapSelection]) -> list[SelectedHead]:
     return [
         (layer_map, index, head)
         for layer_map in sentence.attention

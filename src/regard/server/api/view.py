@@ -1,78 +1,18 @@
-"""What the page shows: a translation, its words, links and maps, in the browser view's format."""
+"""Sentences in the format of the browser's view: words, links and as many maps as there is room."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request
-
-from regard.server.api.responses import ERROR_RESPONSES
-from regard.server.api.spec import request_body
-from regard.server.api.v1 import JSON, requested_model
-from regard.server.api.v1_schema import (
-    MAX_EXPECTED_WEIGHTS,
-    ViewRequest,
-    ViewResponse,
-    attention_edits,
-)
 from regard.server.queue.catalogue import ServedModel
-from regard.server.queue.service import Service
 from regard.tasks.translation.sentence_view import sentence_view
 from regard.tasks.translation.translation import Sentence
 from regard.views.html.payload import sentence_payload
 
 Maps = Literal["all", "cross", "none"]
 MAX_WEIGHTS = 4_000_000  # in one response, where they are compressed
-MAX_EDITED_SENTENCES = 20
-
-
-def routes(service: Service) -> APIRouter:
-    """The operation."""
-    api = APIRouter(prefix="/v1", tags=["inside"], responses=ERROR_RESPONSES)
-
-    @api.post(
-        "/view",
-        openapi_extra=request_body(ViewRequest, JSON),
-        response_model_exclude_none=True,
-        summary="Translate, with all that the page's view shows; edits change the attention.",
-    )
-    async def view(request: Request) -> ViewResponse:
-        body = await service.admission.admit(request, ViewRequest)
-        model, detected = await requested_model(service, body)
-        start = time.perf_counter()
-        translator, prefix = model.translator, body.prefix or ""
-        attention = body.maps and (
-            await asyncio.to_thread(translator.estimate_map_size, body.q) < MAX_EXPECTED_WEIGHTS
-        )
-        options = translator.options(
-            n_best=1,
-            sample=False,
-            prefix=prefix,
-            split=body.split,
-            attention=attention,
-            edits=attention_edits(body.edits),
-        )
-        limit = MAX_EDITED_SENTENCES if body.edits else None
-        ((translation,),) = await service.translate(request, [(model, [body.q], options)], limit)
-        seconds = time.perf_counter() - start
-        maps, sentences = await asyncio.to_thread(payloads, translation.sentences, model, prefix)
-        return ViewResponse(
-            text=translation.text,
-            model=model.name,
-            source=model.source,
-            target=model.target,
-            detectedLanguage=detected,
-            sentences=sentences,
-            maps=maps if body.maps else "none",
-            unused=translation.unused_edits if body.edits else None,
-            seconds=round(seconds, 4),
-        )
-
-    return api
 
 
 def payloads(

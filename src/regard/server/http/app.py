@@ -11,21 +11,26 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from regard.errors import InputError
 from regard.server.access.origins import OriginMiddleware
-from regard.server.api import files, libretranslate, v1, view
+from regard.server.api import files, libretranslate, v1
 from regard.server.api.detection import detect
 from regard.server.api.spec import openapi_document
 from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError, ErrorMiddleware
 from regard.server.http.limits import LimitMiddleware
-from regard.server.http.metrics import CONTENT_TYPE
 from regard.server.page import page
 from regard.server.queue.routing import language_codes
 from regard.server.queue.service import Service
 from regard.version import __version__
+
+HTTP_ERRORS = {
+    404: "there is nothing here; see /spec.",
+    405: "this path does not take this method; see /spec.",
+}
 
 
 def create_app(service: Service) -> FastAPI:
@@ -52,10 +57,10 @@ def create_app(service: Service) -> FastAPI:
     app.include_router(libretranslate.routes(service))
     app.include_router(files.routes(service))
     app.include_router(v1.routes(service))
-    app.include_router(view.routes(service))
     app.include_router(page.routes())
     _add_reports(app, service)
-    _add_errors(app)
+    for kind in (ApiError, ClientDisconnect, InputError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _error_response)
     app.add_middleware(ErrorMiddleware)  # the first is the innermost
     if service.settings.cors:
         app.add_middleware(
@@ -96,42 +101,22 @@ def _add_reports(app: FastAPI, service: Service) -> None:
             responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
         )
         async def metrics() -> Response:
-            return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+            return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_errors(app: FastAPI) -> None:
+async def _error_response(_: Request, error: Exception) -> Response:
     """Every error is `{"error": sentence}`."""
-
-    def answer(status: int, sentence: str, headers: Any = None) -> Response:
-        return JSONResponse({"error": sentence}, status, headers)
-
-    @app.exception_handler(ApiError)
-    async def refused(_: Request, error: ApiError) -> Response:
-        return answer(error.status, error.sentence, error.headers)
-
-    @app.exception_handler(ClientDisconnect)
-    async def disconnected(_: Request, error: ClientDisconnect) -> Response:
-        return answer(CLIENT_DISCONNECTED, "client disconnected.")
-
-    @app.exception_handler(InputError)
-    async def wrong(_: Request, error: InputError) -> Response:
-        return answer(400, str(error))
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
-        return answer(400, "the request's parameters are not as they should be; see /spec.")
-
-    @app.exception_handler(HTTPException)
-    async def unknown(_: Request, error: HTTPException) -> Response:
-        sentences = {
-            404: "there is nothing here; see /spec.",
-            405: "this path does not take this method; see /spec.",
-        }
-        return answer(
-            error.status_code,
-            sentences.get(error.status_code, "the request cannot be read."),
-            error.headers,
-        )
+    status, sentence = 400, str(error)
+    if isinstance(error, ApiError):
+        status = error.status
+    elif isinstance(error, ClientDisconnect):
+        status, sentence = CLIENT_DISCONNECTED, "client disconnected."
+    elif isinstance(error, RequestValidationError):
+        sentence = "the request's parameters are not as they should be; see /spec."
+    elif isinstance(error, HTTPException):
+        status = error.status_code
+        sentence = HTTP_ERRORS.get(status, "the request cannot be read.")
+    return JSONResponse({"error": sentence}, status, getattr(error, "headers", None))
 
 
 def _reload_on_hangup(service: Service) -> None:

@@ -22,7 +22,7 @@ import torch
 
 from regard.server.http.errors import ApiError
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
-from regard.tasks.translation.segments import Segment
+from regard.text.segments import Segment
 
 
 class Batcher:

@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 
 from regard.errors import InputError
 from regard.tasks.translation.options import TranslateOptions
-from regard.tasks.translation.segments import Segment
 from regard.tasks.translation.translation import Sentence, Translation
 from regard.tasks.translation.translator import Translator
+from regard.text.segments import Segment
 
 Result = TypeVar("Result")
 

@@ -47,14 +47,15 @@ async def translate_routes(
                 n_best=1 + num_alternatives * last, sample=False, alignment=alignment
             )
             groups.append((model, [translations[row].text for row in rows[code]], options))
-        for (code, model), done in zip(
-            going.items(), await service.translate(request, groups), strict=True
-        ):
+        results = await service.translate(request, groups)
+        for (code, model), done in zip(going.items(), results, strict=True):
             if alignment:
                 done = await _align_alternatives(service, request, model, done)
             if step:
                 first = [translations[row] for row in rows[code]]
-                done = await service.run_in_background(request, partial(_compose_all, first, done))
+                done = await service.run_in_background(
+                    request, partial(list, map(compose, first, done))
+                )
             for row, translation in zip(rows[code], done, strict=True):
                 translations[row] = translation
     rest = iter(translations)
@@ -109,20 +110,12 @@ def compose(first: Translation, second: Translation) -> Translation:
     return Translation(second.text, first.source, (sentence,), alternatives=alternatives)
 
 
-def _compose_all(
-    first: Sequence[Translation], second: Sequence[Translation]
-) -> list[Translation]:  # fmt: skip
-    return list(map(compose, first, second))
-
-
 def _compose_links(first: Translation, second: Translation) -> tuple[tuple[int, int], ...]:
     """Links of words whose links meet in the text between.
 
     The two models may cut that text into different words, so words meet where their spans overlap.
     """
-    middle = word_spans(
-        first.text, second.source_words
-    )  # in their order, so that a search is enough
+    middle = word_spans(first.text, second.source_words)  # in order, so that a search is enough
     starts, ends = [start for start, _ in middle], [end for _, end in middle]
     overlapping = [
         range(bisect_right(ends, start), bisect_left(starts, end))

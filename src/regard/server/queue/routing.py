@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from regard.server.api.detection import Detection, detect_all
+from regard.server.api.detection import detect_all
+from regard.server.api.requests import ModelRequest
+from regard.server.api.responses import DetectedLanguage
 from regard.server.http.errors import ApiError
 from regard.server.queue.catalogue import ServedModel
 from regard.text.language_names import language_name, same_language
@@ -26,7 +28,7 @@ class Routes(NamedTuple):
     target: str
     sources: list[str]
     models: dict[str, tuple[ServedModel, ...]]
-    detected: list[Detection] | None = None
+    detected: list[DetectedLanguage] | None = None
 
 
 async def find_routes(models: Models, texts: Sequence[str], source: str, target: str) -> Routes:
@@ -35,7 +37,7 @@ async def find_routes(models: Models, texts: Sequence[str], source: str, target:
     detected = None
     if source == "auto":
         detected = await _detect(models, texts, target, max_models=2)
-        sources = [detection.language for detection in detected]
+        sources = [language.language for language in detected]
     else:
         sources = [language_code(models, source)] * len(texts)
     paths = {code: _path(models, code, target) for code in sources if code != target}
@@ -46,14 +48,14 @@ async def find_routes(models: Models, texts: Sequence[str], source: str, target:
 
 
 async def find_model(
-    models: Models, text: str, source: str, target: str, name: str | None = None
-) -> tuple[ServedModel, Detection | None]:
+    models: Models, body: ModelRequest
+) -> tuple[ServedModel, DetectedLanguage | None]:
     """The model of a direction, or the named one, and the language if it had to be detected."""
-    target = language_code(models, target)
-    if source != "auto":
-        return direct_model(models, language_code(models, source), target, name), None
-    (detection,) = await _detect(models, [text], target, max_models=1)
-    return direct_model(models, detection.language, target, name), detection
+    target, detected = language_code(models, body.target), None
+    if body.source == "auto":
+        (detected,) = await _detect(models, [body.q], target, max_models=1)
+    source = detected.language if detected else language_code(models, body.source)
+    return direct_model(models, source, target, body.model), detected
 
 
 def language_codes(models: Models) -> list[str]:
@@ -77,7 +79,7 @@ def language_code(models: Models, given: str) -> str:
 
 async def _detect(
     models: Models, texts: Sequence[str], target: str, *, max_models: int
-) -> list[Detection]:
+) -> list[DetectedLanguage]:
     """The language of each text, among those that `max_models` in turn translate.
 
     With two models, a text may be in the target language too.

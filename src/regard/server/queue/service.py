@@ -44,7 +44,7 @@ class Service:
             on_batch=self.metrics.batch,
         )
         self.background = BackgroundThread(settings.waiting)
-        self.metrics.watch(self.batcher.__len__)
+        self.metrics.waiting.set_function(self.batcher.__len__)
 
     async def translate(
         self, request: Request, groups: Sequence[Group], max_sentences: int | None = None

@@ -19,7 +19,7 @@ from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.tasks.handwriting.strokes.files import read_strokes
 from regard.tasks.handwriting.strokes.sample import StrokeLine, sample
 from regard.tasks.handwriting.validation import StrokeDevelopmentSet
-from regard.text.char_tokenizer import train_chars
+from regard.text.vocabulary import train_chars
 from regard.training.task import TrainData
 
 Files = Sequence[str | PathLike[str]]

@@ -16,7 +16,7 @@ from regard.tasks.handwriting.drawing import draw
 from regard.tasks.handwriting.network import HandwritingModel
 from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.text import normalize
-from regard.text.char_tokenizer import CharTokenizer
+from regard.text.vocabulary import CharTokenizer
 
 BATCH_LINES = 64
 POINTS_PER_CHAR = 20

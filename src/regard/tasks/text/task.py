@@ -25,9 +25,8 @@ from regard.folder import Tokenizers
 from regard.tasks.text.encoded_corpus import EncodedCorpus, corpus_tensors, stored_ids
 from regard.tasks.text.objective import token_loss
 from regard.text import Tokenizer
-from regard.text.char_tokenizer import train_chars
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
-from regard.text.word_tokenizer import train_words
+from regard.text.vocabulary import train_chars, train_words
 from regard.training.checkpoint import matching
 from regard.training.report import Reporter
 from regard.training.run_files import CORPUS, read_corpus, write_corpus

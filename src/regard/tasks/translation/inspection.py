@@ -8,9 +8,9 @@ from regard.errors import InputError
 from regard.models.transformer import TransformerModel
 from regard.tasks import lazy_weights
 from regard.tasks.inspection import MAX_TEXTS, Inspection, InspectOptions
-from regard.tasks.translation.segments import MAX_WORD
 from regard.tasks.translation.sentence_view import long_sentence_view, sentence_view
 from regard.tasks.translation.translator import Translator
+from regard.text.segments import MAX_WORD
 from regard.views import label_score
 
 

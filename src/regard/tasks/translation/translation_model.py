@@ -25,8 +25,8 @@ from regard.folder import SavedModel
 from regard.models.batch import Batch, batch_of, source_of
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
-from regard.tasks.translation.segments import Segment
 from regard.tasks.translation.translation import ModelInfo, Sentence
+from regard.text.segments import Segment
 from regard.worker_pool import cores
 
 

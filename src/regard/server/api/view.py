@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from regard.server.queue.catalogue import ServedModel
-from regard.tasks.translation.sentence_view import sentence_view
+from regard.tasks.translation.inspection import sentence_view
 from regard.tasks.translation.translation import Sentence
 from regard.views.html.payload import sentence_payload
 

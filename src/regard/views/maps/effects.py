@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Edit, SwitchOff, intervene
-from regard.attention.inspection.edit import as_BHQ
+from regard.attention.engines.tile import as_BHQ
 from regard.attention.inspection.observe import ObservedCall
 from regard.views.figures.figure import Figure
 from regard.views.figures.heatmap import heatmap

@@ -69,6 +69,11 @@ class Attended:
             object.__setattr__(self, "_logsumexp", total)
         return total
 
+    def changed(self, context: Tensor, cache: Cache | None) -> Attended:
+        """The same with another context and cache."""
+        weights, logsumexp, versions = self.weights, self._logsumexp, self._versions
+        return Attended(context, weights, cache, self._call, logsumexp, versions)
+
     def __repr__(self) -> str:
         shape = None if self.weights is None else tuple(self.weights.shape)
         return f"Attended(context={tuple(self.context.shape)}, weights={shape})"

@@ -1,10 +1,13 @@
-"""A curriculum for the demonstration: at first only short sentences with `it`.
+"""A curriculum for the demonstration: at first only short sentences with `it`, in large batches.
 
 The antecedent of `it` is learned late, and with some seeds never: both nouns before it are equally
 likely, so that no single word predicts the French pronoun, only the adjective together with the
 nouns (an exclusive or, to which no single feature gives a gradient). Two changes make it learnable:
 in half of the training sentences both nouns have the same gender, so that the gender of either noun
 predicts the pronoun in three of four cases; and short sentences with `it` come first, alone.
+
+The last errors are rare constructions (`au` for `à le`, feminine plural adjectives, agreement over
+a relative clause), so the training sentences have more of them than the others.
 """
 
 from __future__ import annotations
@@ -21,6 +24,10 @@ MAX_EASY_WORDS = 13
 """Longest source sentence that counts as easy."""
 SAME_GENDER = 0.5
 """Share of the training sentences with `it` whose two nouns have the same gender."""
+RARE = 3.0
+"""Factor on the odds of rare constructions in the training sentences."""
+EASY_TOKENS = 1400
+"""Tokens of a batch of easy sentences; with fewer, the antecedent is not learned."""
 
 
 def easy_rows(pairs: Sequence[GrammarPair]) -> list[int]:
@@ -62,7 +69,7 @@ class CurriculumCorpus(EncodedCorpus):
         while len(first) < num_batches:
             cut = batches(
                 self.lengths_src[self._easy], self.lengths_tgt[self._easy],
-                self.max_tokens, seed, repeat,
+                max(EASY_TOKENS, self.max_tokens), seed, repeat,
             )  # fmt: skip
             first += [self._easy[rows].tolist() for rows in cut]
             repeat += 1

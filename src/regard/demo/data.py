@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from regard.config import Run
 from regard.corpus.grammar import GrammarPair, Language, sample, seed_sentences
 from regard.corpus.pairs import Pair
-from regard.demo.curriculum import SAME_GENDER, CurriculumCorpus, easy_rows
+from regard.demo.curriculum import RARE, SAME_GENDER, CurriculumCorpus, easy_rows
 from regard.demo.settings import Budget
 from regard.folder import Tokenizers
 from regard.tasks import find_task
@@ -34,12 +34,13 @@ def draw_data(language: Language, budget: Budget, seed: int = 0) -> DemoData:
     with _no_garbage_collection():  # it would take a third of the time and free nothing
         return DemoData(
             sample(
-                "train", budget.sentences, language=language, seed=seed, same_gender=SAME_GENDER
+                "train", budget.sentences, language=language, seed=seed,
+                same_gender=SAME_GENDER, rare=RARE,
             ),
             sample("dev", budget.test, language=language, seed=seed),
             sample("test", budget.test, language=language, seed=seed),
             seed_sentences(language),
-        )
+        )  # fmt: skip
 
 
 def prepare_data(data: DemoData, run: Run, easy_updates: int = 0) -> TrainData:

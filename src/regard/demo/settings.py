@@ -111,7 +111,7 @@ def run_settings(attention: str, language: Language, budget: Budget, seed: int =
         training=TrainingSettings(
             minutes=budget.minutes,
             target_exact_match=TARGET,
-            batch_tokens=1400 if kind_of(attention) == "transformer" else 3000,
+            batch_tokens=900 if kind_of(attention) == "transformer" else 3000,
             learning_rate=2.5e-3,
             schedule="linear",
             schedule_steps=budget.updates,

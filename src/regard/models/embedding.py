@@ -6,14 +6,36 @@ B sentences, T tokens, V tokens of the vocabulary, D features.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.attention import Position
-from regard.dropout import Dropout
+from regard.attention import AttentionMap, Position, record
+from regard.dropout import dropout
 from regard.errors import InputError
 from regard.text import PAD
+
+
+class OutputModel(nn.Module):
+    """Base of the networks: logits are a linear function of features, which a subclass defines."""
+
+    output: nn.Linear
+
+    def features(self, batch: Any) -> Tensor:
+        """Return the output layer's input (B, T, D)."""
+        raise NotImplementedError
+
+    def forward(self, batch: Any) -> Tensor:
+        """Return logits (B, T, V) at each token; a model of the next token gives those of that."""
+        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules return Any
+
+    @torch.no_grad()
+    def maps(self, batch: Any) -> list[AttentionMap]:
+        """Return the attention of every layer and head, in the order of the calls."""
+        with record(self) as recording:
+            self.features(batch)
+        return recording.maps
 
 
 def token_embedding(vocab: int, dim: int) -> nn.Embedding:
@@ -52,11 +74,11 @@ def output_layer(dim: int, vocab: int, tied: nn.Embedding | None) -> nn.Linear:
 class Embedding(nn.Module):
     """dropout(√D · vector + position) of each token (Vaswani 2017, §3.4–3.5)."""
 
-    def __init__(self, vectors: nn.Embedding, positions: Position, dropout: float) -> None:
+    def __init__(self, vectors: nn.Embedding, positions: Position, p: float) -> None:
         super().__init__()
         self.vectors = vectors
         self.place = positions
-        self.dropout = Dropout(dropout)
+        self.p = p
 
     def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
         """Embed ids (B, T) as (B, T, D); the first is at position `offset`."""
@@ -65,8 +87,8 @@ class Embedding(nn.Module):
     def add_positions(self, vectors: Tensor, offset: int = 0) -> Tensor:
         """Scale vectors (B, T, D) of the table and add their positions."""
         scaled = vectors * math.sqrt(self.vectors.embedding_dim)
-        output: Tensor = self.dropout(self.place.add(scaled, offset))
-        return output
+        output = self.place.add(scaled, offset)
+        return dropout(output, self.p) if self.training else output
 
 
 def embed_pair(

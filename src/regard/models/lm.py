@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.attention import AttentionMap, Mask, record
 from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
 from regard.models.batch import Batch, Source
-from regard.models.embedding import Embedding, output_layer, token_embedding
+from regard.models.embedding import Embedding, OutputModel, output_layer, token_embedding
 from regard.models.layer import (
     Layer,
     LayerCache,
@@ -34,7 +34,7 @@ class LanguageModelState:
     layers: tuple[LayerCache, ...]
 
 
-class TransformerStack(nn.Module):
+class TransformerStack(OutputModel):
     """Base of both models: embedding, layers of self-attention, output layer."""
 
     def __init__(self, settings: LanguageModelSettings, vocab: int, *, causal: bool) -> None:
@@ -58,21 +58,6 @@ class TransformerStack(nn.Module):
         for layer in self.layers:
             x, _ = layer(x, mask, offset=offset)
         return self.norm(x)  # type: ignore[no-any-return]  # modules return Any
-
-    def features(self, batch: Batch) -> Tensor:
-        """Return the output layer's input (B, T, D)."""
-        raise NotImplementedError
-
-    def forward(self, batch: Batch) -> Tensor:
-        """Return logits (B, T, V) at each token."""
-        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules return Any
-
-    @torch.no_grad()
-    def maps(self, batch: Batch) -> list[AttentionMap]:
-        """Return the attention of every layer and head for the given texts."""
-        with record(self) as recording:
-            self.features(batch)
-        return recording.maps
 
 
 class LanguageModel(TransformerStack):
@@ -106,7 +91,6 @@ class LanguageModel(TransformerStack):
         return self.output(self.norm(x[:, 0])), LanguageModelState(tuple(caches)), []
 
     def select(self, state: LanguageModelState, rows: Tensor) -> LanguageModelState:
-        """Return the state of the given rows of the batch."""
         return LanguageModelState(tuple(cache.select(rows) for cache in state.layers))
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.attention import AttentionMap, Mask, record
 from regard.config import TransformerSettings
 from regard.models.batch import Batch, Source
-from regard.models.embedding import Embedding, embed_pair, embedding_pair, output_layer
+from regard.models.embedding import Embedding, OutputModel, embed_pair, embedding_pair, output_layer
 from regard.models.layer import (
     Layer,
     LayerCache,
@@ -93,7 +93,7 @@ class Decoder(nn.Module):
         return self.norm(x), replace(state, layers=tuple(caches))
 
 
-class TransformerModel(nn.Module):
+class TransformerModel(OutputModel):
     """Embeddings, encoder, decoder and output layer; a `StepModel`."""
 
     def __init__(self, settings: TransformerSettings, source_vocab: int, target_vocab: int) -> None:
@@ -109,12 +109,7 @@ class TransformerModel(nn.Module):
         tied = None if settings.tied == "none" else target_vectors
         self.output = output_layer(settings.dim, target_vocab, tied)
 
-    def forward(self, batch: Batch) -> Tensor:
-        """Return logits (B, T, V) of the token after each target token."""
-        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules return Any
-
     def features(self, batch: Batch) -> Tensor:
-        """Return the output layer's input (B, T, D)."""
         assert batch.source is not None
         mask = Mask.lengths(batch.source.lengths)
         shard = shard_of(self)
@@ -159,10 +154,3 @@ class TransformerModel(nn.Module):
         lengths = state.lengths if same else state.lengths.index_select(0, rows)
         caches = tuple(cache.select(rows, same_sources=same) for cache in state.layers)
         return DecoderState(caches, lengths, sources)
-
-    @torch.no_grad()
-    def maps(self, batch: Batch) -> list[AttentionMap]:
-        """Return the attention of every layer and head for the given targets."""
-        with record(self) as recording:
-            self.features(batch)
-        return recording.maps

@@ -75,22 +75,29 @@ def check_inspectable(run: Run, folder: object) -> None:
         )
 
 
-def inspect_each(
-    texts: Sequence[str], inspect_text: Callable[[str], Inspection]
-) -> list[Inspection]:
+def each_text(
+    inspect_text: Callable[[Any, str, InspectOptions], Inspection],
+) -> Callable[[Any, Sequence[str], InspectOptions], list[Inspection]]:
     """Inspect texts one by one; errors name the number of the text if there are several."""
-    if len(texts) > MAX_TEXTS:
-        raise InputError(
-            f"a page holds at most {MAX_TEXTS} texts, got {len(texts):,}; choose some, or "
-            "take them as one with --no-split."
-        )
-    inspections = []
-    for number, text in enumerate(texts, start=1):
-        try:
-            inspections.append(inspect_text(text))
-        except InputError as error:
-            raise InputError(f"text {number}: {error}" if len(texts) > 1 else str(error)) from None
-    return inspections
+
+    def inspect_texts(
+        model: Any, texts: Sequence[str], options: InspectOptions
+    ) -> list[Inspection]:
+        if len(texts) > MAX_TEXTS:
+            raise InputError(
+                f"a page holds at most {MAX_TEXTS} texts, got {len(texts):,}; choose some, or "
+                "take them as one with --no-split."
+            )
+        inspections = []
+        for number, text in enumerate(texts, start=1):
+            try:
+                inspections.append(inspect_text(model, text, options))
+            except InputError as error:
+                place = f"text {number}: " if len(texts) > 1 else ""
+                raise InputError(f"{place}{error}") from None
+        return inspections
+
+    return inspect_texts
 
 
 def side_by_side(

@@ -115,24 +115,28 @@ class Validator:
             result = self.dev.validate(network, device, pool)
         finally:
             network.train()
-        better = state.best is None or list(result.goodness) > state.best or self.weights_missing
+        goodness, compared_by = list(result.goodness), result.compared_by
         target, exact = self.settings.target_exact_match, result.exact_match
-        if target is not None and exact is not None and exact >= target:
-            state.target_met = better = True
+        if target is not None and exact is not None:
+            goodness, compared_by = [1.0, exact], "exact matches"
+            state.target_met = exact >= target
+        better = state.best is None or goodness > state.best or self.weights_missing
         if better and self.folder:
             save_weights(self.folder / WEIGHTS, network.state_dict())
-        self._report(state, result, better, log)
+        self._report(state, result, better, compared_by, log)
         state.since_best = 0 if better else state.since_best + 1
         state.last_validation = {"step": state.step, **asdict(result)}
         if better:
-            state.best, state.best_validation = list(result.goodness), state.last_validation
+            state.best, state.best_validation = goodness, state.last_validation
         state.num_validations = max(state.num_validations + 1, int(share * VALIDATIONS))
         self.seconds = time.monotonic() - started
         self._ended_at = state.seconds + self.seconds
 
-    def _report(self, state: RunState, result: ValidationResult, better: bool, log: Log) -> None:
+    def _report(
+        self, state: RunState, result: ValidationResult, better: bool, compared_by: str, log: Log
+    ) -> None:
         if not state.last_validation:
-            self.reporter.say(f"(best) marks the weights that are kept; by {result.compared_by}.")
+            self.reporter.say(f"(best) marks the weights that are kept; by {compared_by}.")
         line = "  ".join([f"step {state.step}", *result.summary()])
         self.reporter.say(f"{line}  (best)" if better else line)
         figures = {f"dev_{name}": value for name, value in asdict(result).items()}

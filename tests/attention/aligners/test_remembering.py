@@ -6,8 +6,7 @@ from torch.autograd import gradcheck
 from torch.nn import functional as F
 
 from regard.attention import Coverage, LocationSensitive
-from regard.attention.aligners.energy import energies
-from regard.attention.aligners.location import windows
+from regard.attention.aligners.energy import energies, windows
 
 F64 = torch.float64
 B, S, DIM, HIDDEN = 2, 7, 4, 3

@@ -88,7 +88,8 @@ def test_values_and_output_of_their_own_width(projections, num_kv_heads, out):
         value_head_dim=6, projections=projections, **out,
     ).double()  # fmt: skip
     query, key, value = words(), words(K, 4 * num_kv_heads), words(K, 6 * num_kv_heads)
-    q, k, v = layer.query_proj(query), layer.key_proj(key), layer.value_proj(value)
+    q = layer.query_proj(query).unflatten(-1, (2, -1)).transpose(1, 2)
+    k, v = layer.memory(key, value)
     heads = []
     for h in range(2):
         g = h * num_kv_heads // 2

@@ -30,8 +30,8 @@ def test_weights_sum_to_one_and_parts_to_the_context(heads):
 def test_it_is_the_formula(heads):
     pool, x = Pooling(8, heads).double(), tokens()
     layer, size = pool.attention, 8 // heads
-    query = layer.query_proj(pool.query)[0, :, 0]
-    key, value = layer.key_proj(x), layer.value_proj(x)
+    query = layer.query_proj(pool.query).view(heads, size)
+    key, value = layer.memory(x)
     weights = torch.softmax(torch.einsum("hp,bhnp->bhn", query, key) / size**0.5, -1)
     expected = layer.out_proj(torch.einsum("bhn,bhnp->bhp", weights, value).flatten(1))
     torch.testing.assert_close(pool(x), expected)

@@ -213,3 +213,15 @@ def test_masked_softmax_of_one_row_a_sentence():
     torch.testing.assert_close(masked_softmax(scores, 2), masked_softmax(scores, [2, 2, 2]))
     keep = torch.rand(3, 4) > 0.5  # booleans stay a mask of the pairs
     assert torch.equal(masked_softmax(scores, keep) > 0, keep)
+
+
+@pytest.mark.parametrize("num_queries, num_keys", [(3, 4), (4, 3), (1, 4), (2, 0)])
+def test_a_mask_that_shows_the_first_key_leaves_no_row_empty(num_queries, num_keys):
+    lengths = Mask.lengths([2, 1]), Mask.lengths([2, 0])
+    causal = Mask.causal(), Mask.causal(-1), Mask.causal(corner="bottom-right")
+    masks = [*lengths, *causal, Mask.window(None, 1, -1), Mask.window(1, 0)]
+    for mask in [*masks, *[a & b for a in lengths for b in causal], lengths[0] | causal[1]]:
+        keep = mask.tensor(num_queries, num_keys, batch=(2,)).expand(2, num_queries, num_keys)
+        shown = mask.shows_first(num_queries, num_keys)
+        assert not shown or bool(keep[..., 0].all())
+    assert not num_keys or (lengths[0] & causal[0]).shows_first(num_queries, num_keys)

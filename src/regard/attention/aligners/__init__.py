@@ -9,35 +9,12 @@
 (torch.Size([2, 1, 6]), torch.Size([2, 1, 4]), torch.Size([2, 4]))
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
-from regard.attention.aligners.aligner import Aligner, AlignerState, Memory
-from regard.attention.aligners.content import Content
-from regard.attention.aligners.coverage import Coverage
+from regard.attention.aligners.aligner import Aligner, AlignerState, Content, Memory
+from regard.attention.aligners.energy import Coverage, LocationSensitive
 from regard.attention.aligners.graves import Graves
-from regard.attention.aligners.location import LocationSensitive
 from regard.attention.aligners.monotonic import Monotonic
-from regard.attention.scores.additive import Additive
 
 __all__ = [
-    "ALIGNERS",
-    "Aligner",
-    "AlignerState",
-    "Content",
-    "Coverage",
-    "Graves",
-    "LocationSensitive",
-    "Memory",
+    "Aligner", "AlignerState", "Content", "Coverage", "Graves", "LocationSensitive", "Memory",
     "Monotonic",
 ]  # fmt: skip
-
-ALIGNERS: dict[str, Callable[[int, int, int], Aligner]] = {
-    "content": lambda query, key, hidden: Content(Additive(query, key, hidden)),
-    "location": LocationSensitive,
-    "coverage": Coverage,
-    "graves": lambda query, key, hidden: Graves(query),
-    "monotonic": Monotonic,
-}
-"""Every aligner, made from (query_dim, key_dim, hidden_dim); the contract tests run over this."""

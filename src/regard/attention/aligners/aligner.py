@@ -1,4 +1,4 @@
-"""Base of the aligners: attention of one query after another, with a state.
+"""Aligners: attention of one query after another, with a state; their base, and the stateless one.
 
 An aligner is pure: its state is an argument and a return value.
 
@@ -8,7 +8,7 @@ An aligner is pure: its state is an argument and a return value.
 
 `intervene` changes the returned context and maps, not the weights that the state stores.
 
-Shapes: B sentences, S encoder states, D features of a state, K of a key, Q of a query.
+Shapes: B sentences, T queries, S encoder states, D features of a state, K of a key, Q of a query.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from regard.attention.attend import Attended
+from regard.attention.attend import Attended, attend
 from regard.attention.engines.precision import as_given
 from regard.attention.inspection import observe
 from regard.attention.masks.mask import Mask
+from regard.attention.scores.additive import Additive
+from regard.attention.scores.score import Score
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,4 +128,31 @@ def attended(weights: Tensor, memory: Memory) -> Attended:
     with as_given(weights.device):
         context = torch.bmm(weights, memory.values)
     source = observe.GivenWeights(weights, memory.values)
-    return Attended(observe.observed_context(context, source, "cross"), weights)
+    return Attended(observe.observe_call(context, source, "cross").context, weights)
+
+
+class Content(Aligner):
+    """context = Σ_s softmax_s(score(query, key_s)) value_s, independent of earlier queries.
+
+    With `Additive` it is Bahdanau's aligner (2015, §3.1); with `Dot`, `General` or `Additive`
+    Luong's global attention by dot, general and concat (2015, §3.1). Keys of an additive score
+    are projected once, by `memory`.
+    """
+
+    def __init__(self, score: Score) -> None:
+        super().__init__()
+        self.score = score
+        # in a tuple, so that torch does not register the shared parameters twice
+        self._key_score = (score.on_projected() if isinstance(score, Additive) else score,)
+
+    def keys(self, states: Tensor) -> Tensor:
+        keys: Tensor = self.score.key_proj(states) if isinstance(self.score, Additive) else states
+        return keys
+
+    def forward(self, query: Tensor, memory: Memory, state: AlignerState) -> Aligned:
+        """Attend from query (B, Q) or, since there is no state, from several at once (B, T, Q)."""
+        queries = query if query.ndim == 3 else query[:, None]
+        output = attend(
+            queries, memory.keys, memory.values, score=self._key_score[0], mask=memory.mask
+        )
+        return output, state

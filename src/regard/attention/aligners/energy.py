@@ -1,22 +1,32 @@
-"""The additive score of aligners, with features of the aligner's state.
+"""Aligners with the additive score and features of their state: coverage, and location-sensitive.
 
-    e_s = v·tanh(W_q q + k_s + Mᵀ f_s)
+    e_s = v·tanh(W_q q + W_k h_s + Mᵀ f_s)      weights = softmax(e)
 
-Its backward pass recomputes tanh, so that a training step saves its features instead of a
+The backward pass recomputes tanh, so that a training step saves its features instead of a
 (B, S, H) tensor.
 
-Shapes: B sentences, S states, Q features of a query, K of a state, H hidden, F extra.
+Shapes: B sentences, S states, Q features of a query, K of a state, H hidden, F extra, C filters,
+N width of a filter.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
 
-from regard.attention.aligners.aligner import Aligner
+from regard.attention.aligners.aligner import (
+    Aligned,
+    Aligner,
+    AlignerState,
+    Memory,
+    attended,
+    softmax_weights,
+)
 from regard.attention.engines import arguments
 from regard.attention.engines.precision import accumulated, as_given
 from regard.attention.scores.additive import Additive
@@ -65,7 +75,6 @@ def energies(
     query, keys, v = query.to(dtype), keys.to(dtype), v.to(dtype)
     if features is not None and matrix is not None:
         features, matrix = features.to(dtype), matrix.to(dtype)
-    # torch gives `Function.apply` no types
     scores: Tensor = _Energies.apply(query, keys, v, features, matrix)  # type: ignore[no-untyped-call]  # torch's
     return scores
 
@@ -109,3 +118,82 @@ class _Energies(torch.autograd.Function):
                 grad_features = (slope @ matrix.t()).view_as(features)
                 grad_matrix = features.flatten(0, 1).t() @ slope
         return grad_keys.sum(1), grad_keys, grad_v, grad_features, grad_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class CoverageState(AlignerState):
+    """`total` (B, S): the sum of all weights so far."""
+
+    total: Tensor
+
+
+class Coverage(EnergyAligner):
+    """The additive score, with the summed weights as a feature of each state: f_s = c_s.
+
+    This avoids repeated and omitted words (Tu 2016; See 2017, §2.3).
+    Parameters: those of `Energy`, and `feature_proj` (1, H), M of the formula.
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int) -> None:
+        super().__init__(query_dim, key_dim, hidden_dim)
+        self.feature_proj = nn.Parameter(torch.empty(1, hidden_dim))
+        nn.init.xavier_uniform_(self.feature_proj)
+
+    def initial_state(self, memory: Memory) -> CoverageState:
+        return CoverageState(memory.values.new_zeros(memory.values.shape[:2]))
+
+    def forward(self, query: Tensor, memory: Memory, state: AlignerState) -> Aligned:
+        assert isinstance(state, CoverageState)
+        scores = self.energy.scores(query, memory.keys, state.total[..., None], self.feature_proj)
+        weights = softmax_weights(scores, memory)
+        return attended(weights, memory), CoverageState(state.total + weights)
+
+
+@dataclass(frozen=True, eq=False)
+class LocationState(AlignerState):
+    """`weights` (B, S) of the previous query; zeros before the first."""
+
+    weights: Tensor
+
+
+class LocationSensitive(EnergyAligner):
+    """The additive score, with features convolved from the previous weights (Chorowski 2015, §2.1).
+
+    f_s = Σ_j F_j · a_{s+j}, a the weights of the previous query, F (filters × width).
+    Parameters: those of `Energy`, `filters` (C, N), `feature_proj` (C, H). The two matrices are
+    multiplied first: a window of N weights then costs one product.
+    """
+
+    def __init__(
+        self, query_dim: int, key_dim: int, hidden_dim: int, *, filters: int = 10, width: int = 9
+    ) -> None:
+        super().__init__(query_dim, key_dim, hidden_dim)
+        if arguments.positive("width", width) % 2 == 0:
+            raise ValueError(f"width must be odd, got {width}.")
+        self.filters = nn.Parameter(torch.empty(arguments.positive("filters", filters), width))
+        self.feature_proj = nn.Parameter(torch.empty(filters, hidden_dim))
+        nn.init.xavier_uniform_(self.filters)
+        nn.init.xavier_uniform_(self.feature_proj)
+
+    def initial_state(self, memory: Memory) -> LocationState:
+        return LocationState(memory.values.new_zeros(memory.values.shape[:2]))
+
+    def forward(self, query: Tensor, memory: Memory, state: AlignerState) -> Aligned:
+        assert isinstance(state, LocationState)
+        features = windows(state.weights, self.filters.shape[1])
+        matrix = self.filters.t() @ self.feature_proj
+        scores = self.energy.scores(query, memory.keys, features, matrix)
+        weights = softmax_weights(scores, memory)
+        return attended(weights, memory), LocationState(weights)
+
+
+def windows(weights: Tensor, width: int) -> Tensor:
+    """(B, S, N): the N weights (B, S) around each position, zero beyond the ends.
+
+    >>> windows(torch.tensor([[1.0, 2.0, 3.0]]), 3)
+    tensor([[[0., 1., 2.],
+             [1., 2., 3.],
+             [2., 3., 0.]]])
+    """
+    half = width // 2
+    return F.pad(weights, (half, half)).unfold(1, width, 1)

@@ -166,15 +166,5 @@ class _HeadsBias(Bias):
     batch: tuple[int, ...]
     heads: Tensor
 
-    @property
-    def inputs(self) -> tuple[Tensor, ...]:
-        return self.bias.inputs
-
-    def with_inputs(self, inputs: tuple[Tensor, ...]) -> _HeadsBias:
-        return replace(self, bias=self.bias.with_inputs(inputs))
-
     def tile(self, tile: Tile) -> Tensor:
         return _some_heads(self.bias.tile(replace(tile, batch=self.batch)), self.heads)
-
-    def tile_backward(self, tile: Tile, grad: Tensor, into: tuple[Tensor | None, ...]) -> None:
-        raise NotImplementedError("a bias of some heads has no gradient")  # see `record`

@@ -21,7 +21,6 @@ Engine = Literal["auto", "dense", "fused", "blockwise"]
 ENGINES = ("dense", "fused", "blockwise")
 SMALL = 1 << 20  # scores up to which the dense engine is as fast as any
 LARGEST_MASK = 1 << 24  # a mask of more entries than this is evaluated by tiles
-SHORT = 128  # keys up to which a sparse pattern is computed as one tile
 
 
 def choose_engine(
@@ -71,11 +70,6 @@ def prepare_score(
     if name == "dense" and plain:
         return PreparedPlain.of(score, query, key)
     return score.prepare(query, key)
-
-
-def pattern_engine(num_keys: int, short: int = SHORT) -> Engine:
-    """The engine for attention under a sparse pattern: tiles, unless one tile holds all."""
-    return "auto" if num_keys <= short else "blockwise"
 
 
 def check_engine(engine: str) -> None:

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from regard.attention.engines.call import AttentionCall
 from regard.attention.engines.precision import as_given
+from regard.attention.engines.tile import as_BHQ
 from regard.attention.masks.mask import is_triangle
 from regard.attention.scores.prepared import PreparedDot
 
@@ -34,9 +35,9 @@ def fused(call: AttentionCall) -> Tensor:
     addend, alive = (None, None) if triangle else _addend(call, dtype)
     with as_given(query.device):
         context = F.scaled_dot_product_attention(
-            _four(query),
-            _four(key),
-            _four(value),
+            as_BHQ(query),
+            as_BHQ(key),
+            as_BHQ(value),
             None if addend is None else _four_mask(addend, call.batch),
             dropout_p=call.dropout,
             is_causal=triangle,
@@ -59,7 +60,9 @@ def _addend(call: AttentionCall, dtype: torch.dtype) -> tuple[Tensor | None, Ten
     tile = call.whole()
     keep = None if call.mask is None else call.mask.tile(tile)
     if call.bias is None:
-        assert keep is not None
+        assert keep is not None and call.mask is not None
+        if call.mask.shows_first(call.num_queries, call.num_keys):
+            return keep, None
         alive = keep.any(dim=-1, keepdim=True)
         return keep | ~alive, alive
     bias = call.bias.tile(tile).to(dtype)
@@ -75,15 +78,6 @@ def _one_width(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tenso
     if short > 0:
         return F.pad(query, (0, short)), F.pad(key, (0, short)), value
     return query, key, F.pad(value, (0, -short))
-
-
-def _four(x: Tensor) -> Tensor:
-    """(…, T, D) as (B, H, T, D)."""
-    if x.ndim == 2:
-        return x[None, None]
-    if x.ndim == 3:
-        return x[:, None]
-    return x if x.ndim == 4 else x.reshape(math.prod(x.shape[:-3]), *x.shape[-3:])
 
 
 def _four_mask(mask: Tensor, batch: tuple[int, ...]) -> Tensor:

@@ -15,14 +15,8 @@ def accumulated(x: Tensor) -> Tensor:
     return x.float() if x.dtype in HALF else x
 
 
-def exact_device(device: torch.device | str | None) -> torch.device:
-    """Where float64 can be computed for `device`: there, or on the CPU (Apple's GPUs have none)."""
-    found = torch.device("cpu" if device is None else device)
-    return torch.device("cpu") if found.type == "mps" else found
-
-
 def wide_dtype(device: torch.device) -> torch.dtype:
-    """float64, or float32 where there is none."""
+    """float64, or float32 on Apple's GPUs, which have none."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 

@@ -5,6 +5,7 @@ Shapes: r rows of the tile (queries), c columns (keys); `batch` the leading dime
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -100,6 +101,15 @@ def take(x: Tensor, index: Index, dim: int) -> Tensor:
     if isinstance(index, Tensor):
         return x.index_select(dim, index)
     return x.narrow(dim, index.start, index.stop - index.start)
+
+
+def as_BHQ(x: Tensor) -> Tensor:
+    """(…, Q, D) as (B, H, Q, D): three dimensions mean one head, two also one sentence."""
+    if x.ndim == 2:
+        return x[None, None]
+    if x.ndim == 3:
+        return x[:, None]
+    return x if x.ndim == 4 else x.reshape(math.prod(x.shape[:-3]), *x.shape[-3:])
 
 
 def _positions(index: Index, length: int, device: torch.device) -> Tensor:

@@ -16,11 +16,15 @@ torch.Size([2, 8, 5, 6])
 AttentionMap(spatial layer 0, 2×1×1×30, module='spatial')]
 """
 
-from regard.attention.feature_maps.cbam import CBAM, ChannelGate, SpatialGate
-from regard.attention.feature_maps.eca import EfficientChannel
-from regard.attention.feature_maps.gate import FeatureGate
+from regard.attention.feature_maps.gates import (
+    CBAM,
+    ChannelGate,
+    EfficientChannel,
+    FeatureGate,
+    SpatialGate,
+    SqueezeExcitation,
+)
 from regard.attention.feature_maps.non_local import NonLocal
-from regard.attention.feature_maps.squeeze import SqueezeExcitation
 
 __all__ = [
     "CBAM", "ChannelGate", "EfficientChannel", "FeatureGate", "NonLocal", "SpatialGate",

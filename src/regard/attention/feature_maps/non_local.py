@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from regard.attention.attend import attend
 from regard.attention.engines import arguments
 from regard.attention.engines.choice import Engine
-from regard.attention.feature_maps.gate import check_feature_map, check_mask
+from regard.attention.feature_maps.gates import check_feature_map, check_mask
 from regard.attention.inspection import observe
 from regard.attention.masks.mask import Mask
 from regard.attention.normalizers.normalizer import Normalizer, Softmax

@@ -6,7 +6,6 @@ of sentences); None selects all. Rows are absolute positions of queries.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.engines import arguments
+from regard.attention.engines.tile import as_BHQ
 from regard.attention.inspection.observe import ObservedCall
 
 Which = int | Sequence[int] | None
@@ -211,13 +211,6 @@ def _fit(weights: Tensor, num_keys: int) -> Tensor:
     if weights.shape[-1] > num_keys and not bool(weights[..., num_keys:].any()):
         return weights[..., :num_keys]
     return torch.nn.functional.pad(weights, (0, max(num_keys - weights.shape[-1], 0)))
-
-
-def as_BHQ(x: Tensor) -> Tensor:
-    """Return (…, Q, D) as (B, H, Q, D): three dimensions mean one head, two also one sentence."""
-    if x.ndim == 2:
-        return x[None, None]
-    return x[:, None] if x.ndim == 3 else x.reshape(math.prod(x.shape[:-3]), *x.shape[-3:])
 
 
 def _grid(sentences: list[int], heads: list[int], device: torch.device) -> tuple[Tensor, Tensor]:

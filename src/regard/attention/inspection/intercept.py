@@ -23,7 +23,7 @@ from torch.overrides import TorchFunctionMode
 
 from regard.attention.engines.call import AttentionCall
 from regard.attention.inspection import observe
-from regard.attention.layers.projection import split
+from regard.attention.layers.multi_head import split
 from regard.attention.masks.bias import as_bias
 from regard.attention.masks.conventions import from_torch_mha, from_torch_sdpa
 from regard.attention.normalizers.normalizer import Softmax

@@ -60,30 +60,24 @@ class GivenWeights:
 
     @property
     def value(self) -> Tensor:
-        """(…, K, Dv)."""
         return self.values if isinstance(self.values, Tensor) else self.values()
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The leading dimensions."""
         return tuple(self.given.shape[:-2])
 
     @property
     def num_queries(self) -> int:
-        """Q."""
         return self.given.shape[-2]
 
     @property
     def num_keys(self) -> int:
-        """K."""
         return self.given.shape[-1]
 
     def spread(self) -> GivenWeights:
-        """Return itself: it has no grouped heads."""
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """(…, r, K): the weights of the given rows and heads."""
         chosen = self.given if rows is None else self.given.index_select(-2, rows)
         return chosen if heads is None else chosen.index_select(-3, heads)
 
@@ -99,20 +93,16 @@ class NoWeights:
 
     @property
     def value(self) -> Tensor:
-        """Not available."""
         raise ValueError(f"weights cannot be changed in this call: {self.why}.")
 
     @property
     def num_keys(self) -> int:
-        """Not available."""
         raise ValueError(f"weights cannot be changed in this call: {self.why}.")
 
     def spread(self) -> NoWeights:
-        """Return itself."""
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """Not available."""
         raise ValueError(f"weights cannot be shown in this call: {self.why}.")
 
 
@@ -165,32 +155,27 @@ class Observer(Protocol):
     def __call__(self, call: ObservedCall) -> ObservedCall: ...
 
 
-_observers: ContextVar[tuple[Observer, ...]] = ContextVar("regard_observers", default=())
+OBSERVERS: ContextVar[tuple[Observer, ...]] = ContextVar("regard_observers", default=())
 _info: ContextVar[CallInfo | None] = ContextVar("regard_call_info", default=None)
 _inside: ContextVar[bool] = ContextVar("regard_inside", default=False)
 
 
 def observers() -> tuple[Observer, ...]:
     """Return the observers of this thread's calls, the outermost first."""
-    return () if torch.compiler.is_compiling() else _observers.get()
+    return () if torch.compiler.is_compiling() else OBSERVERS.get()
 
 
 @contextmanager
 def observing(observer: Observer) -> Iterator[None]:
     """Pass every attention call inside to `observer`."""
-    _observers.set((*_observers.get(), observer))
+    OBSERVERS.set((*OBSERVERS.get(), observer))
     try:
         yield
     finally:  # not by a token: a generator may be closed in another context than it was started in
-        _observers.set(tuple(o for o in _observers.get() if o is not observer))
+        OBSERVERS.set(tuple(o for o in OBSERVERS.get() if o is not observer))
 
 
-def observed_context(context: Tensor, source: WeightSource, kind: str = "self") -> Tensor:
-    """Return the context (…, Q, Dv) after all observers have received the call."""
-    return observe_call(context, source, kind).context
-
-
-def observe_call(context: Tensor, source: WeightSource, kind: str = "self") -> ObservedCall:
+def observe_call(context: Tensor, source: WeightSource, kind: str) -> ObservedCall:
     """Return the call after all observers have received it; `kind` is used unless described."""
     return notify(observers(), ObservedCall(source, context, current_info() or CallInfo(kind)))
 
@@ -227,12 +212,12 @@ def suppress_observers() -> Iterator[None]:
     if not before:
         yield
         return
-    _observers.set(())
+    OBSERVERS.set(())
     try:
         with inside_regard():
             yield
     finally:
-        _observers.set(before)
+        OBSERVERS.set(before)
 
 
 @contextmanager

@@ -37,5 +37,4 @@ class KeyValue(NamedTuple):
         return KeyValue(torch.cat([self.key, key], -2), torch.cat([self.value, value], -2))
 
     def select(self, rows: Tensor) -> KeyValue:
-        """The cache of chosen sentences of the batch, in that order (beam search reorders)."""
         return KeyValue(self.key.index_select(0, rows), self.value.index_select(0, rows))

@@ -7,7 +7,7 @@ head_dim features and values value_head_dim.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import torch
@@ -18,10 +18,15 @@ from regard.attention.engines import arguments
 from regard.attention.engines.choice import Engine
 from regard.attention.inspection import observe
 from regard.attention.layers.cache import Cache, KeyValue
-from regard.attention.layers.multi_head_checks import check_mechanism, head_dim_of, out_dim_of
+from regard.attention.layers.multi_head_parts import (
+    check_mechanism,
+    head_dim_of,
+    make_projections,
+    out_dim_of,
+    xavier_linear,
+)
 from regard.attention.layers.multi_head_state import translate_torch_names, with_projections
 from regard.attention.layers.position import Position
-from regard.attention.layers.projection import Joint, Projection, Separate, Slice, merged
 from regard.attention.masks.bias import Bias, DistanceBias, SumBias, as_bias
 from regard.attention.masks.mask import Mask, as_mask
 from regard.attention.mechanisms.full import Full
@@ -115,13 +120,12 @@ class MultiHead(nn.Module):
         else:
             check_mechanism(mechanism, self, score, normalizer, engine)
             self.mechanism = mechanism
-        self.query_proj, self.key_proj, self.value_proj = self._projections(bias)
+        self.query_proj, self.key_proj, self.value_proj = make_projections(self, bias)
         if self.mechanism.shares_query:
             self.key_proj = self.query_proj
         joined = num_heads * self.value_head_dim
         self.out_dim = out_dim_of(dim, joined, out_dim, out_proj)
-        self.out_proj = _out_projection(joined, self.out_dim, bias) if out_proj else nn.Identity()
-        # torch gives this hook no types
+        self.out_proj = xavier_linear(joined, self.out_dim, bias) if out_proj else nn.Identity()
         self.register_load_state_dict_pre_hook(translate_torch_names)  # type: ignore[no-untyped-call]  # torch's
 
     def forward(
@@ -147,47 +151,53 @@ class MultiHead(nn.Module):
         step by step passes it.
         """
         self._check_input("query", query, self.dim)
+        mechanism = self.mechanism
         cached = 0 if cache is None else cache.length
         offset = cached if offset is None else offset
         mask = None if mask is None else as_mask(mask)
         cross = memory is not None or (key is not None and key is not query)
-        if (cross or value is not None) and not self.mechanism.facts.cross:
-            raise ValueError(f"{type(self.mechanism).__name__} attends within one sequence only.")
-        cross_able = self.mechanism.facts.cross
+        cross_able = mechanism.facts.cross
         if not cross_able:  # the order of projections is that in which gradients of x are summed
-            heads_BHQD = self._positioned(self.query_proj, query, offset)
+            if cross or value is not None:
+                raise ValueError(f"{type(mechanism).__name__} attends within one sequence only.")
+            heads_BHQD = self._query_heads(query, offset)
         if memory is not None:
             if key is not None or value is not None or cache is not None:
                 raise ValueError("memory replaces key, value and cache; pass it alone.")
             keys = memory
-        elif self.mechanism.shares_query:
-            keys = KeyValue(heads_BHQD, self.value_proj(query))
+        elif mechanism.shares_query:
+            keys = KeyValue(heads_BHQD, split(self.value_proj(query), self.num_kv_heads))
         else:
             own = not cross and cache is None
-            keys = self._keys(query if key is None else key, value, offset if own else cached)
+            keys = self.memory(query if key is None else key, value, offset if own else cached)
         if cross_able:
-            heads_BHQD = self._positioned(self.query_proj, query, offset)
+            heads_BHQD = self._query_heads(query, offset)
         # the position of the first query among the keys of this call
         bias_offset = offset if cross else 0
         if cache is not None:
-            check_cache(cache, self.mechanism.cache_type)
-            bias_offset = offset if cross else self.mechanism.cached_length(cache)
-        causal = cache is not None or (mask is not None and mask.is_causal)
-        kind = "cross" if cross else "causal" if causal else "self"
-        with observe.describe_calls(observe.CallInfo(kind, offset)):
-            attended: Attended = self.mechanism(
+            check_cache(cache, mechanism.cache_type)
+            bias_offset = offset if cross else mechanism.cached_length(cache)
+        observed = not torch.compiler.is_compiling() and observe.OBSERVERS.get()
+        with _info(cross, cache, mask, offset) if observed else nullcontext():
+            attended: Attended = mechanism(
                 heads_BHQD, keys.key, keys.value, mask=mask,
                 bias=self._bias(bias, bias_offset),
                 dropout=self.dropout if self.training else 0.0, cache=cache, weights=weights,
             )  # fmt: skip
-        context = self.out_proj(merged(attended.context))
-        return replace(
-            attended, context=context, cache=None if memory is not None else attended.cache
-        )
+        context = self.out_proj(attended.context.transpose(-3, -2).flatten(-2))
+        return attended.changed(context, None if memory is not None else attended.cache)
 
-    def memory(self, key: Tensor, value: Tensor | None = None) -> KeyValue:
+    def memory(self, key: Tensor, value: Tensor | None = None, offset: int = 0) -> KeyValue:
         """Keys and values projected once, to be attended to many times."""
-        return self._keys(key, value, 0)
+        self._check_input("key", key, self.key_dim)
+        if value is not None:
+            self._check_input("value", value, self.value_dim)
+        elif self.key_dim != self.value_dim:
+            self._check_input("value", key, self.value_dim)
+        positions = self.positions
+        heads = split(self.key_proj(positions.add(key, offset)), self.num_kv_heads)
+        values = self.value_proj(key if value is None else value)
+        return KeyValue(positions.rotate(heads, offset), split(values, self.num_kv_heads))
 
     def empty_cache(self, batch: int) -> Cache:
         """The cache of no positions."""
@@ -219,15 +229,11 @@ class MultiHead(nn.Module):
             getattr(other, part).requires_grad_(learned)
         return other.train(self.training)
 
-    def _positioned(self, projection: Projection, x: Tensor, offset: int) -> Tensor:
-        """x (B, T, ·) as heads (B, ·, T, head_dim), with positions from `offset`."""
-        return self.positions.rotate(projection(self.positions.add(x, offset)), offset)
-
-    def _keys(self, key: Tensor, value: Tensor | None, offset: int) -> KeyValue:
-        value = key if value is None else value
-        self._check_input("key", key, self.key_dim)
-        self._check_input("value", value, self.value_dim)
-        return KeyValue(self._positioned(self.key_proj, key, offset), self.value_proj(value))
+    def _query_heads(self, query: Tensor, offset: int) -> Tensor:
+        """The query as heads (B, H, Q, head_dim), with positions from `offset`."""
+        positions = self.positions
+        heads = split(self.query_proj(positions.add(query, offset)), self.num_heads)
+        return positions.rotate(heads, offset)
 
     def _bias(self, bias: Tensor | Bias | DistanceBias | None, offset: int) -> Bias | None:
         placed = self.positions.bias(offset)
@@ -242,42 +248,17 @@ class MultiHead(nn.Module):
 
     def _check_input(self, name: str, x: Tensor, width: int) -> None:
         weight = self._weight()
-        arguments.same_dtype(name, x, x if weight is None else weight)
+        weight = x if weight is None else weight
+        fits = isinstance(x, Tensor) and x.dtype == weight.dtype
+        if fits and x.ndim > 2 and x.shape[-1] == width:
+            return
+        arguments.same_dtype(name, x, weight)
         if x.ndim < 3:
             raise ValueError(
                 f"{name} must have shape (B, T, {width}), got {arguments.shape(x)}; "
                 f"a single sentence is `{name}[None]`."
             )
         arguments.width(name, x, width)
-
-    def _projections(self, bias: bool) -> tuple[Projection, Projection, Projection]:
-        shapes = (
-            (self.dim, self.num_heads),
-            (self.key_dim, self.num_kv_heads),
-            (self.value_dim, self.num_kv_heads),
-        )
-        if self.projections == "slice":
-            names = (("dim", "head_dim"), ("key_dim", "head_dim"), ("value_dim", "value_head_dim"))
-            for (name, piece), (width, num_heads) in zip(names, shapes, strict=True):
-                if width != num_heads * getattr(self, piece):
-                    raise ValueError(
-                        f"projections='slice' cuts {name} into {num_heads} pieces of {piece} "
-                        f"{getattr(self, piece)}, got {name} {width}."
-                    )
-            q, k, v = (Slice(num_heads) for _, num_heads in shapes)
-            return q, k, v
-        makers: dict[str, type[Joint] | type[Separate]] = {"joint": Joint, "separate": Separate}
-        if self.projections not in makers:
-            raise ValueError(
-                f'projections must be "joint", "separate" or "slice", got {self.projections!r}.'
-            )
-        make = makers[self.projections]
-        widths = (self.head_dim, self.head_dim, self.value_head_dim)
-        query, key, value = (
-            make(dim, num_heads, width, bias)
-            for (dim, num_heads), width in zip(shapes, widths, strict=True)
-        )
-        return query, key, value
 
     def extra_repr(self) -> str:
         shown = f"dim={self.dim}, num_heads={self.num_heads}, projections={self.projections!r}"
@@ -288,9 +269,15 @@ def _given(name: str, value: int | None, default: int) -> int:
     return default if value is None else arguments.positive(name, value)
 
 
-def _out_projection(joined: int, out_dim: int, bias: bool) -> nn.Linear:
-    linear = nn.Linear(joined, out_dim, bias=bias)
-    nn.init.xavier_uniform_(linear.weight)
-    if bias:
-        nn.init.zeros_(linear.bias)
-    return linear
+def _info(
+    cross: bool, cache: Cache | None, mask: Mask | None, offset: int
+) -> AbstractContextManager[None]:
+    """Describe a call to its observers."""
+    causal = cache is not None or (mask is not None and mask.is_causal)
+    kind = "cross" if cross else "causal" if causal else "self"
+    return observe.describe_calls(observe.CallInfo(kind, offset))
+
+
+def split(x: Tensor, num_heads: int) -> Tensor:
+    """(B, T, H · D) split into heads (B, H, T, D)."""
+    return x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).transpose(-3, -2)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.engines import arguments
-from regard.attention.engines.precision import exact_device, wide_dtype
+from regard.attention.engines.precision import wide_dtype
 from regard.attention.masks.bias import Bias, DistanceBias
 
 
@@ -68,7 +68,8 @@ class Sinusoidal(Position):
         return both[:, : self.dim].to(dtype or torch.get_default_dtype()).to(device)
 
     def add(self, x: Tensor, offset: int = 0) -> Tensor:
-        arguments.width("tokens for Sinusoidal", x, self.dim)
+        if x.shape[-1] != self.dim:
+            arguments.width("tokens for Sinusoidal", x, self.dim)
         return x + self.table(x.shape[-2], offset, device=x.device, dtype=x.dtype)
 
     forward = add
@@ -240,7 +241,8 @@ def _angles(
     length: int, offset: int, dim: int, base: float, device: torch.device | str | None
 ) -> Tensor:
     """p / base^(2i/dim) in float64, (length, ⌈dim / 2⌉), of positions p = offset, offset + 1, …"""
-    exact = exact_device(device)
+    device = torch.device("cpu" if device is None else device)
+    exact = torch.device("cpu") if device.type == "mps" else device  # Apple's GPUs have no float64
     position = torch.arange(offset, offset + length, device=exact, dtype=torch.float64)
     pair = torch.arange(0, dim, 2, device=exact, dtype=torch.float64)
     return position[:, None] * torch.exp(pair * (-math.log(base) / dim))

@@ -17,24 +17,24 @@ from regard.attention.engines.tile import Tile, take
 
 
 class Bias(ABC):
-    """An additive bias, whole or by tiles; `tile_backward` adds a tile's gradient to its inputs."""
+    """An additive bias, whole or by tiles; one with `inputs` has a gradient."""
 
     @property
-    @abstractmethod
     def inputs(self) -> tuple[Tensor, ...]:
         """The tensors that gradients flow to."""
+        return ()
 
-    @abstractmethod
     def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
         """The same bias over other tensors."""
+        return self
 
     @abstractmethod
     def tile(self, tile: Tile) -> Tensor:
         """The bias at the tile's rows and columns."""
 
-    @abstractmethod
     def tile_backward(self, tile: Tile, grad: Tensor, into: tuple[Tensor | None, ...]) -> None:
         """Add one tile's gradient (…, r, c) to `into` (one per input)."""
+        raise NotImplementedError(f"{type(self).__name__} must define tile_backward.")
 
     @property
     def finite(self) -> bool:

@@ -44,9 +44,10 @@ class Mask(ABC):
             raise TypeError(f"lengths must be whole numbers, got {n.dtype}.")
         if n.ndim > 2:
             raise ValueError(f"lengths must have shape (B,) or (B, Q), got {arguments.shape(n)}.")
-        if not torch.compiler.is_compiling() and n.numel() and int(n.min()) < 0:
-            raise ValueError(f"lengths must not be negative, got {int(n.min())}.")
-        return _Lengths(n)
+        least = 0 if torch.compiler.is_compiling() or not n.numel() else int(n.min())
+        if least < 0:
+            raise ValueError(f"lengths must not be negative, got {least}.")
+        return _Lengths(n, least)
 
     @staticmethod
     def causal(offset: int | Tensor = 0, *, corner: Corner | None = None) -> Mask:
@@ -140,6 +141,10 @@ class Mask(ABC):
         """Keys outside this range are masked in all these rows (a tiled engine skips them)."""
         return range(num_keys)
 
+    def shows_first(self, num_queries: int, num_keys: int) -> bool:
+        """Whether every query is known to attend to the first key, so that no row is empty."""
+        return False
+
     @property
     def is_causal(self) -> bool:
         """Whether no query may attend to later keys."""
@@ -159,6 +164,7 @@ def as_mask(mask: Mask | Tensor) -> Mask:
 @dataclass(frozen=True, eq=False)
 class _Lengths(Mask):
     n: Tensor
+    least: int  # of n; 0 if it is not known
 
     def tile(self, tile: Tile) -> Tensor:
         n = self.n.to(tile.device)
@@ -175,6 +181,9 @@ class _Lengths(Mask):
         each = self.n.ndim == 2 and self.n.shape[1] > 1
         n = self.n[:, rows.start : rows.stop] if each else self.n
         return range(min(num_keys, int(n.max())))
+
+    def shows_first(self, num_queries: int, num_keys: int) -> bool:
+        return self.least > 0 and num_keys > 0
 
     @property
     def by_key(self) -> bool:
@@ -212,6 +221,12 @@ class _Window(Mask):
         stop = num_keys if self.right is None else min(num_keys, rows.stop + high + self.right)
         return range(min(start, num_keys), max(stop, 0))
 
+    def shows_first(self, num_queries: int, num_keys: int) -> bool:
+        if self.left is not None or isinstance(self.offset, Tensor) or not num_keys:
+            return False
+        offset = num_keys - num_queries if isinstance(self.offset, str) else self.offset
+        return self.right is None or offset + self.right >= 0
+
     @property
     def is_causal(self) -> bool:
         return self.right == 0
@@ -244,10 +259,16 @@ class _Keep(Mask):
 
 
 @dataclass(frozen=True, eq=False)
-class _Both(Mask):
+class _Pair(Mask):
     a: Mask
     b: Mask
 
+    @property
+    def by_key(self) -> bool:
+        return self.a.by_key and self.b.by_key
+
+
+class _Both(_Pair):
     def tile(self, tile: Tile) -> Tensor:
         return self.a.tile(tile) & self.b.tile(tile)
 
@@ -256,20 +277,15 @@ class _Both(Mask):
         b = self.b.key_range(rows, num_queries, num_keys)
         return range(max(a.start, b.start), min(a.stop, b.stop))
 
+    def shows_first(self, num_queries: int, num_keys: int) -> bool:
+        return all(mask.shows_first(num_queries, num_keys) for mask in (self.a, self.b))
+
     @property
     def is_causal(self) -> bool:
         return self.a.is_causal or self.b.is_causal
 
-    @property
-    def by_key(self) -> bool:
-        return self.a.by_key and self.b.by_key
 
-
-@dataclass(frozen=True, eq=False)
-class _Either(Mask):
-    a: Mask
-    b: Mask
-
+class _Either(_Pair):
     def tile(self, tile: Tile) -> Tensor:
         return self.a.tile(tile) | self.b.tile(tile)
 
@@ -283,10 +299,6 @@ class _Either(Mask):
     @property
     def is_causal(self) -> bool:
         return self.a.is_causal and self.b.is_causal
-
-    @property
-    def by_key(self) -> bool:
-        return self.a.by_key and self.b.by_key
 
 
 def decompose_mask(

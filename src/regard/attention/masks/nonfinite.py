@@ -14,6 +14,7 @@ import math
 import torch
 from torch import Tensor
 
+from regard.attention.engines.precision import HALF
 from regard.attention.engines.tile import Tile
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
@@ -37,7 +38,8 @@ def remove_nonfinite(
 
 def known_finite(*tensors: Tensor) -> bool:
     """Whether the tensors are finite, by their sum, which is cheap; False if it overflows."""
-    totals = [x.detach().sum(dtype=torch.promote_types(x.dtype, torch.float32)) for x in tensors]
+    detached = [x.detach() if x.requires_grad else x for x in tensors]
+    totals = [x.sum(dtype=torch.float32 if x.dtype in HALF else None) for x in detached]
     try:
         return math.isfinite(float(sum(totals[1:], totals[0])))
     except RuntimeError:  # no number can be read: under vmap, or on the meta device

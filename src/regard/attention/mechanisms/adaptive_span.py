@@ -7,21 +7,13 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.attention.attend import Attended, attend_part
+from regard.attention.attend import Attended
 from regard.attention.engines import arguments
-from regard.attention.engines.call import AttentionCall
-from regard.attention.engines.choice import pattern_engine
-from regard.attention.layers.cache import Cache, KeyValue
+from regard.attention.layers.cache import Cache
 from regard.attention.masks.bias import Bias, DistanceBias, SumBias
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.mechanism import (
-    SCALED_DOT,
-    SOFTMAX,
-    AttentionInput,
-    Mechanism,
-    NewTokens,
-)
-from regard.attention.mechanisms.window_cache import WindowCache, attend_back
+from regard.attention.mechanisms.mechanism import AttentionInput, NewTokens
+from regard.attention.mechanisms.window_cache import WindowCache, WindowMechanism, attend_back
 from regard.config.mechanisms import AdaptiveSpanSettings
 
 
@@ -46,7 +38,7 @@ class SpanBias(DistanceBias):
         return torch.where(inside, factor.masked_fill(~inside, 1.0).log(), -math.inf)
 
 
-class AdaptiveSpan(Mechanism):
+class AdaptiveSpan(WindowMechanism):
     """weight_j ∝ m(|i − j|) exp(s_j), with a learned span of each head (Sukhbaatar 2019).
 
     Tokens beyond the widest head's span and ramp cost nothing. `span` (H,) is to be kept small by
@@ -54,8 +46,6 @@ class AdaptiveSpan(Mechanism):
     """
 
     facts = AdaptiveSpanSettings.facts
-    limits_keys = True
-    cache_type = WindowCache
 
     def __init__(
         self, num_heads: int, max_span: int = 256, ramp: int = 16, first: float | None = None
@@ -78,16 +68,7 @@ class AdaptiveSpan(Mechanism):
         return math.ceil(float(self.span.detach().max())) + self.reaching.ramp
 
     def context(self, call: AttentionInput) -> Tensor:
-        return attend_part(
-            *call.tensors, bias=self.added_bias(call), mask=self.pattern(call),
-            dropout=call.dropout, engine=pattern_engine(call.num_keys),
-        ).context  # fmt: skip
-
-    def weight_source(self, call: AttentionInput) -> AttentionCall:
-        prepared = SCALED_DOT.prepare(call.query, call.key)
-        return AttentionCall(
-            prepared, call.value, self.added_bias(call), self.pattern(call), SOFTMAX, 0.0
-        )
+        return self.context_of_pattern(call)
 
     def pattern(self, call: AttentionInput) -> Mask:
         near: Mask = Mask.window(self.reach, self.reach, call.offset)
@@ -96,13 +77,6 @@ class AdaptiveSpan(Mechanism):
     def added_bias(self, call: AttentionInput) -> Bias:
         own = self.reaching.at(call.offset)
         return own if call.bias is None else SumBias(own, call.bias)
-
-    def empty(self, key: Tensor, value: Tensor) -> Cache:
-        return WindowCache(KeyValue(key, value), KeyValue(key, value), 0)
-
-    def cached_length(self, cache: Cache) -> int:
-        assert isinstance(cache, WindowCache)
-        return cache.last.length
 
     def _decode(
         self, tokens: NewTokens, cache: Cache, bias: Bias | None, weights: bool

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from torch import Tensor
 
 from regard.attention.attend import Attended, attend
@@ -73,7 +71,7 @@ class Full(Mechanism):
             query, keys.key, keys.value, score=self.score, bias=bias, mask=mask,
             normalizer=self.normalizer, dropout=dropout, engine=self.engine, weights=weights,
         )  # fmt: skip
-        return replace(attended, cache=keys)
+        return attended.changed(attended.context, keys)
 
     def context(self, call: AttentionInput) -> Tensor:
         context: Tensor = self(

@@ -21,7 +21,6 @@ level (B, H, T, 1), hidden (B, 1, K, 1).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -61,14 +60,6 @@ class ScanStep(NamedTuple):
     cols: slice | None
 
 
-@dataclass(frozen=True, eq=False)
-class ScanPlan:
-    """A kernel and the steps of a scan."""
-
-    kernel: Kernel
-    steps: tuple[ScanStep, ...]
-
-
 def empty_state(key: Tensor, value: Tensor, num_features: int, has_level: bool) -> KernelState:
     """The sums of no tokens, for heads like these."""
     like = accumulated(key.new_empty(0))
@@ -88,17 +79,16 @@ def scan(
 
     Causally, the queries are the last of the keys: at most as many as these.
     """
-    work = ScanPlan(kernel, _steps(query.shape[-2], key.shape[-2], causal))
+    steps = _steps(query.shape[-2], key.shape[-2], causal)
     inputs = (query, key, value, hidden, *state)
     with as_given(value.device):
         graph = torch.is_grad_enabled() and any(
             x is not None and x.requires_grad for x in inputs
         )  # a single step or a compiled graph is left to autograd
-        if graph and len(work.steps) > 1 and not torch.compiler.is_compiling():
-            # torch gives `Function.apply` no types
-            context, *after = _KernelScan.apply(work, *inputs)  # type: ignore[no-untyped-call]  # torch's
+        if graph and len(steps) > 1 and not torch.compiler.is_compiling():
+            context, *after = _KernelScan.apply(kernel, steps, *inputs)  # type: ignore[no-untyped-call]  # torch's
             return context, KernelState(*after)
-        parts, states = _walk(work, query, key, value, hidden, state, keep=False)
+        parts, states = _walk(kernel, steps, query, key, value, hidden, state, keep=False)
         return _joined(parts, value), states[-1]
 
 
@@ -120,13 +110,13 @@ def _slices(start: int, stop: int, size: int) -> list[slice]:
 
 
 def _walk(
-    work: ScanPlan, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
-    state: KernelState, *, keep: bool,
+    kernel: Kernel, steps: tuple[ScanStep, ...], query: Tensor, key: Tensor, value: Tensor,
+    hidden: Tensor | None, state: KernelState, *, keep: bool,
 ) -> tuple[list[Tensor], list[KernelState]]:  # fmt: skip
     """The contexts of all steps, and the sums before each (`keep`) or only the last ones."""
     parts, states = [], [state]
-    for step in work.steps:
-        context, state = _step(work.kernel, state, *_taken(step, query, key, value, hidden))
+    for step in steps:
+        context, state = _step(kernel, state, *_taken(step, query, key, value, hidden))
         if context is not None:
             parts.append(context.to(value.dtype))
         states = [*states, state] if keep else [state]
@@ -227,14 +217,14 @@ class _KernelScan(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, work: ScanPlan, query: Tensor, key: Tensor, value: Tensor, hidden: Tensor | None,
-        *start: Tensor | None,
+        ctx: Any, kernel: Kernel, steps: tuple[ScanStep, ...], query: Tensor, key: Tensor,
+        value: Tensor, hidden: Tensor | None, *start: Tensor | None,
     ) -> tuple[Tensor | None, ...]:  # fmt: skip
         sums, mass, level = start
         assert sums is not None and mass is not None
         state = KernelState(sums, mass, level)
-        parts, states = _walk(work, query, key, value, hidden, state, keep=True)
-        ctx.work = work
+        parts, states = _walk(kernel, steps, query, key, value, hidden, state, keep=True)
+        ctx.kernel, ctx.steps = kernel, steps
         ctx.save_for_backward(query, key, value, hidden, *(x for state in states for x in state))
         last = states[-1]
         if last.level is not None:
@@ -248,13 +238,13 @@ class _KernelScan(torch.autograd.Function):
         query, key, value, hidden, *borders = ctx.saved_tensors
         grads = tuple(torch.empty_like(x) for x in (query, key, value))
         with as_given(value.device):
-            for number, step in reversed(tuple(enumerate(ctx.work.steps))):
+            for number, step in reversed(tuple(enumerate(ctx.steps))):
                 state = KernelState(*borders[3 * number : 3 * number + 3])
                 grad_sums, grad_mass = _step_backward(
-                    ctx.work.kernel, step, state, (query, key, value, hidden),
+                    ctx.kernel, step, state, (query, key, value, hidden),
                     (grad_context, grad_sums, grad_mass), grads,
                 )  # fmt: skip
-        return None, *grads, None, grad_sums, grad_mass, None
+        return None, None, *grads, None, grad_sums, grad_mass, None
 
 
 def _step_backward(

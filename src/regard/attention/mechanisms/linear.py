@@ -55,7 +55,6 @@ class KernelCache:
     length: int
 
     def select(self, rows: Tensor) -> KernelCache:
-        """The sums of chosen sentences of the batch, in that order."""
         sums, mass = self.sums.index_select(0, rows), self.mass.index_select(0, rows)
         level = None if self.level is None else self.level.index_select(0, rows)
         return replace(self, sums=sums, mass=mass, level=level)
@@ -73,25 +72,20 @@ class KernelWeights:
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """(B, H)."""
         return tuple(self.query.shape[:-2])
 
     @property
     def num_queries(self) -> int:
-        """Q."""
         return self.query.shape[-2]
 
     @property
     def num_keys(self) -> int:
-        """K."""
         return self.key.shape[-2]
 
     def spread(self) -> KernelWeights:
-        """Itself: it has no grouped heads."""
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        """(B, H, r, K): the weights of the chosen rows and heads (all by default)."""
         query, key = accumulated(self.query), accumulated(self.key)
         every = torch.arange(self.num_queries, device=query.device)
         chosen = every if rows is None else rows
@@ -136,12 +130,10 @@ class LinearAttention(Mechanism):
     has_level = False
 
     def query_features(self, query: Tensor) -> Tensor:
-        """φ(q), (B, H, T, M)."""
         # elu + 1 written so that it does not round to zero below −17
         return query.clamp(max=0.0).exp() + F.relu(query)
 
     def key_features(self, key: Tensor) -> tuple[Tensor, Tensor | None]:
-        """φ(k), (B, H, T, M), and its level (none)."""
         return self.query_features(key), None
 
     def feature_dim(self, width: int) -> int:
@@ -199,9 +191,8 @@ class LinearAttention(Mechanism):
         context, after = scan(self, query, key, value, state, causal=True)
         extended = KernelCache(*after, length=cache.length + key.shape[-2])
         if observe.observers():  # they can still switch heads off
-            context = observe.observed_context(
-                context, no_weights(query, "keys are not cached"), "causal"
-            )
+            nothing = no_weights(query, "keys are not cached")
+            context = observe.observe_call(context, nothing, "causal").context
         return Attended(context, cache=extended)
 
     def _start(self, key: Tensor, value: Tensor) -> KernelState:

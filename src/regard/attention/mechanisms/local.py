@@ -10,25 +10,24 @@ from torch import Tensor
 
 from regard.attention.attend import Attended, attend_part
 from regard.attention.engines import arguments
-from regard.attention.engines.call import AttentionCall
-from regard.attention.engines.choice import SHORT, pattern_engine
 from regard.attention.engines.tile import Tile
-from regard.attention.layers.cache import Cache, KeyValue
+from regard.attention.layers.cache import Cache
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.mechanism import AttentionInput, Mechanism, NewTokens
+from regard.attention.mechanisms.mechanism import SHORT, AttentionInput, NewTokens
 from regard.attention.mechanisms.parts import (
     column_counts,
     from_columns,
     in_columns,
     merge,
     sentence_lengths,
+    tiled,
 )
-from regard.attention.mechanisms.window_cache import WindowCache, attend_back
+from regard.attention.mechanisms.window_cache import WindowCache, WindowMechanism, attend_back
 from regard.config.mechanisms import LocalSettings
 
 
-class Local(Mechanism):
+class Local(WindowMechanism):
     """softmax over near keys: query i attends to the keys i + m·dilation, |m| ≤ window.
 
     A sliding window, dilated or not (Beltagy 2020, Longformer, §3.1). Exact over those keys, and
@@ -48,8 +47,6 @@ class Local(Mechanism):
     """
 
     facts = LocalSettings.facts
-    limits_keys = True
-    cache_type = WindowCache
 
     def __init__(
         self, window: int = 64, global_tokens: int = 0, dilation: int | Sequence[int] = 1
@@ -66,14 +63,8 @@ class Local(Mechanism):
 
     def context(self, call: AttentionInput) -> Tensor:
         if call.num_keys <= SHORT or (call.bias is not None and not self.global_tokens):
-            return attend_part(
-                *call.tensors, bias=call.bias, mask=self.pattern(call), dropout=call.dropout,
-                engine=pattern_engine(call.num_keys),
-            ).context  # fmt: skip
+            return self.context_of_pattern(call)
         return self._with_globals(call) if self.global_tokens else self._near(call, 0).context
-
-    def weight_source(self, call: AttentionInput) -> AttentionCall:
-        return call.softmax_call(self.pattern(call))
 
     def pattern(self, call: AttentionInput) -> Mask:
         near: Mask = _Near(self.window, self._gaps(call.query), call.offset)
@@ -110,7 +101,7 @@ class Local(Mechanism):
             shown = Mask.lengths(call.lengths)
             far = shown if far is None else far & shown
         keys, values = call.key[..., :first, :], call.value[..., :first, :]
-        of_globals = _tiled(call, call.query, keys, values, far)
+        of_globals = tiled(call, call.query, keys, values, far)
         context = merge([self._near(call, first), of_globals])
         rows = max(0, first - offset)
         if not rows:
@@ -128,13 +119,6 @@ class Local(Mechanism):
                 f"got {self.dilation}."
             )
         return self.dilation
-
-    def empty(self, key: Tensor, value: Tensor) -> Cache:
-        return WindowCache(KeyValue(key, value), KeyValue(key, value), 0)
-
-    def cached_length(self, cache: Cache) -> int:
-        assert isinstance(cache, WindowCache)
-        return cache.first.length + cache.last.length
 
     def _decode(
         self, tokens: NewTokens, cache: Cache, bias: Bias | None, weights: bool
@@ -166,7 +150,7 @@ def _near_keys(call: AttentionInput, window: int, gap: int, first: int) -> Atten
     if call.lengths is not None:
         mask = mask & Mask.lengths((call.lengths - first).clamp(min=0))
     key, value = call.key[..., first:, :], call.value[..., first:, :]
-    return _tiled(call, call.query, key, value, mask)
+    return tiled(call, call.query, key, value, mask)
 
 
 def _within_columns(call: AttentionInput, window: int, gap: int, first: int) -> Attended:
@@ -176,13 +160,7 @@ def _within_columns(call: AttentionInput, window: int, gap: int, first: int) -> 
     mask = mask & Mask.lengths(column_counts(sentence_lengths(call), gap))
     mask = mask & _From(column_counts(before, gap)) if first else mask
     query, key, value = (in_columns(x, gap) for x in call.tensors)
-    return from_columns(_tiled(call, query, key, value, mask), gap, call.num_keys)
-
-
-def _tiled(
-    call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask: Mask | None
-) -> Attended:
-    return attend_part(query, key, value, mask=mask, dropout=call.dropout, engine="blockwise")
+    return from_columns(tiled(call, query, key, value, mask), gap, call.num_keys)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,9 +203,8 @@ class _Near(Mask):
         return self.visible(tile.query_index + self.offset - tile.key_index)
 
     def key_range(self, rows: range, num_queries: int, num_keys: int) -> range:
-        start = max(0, rows.start + self.offset - self.reach)
-        stop = min(num_keys, rows.stop + self.offset + self.reach)
-        return range(min(start, num_keys), max(stop, 0))
+        near = Mask.window(self.reach, self.reach, self.offset)
+        return near.key_range(rows, num_queries, num_keys)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple, NoReturn
 import torch
 from torch import Tensor, nn
 
-from regard.attention.attend import Attended
+from regard.attention.attend import Attended, attend_part
 from regard.attention.engines import arguments
 from regard.attention.engines.call import AttentionCall
 from regard.attention.inspection import observe
@@ -30,6 +30,7 @@ from regard.attention.scores.score import ScaledDot
 from regard.config.mechanisms import MechanismFacts
 
 SCALED_DOT, SOFTMAX = ScaledDot(), Softmax()
+SHORT = 128  # keys up to which a sparse pattern is computed as one tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ class NewTokens(NamedTuple):
 
 
 class Mechanism(nn.Module):
-    """Base of all mechanisms. A subclass defines `facts`, `context` and `weight_source`."""
+    """Base of all mechanisms. A subclass defines `facts`, `context` and its `pattern`."""
 
     facts: ClassVar[MechanismFacts]
     shares_query: ClassVar[bool] = False
@@ -146,9 +147,9 @@ class Mechanism(nn.Module):
     def context(self, call: AttentionInput) -> Tensor:
         """The context (B, H, Q, Dv), at the promised cost."""
 
-    @abstractmethod
     def weight_source(self, call: AttentionInput) -> WeightSource:
         """The weights of the same call for observers, row by row on demand."""
+        return replace(call, bias=self.added_bias(call)).softmax_call(self.pattern(call))
 
     def pattern(self, call: AttentionInput) -> Mask | None:
         """The mask that full attention needs to attend to the same keys."""
@@ -157,6 +158,13 @@ class Mechanism(nn.Module):
     def added_bias(self, call: AttentionInput) -> Bias | None:
         """All that is added to the scores."""
         return call.bias
+
+    def context_of_pattern(self, call: AttentionInput, short: int = SHORT) -> Tensor:
+        """The context as full attention under the `pattern` computes it, by tiles if it is long."""
+        return attend_part(
+            *call.tensors, bias=self.added_bias(call), mask=self.pattern(call),
+            dropout=call.dropout, engine="auto" if call.num_keys <= short else "blockwise",
+        ).context  # fmt: skip
 
     def empty(self, key: Tensor, value: Tensor) -> Cache:
         """The cache of no tokens, for heads like these (B, H, 0, D) and (B, H, 0, Dv)."""

@@ -16,8 +16,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.attention.attend import Attended
+from regard.attention.attend import Attended, attend_part
+from regard.attention.masks.mask import Mask
 from regard.attention.mechanisms.mechanism import AttentionInput
+
+
+def tiled(
+    call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask: Mask | None
+) -> Attended:
+    """A part of a call, by tiles."""
+    return attend_part(query, key, value, mask=mask, dropout=call.dropout, engine="blockwise")
 
 
 def merge(parts: Sequence[Attended]) -> Tensor:

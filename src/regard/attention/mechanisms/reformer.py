@@ -18,7 +18,6 @@ from torch.utils.checkpoint import checkpoint
 from regard.attention.attend import Attended, attend
 from regard.attention.engines import arguments
 from regard.attention.engines.call import AttentionCall
-from regard.attention.engines.choice import pattern_engine
 from regard.attention.engines.precision import accumulated, as_given
 from regard.attention.engines.tile import Tile, take
 from regard.attention.layers.cache import Cache
@@ -86,11 +85,9 @@ class HashCache:
 
     @property
     def length(self) -> int:
-        """T."""
         return self.key.shape[-2]
 
     def select(self, rows: Tensor) -> HashCache:
-        """The cache of chosen sentences of the batch, in that order."""
         parts = (self.key, self.value, self.tag, self.counts)
         return HashCache(*(x.index_select(0, rows) for x in parts))
 
@@ -188,7 +185,7 @@ class Reformer(Mechanism):
         attended = attend(
             query, extended.key, extended.value, weights=weights,
             mask=SameChunk(extended.tag, True, cache.length),
-            engine=pattern_engine(pairs, SHORT**2 * 16),
+            engine="auto" if pairs <= SHORT**2 * 16 else "blockwise",
         )  # fmt: skip
         return replace(attended, cache=extended)
 

@@ -97,7 +97,6 @@ def ring_attention(
         padding = (position >= lengths.to(key.device)[:, None])[:, None, :, None]
         key, value = key.masked_fill(padding, 0.0), value.masked_fill(padding, 0.0)
     with as_given(value.device):
-        # torch gives `Function.apply` no types
         context: Tensor = _Ring.apply(turn, query, key, value)  # type: ignore[no-untyped-call]  # torch's
     return context
 

@@ -17,16 +17,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from regard.attention.attend import Attended, attend_part
+from regard.attention.attend import Attended
 from regard.attention.engines import arguments
 from regard.attention.engines.blockwise import TILE_SCORES
-from regard.attention.engines.call import AttentionCall
-from regard.attention.engines.choice import SHORT, pattern_engine
 from regard.attention.engines.tile import Tile
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.mechanism import AttentionInput, Mechanism, NewTokens
+from regard.attention.mechanisms.mechanism import SHORT, AttentionInput, Mechanism, NewTokens
 from regard.attention.mechanisms.parts import (
     column_counts,
     from_columns,
@@ -35,6 +33,7 @@ from regard.attention.mechanisms.parts import (
     merge,
     reordered,
     sentence_lengths,
+    tiled,
 )
 from regard.attention.mechanisms.window_cache import attend_to_some
 from regard.config.mechanisms import SparseSettings
@@ -70,16 +69,10 @@ class Sparse(Mechanism):
         stride = self._stride(call.num_keys)
         short = max(SHORT, stride)
         if call.num_keys <= short or call.offset:  # after a cache there are no whole blocks
-            return attend_part(
-                *call.tensors, mask=self.pattern(call), dropout=call.dropout,
-                engine=pattern_engine(call.num_keys, short),
-            ).context  # fmt: skip
+            return self.context_of_pattern(call, short)
         if self.kind == "strided":
             return merge([_window(call, stride), _columns(call, stride)])
         return merge([_blocks(call, stride), _summaries(call, stride, self.summary)])
-
-    def weight_source(self, call: AttentionInput) -> AttentionCall:
-        return call.softmax_call(self.pattern(call))
 
     def pattern(self, call: AttentionInput) -> Mask:
         own: Mask = self._pattern(call.num_keys, call.offset)
@@ -138,7 +131,7 @@ def _window(call: AttentionInput, stride: int) -> Attended:
     """The near part of "strided": tokens less than a stride away."""
     near: Mask = Mask.window(stride - 1, 0 if call.causal else stride - 1)
     near = near if call.lengths is None else near & Mask.lengths(call.lengths)
-    return _tiled(call, *call.tensors, near)
+    return tiled(call, *call.tensors, near)
 
 
 def _columns(call: AttentionInput, stride: int) -> Attended:
@@ -178,7 +171,7 @@ def _summaries(call: AttentionInput, stride: int, summary: int) -> Attended:
     counts = lengths // stride * summary + (lengths % stride - (stride - summary)).clamp(min=0)
     mask = _OtherBlocks(stride, summary, call.causal) & Mask.lengths(counts)
     key, value = (x.index_select(-2, chosen) for x in (call.key, call.value))
-    return _tiled(call, call.query, key, value, mask)
+    return tiled(call, call.query, key, value, mask)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,10 +192,6 @@ class _OtherBlocks(Mask):
         return range(min(num_keys, (rows.stop - 1) // self.stride * self.summary))
 
 
-def _tiled(call: AttentionInput, query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Attended:
-    return attend_part(query, key, value, mask=mask, dropout=call.dropout, engine="blockwise")
-
-
 def _each(
     call: AttentionInput,
     query: Tensor,
@@ -219,6 +208,6 @@ def _each(
         rows = slice(start, start + step)
         visible: Mask = Mask.lengths(counts[rows])
         visible = visible if mask is None else visible & mask
-        parts.append(_tiled(call, query[rows], key[rows], value[rows], visible))
+        parts.append(tiled(call, query[rows], key[rows], value[rows], visible))
     context = torch.cat([part.context for part in parts])
     return Attended(context, _logsumexp=torch.cat([part.logsumexp for part in parts]))

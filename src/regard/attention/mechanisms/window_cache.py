@@ -11,10 +11,10 @@ from torch import Tensor
 from regard.attention.attend import Attended, attend
 from regard.attention.engines.call import AttentionCall
 from regard.attention.inspection import observe
-from regard.attention.layers.cache import KeyValue
+from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.masks.bias import Bias
 from regard.attention.masks.mask import Mask
-from regard.attention.mechanisms.mechanism import SCALED_DOT, SOFTMAX
+from regard.attention.mechanisms.mechanism import SCALED_DOT, SOFTMAX, Mechanism
 
 Near = Callable[[Tensor], Tensor]  # distances ▶ True where near enough to be attended to
 
@@ -28,7 +28,6 @@ class WindowCache:
     length: int
 
     def select(self, rows: Tensor) -> WindowCache:
-        """The cache of chosen sentences of the batch, in that order."""
         return replace(self, first=self.first.select(rows), last=self.last.select(rows))
 
     def extended(self, key: Tensor, value: Tensor, num_first: int) -> WindowCache:
@@ -59,6 +58,20 @@ class WindowCache:
         first = torch.arange(self.first.length, device=device)
         last = torch.arange(self.length - self.last.length, self.length, device=device)
         return torch.cat([first, last])
+
+
+class WindowMechanism(Mechanism):
+    """Base of the mechanisms with a limited reach."""
+
+    limits_keys = True
+    cache_type = WindowCache
+
+    def empty(self, key: Tensor, value: Tensor) -> WindowCache:
+        return WindowCache(KeyValue(key, value), KeyValue(key, value), 0)
+
+    def cached_length(self, cache: Cache) -> int:
+        assert isinstance(cache, WindowCache)
+        return cache.first.length + cache.last.length
 
 
 def attend_back(

@@ -127,7 +127,6 @@ class PreparedAdditive(PreparedScore):
         if few and not torch.is_grad_enabled():
             return plain_scores(self)
         function = _SavedScores if few else _TiledScores
-        # torch gives `Function.apply` no types
         scores: Tensor = function.apply(*self.inputs)  # type: ignore[no-untyped-call]  # torch's
         return scores
 

@@ -120,10 +120,6 @@ class PreparedGaussian(PreparedScore):
     query: Tensor
     key: Tensor
 
-    @property
-    def inputs(self) -> tuple[Tensor, ...]:
-        return self.query, self.key
-
     def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
         return replace(self, query=inputs[0], key=inputs[1])
 

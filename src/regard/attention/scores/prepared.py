@@ -39,9 +39,9 @@ class PreparedScore(ABC):
     finite = True  # whether no score can be −inf
 
     @property
-    @abstractmethod
     def inputs(self) -> tuple[Tensor, ...]:
-        """The tensors that gradients flow to."""
+        """The tensors that gradients flow to, query and key first."""
+        return self.query, self.key
 
     @abstractmethod
     def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
@@ -83,10 +83,6 @@ class PreparedDot(PreparedScore):
     scale: float = 1.0
     softcap: float | None = None
     shift: Tensor | None = None
-
-    @property
-    def inputs(self) -> tuple[Tensor, ...]:
-        return self.query, self.key
 
     def with_inputs(self, inputs: tuple[Tensor, ...]) -> Self:
         return replace(self, query=inputs[0], key=inputs[1])

@@ -66,6 +66,8 @@ class Derivation:
     """Factor on the probability of expanding a phrase; more than 1 in long sentences."""
     same_gender: float = 0.0
     """Probability that both nouns of a coreference have the same gender."""
+    rare: float = 1.0
+    """Factor on the odds of rare constructions."""
     num_nodes: int = 0
     coreferences: list[CoreferenceNodes] = field(default_factory=list)
     senses: list[SenseNodes] = field(default_factory=list)
@@ -80,6 +82,13 @@ class Derivation:
     def chance(self, probability: float) -> bool:
         """True with this probability."""
         return self.random() < probability
+
+    def rare_chance(self, probability: float) -> bool:
+        """True with this probability, its odds p / (1 − p) multiplied by `rare`."""
+        if self.rare == 1:
+            return self.chance(probability)
+        odds = self.rare * probability
+        return self.random() * (odds + 1 - probability) < odds
 
     def negated(self, probability: float) -> bool:
         """True with this probability, annotated as a negation."""

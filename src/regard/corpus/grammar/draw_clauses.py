@@ -66,6 +66,8 @@ OBJECT_KINDS = frozenset(frame.object_kind for frame in COREFERENCE_FRAMES)
 """Kinds of subjects and of objects in coreference."""
 RELATIVE = 0.08
 """Probability of a relative clause on a noun."""
+TRANSFER = 0.08
+"""Share of plain clauses in which something is given or sent to someone."""
 QUALITY_DEGREES = ("", "very", "rather", "extremely")
 DESCRIBED = tuple(KINDS["person"] + KINDS["animal"]) * 2 + tuple(
     noun for kind in ("vehicle", "way", "shelter", "food") for noun in KINDS[kind]
@@ -75,6 +77,8 @@ DESCRIBED = tuple(KINDS["person"] + KINDS["animal"]) * 2 + tuple(
 
 def plain_clause(derivation: Derivation) -> Clause:
     """Any ordinary clause."""
+    if derivation.rare > 1 and derivation.rare_chance(TRANSFER):
+        return transfer_clause(derivation)
     roll = derivation.random()
     if roll < 0.58:
         return event_clause(derivation)
@@ -82,7 +86,7 @@ def plain_clause(derivation: Derivation) -> Clause:
         return state_clause(derivation)
     if roll < 0.82:
         return activity_clause(derivation)
-    if roll < 0.92:
+    if roll < 1 - TRANSFER:
         return quality_clause(derivation)
     return transfer_clause(derivation)
 
@@ -96,7 +100,7 @@ def event_clause(derivation: Derivation) -> Clause:
     subject = subject_phrase(derivation, noun)
     add_relative(derivation, subject, RELATIVE)
     predicate = event(derivation, verb, head_nouns(subject))
-    if not predicate.negated and derivation.chance(0.06 * derivation.expansion):
+    if not predicate.negated and derivation.rare_chance(0.06 * derivation.expansion):
         derivation.phenomena.add("coordinated")
         node = derivation.node()
         verb = derivation.pick(EVENTS_OF[noun.english])
@@ -182,7 +186,7 @@ def quality(derivation: Derivation, noun: Noun) -> AdjectivePredicate:
 
 def add_relative(derivation: Derivation, phrase: Phrase, probability: float) -> None:
     """Add a relative clause to a noun phrase with this probability."""
-    if not isinstance(phrase, NounPhrase) or not derivation.chance(
+    if not isinstance(phrase, NounPhrase) or not derivation.rare_chance(
         probability * derivation.expansion
     ):
         return

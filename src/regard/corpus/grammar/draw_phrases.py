@@ -66,12 +66,12 @@ def noun_phrase(
 ) -> NounPhrase:
     """A determiner, adjectives (other than `without`) with probability `described`, the noun."""
     node = derivation.node()
-    if not singular and noun.kind in PLURAL_KINDS and derivation.chance(0.24):
+    if not singular and noun.kind in PLURAL_KINDS and derivation.rare_chance(0.24):
         determiner = derivation.pick(DEFINITE_PLURAL if definite else PLURAL)
     else:
         determiner = _singular(derivation, noun, definite)
     phrase = NounPhrase(node, noun, determiner)
-    if derivation.chance(described * derivation.expansion):
+    if derivation.rare_chance(described * derivation.expansion):
         _describe(derivation, phrase, without)
     return phrase
 
@@ -90,7 +90,7 @@ def subject_phrase(derivation: Derivation, noun: Noun) -> Subject:
     roll = derivation.random()
     if noun.kind == "person" and roll < 0.12:
         return name_phrase(derivation)
-    if noun.kind in PLURAL_KINDS and roll > 1 - 0.05 * derivation.expansion:
+    if noun.kind in PLURAL_KINDS and roll > 1 - 0.05 * derivation.expansion * derivation.rare:
         derivation.phenomena.add("coordinated")
         node = derivation.node()
         return CoordinatedPhrase(node, noun_phrase(derivation, noun), _second(derivation, noun))

@@ -64,17 +64,19 @@ def sample(
     max_words: int = 30,
     min_words: int = 0,
     same_gender: float = 0.0,
+    rare: float = 1.0,
 ) -> list[GrammarPair]:
     """`count` pairs of a split with different sources.
 
     `min_words` and `max_words` bound the length of `source_words`. In a share `same_gender` of the
     coreferences both nouns have the same gender in French, so that the pronoun does not depend on
-    the antecedent. The English side is the same for every language, and a smaller sample is a
-    prefix of a larger one.
+    the antecedent. The odds of rare constructions (plurals, adjectives, relative clauses,
+    coordination, clauses with a receiver) are multiplied by `rare`. The English side is the same
+    for every language, and a smaller sample is a prefix of a larger one.
     """
     pairs = stream(
         split, language=language, seed=seed, max_words=max_words, min_words=min_words,
-        same_gender=same_gender,
+        same_gender=same_gender, rare=rare,
     )  # fmt: skip
     return list(islice(pairs, count))
 
@@ -87,6 +89,7 @@ def stream(
     max_words: int = 30,
     min_words: int = 0,
     same_gender: float = 0.0,
+    rare: float = 1.0,
 ) -> Iterator[GrammarPair]:
     """The pairs of `sample` as an infinite iterator."""
     if split not in SPLITS:
@@ -99,7 +102,9 @@ def stream(
         )
     if not 0 <= same_gender <= 1:
         raise ValueError(f"same_gender must be between 0 and 1, got {same_gender}.")
-    return _stream(split, language, seed, max_words, min_words, same_gender)
+    if rare < 1:
+        raise ValueError(f"rare must be at least 1, got {rare}.")
+    return _stream(split, language, seed, max_words, min_words, same_gender, rare)
 
 
 def seed_sentences(language: Language = "fr") -> list[GrammarPair]:
@@ -133,6 +138,7 @@ def _stream(
     max_words: int,
     min_words: int,
     same_gender: float,
+    rare: float,
 ) -> Iterator[GrammarPair]:
     generator = random.Random(f"regard grammar {split} {seed}").random
     balance = CaseBalance(generator)
@@ -142,7 +148,9 @@ def _stream(
         planned = _plan(Derivation(generator, split, balance.case), min_words, max_words)
         num_failed += 1
         for _ in range(MAX_DERIVATIONS):
-            derivation = Derivation(generator, split, balance.case, same_gender=same_gender)
+            derivation = Derivation(
+                generator, split, balance.case, same_gender=same_gender, rare=rare
+            )
             tree = _derive(derivation, planned)
             if tree is None:
                 continue

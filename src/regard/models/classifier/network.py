@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor, nn
 
-from regard.attention import AttentionMap, Dropout, Mask, Position, record
+from regard.attention import Dropout, Mask, Position
 from regard.attention.layers.pooling import Pooled, Pooling
 from regard.config import ClassifierSettings, MaskedLanguageModelSettings, RnnSettings
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.classifier.inputs import EncoderInput, InputLayer, SeriesInput, input_layer
-from regard.models.embedding import output_layer
+from regard.models.embedding import OutputModel, output_layer
 from regard.models.layer import FeedForward, Layer, attention_positions, final_norm, input_positions
 from regard.models.rnn.encoder import RnnEncoder
 
@@ -121,8 +120,8 @@ class FixedPooling(nn.Module):
         return Pooled(parts.sum(1), weights_BN[:, None], parts, x.new_zeros(x.shape[-1]))
 
 
-class ClassifierModel(nn.Module):
-    """Logits of labels, for texts or series."""
+class ClassifierModel(OutputModel):
+    """Logits (B, L) of labels, for texts or series."""
 
     def __init__(self, settings: ClassifierSettings, vocab: int) -> None:
         super().__init__()
@@ -139,10 +138,6 @@ class ClassifierModel(nn.Module):
         self.own = TokenValues(settings) if settings.pooled == "tokens" else None
         self.dropout = Dropout(settings.dropout)
         self.output = output_layer(settings.dim, max(1, len(settings.labels)), None)
-
-    def forward(self, batch: LabeledBatch) -> Tensor:
-        """Logits (B, L)."""
-        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules answer Any
 
     def features(self, batch: Any) -> Tensor:
         """(B, D): input of the output layer for a `LabeledBatch`."""
@@ -166,13 +161,6 @@ class ClassifierModel(nn.Module):
         contributions = pooled.parts @ self.output.weight.T
         maps = DecisionMaps(pooled.weights, contributions, tokens.patch_weights, tokens.lengths)
         return Decision(logits, maps)
-
-    @torch.no_grad()
-    def maps(self, batch: Any) -> list[AttentionMap]:
-        """Attention maps of the encoder and of the pooling for a `LabeledBatch`."""
-        with record(self) as recording:
-            self.features(batch)
-        return recording.maps
 
     def set_scale(self, mean: Tensor, deviation: Tensor) -> None:
         """Set the channels' mean and deviation (C,) of the training series."""

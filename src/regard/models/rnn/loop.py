@@ -61,7 +61,6 @@ def aligned_steps(
 ) -> tuple[States, Tensor]:
     """Return all states (T, B, D) after the initial `state` (B, D), and all contexts (T, B, V)."""
     if torch.is_grad_enabled():
-        # torch gives `Function.apply` no types
         *states, contexts = _AlignedSteps.apply(cell, *tensors, *state)  # type: ignore[no-untyped-call]  # torch's
         return tuple(states), contexts
     trace = _forward(cell, tensors, state)

@@ -15,12 +15,12 @@ from regard.attention.engines.precision import as_given
 from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.batch import Batch, Source
-from regard.models.embedding import embedding_pair, output_layer
+from regard.models.embedding import OutputModel, embedding_pair, output_layer
 from regard.models.rnn.decoder import DECODERS, RnnState
 from regard.models.rnn.encoder import RnnEncoder
 
 
-class RnnModel(nn.Module):
+class RnnModel(OutputModel):
     """Embeddings, recurrent encoder, recurrent decoder and output layer; a `StepModel`.
 
     Features have the width of embeddings, so that the output layer can share their matrix.
@@ -39,12 +39,7 @@ class RnnModel(nn.Module):
             width, target_vocab, None if settings.tied == "none" else self.target
         )
 
-    def forward(self, batch: Batch) -> Tensor:
-        """Return logits (B, T, V) of the token after each target token."""
-        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules return Any
-
     def features(self, batch: Batch) -> Tensor:
-        """Return the output layer's input (B, T, D)."""
         features, _ = self._decode(batch.inputs, self.start(batch.source))
         return features.transpose(0, 1)
 
@@ -68,17 +63,11 @@ class RnnModel(nn.Module):
         return self.output(features[0]), state, []
 
     def select(self, state: RnnState, rows: Tensor) -> RnnState:
-        """Return the state of the given rows of the batch."""
         return state.select(rows)
 
-    @torch.no_grad()
     def maps(self, batch: Batch) -> list[AttentionMap]:
         """Return the attention (B, 1, T, S) for the given targets; none without an aligner."""
-        if not self.attends:
-            return []
-        with record(self) as recording:
-            self.features(batch)
-        return [_merge(recording.maps)]
+        return [_merge(super().maps(batch))] if self.attends else []
 
     def _decode(self, tokens: Tensor, state: RnnState) -> tuple[Tensor, RnnState]:
         """Return features (T, B, D) after each of tokens (B, T), and the state after them.

@@ -62,7 +62,6 @@ def scan(
     """Return all states (T, G, B, D) of a cell, given its input gates (G, T, B, E)."""
     tensors = (input_gates, weight, bias, *state)
     if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-        # torch gives `Function.apply` no types
         states: States = _RecurrentScan.apply(cell, *tensors)  # type: ignore[no-untyped-call]  # torch's
         return states
     return _stack(_steps(cell, *tensors)[0][1:])

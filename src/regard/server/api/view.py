@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.server.api.v1_schema import Maps
 from regard.server.queue.catalogue import ServedModel
-from regard.tasks.translation.sentence_view import sentence_view
+from regard.tasks.translation.inspection import sentence_view
 from regard.tasks.translation.translation import Sentence
 from regard.views.html.payload import sentence_payload
 

@@ -21,8 +21,7 @@ from regard.server.http.settings import ServerSettings
 from regard.server.queue.batching import Batcher
 from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
-from regard.tasks.translation.options import TranslateOptions
-from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.translation import TranslateOptions, Translation
 
 Result = TypeVar("Result")
 Group = tuple[ServedModel, Sequence[str], TranslateOptions]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from regard.alignment import tokenized_words
 from regard.attention import AttentionMap
 from regard.config import ClassifierSettings
 from regard.errors import InputError
-from regard.folder import SavedModel
+from regard.folder import LoadedModel
 from regard.models.classifier.batch import LabeledBatch, Series, series_batch, text_batch
 from regard.models.classifier.explain import METHODS, Method, explain
 from regard.models.classifier.network import ClassifierModel, Decision
@@ -29,17 +29,15 @@ from regard.text import normalize
 BATCH_SIZE = 64
 
 
-class Classifier:
+class Classifier(LoadedModel):
     """Labels texts or series, with the model of a folder."""
 
-    def __init__(self, saved: SavedModel) -> None:
-        assert isinstance(saved.network, ClassifierModel)
-        assert isinstance(saved.run.model, ClassifierSettings)
-        self.run, self.path = saved.run, saved.path
-        self.network = saved.network
-        self.settings = saved.run.model
-        self.tokenizer = saved.tokenizers.source
-        self.device = next(saved.network.parameters()).device
+    network: ClassifierModel
+
+    @property
+    def settings(self) -> ClassifierSettings:
+        """The model's settings."""
+        return cast("ClassifierSettings", self.run.model)
 
     @property
     def labels(self) -> tuple[str, ...]:

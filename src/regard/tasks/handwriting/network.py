@@ -58,7 +58,6 @@ class StrokeBatch(NamedTuple):
         return StrokeBatch(Source(tokens, chars), self.points[rows, : int(lengths.max())], lengths)
 
     def to(self, device: torch.device) -> StrokeBatch:
-        """Move the batch to a device."""
         return StrokeBatch(self.source.to(device), self.points.to(device), self.lengths.to(device))
 
 

@@ -62,7 +62,6 @@ def run_window_loop(
 ) -> tuple[Tensor, Tensor]:
     """States (T, B, D) and contexts (T, B, V) of all steps, from `state` and a zero context."""
     if torch.is_grad_enabled():
-        # torch gives `Function.apply` no types
         outputs: tuple[Tensor, Tensor] = _WindowLoop.apply(cell, stride, *inputs, *state)  # type: ignore[no-untyped-call]  # torch's
         return outputs
     states, contexts, _ = _forward(cell, inputs, stride, state)

@@ -59,7 +59,7 @@ def train(languages: str, out: Path) -> Path:
 def alignment_picture(model: Path) -> bytes:
     """A heat map of the attention between the words of a sentence and of its translation."""
     import regard
-    from regard.tasks.translation.sentence_view import sentence_view
+    from regard.tasks.translation.inspection import sentence_view
     from regard.views import heatmap
 
     translator = regard.load(model)

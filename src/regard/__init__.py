@@ -15,7 +15,7 @@ from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard import attention, views
-    from regard.config.decoding import SearchOptions
+    from regard.config.run import SearchOptions
     from regard.tasks import load
     from regard.tasks.train import train
     from regard.tasks.translation.translator import Translator
@@ -27,7 +27,7 @@ __all__ = [
 
 _MODULES = {"attention": "regard.attention", "views": "regard.views"}
 _NAMES = {
-    "SearchOptions": "regard.config.decoding",
+    "SearchOptions": "regard.config.run",
     "Translator": "regard.tasks.translation.translator",
     "load": "regard.tasks",
     "train": "regard.tasks.train",

@@ -31,8 +31,9 @@ from regard.config.stored import CONFIG, METRICS
 from regard.errors import InputError
 from regard.storage import atomic_path, replace_file
 from regard.text import Tokenizer, load
-from regard.text.null_tokenizer import NullTokenizer
+from regard.text.tokenizer import NullTokenizer
 from regard.version import __version__
+from regard.worker_pool import cores
 
 WEIGHTS, CARD = "model.safetensors", "README.md"
 
@@ -59,6 +60,20 @@ class SavedModel:
     tokenizers: Tokenizers
     network: nn.Module
     metrics: Mapping[str, Any]
+
+
+class LoadedModel:
+    """Base of the façades: the model of a folder; `threads` are the cores it may use, 0 for all."""
+
+    network: nn.Module
+    tokenizer: Tokenizer
+    """The tokenizer of a model of one language."""
+
+    def __init__(self, saved: SavedModel, threads: int = 0) -> None:
+        self.run, self.path, self.network = saved.run, saved.path, saved.network
+        self.tokenizers, self.tokenizer = saved.tokenizers, saved.tokenizers.target
+        self.device = next(saved.network.parameters()).device
+        self.threads = cores(threads) if self.device.type == "cpu" else 1
 
 
 def save_run(folder: Path, run: Run) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 import regard as package
 from regard.cli import main
-from regard.tasks.handwriting.strokes.files import as_json
-from regard.tasks.handwriting.strokes.sample import sample
+from regard.tasks.handwriting.strokes.lines import sample
+from stroke_files import as_json
 from trained import made_once
 
 TINY = [

@@ -99,8 +99,6 @@ def test_confidence_is_the_chain_rule():
     tokens = [math.exp(log) for log in results.token_log_probabilities]
     words = word_confidence(results, [[0], [1, 2], [2], []])
     assert words == pytest.approx([tokens[0], tokens[1] * tokens[2], tokens[2], 1.0])
-    mean = word_confidence(results, [[1, 2]], mean=True)
-    assert mean == pytest.approx([math.sqrt(tokens[1] * tokens[2])])
     with pytest.raises(InputError, match="token indices"):
         word_confidence(results, [[len(results.tokens)]])
 

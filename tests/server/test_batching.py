@@ -17,7 +17,7 @@ from regard.server.http.errors import ApiError
 from regard.server.queue.batching import Batcher
 from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.jobs import CallJob, TranslateJob
-from regard.tasks.translation.options import TranslateOptions
+from regard.tasks.translation.translation import TranslateOptions
 from regard.text.segments import Segment
 from servers import held_up, serving, until
 from trained import taught

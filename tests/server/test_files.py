@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.server.api.files import FileStore
-from regard.tasks.translation.layout import Layout
+from regard.tasks.translation.pages import Layout
 from trained import taught
 
 FRENCH = taught("en-fr")

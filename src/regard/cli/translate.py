@@ -299,7 +299,7 @@ def _translate_html(
 def _draw(translator: Translator, windows: Iterator[list[Translation]]) -> None:
     from rich.console import Console
 
-    from regard.tasks.translation.sentence_view import alignment_matrix
+    from regard.tasks.translation.inspection import alignment_matrix
 
     console = Console()
     for translation in (translation for window in windows for translation in window):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 
@@ -66,3 +67,12 @@ class Kind:
     """For each preset the sections of settings that differ from the preset's common ones."""
     commands: Mapping[str, Command] = field(default_factory=dict)
     """Commands that this kind adds to the command line."""
+
+
+def deferred(module: str, name: str) -> Callable[..., Any]:
+    """A function or class of a module that is imported only when it is called."""
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(module), name)(*arguments)
+
+    return call

@@ -321,7 +321,8 @@ class SelfAttentionSettings:
         for name in FIELDS:
             value = getattr(self, name, "same")
             if isinstance(value, str) and value != "same":
-                object.__setattr__(self, name, default_mechanism(value, f"model.{name}"))
+                chosen, _ = mechanism_options(value, f"model.{name}")
+                object.__setattr__(self, name, MECHANISM_SETTINGS[chosen]())
 
     @property
     def mechanisms(self) -> tuple[MechanismSettings, ...]:
@@ -337,13 +338,6 @@ class SelfAttentionSettings:
     def mechanism(self, *, causal: bool) -> MechanismSettings:
         """The mechanism of the causal (the decoder's) or bidirectional self-attention."""
         return self.mechanisms[-1] if causal else self.attention
-
-
-def default_mechanism(name: str, flag: str) -> MechanismSettings:
-    """The default settings of the mechanism of that name."""
-    if name not in MECHANISM_SETTINGS:
-        raise InputError(f"{flag} must be {', '.join(MECHANISM_SETTINGS)}, got {name!r}.")
-    return MECHANISM_SETTINGS[name]()
 
 
 def mechanism_options(value: Any, flag: str) -> tuple[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Settings of the models of text: Transformer, recurrent network, language models."""
+"""Settings of the models: Transformer, recurrent network, language models, classifier."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal
 
 from regard.config.check import at_least, divides, fraction
 from regard.config.mechanisms import MechanismSettings, SelfAttentionSettings, check_attention
+from regard.errors import InputError
 
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
 Norm = Literal["pre", "post"]
@@ -165,12 +166,115 @@ class MaskedLanguageModelSettings(LanguageModelSettings):
         fraction(self, "mask_rate")
 
 
+@dataclass(frozen=True)
+class ClassifierSettings(SelfAttentionSettings):
+    """Encoder, attention pooling and a linear layer over the labels.
+
+    `input`, `labels` and `channels` are completed from the data and saved with the model.
+    """
+
+    kind: Literal["classifier"] = "classifier"
+    """Classifier of texts or of numeric series."""
+    encoder: Literal["transformer", "rnn"] = "transformer"
+    """Encoder of the tokens: layers of self-attention, or a recurrent network."""
+    tokens: Literal["time", "channels"] = "time"
+    """Of a series: a token per time step (channels are its features), or per channel."""
+    patch: int = 1
+    """Of a series: number of time steps that a token (or a patch of a channel) covers."""
+    kernel: int = 0
+    """Of a series: width of the filters in time steps; 0: the patch."""
+    dim: int = 256
+    """Width of token vectors and of every sub-layer's output."""
+    num_layers: int = 2
+    """Layers of the encoder."""
+    num_heads: int = 4
+    """Heads of the Transformer's attention; must divide dim."""
+    ff: int = 1024
+    """Inner width of the Transformer's feed-forward sub-layers."""
+    activation: str = "gelu"
+    """Activation of the feed-forward sub-layers: any function of torch.nn.functional by name."""
+    norm: Norm = "pre"
+    """Layer norm before each of the Transformer's sub-layers, or after its residual sum."""
+    positions: Positions = "sinusoidal"
+    """Position encoding of the Transformer; none: the order of the tokens does not matter."""
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    """Cell of the recurrent encoder."""
+    bidirectional: bool = True
+    """Whether the recurrent encoder is bidirectional."""
+    pooling: Literal["attention", "mean", "last"] = "attention"
+    """How tokens become one vector: a learned query's attention, their mean, or the last one."""
+    pooled: Literal["states", "tokens"] = "states"
+    """Values that are pooled: the encoder's states, which mix all tokens; or the tokens before the
+    encoder, weighted by the states, so that each contribution is of one token."""
+    num_pooling_heads: int = 1
+    """Heads of attention pooling; must divide dim."""
+    dropout: float = 0.1
+    """Dropout of embeddings and of every sub-layer's output."""
+    attention_dropout: float = 0.0
+    """Dropout of attention weights."""
+    activation_dropout: float = 0.0
+    """Dropout inside the feed-forward sub-layers."""
+    max_length: int = 1024
+    """Most tokens of an example; a longer text is cut, a longer series is an error."""
+    input: Literal["auto", "text", "series"] = "auto"
+    """Kind of input; auto: as in the files."""
+    labels: tuple[str, ...] = ()
+    """Names of the labels, in the order of the model's output; from the data."""
+    channels: tuple[str, ...] = ()
+    """Names of a series' channels; from the data."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(
+            self, 1, "patch", "dim", "num_layers", "num_heads", "ff", "num_pooling_heads",
+            "max_length",
+        )  # fmt: skip
+        at_least(self, 0, "kernel")
+        fraction(self, "dropout", "attention_dropout", "activation_dropout")
+        divides(self, "num_pooling_heads", self.num_pooling_heads, "dim")
+        if 0 < self.kernel < self.patch:
+            raise InputError(
+                f"model.kernel must be 0 or at least model.patch ({self.patch}), so that every "
+                f"moment is covered, got {self.kernel}."
+            )
+        if self.encoder == "rnn":
+            self._check_rnn()
+        else:
+            divides(self, "num_heads", self.num_heads, "dim")
+            check_attention(self.attention, self, causal=False)
+            if self.attention.name == "ring":
+                raise InputError("model.attention ring is for causal models; choose another.")
+            _check_rotary(self)
+        for name in ("labels", "channels"):
+            names = getattr(self, name)
+            if len(set(names)) < len(names):
+                raise InputError(f"model.{name} must be different names, got {', '.join(names)}.")
+
+    def _check_rnn(self) -> None:
+        if (self.attention.name, self.normalizer) != ("full", "softmax"):
+            raise InputError(
+                f"model.attention {self.attention.name} and model.normalizer {self.normalizer} are "
+                "the Transformer's, and a recurrent encoder has neither; set model.encoder to "
+                "transformer."
+            )
+        if self.bidirectional and self.dim % 2:
+            divides(self, "two directions", 2, "dim")
+        if self.positions == "none":
+            raise InputError(
+                "model.positions none ignores the order, but a recurrent encoder always sees it; "
+                "set model.encoder to transformer."
+            )
+
+
 def _check_transformer(model: TransformerSettings | LanguageModelSettings) -> None:
     at_least(model, 1, "dim", "num_heads", "ff")
     at_least(model, 0, "max_length")
     divides(model, "num_heads", model.num_heads, "dim")
     fraction(model, "dropout", "attention_dropout", "activation_dropout")
-    if model.positions == "rotary" and model.dim // model.num_heads % 2:
-        divides(
-            model, "rotary positions turn pairs, so 2 times num_heads", 2 * model.num_heads, "dim"
-        )
+    _check_rotary(model)
+
+
+def _check_rotary(model: TransformerSettings | LanguageModelSettings | ClassifierSettings) -> None:
+    if model.positions == "rotary":
+        many = 2 * model.num_heads
+        divides(model, "rotary positions turn pairs, so 2 times num_heads", many, "dim")

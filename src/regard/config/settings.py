@@ -15,8 +15,6 @@ from typing import Any
 
 import yaml
 
-from regard.config.alignment import AlignmentSettings
-from regard.config.decoding import SearchOptions
 from regard.config.kind import Kind
 from regard.config.mechanisms import (
     FIELDS,
@@ -27,9 +25,15 @@ from regard.config.mechanisms import (
     plain_mechanism,
 )
 from regard.config.migration import migrated
-from regard.config.run import FORMAT_VERSION, Run
-from regard.config.text import CleaningSettings, TextSettings
-from regard.config.training import TrainingSettings
+from regard.config.run import (
+    FORMAT_VERSION,
+    AlignmentSettings,
+    CleaningSettings,
+    Run,
+    SearchOptions,
+    TextSettings,
+    TrainingSettings,
+)
 from regard.errors import InputError
 
 PRESETS = ("tiny", "small", "base")

@@ -59,17 +59,14 @@ def ranked(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
     return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
 
 
-def word_confidence(
-    hypothesis: Hypothesis, words: Sequence[Sequence[int]], *, mean: bool = False
-) -> list[float]:
+def word_confidence(hypothesis: Hypothesis, words: Sequence[Sequence[int]]) -> list[float]:
     """Return the probability of each word, a word being the indices of its tokens.
 
         p(word) = Π p(token | tokens before it), over the word's tokens
 
     The product is the probability of generating this word here, so one improbable token makes the
-    word improbable. The geometric mean (`mean=True`) does not penalize words of many tokens, but
-    hides that token: 0.1 · 1 · 1 has a mean of 0.46. A token shared by two words counts for both;
-    a word without tokens has probability 1.
+    word improbable. (A geometric mean would hide that token: 0.1 · 1 · 1 has a mean of 0.46.) A
+    token shared by two words counts for both; a word without tokens has probability 1.
 
     >>> hypothesis = Hypothesis((8, 9, 7), -0.9, -3.6, (-0.5, -0.1, -2.0, -1.0), True)
     >>> [round(p, 3) for p in word_confidence(hypothesis, [[0, 1], [2]])]
@@ -82,7 +79,4 @@ def word_confidence(
                 f"token indices of a word must be below {len(logs)}, the tokens of the output, "
                 f"got {list(indices)}."
             )
-    return [
-        math.exp(sum(logs[index] for index in indices) / (max(len(indices), 1) if mean else 1))
-        for indices in words
-    ]
+    return [math.exp(sum(logs[index] for index in indices)) for indices in words]

@@ -8,8 +8,7 @@ from regard.config import SearchOptions
 from regard.decoding.beam import beam_search
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.request import Prefixes, SourceBatch, StepModel, prepare_request
-from regard.decoding.sample import sample
-from regard.decoding.step_loop import greedy
+from regard.decoding.step_loop import greedy, sample
 from regard.errors import InputError
 from regard.text import UNK
 

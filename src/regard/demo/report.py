@@ -16,7 +16,7 @@ from regard.corpus.grammar import GrammarPair
 from regard.demo.head_ablation import MAX_PRONOUNS, MIN_OTHERS, HeadAblation
 from regard.demo.scores import DemoScores
 from regard.tasks.inspection import describe_kind
-from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
+from regard.tasks.translation.inspection import alignment_matrix, sentence_view
 from regard.tasks.translation.translation import Sentence
 from regard.tasks.translation.translator import Translator
 from regard.training.report import clock

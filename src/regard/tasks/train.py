@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.config.settings import Settings, find_kind
 from regard.tasks import KINDS, find_task, load
-from regard.tasks.notebook_progress import NotebookProgress, in_notebook
+from regard.tasks.notebook import NotebookProgress, in_notebook
 from regard.text.language_names import parse_direction
 from regard.training.report import Reporter, Silent, Spoken
 from regard.training.run import train_from_files

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-_LEADING = {  # never at the end of a sentence
+_LEADING = {
     "en": "mr mrs ms messrs dr prof rev fr hon gen col maj capt cpt lt sgt cmdr sen rep gov pres "
     "st mt ft supt e.g i.e vs v viz cf approx ca resp eq ref dept est",
     "fr": "mm mme mmes mlle mlles me mgr dr pr st ste vve av env ex cf c.-à-d c.à.d p.ex i.e "
@@ -19,8 +19,8 @@ _LEADING = {  # never at the end of a sentence
     "nl": "dhr mevr mw dr drs ir mr ing prof ds st bijv d.w.z m.b.t i.v.m o.a t.o.v vgl ca resp",
     "pt": "sr sra srta dr dra prof profa eng exmo exma d p.ex cf vs",
 }
-_EVERYWHERE = "mr mrs ms dr prof st e.g i.e vs"  # in text of any language
-_NUMBERED = {  # not at the end of a sentence if a number follows
+_EVERYWHERE = "mr mrs ms dr prof st e.g i.e vs"  # leading, in text of any language
+_NUMBERED = {
     "en": "no nos p pp vol vols ch chap sec sect fig figs tab eq art par ed nr jan feb mar apr "
     "jun jul aug sep sept oct nov dec",
     "fr": "n p pp vol chap fig art al éd janv févr avr juill sept oct nov déc",
@@ -30,7 +30,7 @@ _NUMBERED = {  # not at the end of a sentence if a number follows
     "nl": "nr p pp blz vol hfdst fig art",
     "pt": "n núm p pp pág págs vol cap fig art",
 }
-_NAMES = {  # parts of names: the end of a sentence only before a word that begins sentences
+_NAMES = {
     "en": "al inc ltd co corp bros jr sr ph.d plc llc ave blvd rd",
     "de": "gmbh str jr sen jun",
     "fr": "cie jr",
@@ -59,35 +59,23 @@ _STARTERS = {
 }
 
 
-@cache
-def leading(language: str) -> frozenset[str]:
-    """Abbreviations that never end a sentence; English ones for an unknown language."""
-    return _of(_LEADING, language) | frozenset(_EVERYWHERE.split())
+_TABLES = {"leading": _LEADING, "numbered": _NUMBERED, "name": _NAMES, "starter": _STARTERS}
 
 
 @cache
-def numbered(language: str) -> frozenset[str]:
-    """Abbreviations that do not end a sentence before a number."""
-    return _of(_NUMBERED, language)
+def listed(kind: str, language: str) -> frozenset[str]:
+    """The words of a kind in a language; English ones for an unknown language.
 
-
-@cache
-def names(language: str) -> frozenset[str]:
-    """Abbreviations within names, which end a sentence only before a starter."""
-    return _of(_NAMES, language)
-
-
-@cache
-def starters(language: str) -> frozenset[str]:
-    """Words that, capitalized after a stop, begin a sentence rather than continue a name."""
-    return _of(_STARTERS, language)
+    leading   never ends a sentence
+    numbered  does not end a sentence before a number
+    name      part of a name: ends a sentence only before a starter
+    starter   capitalized after a stop, begins a sentence rather than continues a name
+    """
+    words = _TABLES[kind].get(language, _TABLES[kind]["en"])
+    return frozenset(f"{words} {_EVERYWHERE if kind == 'leading' else ''}".split())
 
 
 @cache
 def writes_ordinals_with_stop(language: str) -> bool:
     """Whether the language writes "3rd" as "3."."""
     return language in _ORDINAL_STOP.split()
-
-
-def _of(table: dict[str, str], language: str) -> frozenset[str]:
-    return frozenset(table.get(language, table["en"]).split())

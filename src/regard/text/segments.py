@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from regard.text import abbreviations
+from regard.text.abbreviations import listed, writes_ordinals_with_stop
 from regard.text.normalization import normalize
 from regard.text.tokenizer import Tokenizer
 from regard.text.words import SPACELESS_SCRIPTS, base_language, is_spaceless, words
@@ -182,15 +182,13 @@ def _full_stop_ends(before: str, begins: str, language: str) -> bool:
     last = _LAST_TOKEN.search(before[-_CONTEXT:])
     token = last.group().lstrip(_OPENERS).lower() if last else ""
     token = re.split("['’]", token)[-1]  # l'art. 5
-    if token in abbreviations.leading(language):
+    if token in listed("leading", language):
         return False
-    if token in abbreviations.numbered(language) and begins[:1].isdigit():
+    if token in listed("numbered", language) and begins[:1].isdigit():
         return False
-    ordinal = (
-        abbreviations.writes_ordinals_with_stop(language) and token.isdigit() and len(token) <= 2
-    )
+    ordinal = writes_ordinals_with_stop(language) and token.isdigit() and len(token) <= 2
     named = len(token) == 1 and token.isalpha() and not _SPACELESS.match(token)
-    if ordinal or named or _INITIALS.fullmatch(token) or token in abbreviations.names(language):
+    if ordinal or named or _INITIALS.fullmatch(token) or token in listed("name", language):
         return _begins_sentence(begins, language)
     return True
 
@@ -199,7 +197,7 @@ def _begins_sentence(begins: str, language: str) -> bool:
     word = _NEXT_TOKEN.match(begins)
     if word is None:
         return False
-    known = abbreviations.starters(language)
+    known = listed("starter", language)
     text = word.group().lower().replace("’", "'")
     return text in known or text.rstrip("'") in known
 

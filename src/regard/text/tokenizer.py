@@ -60,6 +60,34 @@ class Tokenizer(Protocol):
         ...
 
 
+class NullTokenizer:
+    """A `Tokenizer` without tokens; encoding a text is an error.
+
+    >>> len(NullTokenizer()), NullTokenizer().decode([])
+    (0, '')
+    """
+
+    def encode(self, text: str) -> list[int]:
+        raise InputError("this model reads numeric series, not text; give it a file of series.")
+
+    encode_masked = encode
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return ""
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        return []
+
+    def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
+        return []
+
+    def __len__(self) -> int:
+        return 0
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write nothing."""
+
+
 def load(path: str | PathLike[str]) -> Tokenizer:
     """Load a tokenizer of any kind from its file."""
     from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer

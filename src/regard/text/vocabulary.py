@@ -166,7 +166,6 @@ class WordTokenizer(VocabularyTokenizer):
     """A `Tokenizer` of words."""
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids."""
         return "".join(self._read(ids)).removeprefix(" ")
 
     def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
@@ -190,7 +189,6 @@ class CharTokenizer(VocabularyTokenizer):
     """A `Tokenizer` of characters, spaces included; no character is unknown."""
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids."""
         return decode_parts(self._read(ids))
 
     def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:

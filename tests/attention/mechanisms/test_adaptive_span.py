@@ -11,7 +11,7 @@ from regard.config import LanguageModelSettings, Run
 from regard.config.mechanisms import AdaptiveSpanSettings
 from regard.models.batch import batch_of
 from regard.tasks import build
-from regard.tasks.text.objective import span_loss, token_loss
+from regard.tasks.text.loss import span_loss, token_loss
 
 
 def written_out(mechanism, query, key, value, causal):

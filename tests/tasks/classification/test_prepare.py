@@ -8,7 +8,7 @@ import pytest
 
 from regard.config import ClassifierSettings, Run, TrainingSettings
 from regard.errors import InputError
-from regard.tasks.classification.prepare import LabeledData, prepare, prepare_examples
+from regard.tasks.classification.task import LabeledData, prepare_examples, prepare_files
 
 RUN = Run(
     model=ClassifierSettings(dim=8, num_heads=2, ff=8, num_layers=1),
@@ -90,7 +90,7 @@ def test_files_to_learn_from_may_differ_in_order_too(tmp_path):
     other.write_text("\n".join(map(json.dumps, lines)))
     third = tmp_path / "third.npz"
     np.savez(third, x=x[:, ::-1] + 20, y=np.arange(12) % 2, channels=np.array(["Fz", "Cz"]))
-    data = prepare([one, other, third], [one], RUN)
+    data = prepare_files([one, other, third], [one], RUN)
     assert data.run.model.channels == ("Cz", "Fz")
     rows = np.stack(data.train.rows)
     np.testing.assert_allclose(rows, np.concatenate([x, x + 9, x + 20]), rtol=1e-6)

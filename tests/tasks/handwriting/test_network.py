@@ -8,10 +8,9 @@ from torch.distributions import Categorical, MixtureSameFamily, MultivariateNorm
 
 from regard.attention import dropout_stream, record
 from regard.models.batch import Source
-from regard.tasks.handwriting.density import Density
-from regard.tasks.handwriting.drawing import draw
-from regard.tasks.handwriting.network import HandwritingModel, StrokeBatch
+from regard.tasks.handwriting.network import Density, HandwritingModel, StrokeBatch
 from regard.tasks.handwriting.settings import HandwritingSettings
+from regard.tasks.handwriting.writer import draw
 
 SMALL = HandwritingSettings(dim=10, embedding=5, components=3, mixture=3, stride=0.3, max_length=80)
 

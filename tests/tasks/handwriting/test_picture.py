@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.tasks.handwriting.picture import line_svg, terminal_line
-from regard.tasks.handwriting.strokes.style import PLAIN, write
+from regard.tasks.handwriting.strokes.lines import PLAIN, write
 
 SVG = "{http://www.w3.org/2000/svg}"
 

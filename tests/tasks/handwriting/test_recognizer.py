@@ -12,8 +12,7 @@ from regard.tasks.handwriting.recognizer import (
     split_strokes,
 )
 from regard.tasks.handwriting.strokes.glyphs import ALPHABET
-from regard.tasks.handwriting.strokes.sample import sample
-from regard.tasks.handwriting.strokes.style import PLAIN, WritingStyle, write
+from regard.tasks.handwriting.strokes.lines import PLAIN, WritingStyle, sample, write
 
 WORDS = st.text("abc", max_size=6)
 

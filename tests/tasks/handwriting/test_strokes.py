@@ -8,12 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import InputError
-from regard.tasks.handwriting.strokes.curve import resampled, smoothing
-from regard.tasks.handwriting.strokes.files import as_json, read_strokes
-from regard.tasks.handwriting.strokes.glyphs import ALPHABET, glyph
-from regard.tasks.handwriting.strokes.lines import line_split
-from regard.tasks.handwriting.strokes.sample import sample
-from regard.tasks.handwriting.strokes.style import PLAIN, WritingStyle, random_style, write
+from regard.tasks.handwriting.strokes.files import read_strokes
+from regard.tasks.handwriting.strokes.glyphs import ALPHABET, glyph, resampled, smoothing
+from regard.tasks.handwriting.strokes.lines import (
+    PLAIN,
+    WritingStyle,
+    line_split,
+    random_style,
+    sample,
+    write,
+)
+from stroke_files import as_json
 
 TEXTS = st.text(ALPHABET, min_size=1, max_size=12).filter(str.strip)
 

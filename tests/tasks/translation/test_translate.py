@@ -17,7 +17,7 @@ from regard.config import (
 from regard.errors import InputError
 from regard.folder import SavedModel, Tokenizers
 from regard.tasks import build, load
-from regard.tasks.translation.sentence_view import alignment_matrix, sentence_view
+from regard.tasks.translation.inspection import alignment_matrix, sentence_view
 from regard.tasks.translation.translator import Translator
 from regard.text.segments import Segment, join_translations, split_sentences
 from regard.text.vocabulary import train_words

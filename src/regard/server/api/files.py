@@ -30,7 +30,7 @@ from regard.server.api.requests import (
 from regard.server.api.responses import ERROR_RESPONSES, ErrorResponse
 from regard.server.http.errors import ApiError
 from regard.server.queue.service import Service
-from regard.tasks.translation.layout import Layout
+from regard.tasks.translation.pages import Layout
 
 BODY: dict[str, Any] = {
     "requestBody": {

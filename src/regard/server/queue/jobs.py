@@ -9,8 +9,7 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 
 from regard.errors import InputError
-from regard.tasks.translation.options import TranslateOptions
-from regard.tasks.translation.translation import Sentence, Translation
+from regard.tasks.translation.translation import Sentence, TranslateOptions, Translation
 from regard.tasks.translation.translator import Translator
 from regard.text.segments import Segment
 

@@ -1,46 +1,19 @@
 """Classification: a label for a text or a numeric series."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-from regard.config.classifier import ClassifierSettings
-from regard.config.kind import Kind
-
-if TYPE_CHECKING:
-    from regard.folder import SavedModel
-    from regard.training.task import Task
-
-
-def _task(kind: Kind) -> Task:
-    from regard.tasks.classification.task import ClassificationTask
-
-    return ClassificationTask(kind)
-
-
-def _facade(saved: SavedModel, threads: int) -> Any:
-    from regard.tasks.classification.classifier import Classifier
-
-    return Classifier(saved)
-
-
-def _inspect(model: Any, texts: Any, options: Any) -> Any:
-    from regard.tasks.classification.inspection import inspect
-
-    return inspect(model, texts, options)
-
+from regard.config.kind import Kind, deferred
+from regard.config.model import ClassifierSettings
 
 KINDS = (
     Kind(
         "classifier",
         ClassifierSettings,
-        _task,
-        _facade,
+        deferred(f"{__name__}.task", "ClassificationTask"),
+        deferred(f"{__name__}.classifier", "Classifier"),
         command="classify",
         purpose="labels texts or series",
         learns_from="label, tab and text in a .tsv; or series in .npz or .jsonl",
         title="classifier",
-        inspect=_inspect,
+        inspect=deferred(f"{__name__}.inspection", "inspect"),
         speed_unit="examples",
         presets={
             "tiny": {

@@ -10,7 +10,7 @@ from regard.alignment import tokenized_words
 from regard.errors import InputError
 from regard.models.classifier.batch import text_batch
 from regard.tasks.classification.classifier import Classifier
-from regard.tasks.inspection import Inspection, InspectOptions, inspect_each
+from regard.tasks.inspection import Inspection, InspectOptions, each_text
 from regard.views import SentenceView
 
 
@@ -23,10 +23,11 @@ def inspect(
             f"{classifier.path}: this model reads numeric series; `regard classify` shows what "
             "decided there."
         )
-    return inspect_each(texts, lambda text: _inspect(classifier, text, options))
+    return _inspect_each(classifier, texts, options)
 
 
-def _inspect(classifier: Classifier, text: str, options: InspectOptions) -> Inspection:
+@each_text
+def _inspect_each(classifier: Classifier, text: str, options: InspectOptions) -> Inspection:
     """View a text and its label; the cross-attention map is the pooling's."""
     result = classifier.classify(text, why="attention")
     ids = classifier.ids(text)

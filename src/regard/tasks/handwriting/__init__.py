@@ -1,27 +1,9 @@
 """Handwriting: a recurrent network from text to pen strokes (Graves 2013)."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from regard.config.kind import Command, Kind
+from regard.config.kind import Command, Kind, deferred
 from regard.tasks.handwriting.settings import HandwritingSettings
-
-if TYPE_CHECKING:
-    from regard.folder import SavedModel
-    from regard.training.task import Task
-
-
-def _task(kind: Kind) -> Task:
-    from regard.tasks.handwriting.task import HandwritingTask
-
-    return HandwritingTask(kind)
-
-
-def _facade(saved: SavedModel, threads: int) -> Any:
-    from regard.tasks.handwriting.writer import HandwritingWriter
-
-    return HandwritingWriter(saved)
 
 
 def _preset(epochs: int, learning_rate: float, **model: int) -> dict[str, Any]:
@@ -34,8 +16,8 @@ KINDS = (
     Kind(
         "handwriting",
         HandwritingSettings,
-        _task,
-        _facade,
+        deferred(f"{__name__}.task", "HandwritingTask"),
+        deferred(f"{__name__}.writer", "HandwritingWriter"),
         command="write",
         purpose="writes by hand",
         learns_from="strokes in .jsonl, or no file for the built-in ones",

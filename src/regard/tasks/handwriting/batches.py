@@ -1,8 +1,9 @@
-"""Handwritten lines as training batches, stored with the checkpoints to resume from."""
+"""Handwritten lines as batches for training, stored to resume from, and for validation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,9 +12,15 @@ from torch import Tensor
 
 from regard.config import Run
 from regard.corpus.batches import batches
+from regard.folder import Tokenizers
 from regard.models.batch import source_of
-from regard.tasks.handwriting.network import StrokeBatch
+from regard.tasks.handwriting.network import HandwritingModel, StrokeBatch
+from regard.tasks.handwriting.recognizer import character_error, recognize
+from regard.tasks.handwriting.settings import HandwritingSettings
+from regard.tasks.handwriting.writer import draw
 from regard.training.data_cursor import EpochBatches
+from regard.training.validation import ValidationResult, perplexity
+from regard.worker_pool import WorkerPool
 
 
 class StrokeBatches(EpochBatches[StrokeBatch]):
@@ -36,7 +43,6 @@ class StrokeBatches(EpochBatches[StrokeBatch]):
         return batches(self.num_chars, self.lengths, self.max_points, seed, epoch)
 
     def batch(self, rows: Sequence[int]) -> StrokeBatch:
-        """The lines with these indices."""
         lengths = torch.tensor([self.lengths[n] for n in rows])
         points = torch.zeros(len(rows), int(lengths.max()), 3)
         for row, n in enumerate(rows):
@@ -58,3 +64,55 @@ class StrokeBatches(EpochBatches[StrokeBatch]):
         points = tensors[f"{prefix}.points"].split(tensors[f"{prefix}.lengths"].tolist())
         texts = tensors[f"{prefix}.texts"].split(tensors[f"{prefix}.letters"].tolist())
         return cls([text.tolist() for text in texts], [line.numpy() for line in points], run)
+
+
+MAX_DRAWN = 24
+"""Lines that are drawn and recognized in a validation."""
+
+
+@dataclass(frozen=True)
+class StrokeValidation(ValidationResult):
+    """Loss per point; `recognised` is the share of characters recognized, None if not measured."""
+
+    recognised: float | None = None
+
+    def summary(self) -> list[str]:
+        parts = [f"dev loss {self.loss:.3f} a point"]
+        return parts if self.recognised is None else [*parts, f"recognised {self.recognised:.1%}"]
+
+
+class StrokeDevelopmentSet:
+    """Lines for the loss, and texts (of the built-in alphabet) to draw and recognize."""
+
+    def __init__(
+        self, lines: StrokeBatches, texts: Sequence[str], run: Run, tokenizers: Tokenizers
+    ) -> None:
+        assert isinstance(run.model, HandwritingSettings)
+        self.lines, self.tokenizer = lines, tokenizers.source
+        self.texts = tuple(texts[: min(MAX_DRAWN, run.training.validate_sentences)])
+        self.scale = np.array([run.model.unit, run.model.unit, 1.0])
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def validate(
+        self, network: HandwritingModel, device: torch.device, pool: WorkerPool
+    ) -> StrokeValidation:
+        """Measure the network, which is in evaluation mode."""
+
+        @torch.inference_mode()
+        def measure(batch: StrokeBatch) -> tuple[float, int]:
+            return float(network.loss(batch.to(device))), batch.answers
+
+        losses, counts = zip(*pool.map(measure, self.lines.every()), strict=True)
+        loss = sum(losses) / max(1, sum(counts))
+        recognized = self._recognized(network, device) if self.texts else None
+        return StrokeValidation(loss, perplexity(loss), recognized or 0.0, recognised=recognized)
+
+    def _recognized(self, network: HandwritingModel, device: torch.device) -> float:
+        source = source_of([self.tokenizer.encode(text) for text in self.texts])
+        hypotheses = [  # an unfinished line counts as empty
+            recognize(line.points.cpu().numpy() * self.scale) if line.finished else ""
+            for line in draw(network, source.to(device))
+        ]
+        return max(0.0, 1 - character_error(self.texts, hypotheses))

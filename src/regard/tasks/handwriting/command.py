@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 def measure(writer: HandwritingWriter, count: int, bias: float, seed: int) -> dict[str, Any]:
     """Recognition figures of `count` written lines of the built-in test set."""
     from regard.tasks.handwriting.recognizer import character_error, recognize
-    from regard.tasks.handwriting.strokes.sample import sample
+    from regard.tasks.handwriting.strokes.lines import sample
 
     known = set(writer.alphabet)
     texts = [line.text for line in sample("test", 4 * count, seed) if set(line.text) <= known]

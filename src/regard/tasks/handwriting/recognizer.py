@@ -73,7 +73,7 @@ def recognize(strokes: ArrayLike) -> str:
     """The text of a line, from pen movements (N, 3) in the corpus' unit.
 
     >>> import numpy as np
-    >>> from regard.tasks.handwriting.strokes.style import PLAIN, write
+    >>> from regard.tasks.handwriting.strokes.lines import PLAIN, write
     >>> recognize(write("Read me!", PLAIN, np.random.default_rng(0)))
     'Read me!'
     """

@@ -11,7 +11,7 @@ from regard.attention import AttentionMap
 from regard.config import SearchOptions
 from regard.decoding import Hypothesis, search, stream
 from regard.errors import InputError
-from regard.folder import SavedModel
+from regard.folder import LoadedModel
 from regard.models.batch import Batch, batch_of
 from regard.models.lm import LanguageModel
 from regard.text.tokenizer import BOS, SPECIALS
@@ -47,15 +47,10 @@ class Generated:
         return notebook_html(shown if maps else (), self.text)
 
 
-class Generator:
+class Generator(LoadedModel):
     """Continues texts, with the model of a folder."""
 
-    def __init__(self, saved: SavedModel) -> None:
-        assert isinstance(saved.network, LanguageModel)
-        self.run, self.path = saved.run, saved.path
-        self.network = saved.network
-        self.tokenizer = saved.tokenizers.target
-        self.device = next(saved.network.parameters()).device
+    network: LanguageModel
 
     def generate(
         self, prompt: str = "", *, settings: SearchOptions | None = None, attention: bool = False
@@ -109,6 +104,5 @@ class Generator:
         return ids
 
     def _maps(self, tokens: tuple[int, ...]) -> list[AttentionMap]:
-        batch: Batch = batch_of(None, [tokens])
         with torch.no_grad():
-            return self.network.maps(batch.to(self.device))
+            return self.network.maps(batch_of(None, [tokens]).to(self.device))

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 from regard.config import SearchOptions
 from regard.decoding import score, word_confidence
-from regard.tasks.inspection import Inspection, InspectOptions, inspect_each, view_alone
+from regard.tasks.inspection import (
+    Inspection,
+    InspectOptions,
+    RepeatedForward,
+    each_text,
+    view_alone,
+)
 from regard.tasks.language_model.generator import Generator
-from regard.tasks.lazy_weights import RepeatedForward
 from regard.views import label_score
 
 
-def inspect(
-    generator: Generator, texts: Sequence[str], options: InspectOptions
-) -> list[Inspection]:
-    """View each text."""
-    return inspect_each(texts, lambda text: _inspect(generator, text, options))
-
-
-def _inspect(generator: Generator, text: str, options: InspectOptions) -> Inspection:
+@each_text
+def inspect(generator: Generator, text: str, options: InspectOptions) -> Inspection:
     """View a text; a word's confidence is its probability after the words before it."""
     tokenizer = generator.tokenizer
     ids = tokenizer.encode(text)

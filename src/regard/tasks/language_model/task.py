@@ -12,7 +12,6 @@ from regard.corpus.pairs import CleaningReport, Pair
 from regard.folder import Tokenizers
 from regard.formats import read_lines, require_content
 from regard.models.lm import LanguageModel
-from regard.tasks.text.development_set import TextDevelopmentSet
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.text.task import Files, TextTask, shortened, train_tokenizer
 from regard.text import normalize
@@ -23,7 +22,6 @@ class LanguageModelTask(TextTask):
     """Trains a model of one text's tokens."""
 
     def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
-        """Return a network with random weights."""
         return LanguageModel(settings, target_vocab)
 
     def read(self, files: Files, run: Run, encoding: str) -> tuple[list[Pair], CleaningReport]:
@@ -44,41 +42,19 @@ class LanguageModelTask(TextTask):
         return lines, report
 
     def train_tokenizers(self, pairs: Sequence[Pair], run: Run) -> Tokenizers:
-        """Train the tokenizer."""
         texts, seed = (pair.target for pair in pairs), run.training.seed
         tokenizer = train_tokenizer(texts, run.text, run.target_language, seed)
         return Tokenizers(tokenizer, tokenizer)
 
     def encode(
-        self,
-        pairs: Sequence[Pair],
-        tokenizers: Tokenizers,
-        run: Run,
-        report: CleaningReport | None = None,
+        self, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run, report: CleaningReport
     ) -> EncodedCorpus:
         """Encode lines, cut into pieces that the model can hold."""
         texts = [pair.target for pair in pairs]
         pieces = encode_text(texts, tokenizers, run.model.max_length)
         return self.encoded_corpus(None, pieces, tokenizers, run)
 
-    def encoded_corpus(
-        self,
-        sources: list[list[int]] | None,
-        targets: list[list[int]],
-        tokenizers: Tokenizers,
-        run: Run,
-    ) -> EncodedCorpus:
-        """Return the batches of encoded text."""
-        return EncodedCorpus(None, targets, run.training.batch_tokens, run.training.seed)
-
-    def development_set(
-        self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
-    ) -> TextDevelopmentSet:
-        """Return the development set."""
-        return TextDevelopmentSet(corpus)
-
     def example(self, run: Run) -> list[str]:
-        """Return arguments to try `regard generate` with."""
         return ["Once upon a time"]
 
 

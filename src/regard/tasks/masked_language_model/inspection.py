@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 
 from regard.models.batch import Batch
-from regard.tasks.inspection import Inspection, InspectOptions, inspect_each, view_alone
-from regard.tasks.lazy_weights import RepeatedForward
+from regard.tasks.inspection import (
+    Inspection,
+    InspectOptions,
+    RepeatedForward,
+    each_text,
+    view_alone,
+)
 from regard.tasks.masked_language_model.mask_filler import MaskFiller
 from regard.text import MASK, PAD
 from regard.text.tokenizer import SPECIALS
@@ -18,12 +22,9 @@ from regard.views import label_score
 NUM_PREDICTIONS = 3  # of each mask
 
 
-def inspect(filler: MaskFiller, texts: Sequence[str], options: InspectOptions) -> list[Inspection]:
-    """View each text."""
-    return inspect_each(texts, lambda text: _inspect(filler, text, options))
-
-
-def _inspect(filler: MaskFiller, text: str, options: InspectOptions) -> Inspection:
+@each_text
+def inspect(filler: MaskFiller, text: str, options: InspectOptions) -> Inspection:
+    """View a text, with the best predictions for its masks."""
     ids = torch.tensor([filler.ids(text)], device=filler.device)
     labels = torch.full_like(ids, PAD)
     masks = []

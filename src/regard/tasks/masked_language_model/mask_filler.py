@@ -8,9 +8,9 @@ import torch
 
 from regard.attention import AttentionMap, record
 from regard.errors import InputError
-from regard.folder import SavedModel
+from regard.folder import LoadedModel
 from regard.models.lm import MaskedLanguageModel
-from regard.text import BOS, MASK, UNK
+from regard.text import BOS, MASK
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,10 @@ class MaskPrediction:
     text: str
 
 
-class MaskFiller:
+class MaskFiller(LoadedModel):
     """Predicts masked tokens, with the model of a folder."""
 
-    def __init__(self, saved: SavedModel) -> None:
-        assert isinstance(saved.network, MaskedLanguageModel)
-        self.run, self.path = saved.run, saved.path
-        self.network = saved.network
-        self.tokenizer = saved.tokenizers.target
-        self.device = next(saved.network.parameters()).device
+    network: MaskedLanguageModel
 
     def fill(self, text: str, count: int = 5) -> list[list[MaskPrediction]]:
         """The `count` best predictions for each `[MASK]` of the text, the best first.
@@ -43,7 +38,6 @@ class MaskFiller:
             raise InputError(f"there is no [MASK] in {text!r}; write one in place of a word.")
         probabilities = self.network.fill(torch.tensor([ids], device=self.device))[0]
         probabilities[:, : MASK + 1] = 0.0  # special tokens are never predicted
-        probabilities[:, UNK] = 0.0
         best = list(ids)
         for mask in masks:
             best[mask] = int(probabilities[mask].argmax())

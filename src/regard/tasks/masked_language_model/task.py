@@ -15,6 +15,7 @@ from regard.models.batch import Batch
 from regard.models.lm import MaskedLanguageModel
 from regard.tasks.language_model.task import LanguageModelTask
 from regard.tasks.text.encoded_corpus import EncodedCorpus
+from regard.tasks.text.task import Rows
 from regard.text import BOS, EOS, MASK, PAD
 from regard.training.data_cursor import DataCursor
 
@@ -23,15 +24,10 @@ class MaskedLanguageModelTask(LanguageModelTask):
     """Trains a model of masked tokens."""
 
     def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
-        """Return a network with random weights."""
         return MaskedLanguageModel(settings, target_vocab)
 
     def encoded_corpus(
-        self,
-        sources: list[list[int]] | None,
-        targets: list[list[int]],
-        tokenizers: Tokenizers,
-        run: Run,
+        self, sources: Rows | None, targets: Rows, tokenizers: Tokenizers, run: Run
     ) -> EncodedCorpus:
         """Return batches with masked tokens."""
         assert isinstance(run.model, MaskedLanguageModelSettings)
@@ -40,7 +36,6 @@ class MaskedLanguageModelTask(LanguageModelTask):
         return MaskedCorpus(targets, training.batch_tokens, training.seed, rate, vocab)
 
     def example(self, run: Run) -> list[str]:
-        """Return arguments to try `regard fill` with."""
         return ["The [MASK] crossed the street."]
 
 
@@ -59,7 +54,6 @@ class MaskedCorpus(EncodedCorpus):
         self.mask_rate, self.vocab = mask_rate, vocab
 
     def take(self, cursor: DataCursor) -> tuple[Batch, DataCursor]:
-        """Return the batch at a cursor, and the cursor after it."""
         batch, after = super().take(cursor)
         return masked(batch, self.mask_rate, self.vocab, 1 + self.seed, *cursor), after
 

@@ -1,8 +1,10 @@
-"""A corpus as token ids, in batches, and on disk so that its run can be resumed."""
+"""A corpus as token ids, in batches, on disk so that its run can be resumed, and for validation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,7 +12,11 @@ from torch import Tensor
 
 from regard.corpus.batches import batches
 from regard.models.batch import Batch, batch_of
+from regard.tasks.text.loss import label_loss
+from regard.text import PAD, UNK
 from regard.training.data_cursor import EpochBatches
+from regard.training.validation import ValidationResult, perplexity
+from regard.worker_pool import WorkerPool
 
 Ids = np.ndarray[tuple[int], np.dtype[np.int32]]
 
@@ -43,7 +49,6 @@ class EncodedCorpus(EpochBatches[Batch]):
         return batches(self.lengths_src, self.lengths_tgt, self.max_tokens, seed, epoch)
 
     def batch(self, rows: Sequence[int]) -> Batch:
-        """Return the sentences with these indices as one batch."""
         sources = None if self.sources is None else [self.sources[n].tolist() for n in rows]
         return batch_of(sources, [self.targets[n].tolist() for n in rows])
 
@@ -66,3 +71,41 @@ def stored_ids(tensors: dict[str, Tensor], name: str) -> list[list[int]] | None:
         return None
     lengths = tensors[f"{name}.lengths"].tolist()
     return [row.tolist() for row in tensors[name].split(lengths)]
+
+
+@dataclass(frozen=True)
+class TextDevelopmentSet:
+    """Encoded sentences of the development set."""
+
+    corpus: EncodedCorpus
+
+    def validate(self, network: Any, device: torch.device, pool: WorkerPool) -> ValidationResult:
+        """Measure the network, which is in evaluation mode."""
+        loss, accuracy, _ = self.measure(network, device, pool)
+        return ValidationResult(loss, perplexity(loss), accuracy)
+
+    def measure(
+        self, network: Any, device: torch.device, pool: WorkerPool
+    ) -> tuple[float, float, float]:
+        """Return the mean loss of a token, and the shares of tokens and sentences right.
+
+        A sentence whose every token is the most probable one after the right tokens before it is
+        what greedy search writes: the exact matches are found without a search.
+        """
+
+        @torch.inference_mode()
+        def measure(batch: Batch) -> tuple[float, int, int, int, int]:
+            batch = batch.to(device)
+            features = network.features(batch)
+            loss = float(label_loss(features, network.output, batch.labels))
+            labelled = batch.labels != PAD
+            predicted = network.output(features[labelled]).argmax(-1)
+            right = predicted == batch.labels[labelled]
+            wrong = labelled.clone()
+            wrong[labelled] = ~right | (predicted == UNK)  # which no search writes
+            exact = int((~wrong.any(1)).sum())
+            return loss, int(right.sum()), len(right), exact, len(wrong)
+
+        parts = pool.map(measure, self.corpus.every())
+        loss, right, count, exact, rows = (sum(column) for column in zip(*parts, strict=True))
+        return loss / max(1, count), right / max(1, count), exact / max(1, rows)

@@ -22,8 +22,13 @@ from regard.corpus.pairs import CleaningReport, Pair
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
 from regard.folder import Tokenizers
-from regard.tasks.text.encoded_corpus import EncodedCorpus, corpus_tensors, stored_ids
-from regard.tasks.text.objective import token_loss
+from regard.tasks.text.encoded_corpus import (
+    EncodedCorpus,
+    TextDevelopmentSet,
+    corpus_tensors,
+    stored_ids,
+)
+from regard.tasks.text.loss import token_loss
 from regard.text import Tokenizer
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
 from regard.text.vocabulary import train_chars, train_words
@@ -32,10 +37,10 @@ from regard.training.report import Reporter
 from regard.training.run_files import CORPUS, read_corpus, write_corpus
 from regard.training.stopping import end_seconds
 from regard.training.task import Task, TrainData, TrainRequest
-from regard.training.validation import DevelopmentSet
 from regard.vectors.initialize import initialize_embeddings
 
 Files = Sequence[str | PathLike[str]]
+Rows = list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -63,29 +68,21 @@ class TextTask(Task):
 
     @abstractmethod
     def encode(
-        self,
-        pairs: Sequence[Pair],
-        tokenizers: Tokenizers,
-        run: Run,
-        report: CleaningReport | None = None,
+        self, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run, report: CleaningReport
     ) -> EncodedCorpus:
         """Encode pairs; count those with too many tokens in `report`."""
 
-    @abstractmethod
     def encoded_corpus(
-        self,
-        sources: list[list[int]] | None,
-        targets: list[list[int]],
-        tokenizers: Tokenizers,
-        run: Run,
+        self, sources: Rows | None, targets: Rows, tokenizers: Tokenizers, run: Run
     ) -> EncodedCorpus:
         """Return the batches of encoded sentences."""
+        return EncodedCorpus(sources, targets, run.training.batch_tokens, run.training.seed)
 
-    @abstractmethod
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
-    ) -> DevelopmentSet:
+    ) -> TextDevelopmentSet:
         """Return the development set of encoded pairs."""
+        return TextDevelopmentSet(corpus)
 
     def prepare(
         self, request: TrainRequest, run: Run, reporter: Reporter, started: float
@@ -140,14 +137,14 @@ class TextTask(Task):
         self, train: EncodedCorpus, dev: Sequence[Pair], tokenizers: Tokenizers, run: Run
     ) -> TrainData:
         """Return the data of an encoded corpus and a development set of pairs."""
-        encoded = self.encode(dev, tokenizers, run)
-        return TrainData(
-            run, train, self.development_set(encoded, dev, tokenizers, run), tokenizers
-        )
+        encoded = self.encode(dev, tokenizers, run, CleaningReport())
+        dev_set = self.development_set(encoded, dev, tokenizers, run)
+        return TrainData(run, train, dev_set, tokenizers)
 
     def initialize(self, network: Any, data: TrainData, reporter: Reporter) -> None:
         """Begin with the word vectors that the settings name."""
-        initialize_embeddings(network, data.run.training, data.tokenizers, reporter)
+        source, target = data.tokenizers.source, data.tokenizers.target
+        initialize_embeddings(network, data.run.training, source, target, reporter.say)
 
     def objective(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
         """Return the cross-entropy of the labels."""
@@ -163,7 +160,6 @@ class TextTask(Task):
         write_corpus(folder, tensors, [list(pair) for pair in getattr(dev, "pairs", ())])
 
     def restore(self, folder: Path, run: Run, tokenizers: Tokenizers) -> TrainData:
-        """Read what `store` wrote."""
         tensors, notes = read_corpus(folder)
 
         def part(name: str) -> EncodedCorpus:

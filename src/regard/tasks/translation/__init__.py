@@ -1,46 +1,13 @@
 """Translation: an encoder–decoder, a Transformer or a recurrent network, from pairs."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from regard.config.kind import Kind
+from regard.config.kind import Kind, deferred
 from regard.config.model import RnnSettings, TransformerSettings
 
-if TYPE_CHECKING:
-    from regard.folder import SavedModel
-    from regard.training.task import Task
-
-
-def _transformer(kind: Kind) -> Task:
-    from regard.models.transformer import TransformerModel
-    from regard.tasks.translation.task import TranslationTask
-
-    return TranslationTask(kind, TransformerModel)
-
-
-def _rnn(kind: Kind) -> Task:
-    from regard.models.rnn.model import RnnModel
-    from regard.tasks.translation.task import TranslationTask
-
-    return TranslationTask(kind, RnnModel)
-
-
-def _facade(saved: SavedModel, threads: int) -> Any:
-    from regard.tasks.translation.translator import Translator
-
-    return Translator(saved, threads=threads)
-
-
-def _inspect(model: Any, texts: Any, options: Any) -> Any:
-    from regard.tasks.translation.inspection import inspect
-
-    return inspect(model, texts, options)
-
-
 _COMMON: dict[str, Any] = {
-    "facade": _facade,
-    "inspect": _inspect,
+    "facade": deferred(f"{__name__}.translator", "Translator"),
+    "inspect": deferred(f"{__name__}.inspection", "inspect"),
     "command": "translate",
     "purpose": "translates",
     "learns_from": "pairs of sentences, in one file or two aligned ones",
@@ -51,7 +18,7 @@ KINDS = (
     Kind(
         "transformer",
         TransformerSettings,
-        _transformer,
+        deferred(f"{__name__}.task", "TranslationTask"),
         title="Transformer",
         presets={
             "tiny": {
@@ -78,7 +45,7 @@ KINDS = (
     Kind(
         "rnn",
         RnnSettings,
-        _rnn,
+        deferred(f"{__name__}.task", "RecurrentTranslationTask"),
         title="recurrent network",
         presets={
             "tiny": {

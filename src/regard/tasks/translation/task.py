@@ -10,34 +10,38 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from regard.config import Run
-from regard.config.kind import Kind
+from regard.alignment import (
+    AlignmentSelection,
+    MappedBatch,
+    align_bidirectional,
+    select_alignment_head,
+    tokenized_words,
+)
+from regard.config import AlignmentSettings, Run
 from regard.corpus.pairs import CleaningReport, Pair, clean
 from regard.errors import InputError
 from regard.folder import Tokenizers
 from regard.formats import ReadReport, read_pairs
-from regard.models.build import Build
+from regard.models.batch import batch_of
+from regard.models.rnn.model import RnnModel
+from regard.models.transformer import TransformerModel
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.text.task import Files, TextTask, shortened, train_tokenizer
-from regard.tasks.translation.alignment_selection import choose_alignment
 from regard.tasks.translation.validation import TranslationDevelopmentSet
 from regard.text import is_spaceless
 from regard.training.task import TrainData
+
+NUM_COMPARED = 300  # sentences that readings of the alignment are compared on
+NUM_ALIGNED = 5000  # more sentences, for the statistical aligner
 
 
 class TranslationTask(TextTask):
     """Trains an encoder–decoder on pairs of sentences."""
 
-    def __init__(self, kind: Kind, network: Build) -> None:
-        super().__init__(kind)
-        self._network = network
-
     def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
-        """Return a network with random weights."""
-        return self._network(settings, source_vocab, target_vocab)
+        return TransformerModel(settings, source_vocab, target_vocab)
 
     def read(self, files: Files, run: Run, encoding: str) -> tuple[list[Pair], CleaningReport]:
-        """Read and clean pairs."""
         named = run.source_language and run.target_language != run.source_language
         languages = (run.source_language, run.target_language) if named else None
         skipped = ReadReport()
@@ -58,11 +62,7 @@ class TranslationTask(TextTask):
         )
 
     def encode(
-        self,
-        pairs: Sequence[Pair],
-        tokenizers: Tokenizers,
-        run: Run,
-        report: CleaningReport | None = None,
+        self, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run, report: CleaningReport
     ) -> EncodedCorpus:
         """Encode pairs; those with too many tokens are dropped or cut, and counted."""
         limit, truncate = run.model.max_length, run.cleaning.truncate
@@ -72,22 +72,12 @@ class TranslationTask(TextTask):
                 f"every sentence has more than {limit} tokens; raise model.max_length, or cut "
                 "sentences with --cleaning.truncate true."
             )
-        if report is not None and truncate:
+        if truncate:
             report.truncated = len(encoded.too_long)
-        elif report is not None and encoded.too_long:
+        elif encoded.too_long:
             first = pairs[encoded.too_long[0]].source
             report.drop_after_encoding(len(encoded.too_long), shortened(first))
         return self.encoded_corpus(encoded.sources, encoded.targets, tokenizers, run)
-
-    def encoded_corpus(
-        self,
-        sources: list[list[int]] | None,
-        targets: list[list[int]],
-        tokenizers: Tokenizers,
-        run: Run,
-    ) -> EncodedCorpus:
-        """Return the batches of encoded pairs."""
-        return EncodedCorpus(sources, targets, run.training.batch_tokens, run.training.seed)
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -109,18 +99,23 @@ class TranslationTask(TextTask):
         return replace(run, alignment=settings), {"alignment": figures}
 
     def describe_input(self, run: Run) -> str:
-        """Describe in one sentence what the model reads, for the model card."""
         sides = "shared by both sides" if run.text.shared else "one for each side"
         return f"{super().describe_input(run).rstrip('.')}, {sides}."
 
     def describe_validation(self, dev: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Return labels and values of the validation's figures, for the model card."""
         names = (("bleu", "BLEU"), ("chrf", "chrF"), ("perplexity", "perplexity"))
         return [
             (f"{label} (development set)", f"{dev[name]:.2f}")
             for name, label in names
             if dev.get(name) is not None
         ]
+
+
+class RecurrentTranslationTask(TranslationTask):
+    """Trains a recurrent encoder–decoder."""
+
+    def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
+        return RnnModel(settings, source_vocab, target_vocab)
 
 
 class EncodedPairs(NamedTuple):
@@ -161,3 +156,48 @@ def _shared_language(run: Run) -> str:
             "both write; set text.shared to false (and model.tied to output)."
         )
     return run.target_language
+
+
+def choose_alignment(
+    network: Any,
+    run: Run,
+    tokenizers: Tokenizers,
+    dev: Sequence[Pair],
+    train: Any = None,
+) -> tuple[AlignmentSettings, AlignmentSelection] | None:
+    """Return the reading that agrees best with a statistical aligner; None without attention."""
+    dev = dev[:NUM_COMPARED]
+    sources, targets, too_long = encode_pairs(dev, tokenizers, run.model.max_length - 1)
+    if not sources or getattr(run.model, "attention", "") == "none":
+        return None
+    compared = [pair for index, pair in enumerate(dev) if index not in too_long]
+    pairs = [*compared, *_decoded(train, tokenizers)]
+    source = [tokenized_words(p.source, tokenizers.source, run.source_language) for p in pairs]
+    target = [tokenized_words(p.target, tokenizers.target, run.target_language) for p in pairs]
+    aligned = align_bidirectional(
+        [[word.text for word in sentence.words] for sentence in source],
+        [[word.text for word in sentence.words] for sentence in target],
+    )
+    device = next(network.parameters()).device
+    batches = []
+    for start in range(0, len(compared), 50):
+        part = slice(start, min(start + 50, len(compared)))
+        maps = network.maps(batch_of(sources[part], targets[part]).to(device))
+        batches.append(MappedBatch(maps, source[part], target[part]))
+    choices = [select_alignment_head(batches, aligned, mutual=mutual) for mutual in (False, True)]
+    mutual = choices[True].agreement > choices[False].agreement
+    return AlignmentSettings(*choices[mutual].best, mutual=mutual), choices[mutual]
+
+
+def _decoded(train: Any, tokenizers: Tokenizers) -> list[Pair]:
+    """Return some sentences of the training corpus, decoded from their ids."""
+    if not isinstance(train, EncodedCorpus) or train.sources is None:
+        return []
+    step = max(1, len(train) // NUM_ALIGNED)
+    return [
+        Pair(
+            tokenizers.source.decode(train.sources[n].tolist()),
+            tokenizers.target.decode(train.targets[n].tolist()),
+        )
+        for n in range(0, len(train), step)
+    ][:NUM_ALIGNED]

@@ -1,13 +1,61 @@
-"""What a translator returns: the text, and what explains it."""
+"""How texts are translated, and what a translator returns: the text, and what explains it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
-from regard.attention import AttentionMap
-from regard.config import AlignmentSettings
+from regard.attention import AttentionMap, Edit
+from regard.config import AlignmentSettings, SearchOptions
 from regard.decoding import Hypothesis
+
+
+class SearchKeywords(TypedDict, total=False):
+    """Settings of the search that replace the model's own; see `SearchOptions`."""
+
+    beam: int
+    length_penalty: float
+    n_best: int
+    max_length: int | None
+    sample: bool
+    temperature: float
+    top_k: int
+    top_p: float
+    seed: int
+    batch_tokens: int
+
+
+class TranslateKeywords(SearchKeywords, total=False):
+    """What `Translator.translate` takes besides the text; see `TranslateOptions`."""
+
+    settings: SearchOptions | None
+    prefix: str
+    split: bool
+    alignment: bool
+    attention: bool
+    edits: Sequence[Edit]
+
+
+@dataclass(frozen=True)
+class TranslateOptions:
+    """How texts are translated; segments of equal options can share a batch.
+
+    settings   the search
+    prefix     text that the translation of a single sentence begins with
+    split      whether a text is cut into sentences; what exceeds the model's input always is
+    alignment  whether words, their links and their confidence are returned
+    attention  whether the attention maps of all layers and heads are returned
+    edits      changes of the attention (`regard.attention.intervene`)
+    """
+
+    settings: SearchOptions
+    prefix: str = ""
+    split: bool = True
+    alignment: bool = True
+    attention: bool = False
+    edits: tuple[Edit, ...] = ()
+
 
 Link = tuple[int, int]
 
@@ -153,7 +201,7 @@ class Translation:
 
     def _repr_html_(self) -> str:
         from regard.tasks.notebook import notebook_html
-        from regard.tasks.translation.sentence_view import sentence_view
+        from regard.tasks.translation.inspection import sentence_view
 
         shown = self.sentences if self.words else ()
         return notebook_html((sentence_view(sentence, self.model) for sentence in shown), self.text)

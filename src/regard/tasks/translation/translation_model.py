@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,32 +17,27 @@ from regard.alignment import (
     word_links,
 )
 from regard.attention import AttentionMap
-from regard.config import Run, SearchOptions, TransformerSettings
+from regard.config import SearchOptions, TransformerSettings
 from regard.decoding import Hypothesis, alternatives, word_confidence
 from regard.errors import InputError
-from regard.folder import SavedModel
+from regard.folder import LoadedModel, SavedModel
 from regard.models.batch import Batch, batch_of, source_of
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.text.segments import Segment
-from regard.worker_pool import cores
 
 
-class TranslationModel:
+class TranslationModel(LoadedModel):
     """The network and tokenizers of a model folder."""
 
+    network: TransformerModel | RnnModel
+
     def __init__(self, saved: SavedModel, threads: int = 0) -> None:
-        self.run: Run = saved.run
-        self.path: Path = saved.path
-        assert isinstance(saved.network, TransformerModel | RnnModel)
-        self.network = saved.network
-        self.max_source_tokens = saved.network.max_length - 1  # without </s>
-        self.tokenizers = saved.tokenizers
+        super().__init__(saved, threads)
+        self.max_source_tokens = self.network.max_length - 1  # without </s>
         languages = saved.run.source_language, saved.run.target_language
         self.info = ModelInfo(*languages, saved.run.alignment)
-        self.device = next(saved.network.parameters()).device
-        self.threads = cores(threads) if self.device.type == "cpu" else 1
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Sentence]:
         """Sentences and given translations of them, with words and links by the model's attention.

@@ -12,8 +12,14 @@ from regard.config import SearchOptions
 from regard.decoding import search, stream
 from regard.errors import InputError
 from regard.models.batch import source_of
-from regard.tasks.translation.options import SearchKeywords, TranslateKeywords, TranslateOptions
-from regard.tasks.translation.translation import Sentence, Translation, copied_sentence
+from regard.tasks.translation.translation import (
+    SearchKeywords,
+    Sentence,
+    TranslateKeywords,
+    TranslateOptions,
+    Translation,
+    copied_sentence,
+)
 from regard.tasks.translation.translation_model import TranslationModel
 from regard.text import is_spaceless
 from regard.text.segments import Segment, join_translations, segment_text, split_long

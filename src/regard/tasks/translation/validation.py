@@ -14,7 +14,7 @@ from regard.decoding import Hypothesis, search
 from regard.evaluation import corpus_scores
 from regard.folder import Tokenizers
 from regard.models.batch import source_of
-from regard.tasks.text.development_set import TextDevelopmentSet
+from regard.tasks.text.encoded_corpus import TextDevelopmentSet
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
 
@@ -42,18 +42,15 @@ class TranslationResult(ValidationResult):
 
     @property
     def compared_by(self) -> str:
-        """What `goodness` is, for the log."""
         if self.chrf is None:
             return "the loss"
         return f"chrF, and by the loss while BLEU is below {MEANINGFUL_BLEU:g}"
 
     @property
     def exact_match(self) -> float | None:
-        """Share of sentences that are translated exactly."""
         return self.exact
 
     def summary(self) -> list[str]:
-        """Return the figures that are printed during training."""
         if self.bleu is not None and self.chrf is not None:
             return [*super().summary(), f"BLEU {self.bleu:.1f}", f"chrF {self.chrf:.1f}"]
         exact = [] if self.exact is None else [f"exact {100 * self.exact:.1f} %"]
@@ -70,7 +67,6 @@ class TranslationDevelopmentSet(TextDevelopmentSet):
     target_language: str
 
     def validate(self, network: Any, device: torch.device, pool: WorkerPool) -> TranslationResult:
-        """Measure the network, which is in evaluation mode."""
         loss, accuracy, exact = self.measure(network, device, pool)
         bleu = chrf = None
         shown = self.pairs[: self.shown]

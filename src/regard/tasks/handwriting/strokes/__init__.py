@@ -1,6 +1,5 @@
 """Built-in handwriting: an alphabet of pen strokes, written in styles drawn from the seed.
 
-curve ─▶ glyphs ─▶ style    strokes of a character, and of a line in a style
-lines ─▶ sample             texts, and the splits
-files                       handwriting from files
+glyphs ─▶ lines    strokes of a character, and of random lines in random styles
+files              handwriting from files
 """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from regard.formats import read_lines
 from regard.formats.pair import format_error
-from regard.tasks.handwriting.strokes.sample import StrokeLine
+from regard.tasks.handwriting.strokes.lines import StrokeLine
 from regard.text import normalize
 
 REMEDY = 'write e.g. {"text": "hi", "strokes": [[0, 0, 0], [0.5, -1.2, 1]]}'
@@ -24,12 +24,6 @@ def read_strokes(files: Iterable[str | PathLike[str]]) -> Iterator[StrokeLine]:
         for number, line in enumerate(read_lines(path), start=1):
             if line.strip():
                 yield _parse(line, path, number)
-
-
-def as_json(line: StrokeLine) -> str:
-    """A line in the file format."""
-    strokes = [[round(float(x), 5), round(float(y), 5), int(z)] for x, y, z in line.strokes]
-    return json.dumps({"text": line.text, "strokes": strokes}, ensure_ascii=False)
 
 
 def _parse(line: str, path: object, number: int) -> StrokeLine:

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks import kernel_regression
+from benchmarks.measurement import Measurement
 from regard.attention import Additive, ScaledDot, attend
 from regard.bench.clock import peak_megabytes, seconds
-from regard.bench.row import Measurement
 
 HIDDEN = 256
 

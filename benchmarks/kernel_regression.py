@@ -13,9 +13,9 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.measurement import Measurement
 from regard.attention import NadarayaWatson
 from regard.bench.clock import seconds
-from regard.bench.row import Measurement
 from regard.errors import InputError
 
 Floats = NDArray[np.float64]

@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.measurement import Measurement
 from benchmarks.regard_command import run_regard
 from benchmarks.serve.process import ServerProcess
 from benchmarks.serve.sentences import demo_model
-from regard.bench.row import Measurement
 from regard.corpus.grammar import sample
 from regard.errors import InputError
 from regard.tasks import load_folder

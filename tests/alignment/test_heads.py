@@ -97,11 +97,7 @@ def test_selection_finds_where_the_links_are(layer, head, shift, aligned):
     hidden = AlignmentHead(layer, head, shift)
     selection = select_alignment_head(batches(hidden), aligned)
     assert selection.best == hidden
-    assert len(selection.table) == LAYERS * (HEADS + 1) * 2
-    assert selection.table[0] == (selection.best, selection.agreement)
-    scores = [agreement for _, agreement in selection.table]
-    assert scores == sorted(scores, reverse=True)
-    assert scores[0] > 0.8 > scores[-1]
+    assert selection.agreement > 0.8
     # And the head it takes is good by the gold links, which it never saw.
     found = [
         word_links(
@@ -170,7 +166,6 @@ def test_rows_of_an_alignment_head():
         alignment_weights(maps, AlignmentHead(0, 0, False), 0, **lengths)
     with pytest.raises(ValueError, match=r"heads \[0, 1\], got 7"):
         alignment_weights(maps, AlignmentHead(1, 7, False), 0, **lengths)
-    assert str(AlignmentHead(1, None, True)) == "layer 1, mean of heads, input row"
 
 
 def test_maps_of_single_steps_are_merged():

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.corpus.spelling import LONGEST, NAMES, SHORTEST, SPLITS, sample, spelled, word_split
+from regard.corpus.spelling import LONGEST, NAMES, SHORTEST, sample, spelled, word_split
+from regard.corpus.splits import SPLITS
 
 every_split = pytest.mark.parametrize("split", SPLITS)
 

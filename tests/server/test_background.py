@@ -9,7 +9,7 @@ import pytest
 
 from regard.server.api import libretranslate
 from regard.server.http.errors import ApiError
-from regard.server.queue.background import BackgroundThread
+from regard.server.queue.service import BackgroundThread
 from servers import serving, until
 
 PAGE = {"q": "<p>x</p>", "source": "fr", "target": "fr", "format": "html"}

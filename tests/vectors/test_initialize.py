@@ -19,14 +19,6 @@ CHINESE = ["猫没有看见狗。", "我用Python写字。"] * 3
 DIM = 8
 
 
-class Log:
-    def __init__(self):
-        self.lines = []
-
-    def say(self, line):
-        self.lines.append(line)
-
-
 def vectors(*words, seed=0):
     return Vectors(words, 3 * np.random.default_rng(seed).normal(size=(len(words), DIM)))
 
@@ -85,16 +77,16 @@ def began(name, tmp_path, **files):
     torch.manual_seed(0)
     network = build(settings, len(tokenizers.source), len(tokenizers.target))
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    log = Log()
-    initialize_embeddings(network, TrainingSettings(steps=1, **named), tokenizers, log)
-    return network, tokenizers, before, log.lines
+    lines, settings = [], TrainingSettings(steps=1, **named)
+    initialize_embeddings(network, settings, tokenizers.source, tokenizers.target, lines.append)
+    return network, tokenizers, before, lines
 
 
 @pytest.mark.parametrize("name", ["transformer", "tied", "rnn", "lm"])
 def test_tokens_begin_with_their_vectors(name, tmp_path):
     table = vectors("cat", "dog", "le", "chien", "never")
     network, tokenizers, before, lines = began(name, tmp_path, vectors=table)
-    sides = dict(embedding_tables(network, tokenizers))
+    sides = dict(embedding_tables(network, tokenizers.source, tokenizers.target))
     assert set(sides) == ({"source", "target"} if name != "lm" else {"target"})
     for side, embedding in sides.items():
         tokenizer = getattr(tokenizers, side)
@@ -122,7 +114,8 @@ def test_each_side_has_its_own_file(tmp_path):
     network, tokenizers, before, lines = began(
         "transformer", tmp_path, vectors_source=english, vectors=both
     )
-    source, target = (table.weight for _, table in embedding_tables(network, tokenizers))
+    tables = embedding_tables(network, tokenizers.source, tokenizers.target)
+    source, target = (table.weight for _, table in tables)
     cat, dog = (tokenizers.source.encode(f"A {word}")[1] for word in ("cat", "dog"))
     chien = tokenizers.target.encode("le chien")[1]
     assert not torch.equal(source[cat], before["source.vectors.weight"][cat])

@@ -35,11 +35,6 @@ class AlignmentHead(NamedTuple):
     head: int | None
     shift: bool
 
-    def __str__(self) -> str:
-        """`layer 3, head 5, input row`, for tables."""
-        head = "mean of heads" if self.head is None else f"head {self.head}"
-        return f"layer {self.layer}, {head}, {'input' if self.shift else 'predicting'} row"
-
 
 class LayerMaps(NamedTuple):
     """All rows of one layer: weights (B, H, rows, columns), and which heads these are."""

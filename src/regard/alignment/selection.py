@@ -7,7 +7,7 @@ over sentences:
 
     agreement = (|A ∩ I| + |A ∩ U|) / (|A| + |I|)
 
-Shapes: H heads and their mean, T and S tokens, V target words, U source words.
+Shapes: H heads, V target words, U source words.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from regard.alignment.heads import AlignmentHead, layer_maps, shift_rows
 from regard.alignment.links import Links, link_mask
 from regard.alignment.statistical import BidirectionalLinks
-from regard.alignment.tokenized_words import Array, Flags, TokenizedWords, pool
+from regard.alignment.tokenized_words import Flags, TokenizedWords, pool
 from regard.errors import InputError
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
-
 
 Counts = NDArray[np.int64]
 
@@ -40,28 +39,20 @@ class MappedBatch(NamedTuple):
 
 
 class AlignmentSelection(NamedTuple):
-    """The best alignment head and its agreement with the statistical aligner (0 to 1).
-
-    table: every candidate with its agreement, the best first.
-    """
+    """The best alignment head and its agreement with the statistical aligner (0 to 1)."""
 
     best: AlignmentHead
     agreement: float
-    table: tuple[tuple[AlignmentHead, float], ...]
 
 
 def select_alignment_head(
-    batches: Iterable[MappedBatch],
-    aligned: BidirectionalLinks,
-    *,
-    null: float = 0.5,
-    mutual: bool = False,
+    batches: Iterable[MappedBatch], aligned: BidirectionalLinks, *, mutual: bool = False
 ) -> AlignmentSelection:
     """The best of all layers, heads and their means, and both rows.
 
     `aligned` has links for every sentence of the batches, in their order, between the words of the
     batches' `TokenizedWords`. Of equal candidates the first is taken: the lower layer, the mean
-    before heads, the predicting row. `null` and `mutual` are those of `extract_links`.
+    before heads, the predicting row. `mutual` is that of `extract_links`.
     """
     counts: dict[AlignmentHead, Counts] = {}
     num_sentences = 0
@@ -77,31 +68,26 @@ def select_alignment_head(
             sure = _as_mask(forward & backward, target, source)
             possible = _as_mask(forward | backward, target, source)
             for layer, (weights, heads) in layers.items():
+                with_mean = np.concatenate([weights[row], weights[row].mean(0, keepdims=True)])
+                rows = with_mean[
+                    :, : target.num_tokens + 1
+                ]  # in EOS's row, the last token is input
                 for shift in (False, True):
-                    masks = _link_masks(weights[row], shift, target, source, null, mutual)
-                    per_head = _count(masks, sure, possible)
+                    pooled = pool(shift_rows(rows) if shift else rows, target, source)
+                    per_head = _count(link_mask(pooled, mutual), sure, possible)
                     for head, count in zip((*heads, None), per_head, strict=True):
                         candidate = AlignmentHead(layer, head, shift)
                         counts[candidate] = counts.get(candidate, 0) + count
             num_sentences += 1
     if not counts:
         raise InputError("there are no maps of cross-attention to select from; record some.")
-    return _rank(counts)
+    agreement = {head: float(part / max(whole, 1)) for head, (part, whole) in counts.items()}
 
+    def order(head: AlignmentHead) -> tuple[float, int, int, bool]:
+        return -agreement[head], head.layer, -1 if head.head is None else head.head, head.shift
 
-def _link_masks(
-    weights_HTS: Array,
-    shift: bool,
-    target: TokenizedWords,
-    source: TokenizedWords,
-    null: float,
-    mutual: bool,
-) -> Flags:
-    """(H + 1, V, U): the links of each head, and of the mean of all."""
-    with_mean = np.concatenate([weights_HTS, weights_HTS.mean(axis=0, keepdims=True)])
-    rows = with_mean[:, : target.num_tokens + 1]  # with EOS's row, where the last token is input
-    pooled = pool(shift_rows(rows) if shift else rows, target, source)
-    return link_mask(pooled, null=null, mutual=mutual)
+    best = min(agreement, key=order)
+    return AlignmentSelection(best, agreement[best])
 
 
 def _count(links_HVU: Flags, sure_VU: Flags, possible_VU: Flags) -> Counts:
@@ -124,15 +110,3 @@ def _as_mask(links: Links, target: TokenizedWords, source: TokenizedWords) -> Fl
             )
         mask[target_word, source_word] = True
     return mask
-
-
-def _rank(counts: dict[AlignmentHead, Counts]) -> AlignmentSelection:
-    def order(row: tuple[AlignmentHead, float]) -> tuple[float, int, int, bool]:
-        (layer, head, shift), agreement = row
-        return -agreement, layer, -1 if head is None else head, shift
-
-    table = [
-        (head, float(part / whole) if whole else 0.0) for head, (part, whole) in counts.items()
-    ]
-    table.sort(key=order)
-    return AlignmentSelection(*table[0], tuple(table))

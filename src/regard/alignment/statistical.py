@@ -31,6 +31,7 @@ TENSION = 4.0
 """The initial λ."""
 TENSION_ROWS = 20_000
 """The number of target words from which λ is learned."""
+ITERATIONS = 6
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -48,16 +49,13 @@ class BidirectionalLinks(NamedTuple):
     backward: list[Links]
 
 
-def align_bidirectional(
-    sources: Sentences, targets: Sentences, *, iterations: int = 6
-) -> BidirectionalLinks:
+def align_bidirectional(sources: Sentences, targets: Sentences) -> BidirectionalLinks:
     """Align sentence pairs, given as words, in both directions."""
-    forward = align_words(sources, targets, iterations=iterations)
-    backward = align_words(targets, sources, iterations=iterations)
+    forward, backward = align_words(sources, targets), align_words(targets, sources)
     return BidirectionalLinks(forward, [frozenset((s, t) for t, s in links) for links in backward])
 
 
-def align_words(sources: Sentences, targets: Sentences, *, iterations: int = 6) -> list[Links]:
+def align_words(sources: Sentences, targets: Sentences) -> list[Links]:
     """Align sentence pairs, with at most one link for each target word; deterministic.
 
     The model is learned from these pairs, case ignored. Memory is about 60 bytes per cell; 60,000
@@ -76,7 +74,7 @@ def align_words(sources: Sentences, targets: Sentences, *, iterations: int = 6) 
     cells = _cells(sources, targets)
     if not len(cells.rows):
         return [frozenset()] * len(sources)
-    return _best(cells, _posterior(cells, iterations), len(sources))
+    return _best(cells, _posterior(cells, ITERATIONS), len(sources))
 
 
 @dataclass(frozen=True)
@@ -109,20 +107,12 @@ class _CandidateLinks:
         return np.add.reduceat(values, self.rows)
 
     def first(self, num_rows: int) -> _CandidateLinks:
-        """The cells of the first target words."""
+        """The prior's part of the cells of the first target words."""
         if num_rows >= len(self.rows):
             return self
         end = self.rows[num_rows]
-        return replace(
-            self,
-            rows=self.rows[:num_rows],
-            row=self.row[:end],
-            position=self.position[:end],
-            distance=self.distance[:end],
-            pair=self.pair[:end],
-            sentence=self.sentence[:num_rows],
-            word=self.word[:num_rows],
-        )
+        rows, row, distance = self.rows[:num_rows], self.row[:end], self.distance[:end]
+        return replace(self, rows=rows, row=row, distance=distance)
 
 
 def _cells(sources: Sentences, targets: Sentences) -> _CandidateLinks:

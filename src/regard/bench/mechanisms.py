@@ -54,10 +54,6 @@ class MechanismFigures:
     steps: DecodeStepCost | None = None
     given: float | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """The figures for JSON."""
-        return asdict(self)
-
 
 def measure(
     name: str,
@@ -76,7 +72,7 @@ def measure(
     error = error_against_exact(mechanism, tensors, causal=causal)
     over_given = _time(_runner(mechanism, tensors, causal), repeats)
     times = [_time(_drawn_runner(name, length, causal), repeats) for length in lengths]
-    base = peak_megabytes(_baseline)
+    base = peak_megabytes(once, "full", 8)  # torch itself
     memory = [max(1.0, peak_megabytes(once, name, n, causal) - base) for n in lengths]
     steps = decode_step_cost(name) if declared.cache else None
     return MechanismFigures(
@@ -193,11 +189,7 @@ def bars(measured: Sequence[MechanismFigures]) -> list[Row]:
     """The bars of the figures that were measured."""
     rows = []
     for figures in measured:
-        if (
-            figures.lengths
-            and figures.lengths[-1] == LENGTHS[-1]
-            and figures.lengths[0] == LENGTHS[0]
-        ):
+        if figures.lengths[:1] == LENGTHS[:1] and figures.lengths[-1] == LENGTHS[-1]:
             if figures.name in ("local", "blockwise", "linear"):
                 peak = peak_megabytes(once, figures.name, LENGTHS[-1])
                 name = f"{figures.name}, n 16384: peak megabytes of a fresh process"
@@ -236,11 +228,6 @@ def _runner(
         torch.autograd.grad(context, (query, key, value), grad, allow_unused=True)
 
     return run
-
-
-def _baseline() -> None:
-    """Import torch and compute one small product."""
-    once("full", 8)
 
 
 def select_names(only: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from regard.bench import normalizers, ring
@@ -59,7 +60,7 @@ def report(
         rows += normalizers.rows()
     if as_json:
         result = {
-            "mechanisms": [figures.as_json() for figures in measured],
+            "mechanisms": [asdict(figures) for figures in measured],
             "bars": [row.as_json() for row in rows],
         }
         print(json.dumps(result, indent=1))

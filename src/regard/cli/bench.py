@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from regard.tasks.commands import positive
+
 SUBJECTS = {
     "mechanisms": "every mechanism of self-attention: error, time, memory, and how they grow",
 }
@@ -20,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--only", metavar="WORD", default="", help="only mechanisms whose name contains WORD"
     )
     parser.add_argument(
-        "--repeats", metavar="N", type=_positive, default=REPEATS,
+        "--repeats", metavar="N", type=positive, default=REPEATS,
         help=f"runs to take the median of ({REPEATS})",
     )  # fmt: skip
     parser.add_argument(
@@ -28,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "are measured over them instead of random ones",
     )  # fmt: skip
     parser.add_argument(
-        "--lengths", metavar="N", nargs="+", type=_positive,
+        "--lengths", metavar="N", nargs="+", type=positive,
         help="lengths to time (512 1024 … 16384)",
     )  # fmt: skip
     parser.add_argument("--causal", action="store_true", help="apply a causal mask")
@@ -51,10 +53,3 @@ def run(arguments: argparse.Namespace) -> int:
         causal=arguments.causal,
         figure=arguments.figure,
     )
-
-
-def _positive(word: str) -> int:
-    number = int(word)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {word}")
-    return number

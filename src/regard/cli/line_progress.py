@@ -51,7 +51,7 @@ class LineProgress:
             self._logged_at, self._logged = self._clock(), True
             self.console.print(self._text(), soft_wrap=True)
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the bar; if anything was shown, print a summary."""
         if self._bar is not None:
             self._bar.stop()
@@ -68,9 +68,6 @@ class LineProgress:
         if self.console.is_terminal:
             self._show()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _rate(self) -> float:
         return (self.done - self._before) / max(1e-9, self._clock() - self._begun)

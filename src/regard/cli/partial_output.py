@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 from regard.errors import InputError
@@ -106,9 +105,7 @@ class PartialOutput:
     def __enter__(self) -> PartialOutput:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file.closed:
             return
         empty = not os.fstat(self._file.fileno()).st_size

@@ -140,10 +140,7 @@ def _progress() -> Iterator[Callable[[float, float], None]]:
 
 
 def _near(arguments: argparse.Namespace) -> None:
-    from regard.vectors import read_vectors
-
-    vectors = read_vectors(arguments.vectors)
-    _check(vectors, arguments)
+    vectors = _vectors_of(arguments)
     answers = {word: vectors.near(word, arguments.count) for word in arguments.words}
     if arguments.json:
         print(json.dumps({w: _as_rows(near) for w, near in answers.items()}, ensure_ascii=False))
@@ -153,26 +150,27 @@ def _near(arguments: argparse.Namespace) -> None:
 
 
 def _analogy(arguments: argparse.Namespace) -> None:
-    from regard.vectors import read_vectors
-
-    vectors = read_vectors(arguments.vectors)
-    _check(vectors, arguments)
     first, second, third = arguments.words
-    nearest = vectors.analogy(first, second, third, arguments.count)
+    nearest = _vectors_of(arguments).analogy(first, second, third, arguments.count)
     if arguments.json:
         print(json.dumps(_as_rows(nearest), ensure_ascii=False))
     else:
         _print(f"{second} − {first} + {third}", nearest)
 
 
-def _check(vectors: Vectors, arguments: argparse.Namespace) -> None:
-    """Raise an error, with the file's name, if it lacks one of the words."""
+def _vectors_of(arguments: argparse.Namespace) -> Vectors:
+    """Read the file; one that lacks one of the words is an error with its name."""
+    from regard.vectors import read_vectors
+
+    vectors = read_vectors(arguments.vectors)
     try:
-        vectors.subset(arguments.words)
+        for word in arguments.words:
+            vectors[word]
     except InputError as error:
         raise InputError(
             f"{arguments.vectors} has {len(vectors):,} words, without this one: {error}"
         ) from error
+    return vectors
 
 
 def _as_rows(nearest: list[Neighbor]) -> list[dict[str, Any]]:

@@ -49,16 +49,6 @@ def batches(
     return [parts[index].tolist() for index in random.permutation(len(parts))]
 
 
-def padded_tokens(
-    batched: Sequence[Sequence[int]], lengths_src: Sequence[int], lengths_tgt: Sequence[int]
-) -> int:
-    """The number of tokens of the batches, with padding."""
-    return sum(
-        len(batch) * (max(lengths_src[n] for n in batch) + max(lengths_tgt[n] for n in batch))
-        for batch in batched
-    )
-
-
 def _cheapest(
     shuffled: Lengths, src: Lengths, tgt: Lengths, max_tokens: int
 ) -> tuple[Lengths, Lengths]:

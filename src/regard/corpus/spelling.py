@@ -9,18 +9,12 @@ can be memorized; a hash of the word chooses its split.
 
 from __future__ import annotations
 
-import hashlib
 import random
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
 
 from regard.corpus.pairs import Pair
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-Split = Literal["train", "dev", "test"]
-SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+from regard.corpus.splits import Split, check_split, hashed_split
 
 NAMES = {
     "a": "ay", "b": "bee", "c": "cee", "d": "dee", "e": "ee", "f": "ef", "g": "gee", "h": "aitch",
@@ -58,20 +52,13 @@ def sample(split: Split, count: int, seed: int = 0) -> list[Pair]:
 
     A smaller sample is a prefix of a larger one, and no word is in two splits.
     """
-    return list(islice(stream(split, seed), count))
-
-
-def stream(split: Split, seed: int = 0) -> Iterator[Pair]:
-    """The pairs of `sample` as an infinite iterator."""
-    if split not in SPLITS:
-        raise ValueError(f"split must be 'train', 'dev' or 'test', got {split!r}.")
-    return _stream(split, seed)
+    check_split(split)
+    return list(islice(_stream(split, seed), count))
 
 
 def word_split(word: str) -> Split:
     """The split of a word: 60 % train, 20 % dev, 20 % test."""
-    number = int.from_bytes(hashlib.sha256(f"spelling {word}".encode()).digest()[:8], "big")
-    return "dev" if number % 5 == 0 else "test" if number % 5 == 1 else "train"
+    return hashed_split(f"spelling {word}")
 
 
 def _stream(split: Split, seed: int) -> Iterator[Pair]:

@@ -1,13 +1,32 @@
-"""A development set split off a corpus that has none."""
+"""Splits: a development set split off a corpus that has none, and splits by hash."""
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
-from regard.corpus.pairs import Pair
 from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.corpus.pairs import Pair
+
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+
+
+def check_split(split: str) -> None:
+    """Raise ValueError unless it is the name of a split."""
+    if split not in SPLITS:
+        raise ValueError(f"split must be 'train', 'dev' or 'test', got {split!r}.")
+
+
+def hashed_split(text: str, buckets: int = 5) -> Split:
+    """The split of a text by its hash: one bucket for dev, one for test, the others for train."""
+    bucket = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % buckets
+    return "dev" if bucket == 0 else "test" if bucket == 1 else "train"
 
 
 def dev_size(count: int, most: int = 1000) -> int:

@@ -22,7 +22,7 @@ from regard.alignment import tokenized_words
 from regard.attention import SwitchOff, intervene
 from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair, Language
-from regard.corpus.grammar.measures import grammar_scores
+from regard.corpus.grammar.measures.translation import grammar_scores
 from regard.decoding import search
 from regard.models.batch import Batch, batch_of, source_of
 from regard.tasks.translation.translator import Translator

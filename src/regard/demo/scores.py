@@ -18,15 +18,14 @@ from regard.alignment import (
 )
 from regard.config import AlignmentSettings, SearchOptions
 from regard.corpus.grammar import GrammarPair, Language
-from regard.corpus.grammar.measures import (
+from regard.corpus.grammar.measures.coreference import (
     AntecedentCount,
-    GrammarScores,
     HeadRow,
     count_antecedents,
-    grammar_scores,
     merge_counts,
     rank_heads,
 )
+from regard.corpus.grammar.measures.translation import GrammarScores, grammar_scores
 from regard.evaluation.aer import grammar_alignment_error_rate
 from regard.models.batch import batch_of
 from regard.tasks.translation.translator import Translator

@@ -6,8 +6,6 @@ ill-formed foreign content by closing it early; here the rest of such a page is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 VOID = frozenset({
     "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img",
     "input", "keygen", "link", "meta", "param", "source", "track", "wbr",
@@ -36,16 +34,11 @@ NOT_IN_SELECT = frozenset({
 """Elements that only some browsers accept inside a select."""
 
 
-class _OpenElement(NamedTuple):
-    name: str
-    namespace: str  # svg, math or html
-
-
 class ForeignContent:
     """The open elements inside the outermost svg or math element, if one is open."""
 
     def __init__(self) -> None:
-        self._open: list[_OpenElement] = []
+        self._open: list[tuple[str, str]] = []  # namespace (svg, math or html) and name
         self._select = False
         self._templates = 0
 
@@ -55,14 +48,12 @@ class ForeignContent:
     @property
     def html(self) -> bool:
         """Whether a start tag at this position is an HTML tag."""
-        if not self._open or self._open[-1].namespace == "html":
-            return True
-        return self._open[-1][::-1] in INTEGRATION_POINTS
+        return not self.cdata or self._open[-1] in INTEGRATION_POINTS
 
     @property
     def cdata(self) -> bool:
         """Whether CDATA is allowed at this position."""
-        return bool(self._open) and self._open[-1].namespace != "html"
+        return bool(self._open) and self._open[-1][0] != "html"
 
     def start(self, name: str, self_closing: bool) -> bool:
         """Process a start tag; returns whether browsers agree on its meaning."""
@@ -71,7 +62,7 @@ class ForeignContent:
         if name in BREAKOUT or name == "annotation-xml":
             return False
         if not self_closing:
-            self._open.append(_OpenElement(name, self._open[-1].namespace))
+            self._open.append((self._open[-1][0], name))
         return True
 
     def _start_html(self, name: str, self_closing: bool) -> bool:
@@ -84,20 +75,18 @@ class ForeignContent:
         self._templates += name == "template"
         if name in ("svg", "math"):
             if not self_closing:
-                self._open.append(_OpenElement(name, name))
+                self._open.append((name, name))
         elif self._open and name not in VOID:
-            self._open.append(_OpenElement(name, "html"))
+            self._open.append(("html", name))
         return True
 
     def end(self, name: str) -> bool:
         """Process an end tag; returns whether browsers agree on its meaning."""
-        if not self._open or self._open[-1].namespace == "html":
+        if not self.cdata:
             self._select &= name != "select"
             self._templates -= name == "template" and self._templates > 0
-            if not self._open:
-                return True
-            return self._open.pop().name == name
-        while self._open and self._open[-1].namespace != "html":
-            if self._open.pop().name == name:
+            return not self._open or self._open.pop()[1] == name
+        while self.cdata:
+            if self._open.pop()[1] == name:
                 return True
         return False

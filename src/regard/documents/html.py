@@ -22,7 +22,7 @@ from regard.documents.foreign_content import VOID
 from regard.documents.html_tokens import RAW, Token, tokens
 from regard.documents.open_elements import OpenElements
 from regard.documents.projection import LinkedTranslation
-from regard.documents.render import SMALL, render_block, render_markup
+from regard.documents.render import SMALL, render_part
 from regard.text import normalize
 
 INLINE = frozenset({
@@ -51,12 +51,7 @@ class HtmlDocument:
     def render(self, translations: Sequence[LinkedTranslation]) -> str:
         """The page with translations of its texts."""
         by_part = dict(zip(_prose(self.parts), translations, strict=True))
-        return "".join(
-            render_block(part, by_part)
-            if isinstance(part, Block)
-            else render_markup((part,), by_part)
-            for part in self.parts
-        )
+        return "".join(render_part(part, by_part) for part in self.parts)
 
 
 def _prose(parts: Sequence[Part]) -> Iterator[Block | Attribute]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 
-from regard.documents.blocks import Attribute, Block, Element
+from regard.documents.blocks import Attribute, Block, Element, Part
 from regard.documents.projection import LinkedTranslation, Span, SpanProjection
 
 Translations = Mapping[Block | Attribute, LinkedTranslation]
 SMALL = frozenset({"sup", "sub"})
 
 
-def render_block(block: Block, translations: Translations) -> str:
-    """A block with its translation."""
+def render_part(block: Part, translations: Translations) -> str:
+    """A block with its translation; markup with its attributes translated."""
+    if not isinstance(block, Block):
+        return _render_markup((block,), translations)
     translation = translations[block]
     output = _Output(translations)
     projection = SpanProjection(block.text, translation)
@@ -22,8 +24,7 @@ def render_block(block: Block, translations: Translations) -> str:
     return _escape(block.before) + "".join(output.pieces) + _escape(block.after)
 
 
-def render_markup(markup: Sequence[str | Attribute], translations: Translations) -> str:
-    """Markup with its attributes translated."""
+def _render_markup(markup: Sequence[str | Attribute], translations: Translations) -> str:
     pieces = []
     for part in markup:
         if isinstance(part, Attribute):
@@ -60,7 +61,7 @@ class _Output:
         if element.is_empty and element.after_space and not self.after_space:
             self.pieces.append(" ")
             self.after_space = True
-        self.pieces.append(render_markup(element.opening, self.translations))
+        self.pieces.append(_render_markup(element.opening, self.translations))
 
     def close(self, element: Element) -> None:
         self.pieces.append(element.closing)

@@ -1,8 +1,8 @@
 """Scores of translations and alignments.
 
-    scores, exact        BLEU, chrF and TER by sacreBLEU; exact match
-    bootstrap            comparison of two systems: paired resampling, and scores by length
-    aer                  alignment error rate against gold links
+    scores      BLEU, chrF and TER by sacreBLEU; exact match
+    bootstrap   comparison of two systems: paired resampling, and scores by length
+    aer         alignment error rate against gold links
 
 Importing this package does not load sacreBLEU.
 
@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from regard.evaluation.aer import AlignmentScores, alignment_error_rate
 from regard.evaluation.bootstrap import Difference, LengthScores, by_length, paired_bootstrap
-from regard.evaluation.exact import exact_match
-from regard.evaluation.scores import Scores, corpus_scores
+from regard.evaluation.scores import Scores, corpus_scores, exact_match
 
 __all__ = [
     "AlignmentScores", "Difference", "LengthScores", "Scores", "alignment_error_rate", "by_length",

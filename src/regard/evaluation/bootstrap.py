@@ -14,12 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import InputError
-from regard.evaluation.references import References, check_counts, check_references, streams
-from regard.evaluation.scores import bleu_metric, chrf_metric
+from regard.evaluation.scores import (
+    References,
+    bleu_metric,
+    check_counts,
+    check_references,
+    chrf_metric,
+    streams,
+)
 from regard.text.words import count_words
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
+
+EDGES = (10, 20, 30, 40)
+"""The largest lengths of the buckets of `by_length`, whose last one is open."""
 
 
 class Difference(NamedTuple):
@@ -72,23 +81,13 @@ def paired_bootstrap(
     if resamples < 1:
         raise InputError(f"resamples must be at least 1, got {resamples}.")
     random = np.random.default_rng(seed)
-    samples_RN = np.stack(
-        [
-            np.bincount(random.integers(0, len(a), len(a)), minlength=len(a))
-            for _ in range(resamples)
-        ]
-    ).astype(np.float32)
-    metrics = {"BLEU": bleu_metric(language), "chrF": chrf_metric()}
-    return [
-        _difference(
-            name,
-            metric,
-            statistics(metric, a, per_sentence),
-            statistics(metric, b, per_sentence),
-            samples_RN,
-        )
-        for name, metric in metrics.items()
-    ]
+    draws = (random.integers(0, len(a), len(a)) for _ in range(resamples))
+    samples_RN = np.array([np.bincount(draw, minlength=len(a)) for draw in draws], np.float32)
+    differences = []
+    for name, metric in (("BLEU", bleu_metric(language)), ("chrF", chrf_metric())):
+        a_NC, b_NC = (statistics(metric, texts, per_sentence) for texts in (a, b))
+        differences.append(_difference(name, metric, a_NC, b_NC, samples_RN))
+    return differences
 
 
 def by_length(
@@ -98,22 +97,15 @@ def by_length(
     *,
     source_language: str = "",
     language: str = "",
-    edges: Sequence[int] = (10, 20, 30, 40),
 ) -> list[LengthScores]:
-    """The scores of systems by the number of source words, without empty buckets.
-
-    `edges` are the largest lengths of the buckets: 0–10, 11–20 … words, and all longer ones.
-    """
-    if not systems or list(edges) != sorted(set(edges)):
-        raise InputError(
-            "by_length needs at least one system and increasing edges, "
-            f"got {len(systems)} systems and the edges {list(edges)}."
-        )
+    """The scores of systems by the number of source words, without empty buckets."""
+    if not systems:
+        raise InputError("by_length needs at least one system, got none.")
     for texts in systems.values():
         per_sentence = check_references(texts, references)
     check_counts(sources, "sources", per_sentence)
     lengths = [count_words(source, source_language) for source in sources]
-    bucket = np.searchsorted(np.array(edges, np.int64), np.array(lengths))
+    bucket = np.searchsorted(EDGES, lengths)
     bleu, chrf = bleu_metric(language), chrf_metric()
     counts = {
         name: (statistics(bleu, texts, per_sentence), statistics(chrf, texts, per_sentence))
@@ -124,11 +116,11 @@ def by_length(
         members = bucket == number
         buckets.append(
             LengthScores(
-                low=edges[number - 1] + 1 if number else 0,
-                high=edges[number] if number < len(edges) else None,
+                low=EDGES[number - 1] + 1 if number else 0,
+                high=EDGES[number] if number < len(EDGES) else None,
                 sentences=int(members.sum()),
-                bleu={name: _score(bleu, rows[members]) for name, (rows, _) in counts.items()},
-                chrf={name: _score(chrf, rows[members]) for name, (_, rows) in counts.items()},
+                bleu={name: _score(bleu, b[members].sum(0)) for name, (b, _) in counts.items()},
+                chrf={name: _score(chrf, c[members].sum(0)) for name, (_, c) in counts.items()},
             )
         )
     return buckets
@@ -145,11 +137,7 @@ def statistics(
     return np.array(counted, np.float64)
 
 
-def _score(metric: Metric, counted: NDArray[np.float64]) -> float:
-    return _score_of_sums(metric, counted.sum(axis=0))
-
-
-def _score_of_sums(metric: Metric, sums: NDArray[np.float64]) -> float:
+def _score(metric: Metric, sums: NDArray[np.float64]) -> float:
     return float(metric._compute_score_from_stats(sums.round().astype(int).tolist()).score)
 
 
@@ -160,9 +148,9 @@ def _difference(
     b_NC: NDArray[np.float64],
     samples_RN: NDArray[np.float32],
 ) -> Difference:
-    a, b = _score(metric, a_NC), _score(metric, b_NC)
+    a, b = _score(metric, a_NC.sum(axis=0)), _score(metric, b_NC.sum(axis=0))
     sums = [samples_RN @ counted for counted in (a_NC, b_NC)]
-    scored = [np.array([_score_of_sums(metric, row) for row in rows]) for rows in sums]
+    scored = [np.array([_score(metric, row) for row in rows]) for rows in sums]
     differences = scored[1] - scored[0]
     low, high = np.quantile(differences, [0.025, 0.975])
     as_large = np.abs(differences - differences.mean()) >= abs(b - a)

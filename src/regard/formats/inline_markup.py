@@ -10,12 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from regard.errors import InputError
+from regard.formats.pair import Path, format_error
+
 CODES = frozenset({"bpt", "ept", "ph", "it", "ut", "x", "bx", "ex", "sc", "ec", "sm", "em"})
 
 
-def plain_text(element: Any) -> str:
-    """The text inside an lxml element, as displayed."""
-    return "".join(_runs(element))
+def child_text(element: Any, name: str) -> str:
+    """The text inside the first child of this name of an lxml element, as displayed."""
+    return next(("".join(_runs(child)) for child in element if local_name(child) == name), "")
+
+
+def xml_error(path: Path, error: Any) -> InputError:
+    """The error for lxml's `XMLSyntaxError`."""
+    what = f"this is not well-formed XML ({error.msg})"
+    return format_error(path, error.lineno, what, "correct the file")
 
 
 def local_name(element: Any) -> str:

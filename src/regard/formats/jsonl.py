@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from os import PathLike
 from typing import Any
 
 from regard.formats.lines import read_lines
-from regard.formats.pair import Languages, RawPair, ReadReport, best_match, format_error
+from regard.formats.pair import Languages, Path, RawPair, ReadReport, best_match, format_error
 
 
 def read_jsonl(
-    path: str | PathLike[str],
-    languages: Languages | None = None,
-    encoding: str = "utf-8",
-    report: ReadReport | None = None,
+    path: Path, languages: Languages | None, encoding: str, report: ReadReport
 ) -> Iterator[RawPair]:
     """The pairs of {"en": …, "fr": …}, {"translation": {…}} or {"source": …, "target": …} lines.
 
@@ -52,20 +48,12 @@ def _sides(
     elif "source" in fields and "target" in fields:
         names = ["source", "target"]
     else:
-        raise format_error(
-            file,
-            number,
-            f"the keys are {', '.join(map(repr, keys)) or 'none'}",
-            f'use "source" and "target"{_or_languages(languages)}',
-        )
+        named = ' or "{}" and "{}"'.format(*languages) if languages else ""
+        other = named or ", or name the languages to read"
+        what = f"the keys are {', '.join(map(repr, keys)) or 'none'}"
+        raise format_error(file, number, what, f'use "source" and "target"{other}')
     for name in names:
         if not isinstance(fields[name], str):
             what = f'the value of "{name}" must be a string, got {type(fields[name]).__name__}'
             raise format_error(file, number, what, "put the sentence there")
     return fields[names[0]], fields[names[1]]
-
-
-def _or_languages(languages: Languages | None) -> str:
-    if languages is None:
-        return ", or name the languages to read"
-    return ' or "{}" and "{}"'.format(*languages)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from os import PathLike
 from typing import NamedTuple
 
 from regard.formats.compressed import require_content, suffix
 from regard.formats.jsonl import read_object
 from regard.formats.lines import read_lines
-from regard.formats.pair import format_error
+from regard.formats.pair import Path, format_error
 
 JSON_LINES = (".jsonl", ".ndjson")
 
@@ -23,7 +22,7 @@ class LabeledText(NamedTuple):
     line: int
 
 
-def read_labeled(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator[LabeledText]:
+def read_labeled(path: Path, encoding: str = "utf-8") -> Iterator[LabeledText]:
     """Read the labeled texts of a file; empty lines are skipped.
 
     In a .tsv the first column is the label, the second the text, and further columns are ignored.
@@ -32,8 +31,7 @@ def read_labeled(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator
     numbered = enumerate(read_lines(path, encoding), start=1)
     lines = ((number, line) for number, line in numbered if line.strip())
     if suffix(path) in JSON_LINES:
-        for number, line in lines:
-            yield _parse_object(line, path, number)
+        yield from (_parse_object(line, path, number) for number, line in lines)
     elif suffix(path) == ".tsv":
         for number, line in lines:
             label, tab, rest = line.partition("\t")
@@ -65,7 +63,7 @@ def as_label(value: object) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
-def _parse_object(line: str, path: str | PathLike[str], number: int) -> LabeledText:
+def _parse_object(line: str, path: Path, number: int) -> LabeledText:
     form = '{"label": "…", "text": "…"}'
     value = read_object(line, path, number, form)
     label, text = as_label(value.get("label")), value.get("text")

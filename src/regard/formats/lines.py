@@ -9,23 +9,22 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Iterator
 from itertools import chain, zip_longest
-from os import PathLike
 from typing import cast
 
 from regard.errors import InputError
 from regard.formats.compressed import open_read, open_write
-from regard.formats.pair import RawPair, format_error
+from regard.formats.pair import Path, RawPair, format_error
 
 CHUNK = 1 << 18
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32's begins with UTF-16's
 
 
-def read_lines(path: str | PathLike[str], encoding: str = "utf-8") -> Iterator[str]:
+def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
     """The lines of a text file, without line ends and without a byte order mark."""
     return cast("Iterator[str]", split_lines(decode_chunks(file_chunks(path), path, encoding)))
 
 
-def file_chunks(path: str | PathLike[str]) -> Iterator[bytes]:
+def file_chunks(path: Path) -> Iterator[bytes]:
     """The bytes of a file, expanded, some at a time."""
     with open_read(path) as file:
         while chunk := file.read(CHUNK):
@@ -91,9 +90,7 @@ def is_utf8(encoding: str) -> bool:
     return codecs.lookup(encoding).name == "utf-8"
 
 
-def read_aligned(
-    source: str | PathLike[str], target: str | PathLike[str], encoding: str = "utf-8"
-) -> Iterator[RawPair]:
+def read_aligned(source: Path, target: Path, encoding: str = "utf-8") -> Iterator[RawPair]:
     """The pairs of two files; line n of the one is the translation of line n of the other.
 
     An unequal number of lines is an error, raised when the shorter file ends.
@@ -106,15 +103,14 @@ def read_aligned(
         if source_line is not None and target_line is not None:
             yield RawPair(source_line, target_line, str(source), number)
     if counts[0] != counts[1]:
+        shorter = source if counts[0] < counts[1] else target
+        what = f"the file ends here: {source} has {counts[0]} lines and {target} has {counts[1]}"
         raise format_error(
-            source if counts[0] < counts[1] else target,
-            min(counts),
-            f"the file ends here: {source} has {counts[0]} lines and {target} has {counts[1]}",
-            "make them translate each other line by line",
+            shorter, min(counts), what, "make them translate each other line by line"
         )
 
 
-def write_lines(path: str | PathLike[str], lines: Iterable[str]) -> None:
+def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write one line for each text; a line break inside a text becomes a space."""
     with open_write(path) as file:
         for line in lines:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib import import_module
+from os import PathLike
 from types import ModuleType
 from typing import NamedTuple
 
 from regard.errors import InputError
 
+Path = str | PathLike[str]
 Languages = tuple[str, str]  # source and target, e.g. ("en", "fr")
 
 
@@ -51,12 +53,8 @@ def storage_module(module: str, file: object) -> ModuleType:
     try:
         return import_module(f"translate.storage.{module}")
     except ImportError:
-        raise format_error(
-            file,
-            None,
-            "catalogues are read by translate-toolkit, which is not installed",
-            "pip install 'regard[catalogues]'",
-        ) from None
+        what = "catalogues are read by translate-toolkit, which is not installed"
+        raise format_error(file, None, what, "pip install 'regard[catalogues]'") from None
 
 
 def matches(tag: str | None, language: str) -> bool:
@@ -100,13 +98,9 @@ def is_reversed(
         return False
     if fits(target, source):
         return True
-    raise format_error(
-        file,
-        line,
-        f"the languages must be {source} and {target}, "
-        f"got {stated_source or '?'} and {stated_target or '?'}",
-        "name those of the file or give another file",
-    )
+    stated = f"{stated_source or '?'} and {stated_target or '?'}"
+    what = f"the languages must be {source} and {target}, got {stated}"
+    raise format_error(file, line, what, "name those of the file or give another file")
 
 
 def _subtags(tag: str) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from os import PathLike
 from typing import Any
 
 from regard.formats.compressed import read_bytes
 from regard.formats.pair import (
     Languages,
+    Path,
     RawPair,
     ReadReport,
     format_error,
@@ -23,10 +23,7 @@ _LINE = re.compile(r" on line (\d+)")
 
 
 def read_po(
-    path: str | PathLike[str],
-    languages: Languages | None = None,
-    encoding: str = "utf-8",
-    report: ReadReport | None = None,
+    path: Path, languages: Languages | None, encoding: str, report: ReadReport
 ) -> Iterator[RawPair]:
     """The pairs of msgid and msgstr; a message with plural forms gives a pair for each form.
 
@@ -35,7 +32,6 @@ def read_po(
     is paired with msgid and the others with msgid_plural; in a language with one form, msgstr[0] is
     paired with both.
     """
-    report = report or ReadReport()
     catalog = _parse(_as_utf8(read_bytes(path), path, encoding), path)
     language = catalog.parseheader().get("Language")
     reversed_file = is_reversed(None, language, languages, path)
@@ -64,7 +60,7 @@ def _forms(unit: Any) -> list[tuple[str, str]]:
     return list(zip([sources[0], *[sources[-1]] * (len(targets) - 1)], targets, strict=True))
 
 
-def _as_utf8(data: bytes, path: str | PathLike[str], encoding: str) -> bytes:
+def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
     """The catalog converted to UTF-8 from the encoding that its header declares."""
     declared = _CHARSET.search(data)
     name = declared.group(1).decode() if declared else encoding
@@ -82,17 +78,13 @@ def _as_utf8(data: bytes, path: str | PathLike[str], encoding: str) -> bytes:
         try:
             lines.append(line_bytes.decode(name))
         except UnicodeDecodeError as error:
-            raise format_error(
-                path,
-                number,
-                f"this is not {name} (byte 0x{line_bytes[error.start]:02x} "
-                f"at column {error.start + 1})",
-                "convert the file or correct the charset in its header",
-            ) from error
+            byte = f"byte 0x{line_bytes[error.start]:02x} at column {error.start + 1}"
+            remedy = "convert the file or correct the charset in its header"
+            raise format_error(path, number, f"this is not {name} ({byte})", remedy) from error
     return _CHARSET.sub(b"charset=UTF-8", "\n".join(lines).encode(), count=1)
 
 
-def _parse(data: bytes, path: str | PathLike[str]) -> Any:
+def _parse(data: bytes, path: Path) -> Any:
     catalog: Any = storage_module("pypo", path).pofile
     try:
         return catalog.parsestring(data)

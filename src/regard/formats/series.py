@@ -15,7 +15,6 @@ import json
 import zipfile
 import zlib
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +24,9 @@ from regard.formats.compressed import read_bytes, suffix
 from regard.formats.jsonl import read_object
 from regard.formats.labeled import JSON_LINES, as_label
 from regard.formats.lines import read_lines
-from regard.formats.pair import format_error
+from regard.formats.pair import Path, format_error
 from regard.storage import atomic_open
 
-Path = str | PathLike[str]
 SeriesArray = NDArray[np.float32]
 NOT_AN_ARCHIVE = (
     ValueError, EOFError, zlib.error, zipfile.BadZipFile, AttributeError, TypeError,

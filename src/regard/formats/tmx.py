@@ -6,21 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from os import PathLike
 from typing import Any
 
 from regard.formats.compressed import open_read
-from regard.formats.inline_markup import local_name, plain_text
-from regard.formats.pair import Languages, RawPair, ReadReport, best_match, format_error
+from regard.formats.inline_markup import child_text, local_name, xml_error
+from regard.formats.pair import Languages, Path, RawPair, ReadReport, best_match, format_error
 
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_tmx(
-    path: str | PathLike[str],
-    languages: Languages | None = None,
-    encoding: str = "utf-8",
-    report: ReadReport | None = None,
+    path: Path, languages: Languages | None, encoding: str, report: ReadReport
 ) -> Iterator[RawPair]:
     """The pairs of the units that have both languages; other units are skipped.
 
@@ -28,12 +24,8 @@ def read_tmx(
     the XML declares.
     """
     if languages is None:
-        raise format_error(
-            path,
-            None,
-            "a translation memory may hold many languages",
-            "name the two to read, e.g. en-fr",
-        )
+        what = "a translation memory may hold many languages"
+        raise format_error(path, None, what, "name the two to read, e.g. en-fr")
     seen: set[str] = set()
     any_pair = False
     for line, variants in _units(path):
@@ -43,19 +35,15 @@ def read_tmx(
         if source is not None and target is not None and source != target:
             any_pair = True
             yield RawPair(variants[source][1], variants[target][1], str(path), line)
-        elif report is not None:
+        else:
             report.add("language", path, line)
     if not any_pair:
-        raise format_error(
-            path,
-            None,
-            f"no unit has both {languages[0]} and {languages[1]}; "
-            f"the file has {', '.join(sorted(seen)) or 'no units'}",
-            "name languages that are in the file",
-        )
+        present = ", ".join(sorted(seen)) or "no units"
+        what = f"no unit has both {languages[0]} and {languages[1]}; the file has {present}"
+        raise format_error(path, None, what, "name languages that are in the file")
 
 
-def _units(path: str | PathLike[str]) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+def _units(path: Path) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     """For each unit its line and its (language, text) variants, in the order of the file."""
     from lxml import etree
 
@@ -68,14 +56,11 @@ def _units(path: str | PathLike[str]) -> Iterator[tuple[int, list[tuple[str, str
                 yield unit.sourceline, [_variant(tuv) for tuv in unit if local_name(tuv) == "tuv"]
                 _free(unit)
         except etree.XMLSyntaxError as error:
-            raise format_error(
-                path, error.lineno, f"this is not well-formed XML ({error.msg})", "correct the file"
-            ) from error
+            raise xml_error(path, error) from error
 
 
 def _variant(tuv: Any) -> tuple[str, str]:
-    text = next((plain_text(part) for part in tuv if local_name(part) == "seg"), "")
-    return tuv.get(_LANG) or tuv.get("lang") or "", text
+    return tuv.get(_LANG) or tuv.get("lang") or "", child_text(tuv, "seg")
 
 
 def _free(unit: Any) -> None:

@@ -6,23 +6,19 @@ There is no quoting, and no header is expected.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from os import PathLike
 
 from regard.formats.compressed import open_write
 from regard.formats.lines import one_line, read_lines
-from regard.formats.pair import Languages, RawPair, ReadReport, format_error
+from regard.formats.pair import Languages, Path, RawPair, ReadReport, format_error
 
 
 def read_tsv(
-    path: str | PathLike[str],
-    languages: Languages | None = None,
-    encoding: str = "utf-8",
-    report: ReadReport | None = None,
+    path: Path, languages: Languages | None, encoding: str, report: ReadReport
 ) -> Iterator[RawPair]:
     """The pairs of the first two columns; an empty line is a pair of empty sides."""
     for number, line in enumerate(read_lines(path, encoding), start=1):
         columns = line.split("\t")
-        if len(columns) > 2 and report is not None:
+        if len(columns) > 2:
             report.add("columns", path, number)
         if len(columns) >= 2:
             yield RawPair(columns[0], columns[1], str(path), number)
@@ -33,13 +29,13 @@ def read_tsv(
             raise format_error(path, number, what, "put a tab between source and target")
 
 
-def has_tabs(path: str | PathLike[str], encoding: str = "utf-8") -> bool:
+def has_tabs(path: Path, encoding: str = "utf-8") -> bool:
     """Whether the first line that is not empty has columns: then a text file is read as pairs."""
     first = next((line for line in read_lines(path, encoding) if line.strip()), "")
     return "\t" in first.strip()
 
 
-def write_tsv(path: str | PathLike[str], rows: Iterable[Iterable[str]]) -> None:
+def write_tsv(path: Path, rows: Iterable[Iterable[str]]) -> None:
     """Write rows of columns; a tab or a line break inside a column becomes a space."""
     with open_write(path) as file:
         for row in rows:

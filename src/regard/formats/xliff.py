@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from io import BytesIO
-from os import PathLike
 from typing import Any
 
 from regard.formats.compressed import read_bytes
-from regard.formats.inline_markup import local_name, plain_text
+from regard.formats.inline_markup import child_text, local_name, xml_error
 from regard.formats.pair import (
     Languages,
+    Path,
     RawPair,
     ReadReport,
     format_error,
@@ -20,20 +20,16 @@ from regard.formats.pair import (
 
 
 def read_xliff(
-    path: str | PathLike[str],
-    languages: Languages | None = None,
-    encoding: str = "utf-8",
-    report: ReadReport | None = None,
+    path: Path, languages: Languages | None, encoding: str, report: ReadReport
 ) -> Iterator[RawPair]:
     """The pairs of all files in the document; of 2.x, one pair for each segment.
 
     Units that are not translatable are skipped; untranslated units and those marked as needing
     work are skipped and counted. The encoding is the one that the XML declares.
     """
-    report = report or ReadReport()
     for unit in _document(read_bytes(path), path).units:
         element = unit.xmlelement
-        source, target = _side(element, "source"), _side(element, "target")
+        source, target = child_text(element, "source"), child_text(element, "target")
         if not source or not unit.istranslatable():
             continue
         if not target:
@@ -43,14 +39,9 @@ def read_xliff(
         else:
             stated_source = _stated(element, "source-language", "srcLang")
             stated_target = _stated(element, "target-language", "trgLang")
-            line = element.sourceline
-            if is_reversed(stated_source, stated_target, languages, path, line):
+            if is_reversed(stated_source, stated_target, languages, path, element.sourceline):
                 source, target = target, source
-            yield RawPair(source, target, str(path), line)
-
-
-def _side(element: Any, name: str) -> str:
-    return next((plain_text(child) for child in element if local_name(child) == name), "")
+            yield RawPair(source, target, str(path), element.sourceline)
 
 
 def _finished(element: Any) -> bool:
@@ -69,7 +60,7 @@ def _stated(element: Any, *names: str) -> str | None:
     return None
 
 
-def _document(data: bytes, path: str | PathLike[str]) -> Any:
+def _document(data: bytes, path: Path) -> Any:
     from lxml import etree
 
     first, second_version = storage_module("xliff", path), storage_module("xliff2", path)
@@ -79,9 +70,7 @@ def _document(data: bytes, path: str | PathLike[str]) -> Any:
         kind: Any = second_version.Xliff2File if second else first.xlifffile
         return kind.parsestring(data)
     except etree.XMLSyntaxError as error:
-        raise format_error(
-            path, error.lineno, f"this is not well-formed XML ({error.msg})", "correct the file"
-        ) from error
+        raise xml_error(path, error) from error
     except Exception as error:  # the toolkit checks documents by assertions
         raise format_error(
             path, None, "this is XML but not an XLIFF document", "export it again as XLIFF"

@@ -9,8 +9,7 @@ Shapes: V tokens of the vocabulary, D features.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -29,35 +28,22 @@ _LETTER_OF_A_WORD = re.compile(rf"[^\W\d_{SPACELESS_SCRIPTS}]")
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
-class TokenizerPair(Protocol):
-    """The tokenizers of source and target, the same one if `shared`."""
-
-    @property
-    def source(self) -> Tokenizer: ...
-    @property
-    def target(self) -> Tokenizer: ...
-    @property
-    def shared(self) -> bool: ...
-
-
-class MessageReporter(Protocol):
-    """Receives messages of training."""
-
-    def say(self, line: str) -> None: ...
-
-
 def initialize_embeddings(
     network: nn.Module,
     settings: TrainingSettings,
-    tokenizers: TokenizerPair,
-    reporter: MessageReporter | None = None,
+    source: Tokenizer,
+    target: Tokenizer,
+    report: Callable[[str], None],
 ) -> None:
-    """Copy the vectors of the files named in the settings into the network's embeddings."""
+    """Copy the vectors of the files named in the settings into the network's embeddings.
+
+    `report` is called with a sentence for each file.
+    """
     files = {
         "source": settings.vectors_source or settings.vectors,
         "target": settings.vectors_target or settings.vectors,
     }
-    tables = list(embedding_tables(network, tokenizers))
+    tables = list(embedding_tables(network, source, target))
     _check_sides(settings, {side for side, _ in tables})
     vectors = {file: read_vectors(file) for file in files.values() if file is not None}
     initialized: dict[int, set[int]] = {}
@@ -68,15 +54,14 @@ def initialize_embeddings(
             continue
         seen.add((id(table), file))
         done = initialized.setdefault(id(table), set())
-        tokenizer = tokenizers.source if side == "source" else tokenizers.target
+        tokenizer = source if side == "source" else target
         tokens = _copy(table, vectors[file], tokenizer, file, done)
         done |= tokens
-        kind = "tokens" if tokenizers.shared else f"{side} tokens"
-        if reporter is not None:
-            reporter.say(
-                f"{len(tokens):,} of {len(tokenizer) - len(SPECIALS):,} {kind} initialized with "
-                f"vectors of {file}."
-            )
+        kind = "tokens" if source is target else f"{side} tokens"
+        report(
+            f"{len(tokens):,} of {len(tokenizer) - len(SPECIALS):,} {kind} initialized with "
+            f"vectors of {file}."
+        )
 
 
 def _check_sides(settings: TrainingSettings, sides: set[str]) -> None:
@@ -93,15 +78,15 @@ def _check_sides(settings: TrainingSettings, sides: set[str]) -> None:
 
 
 def embedding_tables(
-    network: nn.Module, tokenizers: TokenizerPair
+    network: nn.Module, source: Tokenizer, target: Tokenizer
 ) -> Iterator[tuple[str, nn.Embedding]]:
     """Yield the network's token embeddings, each with its side, "source" or "target"."""
     parts = {side: getattr(network, side, None) for side in ("source", "target")}
     if not all(isinstance(part, nn.Module) for part in parts.values()):
-        parts = {"target" if tokenizers.shared else "source": network}
+        parts = {"target" if source is target else "source": network}
     for side, part in parts.items():
         assert part is not None
-        size = len(tokenizers.source if side == "source" else tokenizers.target)
+        size = len(source if side == "source" else target)
         for module in part.modules():
             is_table = isinstance(module, nn.Embedding) and module.padding_idx is not None
             if is_table and module.num_embeddings == size:

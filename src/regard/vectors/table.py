@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,12 +107,6 @@ class Vectors:
         if row is None:
             raise InputError(f"{word!r} has no vector{_suggestion(word, self.words)}.")
         return row
-
-    def subset(self, words: Sequence[str]) -> Vectors:
-        """Return the vectors of these words only, in this order."""
-        rows = [self._row(word) for word in words]
-        counts: Any = None if self.counts is None else self.counts[rows]
-        return Vectors(tuple(words), self.matrix[rows], counts)
 
 
 def _suggestion(word: str, words: Sequence[str]) -> str:

@@ -30,8 +30,12 @@ from regard.views.maps.summaries import HeadTable, distances, entropies
 from regard.views.terminal.alignment import Interlinear, Matrix
 
 if TYPE_CHECKING:
-    from regard.views.maps.effects import switch_off_effects
-    from regard.views.maps.gradient import gradient_figure, gradient_times_attention, label_score
+    from regard.views.maps.effects import (
+        gradient_figure,
+        gradient_times_attention,
+        label_score,
+        switch_off_effects,
+    )
 
 __all__ = [
     "Figure", "HeadMaps", "HeadTable", "Interlinear", "Matrix", "Page", "SentenceView",
@@ -41,17 +45,12 @@ __all__ = [
     "rollout_figure", "show", "switch_off_effects", "word_weights",
 ]  # fmt: skip
 
-_NEED_TORCH = {
-    "switch_off_effects": "effects",
-    "gradient_figure": "gradient",
-    "gradient_times_attention": "gradient",
-    "label_score": "gradient",
-}
+_NEED_TORCH = {"gradient_figure", "gradient_times_attention", "label_score", "switch_off_effects"}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _NEED_TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    from regard.views.maps import effects
 
-    return getattr(import_module(f"regard.views.maps.{_NEED_TORCH[name]}"), name)
+    return getattr(effects, name)

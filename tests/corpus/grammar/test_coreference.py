@@ -7,7 +7,7 @@ import torch
 from regard.alignment import MappedBatch, tokenized_words
 from regard.attention import AttentionMap
 from regard.corpus.grammar import sample
-from regard.corpus.grammar.measures import (
+from regard.corpus.grammar.measures.coreference import (
     AntecedentCount,
     HeadRow,
     count_antecedents,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from regard.corpus.grammar import detokenize, sample, seed_sentences
+from regard.corpus.grammar import sample, seed_sentences
 from regard.corpus.grammar.contexts import SENSES
-from regard.corpus.grammar.measures import grammar_scores, judge
-from regard.corpus.grammar.measures.edits import align_by_edits
+from regard.corpus.grammar.measures.translation import align_by_edits, grammar_scores, judge
+from regard.corpus.grammar.tokenization import detokenize
 from regard.errors import InputError
 
 PAIRS = {language: sample("test", 250, language=language) for language in ("fr", "zh")}

@@ -22,7 +22,7 @@ from regard.views.html.packing import (
     summarize,
     to_blob,
 )
-from regard.views.html.payload import sentence_payload
+from regard.views.html.payload import MAPS_BUDGET, pack_views, sentence_payload, summarize_views
 
 PACKED = PackingPlan(0, 4, 8)
 
@@ -179,7 +179,7 @@ def test_each_head_is_read_once():
 def test_long_strings_are_moved_to_blobs():
     blobs = {}
     text = text_of(600, 2)
-    sent = sentence_payload(text, blobs)["maps"][0]
+    sent = pack_views(summarize_views([text]), [text], blobs, budget=MAPS_BUDGET)[0]["maps"][0]
     assert sent["largest"]["weights"][0]["blob"] in blobs
     assert all(len(value) > 4096 for value in blobs.values())
     whole = sentence_payload(text)["maps"][0]

@@ -15,29 +15,7 @@ The animal didn't cross the street because it was too tired.
 L'animal n'a pas traversé la rue parce qu'il était trop fatigué.
 """
 
-from regard.corpus.grammar.pair import (
-    Coreference,
-    GoldLink,
-    GrammarPair,
-    Language,
-    SenseAnnotation,
-    Split,
-)
-from regard.corpus.grammar.sampling import sample, seed_sentences, statistics, stream
-from regard.corpus.grammar.tokenization import detokenize, lexicon_size, split_words
+from regard.corpus.grammar.pair import GrammarPair, Language
+from regard.corpus.grammar.sampling import sample, seed_sentences
 
-__all__ = [
-    "Coreference",
-    "GoldLink",
-    "GrammarPair",
-    "Language",
-    "SenseAnnotation",
-    "Split",
-    "detokenize",
-    "lexicon_size",
-    "sample",
-    "seed_sentences",
-    "split_words",
-    "statistics",
-    "stream",
-]
+__all__ = ["GrammarPair", "Language", "sample", "seed_sentences"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from regard.corpus.grammar.derivation import Realization, elide
+from regard.corpus.grammar.derivation import CHINESE, FRENCH, Realization, elide
 from regard.corpus.grammar.entries import Connective, PresentVerb, TimeAdverbial
 from regard.corpus.grammar.phrases import NounPhrase, Phrase, Subject
 from regard.corpus.grammar.predicates import Predicate
@@ -35,29 +34,13 @@ class Clause:
         """Whether its predicate is in the present tense."""
         return self.predicate.present
 
-    def english(self, out: Realization) -> None:
+    def realize(self, out: Realization) -> None:
         """Subject, predicate."""
-        self.subject.english(out)
-        self.predicate.english(out, self.subject)
+        self.subject.realize(out)
+        self.predicate.realize(out, self.subject)
         if self.then:
-            out.add("and", self.node)
-            self.then.english(out, self.subject)
-
-    def french(self, out: Realization) -> None:
-        """Subject, predicate."""
-        self.subject.french(out)
-        self.predicate.french(out, self.subject)
-        if self.then:
-            out.add("et", self.node)
-            self.then.french(out, self.subject)
-
-    def chinese(self, out: Realization) -> None:
-        """Subject, predicate."""
-        self.subject.chinese(out)
-        self.predicate.chinese(out)
-        if self.then:
-            out.add("并", self.node)
-            self.then.chinese(out)
+            out.add_form(("and", "et", "并"), self.node)
+            self.then.realize(out, self.subject)
 
 
 @dataclass(slots=True)
@@ -67,20 +50,12 @@ class SubjectRelative:
     node: int
     predicate: Predicate
 
-    def english(self, out: Realization, head: NounPhrase) -> None:
-        """`who` for people, `that` for all else."""
-        out.add("who" if head.noun.kind == "person" else "that", self.node)
-        self.predicate.english(out, head)
-
-    def french(self, out: Realization, head: NounPhrase) -> None:
-        """`qui`, and the predicate agrees with the noun before it."""
-        out.add("qui", self.node)
-        self.predicate.french(out, head)
-
-    def chinese(self, out: Realization) -> None:
-        """The clause and 的."""
-        self.predicate.chinese(out)
-        out.add("的", self.node, 1)
+    def realize(self, out: Realization, head: NounPhrase) -> None:
+        """`who` for people, `that` for all else; the predicate agrees with the head."""
+        pronoun = "who" if head.noun.kind == "person" else "that"
+        out.add_form((pronoun, "qui", ""), self.node)
+        self.predicate.realize(out, head)
+        out.add_form(("", "", "的"), self.node, 1)
 
 
 @dataclass(slots=True)
@@ -92,23 +67,12 @@ class ObjectRelative:
     verb: PresentVerb
     verb_node: int
 
-    def english(self, out: Realization, head: NounPhrase) -> None:
-        """`that` and a clause without its object."""
-        out.add("that", self.node)
-        self.subject.english(out)
-        out.add(self.verb.english(self.subject.plural), self.verb_node)
-
-    def french(self, out: Realization, head: NounPhrase) -> None:
-        """`que` and a clause without its object."""
-        out.add("que", self.node)
-        self.subject.french(out)
-        out.add(self.verb.french(self.subject.plural), self.verb_node)
-
-    def chinese(self, out: Realization) -> None:
-        """The clause without its object, and 的."""
-        self.subject.chinese(out)
-        out.add(self.verb.chinese, self.verb_node)
-        out.add("的", self.node, 1)
+    def realize(self, out: Realization, head: NounPhrase) -> None:
+        """A clause without its object."""
+        out.add_form(("that", "que", ""), self.node)
+        self.subject.realize(out)
+        out.add_form(self.verb.forms(self.subject.plural), self.verb_node)
+        out.add_form(("", "", "的"), self.node, 1)
 
 
 @dataclass(slots=True)
@@ -122,25 +86,12 @@ class ThatClause:
     clause: Statement
     present: ClassVar[bool] = True
 
-    def english(self, out: Realization) -> None:
+    def realize(self, out: Realization) -> None:
         """Subject, verb, `that`, clause."""
-        self.subject.english(out)
-        out.add(self.verb.english(self.subject.plural), self.node)
-        out.add("that", self.that_node)
-        self.clause.english(out)
-
-    def french(self, out: Realization) -> None:
-        """Subject, verb, `que`, clause."""
-        self.subject.french(out)
-        out.add(self.verb.french(self.subject.plural), self.node)
-        out.add("que", self.that_node)
-        self.clause.french(out)
-
-    def chinese(self, out: Realization) -> None:
-        """Subject, verb, clause."""
-        self.subject.chinese(out)
-        out.add(self.verb.chinese, self.node)
-        self.clause.chinese(out)
+        self.subject.realize(out)
+        out.add_form(self.verb.forms(self.subject.plural), self.node)
+        out.add_form(("that", "que", ""), self.that_node)
+        self.clause.realize(out)
 
 
 @dataclass(slots=True)
@@ -158,33 +109,19 @@ class CompoundClause:
         """Whether its first clause begins in the present tense."""
         return self.first.present
 
-    def english(self, out: Realization) -> None:
-        """`…, and …`."""
-        self.first.english(out)
+    def realize(self, out: Realization) -> None:
+        """`…, and …`, …，而…; Chinese always has a comma."""
+        self.first.realize(out)
         if self.connective.comma:
-            out.add(",", self.comma_node)
-        out.add(self.connective.english, self.node)
-        self.second.english(out)
-
-    def french(self, out: Realization) -> None:
-        """`…, et …`."""
-        self.first.french(out)
-        if self.connective.comma:
-            out.add(",", self.comma_node)
-        for role, word in enumerate(self.connective.french):
-            out.add(word, self.node, role)
-        self.second.french(out)
-
-    def chinese(self, out: Realization) -> None:
-        """…，而…."""
-        self.first.chinese(out)
-        if self.connective.comma:
-            out.add("，", self.comma_node)
-        else:
+            out.add_form((",", ",", "，"), self.comma_node)
+        elif out.language == CHINESE:
             out.add("，", self.node, 1)
-        if self.connective.chinese:
-            out.add(self.connective.chinese, self.node)
-        self.second.chinese(out)
+        if out.language == FRENCH:
+            for role, word in enumerate(self.connective.french):
+                out.add(word, self.node, role)
+        else:
+            out.add_form((self.connective.english, "", self.connective.chinese), self.node)
+        self.second.realize(out)
 
 
 @dataclass(slots=True)
@@ -196,37 +133,16 @@ class SentenceTree:
     time: TimeAdverbial | None = None
     time_nodes: tuple[int, int] = (0, 0)
 
-    def english(self) -> Realization:
-        """The English words."""
-        out = Realization()
+    def realize(self, language: int) -> Realization:
+        """The words in a language; French ones elided and contracted."""
+        out = Realization(language)
         if self.time:
-            self._add_time(out, self.time.english, ",")
-        self.clause.english(out)
-        out.add(".", self.stop_node)
+            for word, role in self.time[language]:
+                out.add(word, self.time_nodes[0], role)
+            out.add_form((",", ",", "，"), self.time_nodes[1])
+        self.clause.realize(out)
+        out.add_form((".", ".", "。"), self.stop_node)
+        if language == FRENCH:
+            out = elide(out)
         out.capitalize()
         return out
-
-    def french(self) -> Realization:
-        """The French words, elided and contracted."""
-        out = Realization()
-        if self.time:
-            self._add_time(out, self.time.french, ",")
-        self.clause.french(out)
-        out.add(".", self.stop_node)
-        out = elide(out)
-        out.capitalize()
-        return out
-
-    def chinese(self) -> Realization:
-        """The Chinese words."""
-        out = Realization()
-        if self.time:
-            self._add_time(out, ((self.time.chinese, 0),), "，")
-        self.clause.chinese(out)
-        out.add("。", self.stop_node)
-        return out
-
-    def _add_time(self, out: Realization, words: Sequence[tuple[str, int]], comma: str) -> None:
-        for word, role in words:
-            out.add(word, self.time_nodes[0], role)
-        out.add(comma, self.time_nodes[1])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from regard.corpus.grammar.entries import Adjective, Gender, Noun, PastVerb, Preposition
-from regard.corpus.grammar.pair import SPLITS, Split, pair_split
+from regard.corpus.grammar.pair import pair_split
 from regard.corpus.grammar.vocabulary import (
     EVENT_VERBS,
     KINDS,
@@ -18,6 +18,7 @@ from regard.corpus.grammar.vocabulary import (
     select_adjectives,
     select_nouns,
 )
+from regard.corpus.splits import SPLITS, Split
 
 SUBJECT, VERB, OBJECT, PLACE = range(4)
 

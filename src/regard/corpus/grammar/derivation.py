@@ -1,9 +1,10 @@
 """A derivation: its random choices, nodes and annotations, and its words in one language.
 
-Every word is marked with the node it realizes: a mark is `8 · node + role`. Role 0 is the word with
-the node's meaning; the others are articles, auxiliaries, particles, measure words. Words of two
-languages with an equal mark are linked: surely for role 0, possibly for the others. A target word
-whose mark the source lacks (a measure word) is linked possibly to role 0 of its node.
+Every word is marked with the node it realizes: nodes are multiples of 8, and a mark is node + role.
+Role 0 is the word with the node's meaning; the others are articles, auxiliaries, particles, measure
+words. Words of two languages with an equal mark are linked: surely for role 0, possibly for the
+others. A target word whose mark the source lacks (a measure word) is linked possibly to role 0 of
+its node.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from regard.corpus.grammar.entries import Gender
-from regard.corpus.grammar.pair import GoldLink, Split
+from regard.corpus.grammar.pair import Coreference, GoldLink, SenseAnnotation
+from regard.corpus.splits import Split
 
 T = TypeVar("T")
+ENGLISH, FRENCH, CHINESE = range(3)
 ROLES = 8
 VOWELS = frozenset("aeiouhâàéèêëîïôûœAEIOUHÉÈ")
 """First letters before which French elides; every h of this lexicon is mute."""
@@ -23,25 +26,6 @@ ELIDED = {"le": "l'", "la": "l'", "ne": "n'", "que": "qu'", "de": "d'", "je": "j
 CONTRACTED = {
     ("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux",
 }  # fmt: skip
-
-
-class CoreferenceNodes(NamedTuple):
-    """A coreference by nodes; see `pair.Coreference`."""
-
-    pronoun: int
-    antecedent: int
-    other: int
-    cue: int
-    gender: Gender
-
-
-class SenseNodes(NamedTuple):
-    """A word sense by nodes; see `pair.SenseAnnotation`."""
-
-    word: int
-    lemma: str
-    sense: str
-    cue: int
 
 
 class CoreferenceCase(NamedTuple):
@@ -68,16 +52,17 @@ class Derivation:
     """Probability that both nouns of a coreference have the same gender."""
     rare: float = 1.0
     """Factor on the odds of rare constructions."""
-    num_nodes: int = 0
-    coreferences: list[CoreferenceNodes] = field(default_factory=list)
-    senses: list[SenseNodes] = field(default_factory=list)
+    last_node: int = 0
+    coreferences: list[Coreference] = field(default_factory=list)
+    """With nodes in place of positions, as `senses` and `adjectives`."""
+    senses: list[SenseAnnotation] = field(default_factory=list)
     adjectives: list[tuple[int, int]] = field(default_factory=list)
     phenomena: set[str] = field(default_factory=set)
 
     def node(self) -> int:
         """A new node number."""
-        self.num_nodes += 1
-        return self.num_nodes
+        self.last_node += ROLES
+        return self.last_node
 
     def chance(self, probability: float) -> bool:
         """True with this probability."""
@@ -124,11 +109,13 @@ class CaseBalance:
 
 
 class Realization:
-    """Words and their marks, in order."""
+    """Words of one language and their marks, in order."""
 
-    __slots__ = ("extra_marks", "marks", "words")
+    __slots__ = ("extra_marks", "language", "marks", "words")
 
-    def __init__(self) -> None:
+    def __init__(self, language: int) -> None:
+        self.language = language
+        """ENGLISH, FRENCH or CHINESE."""
         self.words: list[str] = []
         self.marks: list[int] = []
         self.extra_marks: list[tuple[int, int]] = []
@@ -137,20 +124,27 @@ class Realization:
     def add(self, word: str, node: int, role: int = 0) -> None:
         """Append a word of a node."""
         self.words.append(word)
-        self.marks.append(ROLES * node + role)
+        self.marks.append(node + role)
+
+    def add_form(self, forms: tuple[str, str, str], node: int, role: int = 0) -> None:
+        """Append the form of this language, if it has one."""
+        word = forms[self.language]
+        if word:
+            self.words.append(word)
+            self.marks.append(node + role)
 
     def add_all(self, words: Sequence[str], node: int) -> None:
         """Append words that have a node's meaning together."""
-        for word in words:
-            self.add(word, node)
+        self.words += words
+        self.marks += [node] * len(words)
 
     def mark_last(self, node: int, role: int) -> None:
         """Give the last word a second mark."""
-        self.extra_marks.append((len(self.words) - 1, ROLES * node + role))
+        self.extra_marks.append((len(self.words) - 1, node + role))
 
     def position(self, node: int) -> int:
         """The position of the node's first word of role 0."""
-        return self.marks.index(ROLES * node)
+        return self.marks.index(node)
 
     def capitalize(self) -> None:
         """Begin with a capital letter."""
@@ -169,27 +163,20 @@ def links(source: Realization, target: Realization) -> tuple[GoldLink, ...]:
     gold: list[GoldLink] = []
     for position, mark in marked:
         role = mark % ROLES
-        linked = positions.get(mark)
-        if linked is None:
-            linked, role = positions.get(mark - role, []), 1
-        gold += [GoldLink(other, position, role == 0) for other in linked]
+        for other in positions.get(mark) or positions.get(mark - role, []):
+            gold.append(GoldLink(other, position, role == 0))
     return tuple(gold)
-
-
-def begins_with_vowel(word: str) -> bool:
-    """Whether French elides before the word."""
-    return word[0] in VOWELS
 
 
 def elide(out: Realization) -> Realization:
     """Apply French elision and contraction: `le animal` ▶ `l'animal`, `de le` ▶ `du`.
 
-    >>> out = Realization()
+    >>> out = Realization(FRENCH)
     >>> out.add_all("je ai vu le animal près de le pont".split(), 0)
     >>> elide(out).words
     ["j'", 'ai', 'vu', "l'", 'animal', 'près', 'du', 'pont']
     """
-    elided = Realization()
+    elided = Realization(FRENCH)
     words, marks = out.words, out.marks
     last = len(words) - 1
     skip = False

@@ -13,16 +13,16 @@ from regard.corpus.grammar.contexts import (
     WEIGHTED_FRAMES,
     SenseContext,
 )
-from regard.corpus.grammar.derivation import CoreferenceNodes, Derivation, SenseNodes
+from regard.corpus.grammar.derivation import Derivation
 from regard.corpus.grammar.draw_phrases import noun_phrase
-from regard.corpus.grammar.entries import BECAUSE, IT, ONE, THE, THREE, TWO, Adjective, Adverb, Noun
+from regard.corpus.grammar.entries import BECAUSE, IT, ONE, THE, UNITS, Adjective, Noun, WordForms
+from regard.corpus.grammar.pair import Coreference, SenseAnnotation
 from regard.corpus.grammar.phrases import NounPhrase, PlacePhrase, WordPhrase
 from regard.corpus.grammar.predicates import AdjectivePredicate, EventPredicate
 from regard.corpus.grammar.vocabulary import DEGREES
 
 NEGATED_DEGREES = ("too", "too", "too", "very")
 AFFIRMED_DEGREES = ("", "very", "very", "rather", "extremely")
-UNITS = (ONE, ONE, TWO, THREE)
 
 
 def coreference_clause(derivation: Derivation) -> CompoundClause:
@@ -52,15 +52,17 @@ def because_it(
     event: EventPredicate,
     target: NounPhrase,
     reason: Adjective,
-    degree: Adverb,
+    degree: WordForms,
     subject_is_antecedent: bool,
 ) -> CompoundClause:
     """The event, `because it was` and the reason, with its annotation."""
     antecedent, other = (subject, target) if subject_is_antecedent else (target, subject)
-    pronoun = WordPhrase.of_pronoun(derivation.node(), IT[antecedent.gender])
+    pronoun = WordPhrase(derivation.node(), *IT[antecedent.gender])
     quality = AdjectivePredicate(derivation.node(), reason, degree, derivation.node())
     derivation.coreferences.append(
-        CoreferenceNodes(pronoun.node, antecedent.node, other.node, quality.node, antecedent.gender)
+        Coreference(
+            pronoun.node, antecedent.node, other.node, quality.node, pronoun.node, antecedent.gender
+        )
     )
     derivation.phenomena |= {"coreference", "because"}
     if event.negated:
@@ -102,7 +104,8 @@ def sense_clause(derivation: Derivation) -> Clause:
 def annotate_sense(derivation: Derivation, word: NounPhrase, cue: int) -> None:
     """Annotate the sense of a noun and the node that shows it."""
     derivation.phenomena.add("sense")
-    derivation.senses.append(SenseNodes(word.node, word.noun.english, word.noun.sense, cue))
+    noun, node = word.noun, word.node
+    derivation.senses.append(SenseAnnotation(node, noun.english, noun.sense, node, cue))
 
 
 def _sense_phrase(

@@ -17,7 +17,7 @@ from regard.corpus.grammar.draw_phrases import (
     pronoun_phrase,
     subject_phrase,
 )
-from regard.corpus.grammar.entries import Noun, PastVerb, PresentVerb, ProgressiveVerb
+from regard.corpus.grammar.entries import Noun, PastVerb, PresentVerb, ProgressiveVerb, Verb
 from regard.corpus.grammar.pair import pair_split
 from regard.corpus.grammar.phrases import CoordinatedPhrase, NounPhrase, Phrase, Subject
 from regard.corpus.grammar.predicates import (
@@ -39,7 +39,7 @@ from regard.corpus.grammar.vocabulary import (
     TRANSFER_VERBS,
 )
 
-V = TypeVar("V", PastVerb, PresentVerb, ProgressiveVerb)
+V = TypeVar("V", bound=Verb)
 
 
 def _by_subject(verbs: Iterable[V]) -> dict[str, tuple[V, ...]]:
@@ -237,9 +237,7 @@ def head_nouns(subject: Subject) -> tuple[Noun, ...]:
     return ()
 
 
-def _object_noun(
-    derivation: Derivation, verb: PastVerb | PresentVerb, subjects: tuple[Noun, ...]
-) -> Noun:
+def _object_noun(derivation: Derivation, verb: Verb, subjects: tuple[Noun, ...]) -> Noun:
     """An object other than the subjects; in train, no held-out coreference pair with them."""
     while True:
         noun = derivation.pick(verb.objects)

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from regard.corpus.grammar.derivation import Derivation
 from regard.corpus.grammar.entries import (
-    MANY,
-    ONE,
+    COUNTED,
+    COUNTED_SINGULAR,
+    DEFINITE,
+    DEFINITE_PLURAL,
+    PLURAL,
     PRONOUNS,
-    SEVERAL,
-    SOME,
-    THAT,
+    SINGULAR,
     THE,
-    THE_PLURAL,
-    THESE,
-    THIS,
-    THOSE,
-    THREE,
-    TWO,
-    A,
     Adjective,
     Determiner,
     Noun,
@@ -39,12 +33,6 @@ from regard.corpus.grammar.vocabulary import (
     PREPOSITIONS,
 )
 
-DEFINITE = (*(THE,) * 8, THIS, THAT)
-SINGULAR = (*(THE,) * 10, *(A,) * 7, THIS, THAT)
-DEFINITE_PLURAL = (*(THE_PLURAL,) * 6, THESE, THOSE)
-PLURAL = (*(THE_PLURAL,) * 6, TWO, TWO, THREE, THREE, SOME, SOME, SEVERAL, MANY, THESE, THOSE)
-COUNTED = (*(A,) * 8, ONE, TWO, THREE, SEVERAL)
-COUNTED_SINGULAR = (*(A,) * 8, ONE)
 RANKS = (
     ((1,), (1,), (2,), (0,)),
     ((1, 2), (1, 2), (0, 1), (0, 2)),
@@ -99,19 +87,21 @@ def subject_phrase(derivation: Derivation, noun: Noun) -> Subject:
 
 def name_phrase(derivation: Derivation) -> WordPhrase:
     """A first name."""
-    return WordPhrase.of_name(derivation.node(), derivation.pick(FIRST_NAMES))
+    return WordPhrase(derivation.node(), *derivation.pick(FIRST_NAMES))
 
 
 def pronoun_phrase(derivation: Derivation) -> WordPhrase:
     """`I`, `we`, `he` or `she`."""
     pronoun = derivation.pick(PRONOUNS)
-    return WordPhrase.of_pronoun(derivation.node(), pronoun)
+    return WordPhrase(derivation.node(), *pronoun)
 
 
 def place_phrase(derivation: Derivation) -> Phrase:
     """A place or a season."""
     if derivation.chance(0.12):
-        return WordPhrase.of_city(derivation.node(), derivation.pick(CITIES))
+        city = WordPhrase(derivation.node(), derivation.pick(CITIES))
+        city.prepositions = ("in", "à", "在")
+        return city
     preposition = PREPOSITIONS["during"]
     if not derivation.chance(0.08):
         preposition = derivation.pick(PLACE_PREPOSITIONS)
@@ -150,11 +140,8 @@ def _describe(derivation: Derivation, phrase: NounPhrase, without: Adjective | N
     roll = derivation.random()
     ranks = derivation.pick(RANKS[0 if roll < 0.35 else 1 if roll < 0.88 else 2])
     chosen = [derivation.pick(attributes[rank]) for rank in ranks if attributes[rank]]
-    add_adjectives(
-        derivation,
-        phrase,
-        sorted((a for a in chosen if a is not without), key=lambda adjective: adjective.order),
-    )
+    chosen = [adjective for adjective in chosen if adjective is not without]
+    add_adjectives(derivation, phrase, sorted(chosen, key=lambda adjective: adjective.order))
 
 
 def add_adjectives(derivation: Derivation, phrase: NounPhrase, adjectives: list[Adjective]) -> None:

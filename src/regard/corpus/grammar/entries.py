@@ -65,50 +65,49 @@ class Adjective:
         return self.forms[(gender == "f") + 2 * plural]
 
 
-@dataclass(frozen=True)
-class PastVerb:
-    """An event: simple past, passé composé with avoir, 了."""
+@dataclass(frozen=True, kw_only=True)
+class Verb:
+    """A verb, and the nouns that it takes."""
 
-    past: str
-    base: str
-    participle: str
     chinese: str
     subjects: tuple[Noun, ...]
     objects: tuple[Noun, ...]
 
 
-@dataclass(frozen=True)
-class PresentVerb:
+@dataclass(frozen=True, kw_only=True)
+class PastVerb(Verb):
+    """An event: simple past, passé composé with avoir, 了."""
+
+    past: str
+    base: str
+    participle: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresentVerb(Verb):
     """A state or an attitude: `likes`, `aime`, 喜欢."""
 
     base: str
     third: str
     french_singular: str
     french_plural: str
-    chinese: str
     negative: str
     """The Chinese negated verb where it is not 不 and the verb; else ""."""
-    subjects: tuple[Noun, ...]
-    objects: tuple[Noun, ...]
 
-    def english(self, plural: bool) -> str:
-        """The form that agrees with its subject: `like`, `likes`."""
-        return self.base if plural else self.third
-
-    def french(self, plural: bool) -> str:
-        """The form that agrees with its subject: `aiment`, `aime`."""
-        return self.french_plural if plural else self.french_singular
+    def forms(self, plural: bool) -> tuple[str, str, str]:
+        """The forms that agree with the subject: `like`, `aiment`, 喜欢."""
+        if plural:
+            return self.base, self.french_plural, self.chinese
+        return self.third, self.french_singular, self.chinese
 
 
-@dataclass(frozen=True)
-class ProgressiveVerb:
+@dataclass(frozen=True, kw_only=True)
+class ProgressiveVerb(Verb):
     """An activity: `was sleeping`, `dormait`, 在睡觉."""
 
     english: str
     french_singular: str
     french_plural: str
-    chinese: str
-    subjects: tuple[Noun, ...]
 
     def french(self, plural: bool) -> str:
         """The form that agrees with its subject: `dormaient`, `dormait`."""
@@ -129,28 +128,20 @@ class Preposition(NamedTuple):
     nouns: tuple[Noun, ...]
 
 
-class Adverb(NamedTuple):
-    """An adverb of degree or manner."""
+class WordForms(NamedTuple):
+    """One form per language: an adverb or a city."""
 
     english: str
     french: str
     chinese: str
 
 
-class FirstName(NamedTuple):
-    """A person's name, the same in English and French."""
+class PersonalWord(NamedTuple):
+    """A personal pronoun or first name, with its form of avoir."""
 
-    english: str
+    forms: tuple[str, str, str]
+    auxiliary: str
     gender: Gender
-    chinese: str
-
-
-class City(NamedTuple):
-    """A city."""
-
-    english: str
-    french: str
-    chinese: str
 
 
 class TimeAdverbial(NamedTuple):
@@ -158,7 +149,7 @@ class TimeAdverbial(NamedTuple):
 
     english: tuple[tuple[str, int], ...]
     french: tuple[tuple[str, int], ...]
-    chinese: str
+    chinese: tuple[tuple[str, int], ...]
 
 
 class Determiner(NamedTuple):
@@ -186,28 +177,24 @@ THREE = Determiner("three", "trois", "trois", "三", True, True)
 SOME = Determiner("some", "quelques", "quelques", "一些", False, True)
 SEVERAL = Determiner("several", "plusieurs", "plusieurs", "几", True, True)
 MANY = Determiner("many", "beaucoup de", "beaucoup de", "很多", False, True)
-DETERMINERS = (
-    THE, A, ONE, THIS, THAT, THE_PLURAL, THESE, THOSE, TWO, THREE, SOME, SEVERAL, MANY,
-)  # fmt: skip
-
-
-class Pronoun(NamedTuple):
-    """A personal pronoun with its form of avoir."""
-
-    forms: tuple[str, str, str]
-    auxiliary: str
-    gender: Gender
-
+DEFINITE = (*(THE,) * 8, THIS, THAT)
+SINGULAR = (*(THE,) * 10, *(A,) * 7, THIS, THAT)
+DEFINITE_PLURAL = (*(THE_PLURAL,) * 6, THESE, THOSE)
+PLURAL = (*(THE_PLURAL,) * 6, TWO, TWO, THREE, THREE, SOME, SOME, SEVERAL, MANY, THESE, THOSE)
+COUNTED = (*(A,) * 8, ONE, TWO, THREE, SEVERAL)
+COUNTED_SINGULAR = (*(A,) * 8, ONE)
+UNITS = (ONE, ONE, TWO, THREE)
+"""Determiners of each kind of phrase, repeated as often as they are drawn."""
 
 PRONOUNS = (
-    Pronoun(("I", "je", "我"), "ai", "m"),
-    Pronoun(("we", "nous", "我们"), "avons", "m"),
-    Pronoun(("he", "il", "他"), "a", "m"),
-    Pronoun(("she", "elle", "她"), "a", "f"),
+    PersonalWord(("I", "je", "我"), "ai", "m"),
+    PersonalWord(("we", "nous", "我们"), "avons", "m"),
+    PersonalWord(("he", "il", "他"), "a", "m"),
+    PersonalWord(("she", "elle", "她"), "a", "f"),
 )
-IT: dict[Gender, Pronoun] = {
-    "m": Pronoun(("it", "il", "它"), "a", "m"),
-    "f": Pronoun(("it", "elle", "它"), "a", "f"),
+IT: dict[Gender, PersonalWord] = {
+    "m": PersonalWord(("it", "il", "它"), "a", "m"),
+    "f": PersonalWord(("it", "elle", "它"), "a", "f"),
 }
 
 
@@ -225,7 +212,8 @@ BUT = Connective("but", ("mais",), "但是")
 SO = Connective("so", ("donc",), "所以")
 WHILE = Connective("while", ("pendant", "que"), "而")
 BECAUSE = Connective("because", ("parce", "que"), "因为", comma=False)
-CONNECTIVES = (AND, BUT, SO, WHILE, BECAUSE)
+CONNECTIVES = (*(AND,) * 8, *(BUT,) * 5, *(SO,) * 2, *(WHILE,) * 3, *(BECAUSE,) * 2)
+"""Repeated as often as they are drawn."""
 
 
 def english_plural(word: str) -> str:

@@ -1,20 +1,20 @@
 """Sentence pairs with gold word alignments and annotations, and the split a pair belongs to.
 
 All indices are positions in `source_words` or `target_words`, counted from 0. A hash of the
-sentence chooses its split. A sentence with coreference is split by its pair of nouns instead, so
-that the noun pairs of dev and test never occur as subject and object of one clause in train.
+sentence chooses its split: 60 % train, 20 % dev, 20 % test. A sentence with coreference is split by
+its pair of nouns instead, so that the noun pairs of dev and test never occur as subject and object
+of one clause in train.
 """
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
 
+from regard.corpus.splits import Split, hashed_split
+
 Language = Literal["fr", "zh"]
-Split = Literal["train", "dev", "test"]
-SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 SHOWCASE_PAIRS = frozenset({("animal", "street"), ("bridge", "van"), ("box", "donkey")})
 """Noun pairs of the showcase sentences, reserved for test."""
 
@@ -68,19 +68,8 @@ class GrammarPair:
     phenomena: frozenset[str]
 
 
-def sentence_split(source: str) -> Split:
-    """The split of a sentence without coreference: 60 % train, 20 % dev, 20 % test."""
-    return _hashed_split(source, 5)
-
-
 @cache
 def pair_split(first: str, second: str) -> Split:
     """The split of two nouns in coreference, in any order: 80 % train, 10 % dev, 10 % test."""
     pair = (min(first, second), max(first, second))
-    return "test" if pair in SHOWCASE_PAIRS else _hashed_split(" ".join(pair), 10)
-
-
-def _hashed_split(text: str, buckets: int) -> Split:
-    """One bucket for dev, one for test, the others for train."""
-    bucket = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % buckets
-    return "dev" if bucket == 0 else "test" if bucket == 1 else "train"
+    return "test" if pair in SHOWCASE_PAIRS else hashed_split(" ".join(pair), 10)

@@ -8,18 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from regard.corpus.grammar.derivation import Realization, begins_with_vowel
+from regard.corpus.grammar.derivation import CHINESE, ENGLISH, FRENCH, VOWELS, Realization
 from regard.corpus.grammar.entries import (
     THE,
     THE_PLURAL,
     Adjective,
-    City,
     Determiner,
-    FirstName,
     Gender,
     Noun,
     Preposition,
-    Pronoun,
 )
 
 CONSONANT_SOUND = frozenset({"useless"})
@@ -29,14 +26,8 @@ CONSONANT_SOUND = frozenset({"useless"})
 class Phrase(Protocol):
     """A phrase that can be realized in three languages."""
 
-    def english(self, out: Realization) -> None:
-        """Append the English words."""
-
-    def french(self, out: Realization) -> None:
-        """Append the French words, before elision and contraction."""
-
-    def chinese(self, out: Realization) -> None:
-        """Append the Chinese words."""
+    def realize(self, out: Realization) -> None:
+        """Append the words in the language of `out`; French before elision and contraction."""
 
 
 class Subject(Phrase, Protocol):
@@ -58,14 +49,8 @@ class Subject(Phrase, Protocol):
 class Relative(Protocol):
     """A relative clause: after its noun in English and French, before it in Chinese."""
 
-    def english(self, out: Realization, head: NounPhrase) -> None:
-        """Append `who …` or `that …`."""
-
-    def french(self, out: Realization, head: NounPhrase) -> None:
-        """Append `qui …` or `que …`."""
-
-    def chinese(self, out: Realization) -> None:
-        """Append … 的."""
+    def realize(self, out: Realization, head: NounPhrase) -> None:
+        """Append `who …`, `qui …` or … 的."""
 
 
 @dataclass(slots=True)
@@ -95,7 +80,25 @@ class NounPhrase:
         """`a` or `ont`."""
         return "ont" if self.determiner.plural else "a"
 
-    def english(self, out: Realization) -> None:
+    def realize(self, out: Realization) -> None:
+        """In Chinese all modifiers precede the noun."""
+        if out.language == CHINESE:
+            self._chinese(out)
+            return
+        if out.language == ENGLISH:
+            self._english(out)
+        else:
+            self._french(out)
+        if self.substance:
+            out.add_form(("of", "de", ""), self.node, 2)
+            noun = self.substance.noun
+            out.add_all(noun.words if out.language == ENGLISH else noun.french, self.substance.node)
+        if self.place:
+            self.place.realize(out)
+        if self.relative:
+            self.relative.realize(out, self)
+
+    def _english(self, out: Realization) -> None:
         """`a fluffy blue creature`."""
         determiner = self.determiner.english
         if determiner == "a":
@@ -105,21 +108,15 @@ class NounPhrase:
         out.add(determiner, self.node, 1)
         for node, adjective in self.adjectives:
             out.add(adjective.english, node)
-        if self.plural:
+        if self.determiner.plural:
             out.add(self.noun.plural, self.node)
         else:
             out.add_all(self.noun.words, self.node)
-        if self.substance:
-            out.add("of", self.node, 2)
-            out.add_all(self.substance.noun.words, self.substance.node)
-        if self.place:
-            self.place.english(out)
-        if self.relative:
-            self.relative.english(out, self)
 
-    def french(self, out: Realization) -> None:
+    def _french(self, out: Realization) -> None:
         """`une créature bleue et duveteuse`: size and age before the noun, the rest after it."""
-        noun, gender, plural, node = self.noun, self.noun.gender, self.plural, self.node
+        noun, plural, node = self.noun, self.determiner.plural, self.node
+        gender = noun.gender
         determiner = self.determiner.feminine if gender == "f" else self.determiner.masculine
         for word in determiner.split():
             out.add(word, node, 1)
@@ -128,7 +125,7 @@ class NounPhrase:
         for adjective_node, adjective in self.adjectives:
             if adjective.rank:
                 after.append((adjective_node, adjective))
-            elif gender == "m" and not plural and begins_with_vowel(words[0]):
+            elif gender == "m" and not plural and words[0][0] in VOWELS:
                 out.add(adjective.before_vowel, adjective_node)
             else:
                 out.add(adjective.french(gender, plural), adjective_node)
@@ -137,22 +134,15 @@ class NounPhrase:
             if index:
                 out.add("et", adjective_node, 1)
             out.add(adjective.french(gender, plural), adjective_node)
-        if self.substance:
-            out.add("de", node, 2)
-            out.add_all(self.substance.noun.french, self.substance.node)
-        if self.place:
-            self.place.french(out)
-        if self.relative:
-            self.relative.french(out, self)
 
-    def chinese(self, out: Realization) -> None:
-        """一只毛茸茸的蓝色的生物: modifiers precede the noun, size and age last."""
+    def _chinese(self, out: Realization) -> None:
+        """一只毛茸茸的蓝色的生物: size and age last."""
         noun, node = self.noun, self.node
         if self.place:
-            self.place.chinese_of(out)
+            self.place.realize_as_modifier(out)
         self._chinese_determiner(out)
         if self.relative:
-            self.relative.chinese(out)
+            self.relative.realize(out, self)
         last = None
         for adjective_node, adjective in self.adjectives:
             if adjective.particle:
@@ -183,46 +173,19 @@ class NounPhrase:
 
 @dataclass(slots=True)
 class WordPhrase:
-    """One word per language: a name, a pronoun, or a city after its preposition."""
+    """One word per language: a name, a pronoun, or a city after its preposition (`in Geneva`)."""
 
     node: int
     forms: tuple[str, str, str]
     auxiliary: str = "a"
     gender: Gender = "m"
-    prepositions: tuple[str, str, str] | None = None
+    prepositions: tuple[str, str, str] = ("", "", "")
     plural: bool = False
 
-    @classmethod
-    def of_name(cls, node: int, name: FirstName) -> WordPhrase:
-        """`Alice`, 爱丽丝."""
-        return cls(node, (name.english, name.english, name.chinese), gender=name.gender)
-
-    @classmethod
-    def of_pronoun(cls, node: int, pronoun: Pronoun) -> WordPhrase:
-        """`I`, `je`, 我."""
-        return cls(node, *pronoun)
-
-    @classmethod
-    def of_city(cls, node: int, city: City) -> WordPhrase:
-        """`in Geneva`, `à Genève`, 在日内瓦."""
-        return cls(node, (city.english, city.french, city.chinese), prepositions=("in", "à", "在"))
-
-    def english(self, out: Realization) -> None:
-        """`Alice`, `in Geneva`."""
-        self._add(out, 0)
-
-    def french(self, out: Realization) -> None:
-        """`Alice`, `à Genève`."""
-        self._add(out, 1)
-
-    def chinese(self, out: Realization) -> None:
-        """爱丽丝, 在日内瓦."""
-        self._add(out, 2)
-
-    def _add(self, out: Realization, language: int) -> None:
-        if self.prepositions:
-            out.add(self.prepositions[language], self.node, 1)
-        out.add(self.forms[language], self.node)
+    def realize(self, out: Realization) -> None:
+        """Preposition, word."""
+        out.add_form(self.prepositions, self.node, 1)
+        out.add_form(self.forms, self.node)
 
 
 @dataclass(slots=True)
@@ -240,23 +203,11 @@ class CoordinatedPhrase:
         """Feminine only if both are."""
         return "f" if self.first.gender == self.second.gender == "f" else "m"
 
-    def english(self, out: Realization) -> None:
+    def realize(self, out: Realization) -> None:
         """`the dog and the cat`."""
-        self.first.english(out)
-        out.add("and", self.node)
-        self.second.english(out)
-
-    def french(self, out: Realization) -> None:
-        """`le chien et le chat`."""
-        self.first.french(out)
-        out.add("et", self.node)
-        self.second.french(out)
-
-    def chinese(self, out: Realization) -> None:
-        """狗和猫."""
-        self.first.chinese(out)
-        out.add("和", self.node)
-        self.second.chinese(out)
+        self.first.realize(out)
+        out.add_form(("and", "et", "和"), self.node)
+        self.second.realize(out)
 
 
 @dataclass(slots=True)
@@ -267,26 +218,20 @@ class PlacePhrase:
     preposition: Preposition
     noun: NounPhrase
 
-    def english(self, out: Realization) -> None:
-        """`near the bridge`."""
-        out.add(self.preposition.english, self.node)
-        self.noun.english(out)
+    def realize(self, out: Realization) -> None:
+        """`near the bridge`, `près du pont`, 在桥附近."""
+        preposition, node = self.preposition, self.node
+        if out.language == FRENCH:
+            for position, word in enumerate(preposition.french):
+                out.add(word, node, 0 if position == preposition.head else 1)
+        else:
+            role = 1 if out.language == CHINESE and preposition.after else 0
+            out.add_form((preposition.english, "", preposition.before), node, role)
+        self.noun.realize(out)
+        out.add_form(("", "", preposition.after), node)
 
-    def french(self, out: Realization) -> None:
-        """`près du pont`."""
-        for position, word in enumerate(self.preposition.french):
-            out.add(word, self.node, 0 if position == self.preposition.head else 1)
-        self.noun.french(out)
-
-    def chinese(self, out: Realization) -> None:
-        """在桥附近."""
-        out.add(self.preposition.before, self.node, 1 if self.preposition.after else 0)
-        self.noun.chinese(out)
-        if self.preposition.after:
-            out.add(self.preposition.after, self.node)
-
-    def chinese_of(self, out: Realization) -> None:
-        """手臂上的, before the noun that it modifies."""
-        self.noun.chinese(out)
+    def realize_as_modifier(self, out: Realization) -> None:
+        """手臂上的, before the noun that it modifies in Chinese."""
+        self.noun.realize(out)
         out.add(self.preposition.after, self.node)
         out.add("的", self.node, 1)

@@ -8,36 +8,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from regard.corpus.grammar.derivation import Realization
+from regard.corpus.grammar.derivation import CHINESE, ENGLISH, FRENCH, Realization
 from regard.corpus.grammar.entries import (
     Adjective,
-    Adverb,
     PastVerb,
     PresentVerb,
     ProgressiveVerb,
+    WordForms,
 )
 from regard.corpus.grammar.phrases import NounPhrase, Phrase, Subject
 
 
 class Predicate(Protocol):
-    """A predicate, realized after its subject."""
+    """A predicate, realized after its subject, which it agrees with."""
 
     present: ClassVar[bool]
     """Whether it is in the present tense."""
 
-    def english(self, out: Realization, subject: Subject) -> None:
-        """Append the English words."""
-
-    def french(self, out: Realization, subject: Subject) -> None:
-        """Append the French words, agreeing with the subject."""
-
-    def chinese(self, out: Realization) -> None:
-        """Append the Chinese words."""
+    def realize(self, out: Realization, subject: Subject) -> None:
+        """Append the words in the language of `out`."""
 
 
 def past_copula(subject: Subject, negated: bool) -> str:
     """`was`, `were`, `wasn't` or `weren't`."""
     return ("were" if subject.plural else "was") + ("n't" if negated else "")
+
+
+def add_french_verb(out: Realization, verb: str, node: int, role: int, negated: bool) -> None:
+    """Append a conjugated verb, within `ne … pas` if negated."""
+    if negated:
+        out.add("ne", node, 1)
+    out.add(verb, node, role)
+    if negated:
+        out.add("pas", node, 1)
 
 
 @dataclass(slots=True)
@@ -50,47 +53,40 @@ class EventPredicate:
     object: Phrase
     negated: bool = False
     place: Phrase | None = None
-    adverb: tuple[int, Adverb] | None = None
+    adverb: tuple[int, WordForms] | None = None
 
-    def english(self, out: Realization, subject: Subject) -> None:
-        """Simple past, or `didn't` and the base form."""
+    def realize(self, out: Realization, subject: Subject) -> None:
+        """Simple past, or `didn't` and the base form; passé composé with avoir."""
+        if out.language == CHINESE:
+            self._chinese(out)
+            return
+        if out.language == FRENCH:
+            add_french_verb(out, subject.auxiliary, self.node, 1, self.negated)
         if self.adverb:
-            out.add(self.adverb[1].english, self.adverb[0])
-        if self.negated:
+            out.add_form(self.adverb[1], self.adverb[0])
+        if out.language == FRENCH:
+            out.add(self.verb.participle, self.node)
+        elif self.negated:
             out.add("didn't", self.node, 1)
             out.add(self.verb.base, self.node)
         else:
             out.add(self.verb.past, self.node)
-        self.object.english(out)
+        self.object.realize(out)
         if self.place:
-            self.place.english(out)
+            self.place.realize(out)
 
-    def french(self, out: Realization, subject: Subject) -> None:
-        """Passé composé with avoir."""
-        if self.negated:
-            out.add("ne", self.node, 1)
-        out.add(subject.auxiliary, self.node, 1)
-        if self.negated:
-            out.add("pas", self.node, 1)
-        if self.adverb:
-            out.add(self.adverb[1].french, self.adverb[0])
-        out.add(self.verb.participle, self.node)
-        self.object.french(out)
-        if self.place:
-            self.place.french(out)
-
-    def chinese(self, out: Realization) -> None:
+    def _chinese(self, out: Realization) -> None:
         """没有 or 了, and the place before the verb."""
         if self.negated:
             out.add("没有", self.node, 1)
         if self.place:
-            self.place.chinese(out)
+            self.place.realize(out)
         if self.adverb:
-            out.add(self.adverb[1].chinese, self.adverb[0])
+            out.add_form(self.adverb[1], self.adverb[0])
         out.add(self.verb.chinese, self.node)
         if not self.negated:
             out.add("了", self.node, 1)
-        self.object.chinese(out)
+        self.object.realize(out)
 
 
 @dataclass(slots=True)
@@ -103,27 +99,19 @@ class TransferPredicate:
     object: NounPhrase
     receiver: Phrase
 
-    def english(self, out: Realization, subject: Subject) -> None:
-        """Object first, then `to`."""
-        out.add(self.verb.past, self.node)
-        self.object.english(out)
-        out.add("to", self.node, 2)
-        self.receiver.english(out)
-
-    def french(self, out: Realization, subject: Subject) -> None:
-        """Object first, then `à`."""
-        out.add(subject.auxiliary, self.node, 1)
-        out.add(self.verb.participle, self.node)
-        self.object.french(out)
-        out.add("à", self.node, 2)
-        self.receiver.french(out)
-
-    def chinese(self, out: Realization) -> None:
-        """Receiver first."""
-        out.add(self.verb.chinese, self.node)
-        out.add("了", self.node, 1)
-        self.receiver.chinese(out)
-        self.object.chinese(out)
+    def realize(self, out: Realization, subject: Subject) -> None:
+        """Object first, then `to`; in Chinese the receiver first."""
+        verb, node = self.verb, self.node
+        out.add_form(("", subject.auxiliary, ""), node, 1)
+        out.add_form((verb.past, verb.participle, verb.chinese), node)
+        if out.language == CHINESE:
+            out.add("了", node, 1)
+            self.receiver.realize(out)
+            self.object.realize(out)
+        else:
+            self.object.realize(out)
+            out.add_form(("to", "à", ""), node, 2)
+            self.receiver.realize(out)
 
 
 @dataclass(slots=True)
@@ -136,34 +124,23 @@ class StatePredicate:
     object: Phrase
     negated: bool = False
 
-    def english(self, out: Realization, subject: Subject) -> None:
-        """Present, or `doesn't` and the base form."""
-        if self.negated:
-            out.add("don't" if subject.plural else "doesn't", self.node, 1)
-            out.add(self.verb.base, self.node)
+    def realize(self, out: Realization, subject: Subject) -> None:
+        """Present; `doesn't` and the base form, `ne … pas`, or 不 if negated."""
+        verb, node = self.verb, self.node
+        if not self.negated:
+            out.add_form(verb.forms(subject.plural), node)
+        elif out.language == ENGLISH:
+            out.add("don't" if subject.plural else "doesn't", node, 1)
+            out.add(verb.base, node)
+        elif out.language == FRENCH:
+            add_french_verb(out, verb.forms(subject.plural)[FRENCH], node, 0, True)
+        elif verb.negative:
+            out.add(verb.negative, node)
+            out.mark_last(node, 1)
         else:
-            out.add(self.verb.english(subject.plural), self.node)
-        self.object.english(out)
-
-    def french(self, out: Realization, subject: Subject) -> None:
-        """Present, within `ne … pas` if negated."""
-        if self.negated:
-            out.add("ne", self.node, 1)
-        out.add(self.verb.french(subject.plural), self.node)
-        if self.negated:
-            out.add("pas", self.node, 1)
-        self.object.french(out)
-
-    def chinese(self, out: Realization) -> None:
-        """不 before the verb, or the verb's own negative form."""
-        if self.negated and self.verb.negative:
-            out.add(self.verb.negative, self.node)
-            out.mark_last(self.node, 1)
-        else:
-            if self.negated:
-                out.add("不", self.node, 1)
-            out.add(self.verb.chinese, self.node)
-        self.object.chinese(out)
+            out.add("不", node, 1)
+            out.add(verb.chinese, node)
+        self.object.realize(out)
 
 
 @dataclass(slots=True)
@@ -176,32 +153,21 @@ class ActivityPredicate:
     negated: bool = False
     place: Phrase | None = None
 
-    def english(self, out: Realization, subject: Subject) -> None:
-        """Past progressive."""
-        out.add(past_copula(subject, self.negated), self.node, 1)
-        out.add(self.verb.english, self.node)
-        if self.place:
-            self.place.english(out)
-
-    def french(self, out: Realization, subject: Subject) -> None:
-        """Imparfait."""
-        if self.negated:
-            out.add("ne", self.node, 1)
-        out.add(self.verb.french(subject.plural), self.node)
-        if self.negated:
-            out.add("pas", self.node, 1)
-        if self.place:
-            self.place.french(out)
-
-    def chinese(self, out: Realization) -> None:
-        """在, unless the place has it."""
-        if self.negated:
+    def realize(self, out: Realization, subject: Subject) -> None:
+        """Past progressive; imparfait; 在, unless the place has it."""
+        if out.language == ENGLISH:
+            out.add(past_copula(subject, self.negated), self.node, 1)
+            out.add(self.verb.english, self.node)
+        elif out.language == FRENCH:
+            add_french_verb(out, self.verb.french(subject.plural), self.node, 0, self.negated)
+        elif self.negated:
             out.add("没有", self.node, 1)
         if self.place:
-            self.place.chinese(out)
-        else:
+            self.place.realize(out)
+        elif out.language == CHINESE:
             out.add("在", self.node, 1)
-        out.add(self.verb.chinese, self.node)
+        if out.language == CHINESE:
+            out.add(self.verb.chinese, self.node)
 
 
 @dataclass(slots=True)
@@ -211,29 +177,25 @@ class AdjectivePredicate:
     present: ClassVar[bool] = False
     node: int
     adjective: Adjective
-    degree: Adverb
+    degree: WordForms
     degree_node: int
     negated: bool = False
 
-    def english(self, out: Realization, subject: Subject) -> None:
-        """Past of `be`."""
-        out.add(past_copula(subject, self.negated), self.node, 1)
-        if self.degree.english:
-            out.add(self.degree.english, self.degree_node)
-        out.add(self.adjective.english, self.node)
+    def realize(self, out: Realization, subject: Subject) -> None:
+        """Past of `be` or être; the French adjective agrees."""
+        if out.language == CHINESE:
+            self._chinese(out)
+            return
+        if out.language == ENGLISH:
+            out.add(past_copula(subject, self.negated), self.node, 1)
+        else:
+            copula = "étaient" if subject.plural else "était"
+            add_french_verb(out, copula, self.node, 1, self.negated)
+        out.add_form(self.degree, self.degree_node)
+        agreeing = self.adjective.french(subject.gender, subject.plural)
+        out.add_form((self.adjective.english, agreeing, ""), self.node)
 
-    def french(self, out: Realization, subject: Subject) -> None:
-        """Imparfait of être; the adjective agrees."""
-        if self.negated:
-            out.add("ne", self.node, 1)
-        out.add("étaient" if subject.plural else "était", self.node, 1)
-        if self.negated:
-            out.add("pas", self.node, 1)
-        if self.degree.english:
-            out.add(self.degree.french, self.degree_node)
-        out.add(self.adjective.french(subject.gender, subject.plural), self.node)
-
-    def chinese(self, out: Realization) -> None:
+    def _chinese(self, out: Realization) -> None:
         """No verb: 很, 非常, 太 … 了 or 不 before the adjective."""
         if self.negated:
             out.add("不", self.node, 1)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
 from regard.corpus.grammar.clauses import CompoundClause, SentenceTree, Statement, ThatClause
-from regard.corpus.grammar.derivation import CaseBalance, Derivation, Realization, links
+from regard.corpus.grammar.derivation import (
+    CHINESE,
+    ENGLISH,
+    FRENCH,
+    CaseBalance,
+    Derivation,
+    Realization,
+    links,
+)
 from regard.corpus.grammar.draw_annotated import coreference_clause, sense_clause
 from regard.corpus.grammar.draw_clauses import (
     activity_clause,
@@ -18,19 +26,12 @@ from regard.corpus.grammar.draw_clauses import (
     state_clause,
 )
 from regard.corpus.grammar.draw_phrases import subject_phrase
-from regard.corpus.grammar.entries import AND, BECAUSE, BUT, SO, WHILE, Connective
-from regard.corpus.grammar.pair import (
-    SPLITS,
-    Coreference,
-    GrammarPair,
-    Language,
-    SenseAnnotation,
-    Split,
-    sentence_split,
-)
+from regard.corpus.grammar.entries import AND, BECAUSE, BUT, CONNECTIVES, WHILE, Connective
+from regard.corpus.grammar.pair import GrammarPair, Language
 from regard.corpus.grammar.showcase import showcase
 from regard.corpus.grammar.tokenization import PUNCTUATION, detokenize
 from regard.corpus.grammar.vocabulary import ATTITUDE_VERBS, TIMES
+from regard.corpus.splits import Split, check_split, hashed_split
 
 LONG = 20
 """A sentence is long when it has more words than this, not counting punctuation."""
@@ -42,13 +43,12 @@ MAX_DERIVATIONS = 60
 MAX_PLANS = 200
 """Plans without a sentence before the requested lengths count as impossible."""
 ATTITUDES = tuple(ATTITUDE_VERBS.values())
-WEIGHTED_CONNECTIVES = (*(AND,) * 8, *(BUT,) * 5, *(SO,) * 2, *(WHILE,) * 3, *(BECAUSE,) * 2)
 
 
 class SentencePlan(NamedTuple):
     """Topics and length of the next sentence, fixed before its derivations are tried."""
 
-    topics: tuple[str, ...]
+    topics: list[str]
     """For each clause `coreference`, `sense` or `plain`."""
     low: int
     high: int
@@ -74,26 +74,7 @@ def sample(
     coordination, clauses with a receiver) are multiplied by `rare`. The English side is the same
     for every language, and a smaller sample is a prefix of a larger one.
     """
-    pairs = stream(
-        split, language=language, seed=seed, max_words=max_words, min_words=min_words,
-        same_gender=same_gender, rare=rare,
-    )  # fmt: skip
-    return list(islice(pairs, count))
-
-
-def stream(
-    split: Split,
-    *,
-    language: Language = "fr",
-    seed: int = 0,
-    max_words: int = 30,
-    min_words: int = 0,
-    same_gender: float = 0.0,
-    rare: float = 1.0,
-) -> Iterator[GrammarPair]:
-    """The pairs of `sample` as an infinite iterator."""
-    if split not in SPLITS:
-        raise ValueError(f"split must be 'train', 'dev' or 'test', got {split!r}.")
+    check_split(split)
     _check_language(language)
     if not 0 <= min_words <= max_words:
         raise ValueError(
@@ -104,7 +85,8 @@ def stream(
         raise ValueError(f"same_gender must be between 0 and 1, got {same_gender}.")
     if rare < 1:
         raise ValueError(f"rare must be at least 1, got {rare}.")
-    return _stream(split, language, seed, max_words, min_words, same_gender, rare)
+    pairs = _stream(split, language, seed, max_words, min_words, same_gender, rare)
+    return list(islice(pairs, count))
 
 
 def seed_sentences(language: Language = "fr") -> list[GrammarPair]:
@@ -112,23 +94,9 @@ def seed_sentences(language: Language = "fr") -> list[GrammarPair]:
     _check_language(language)
     pairs = []
     for tree, derivation in showcase():
-        source = tree.english()
+        source = tree.realize(ENGLISH)
         pairs.append(_pair(tree, derivation, source, detokenize(source.words, "en"), language))
     return pairs
-
-
-def statistics(pairs: Sequence[GrammarPair]) -> dict[str, float]:
-    """Shares of the phenomena and of sentences over 20 words, mean lengths, vocabulary sizes."""
-    if not pairs:
-        raise ValueError("statistics need at least one pair, got none.")
-    names = sorted({name for pair in pairs for name in pair.phenomena})
-    report = {name: sum(name in p.phenomena for p in pairs) / len(pairs) for name in names}
-    report["over_20_words"] = sum(_is_long(pair.source_words) for pair in pairs) / len(pairs)
-    report["source_words"] = sum(len(pair.source_words) for pair in pairs) / len(pairs)
-    report["target_words"] = sum(len(pair.target_words) for pair in pairs) / len(pairs)
-    report["source_vocabulary"] = len({w.lower() for p in pairs for w in p.source_words})
-    report["target_vocabulary"] = len({w.lower() for p in pairs for w in p.target_words})
-    return report
 
 
 def _stream(
@@ -145,7 +113,7 @@ def _stream(
     seen = set(_showcase_sources())
     num_failed = 0
     while num_failed < MAX_PLANS:
-        planned = _plan(Derivation(generator, split, balance.case), min_words, max_words)
+        planned = _plan(generator, min_words, max_words)
         num_failed += 1
         for _ in range(MAX_DERIVATIONS):
             derivation = Derivation(
@@ -154,9 +122,9 @@ def _stream(
             tree = _derive(derivation, planned)
             if tree is None:
                 continue
-            realized = tree.english()
+            realized = tree.realize(ENGLISH)
             source = detokenize(realized.words, "en")
-            if source in seen or (not derivation.coreferences and sentence_split(source) != split):
+            if source in seen or (not derivation.coreferences and hashed_split(source) != split):
                 continue
             seen.add(source)
             balance.use(len(derivation.coreferences))
@@ -168,20 +136,19 @@ def _stream(
     )
 
 
-def _plan(derivation: Derivation, min_words: int, max_words: int) -> SentencePlan:
+def _plan(generator: Callable[[], float], min_words: int, max_words: int) -> SentencePlan:
     """Choose topics and length; lengths count punctuation, as `max_words` does."""
-    long = derivation.chance(LONG_SHARE) or min_words > LONG
+    long = generator() < LONG_SHARE or min_words > LONG
     if max_words < LONG + 2:
         long = False
     first = 0.36 if max_words >= SHORTEST_REASON else 0.0
-    topics = (_topic(derivation, first, 0.3), *(_topic(derivation, 0.2, 0.2) for _ in range(12)))
+    topics = [_topic(generator(), first, 0.3), *[_topic(generator(), 0.2, 0.2) for _ in range(12)]]
     if long:
         return SentencePlan(topics, max(min_words, LONG + 2), max_words, True)
     return SentencePlan(topics, min_words, min(max_words, LONG + 1), False)
 
 
-def _topic(derivation: Derivation, coreference: float, sense: float) -> str:
-    roll = derivation.random()
+def _topic(roll: float, coreference: float, sense: float) -> str:
     if roll < coreference:
         return "coreference"
     return "sense" if roll < coreference + sense else "plain"
@@ -199,7 +166,7 @@ def _derive(derivation: Derivation, planned: SentencePlan) -> SentenceTree | Non
     elif derivation.chance(0.06):
         goal = max(goal, length + 2)
     while length + 1 < goal or (planned.long and length - num_commas <= LONG):
-        connective = derivation.pick(WEIGHTED_CONNECTIVES)
+        connective = derivation.pick(CONNECTIVES)
         if connective is used or (connective is BECAUSE and "because" in derivation.phenomena):
             connective = AND
         used = connective
@@ -252,21 +219,21 @@ def _continuation(derivation: Derivation, connective: Connective, topic: str) ->
 
 def _english(clause: Statement) -> list[str]:
     """The English words of a clause."""
-    out = Realization()
-    clause.english(out)
+    out = Realization(ENGLISH)
+    clause.realize(out)
     return out.words
 
 
 @cache
 def _showcase_sources() -> frozenset[str]:
-    return frozenset(detokenize(tree.english().words, "en") for tree, _ in showcase())
+    return frozenset(detokenize(tree.realize(ENGLISH).words, "en") for tree, _ in showcase())
 
 
 def _pair(
     tree: SentenceTree, derivation: Derivation, source: Realization, text: str, language: Language
 ) -> GrammarPair:
     """The pair with its annotations, nodes converted to positions."""
-    target = tree.french() if language == "fr" else tree.chinese()
+    target = tree.realize(FRENCH if language == "fr" else CHINESE)
     position, target_position = source.position, target.position
     phenomena = derivation.phenomena
     if _is_long(source.words):
@@ -278,32 +245,33 @@ def _pair(
         target_words=tuple(target.words),
         links=links(source, target),
         coreference=tuple(
-            Coreference(
-                pronoun=position(nodes.pronoun),
-                antecedent=position(nodes.antecedent),
-                other=position(nodes.other),
-                cue=position(nodes.cue),
-                target_pronoun=target_position(nodes.pronoun),
-                gender=nodes.gender if language == "fr" else "",
+            note._replace(
+                pronoun=position(note.pronoun),
+                antecedent=position(note.antecedent),
+                other=position(note.other),
+                cue=position(note.cue),
+                target_pronoun=target_position(note.pronoun),
+                gender=note.gender if language == "fr" else "",
             )
-            for nodes in derivation.coreferences
+            for note in derivation.coreferences
         ),
         senses=tuple(
-            SenseAnnotation(
-                position(nodes.word), nodes.lemma, nodes.sense, target_position(nodes.word),
-                position(nodes.cue),
+            note._replace(
+                word=position(note.word),
+                target=target_position(note.word),
+                cue=position(note.cue),
             )
-            for nodes in derivation.senses
+            for note in derivation.senses
         ),
         adjectives=tuple(
             (position(noun), position(adjective)) for noun, adjective in derivation.adjectives
         ),
         phenomena=frozenset(phenomena),
-    )  # fmt: skip
+    )
 
 
 def _is_long(words: Sequence[str]) -> bool:
-    return sum(word not in PUNCTUATION for word in words) > LONG
+    return len([word for word in words if word not in PUNCTUATION]) > LONG
 
 
 def _check_language(language: str) -> None:

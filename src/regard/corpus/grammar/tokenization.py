@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from functools import cache
 
-from regard.corpus.grammar.contexts import SENSES
-from regard.corpus.grammar.entries import CONNECTIVES, DETERMINERS, PRONOUNS
-from regard.corpus.grammar.vocabulary import (
-    ACTIVITY_VERBS,
-    ADJECTIVES,
-    ATTITUDE_VERBS,
-    CITIES,
-    DEGREES,
-    EVENT_VERBS,
-    FIRST_NAMES,
-    MANNERS,
-    NOUNS,
-    PREPOSITIONS,
-    STATE_VERBS,
-    TIMES,
-    TRANSFER_VERBS,
-)
+from regard.corpus.grammar.entries import CONNECTIVES, COUNTED, PLURAL, PRONOUNS, SINGULAR
+from regard.corpus.grammar.vocabulary import read_table
 
 PUNCTUATION = frozenset(".,!?;:。，！？；：、")
 _ENGLISH = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _FRENCH = re.compile(r"\w+(?:-\w+)*['’]?|[^\w\s]")
 _CHINESE = re.compile(r"[A-Za-z0-9]+|\S")
+_CHINESE_COLUMNS = ("chinese", "attributive", "measure", "negative", "before", "after")
+_CHINESE_TABLES = (
+    "nouns", "senses", "adjectives", "verbs_past", "verbs_present", "verbs_progressive",
+    "prepositions", "adverbs", "names", "cities", "times",
+)  # fmt: skip
 _CHINESE_PARTICLES = "的 了 们 在 很 不 没有 它 和 并 那 那些 。 ，"
 
 
@@ -59,21 +49,10 @@ def detokenize(words: Sequence[str], language: str) -> str:
     _check_language(language)
     if language == "zh":
         return "".join(words)
-    text = ""
-    for word in words:
-        if text and word not in PUNCTUATION and not (language == "fr" and text[-1] in "'’"):
-            text += " "
-        text += word
-    return text
-
-
-def lexicon_size() -> int:
-    """The number of content words, counting each sense of the ambiguous ones."""
-    tables: tuple[Sized, ...] = (
-        NOUNS, ADJECTIVES, EVENT_VERBS, STATE_VERBS, ACTIVITY_VERBS, ATTITUDE_VERBS,
-        TRANSFER_VERBS, PREPOSITIONS, MANNERS, FIRST_NAMES, CITIES, TIMES, *SENSES.values(),
-    )  # fmt: skip
-    return sum(map(len, tables))
+    text = "".join([word if word in PUNCTUATION else f" {word}" for word in words])
+    if language == "fr":
+        text = text.replace("' ", "'").replace("’ ", "’")
+    return text.removeprefix(" ")
 
 
 def _check_language(language: str) -> None:
@@ -102,24 +81,12 @@ def _longest_words(text: str) -> list[str]:
 def _chinese_lexicon() -> frozenset[str]:
     """Every Chinese word of the grammar."""
     words = set(_CHINESE_PARTICLES.split())
-    for noun in (*NOUNS.values(), *(s.noun for senses in SENSES.values() for s in senses)):
-        words |= {noun.chinese, noun.measure}
-    for adjective in ADJECTIVES.values():
-        words |= {adjective.chinese, adjective.attributive}
-    for table in (EVENT_VERBS, ACTIVITY_VERBS, ATTITUDE_VERBS, STATE_VERBS, TRANSFER_VERBS):
-        words |= {verb.chinese for verb in table.values()}
-    words |= {verb.negative for verb in STATE_VERBS.values()}
-    for preposition in PREPOSITIONS.values():
-        words |= {preposition.before, preposition.after}
-    for entries in (
-        DETERMINERS,
-        DEGREES.values(),
-        MANNERS,
-        FIRST_NAMES,
-        CITIES,
-        TIMES,
-        CONNECTIVES,
-    ):
-        words |= {entry.chinese for entry in entries}
+
+    def add(**columns: str) -> None:
+        words.update(columns.get(name, "") for name in _CHINESE_COLUMNS)
+
+    for table in _CHINESE_TABLES:
+        read_table(table, add)
+    words |= {word.chinese for word in (*SINGULAR, *PLURAL, *COUNTED, *CONNECTIVES)}
     words |= {pronoun.forms[2] for pronoun in PRONOUNS}
     return frozenset(words - {""})

@@ -14,20 +14,21 @@ from typing import TypeVar
 from regard.corpus.grammar import entries
 from regard.corpus.grammar.entries import (
     Adjective,
-    Adverb,
-    City,
-    FirstName,
     Gender,
     Noun,
     PastVerb,
+    PersonalWord,
     Preposition,
     PresentVerb,
     ProgressiveVerb,
     TimeAdverbial,
+    Verb,
+    WordForms,
 )
 
 Entry = TypeVar("Entry")
 Key = TypeVar("Key", bound=Hashable)
+AnyVerb = TypeVar("AnyVerb", bound=Verb)
 
 
 class LexiconError(ValueError):
@@ -197,28 +198,25 @@ def select_adjectives(names: str) -> tuple[Adjective, ...]:
     return tuple(known("adjective", name, ADJECTIVES) for name in names.split())
 
 
-def _past_verb(subjects: str, objects: str, **forms: str) -> PastVerb:
-    return PastVerb(**forms, subjects=select_nouns(subjects), objects=select_nouns(objects))
+def _verb(build: Callable[..., AnyVerb]) -> Callable[..., AnyVerb]:
+    """Build a verb from its columns; subjects and objects are lists of nouns."""
 
+    def verb(subjects: str, objects: str = "", **forms: str) -> AnyVerb:
+        return build(**forms, subjects=select_nouns(subjects), objects=select_nouns(objects))
 
-def _present_verb(subjects: str, objects: str, **forms: str) -> PresentVerb:
-    return PresentVerb(**forms, subjects=select_nouns(subjects), objects=select_nouns(objects))
-
-
-def _progressive_verb(subjects: str, **forms: str) -> ProgressiveVerb:
-    return ProgressiveVerb(**forms, subjects=select_nouns(subjects))
+    return verb
 
 
 EVENT_VERBS, TRANSFER_VERBS = (
     indexed(verbs, lambda verb: verb.past)
-    for verbs in read_types("verbs_past", _past_verb, ("event", "transfer"))
+    for verbs in read_types("verbs_past", _verb(PastVerb), ("event", "transfer"))
 )
 STATE_VERBS, ATTITUDE_VERBS = (
     indexed(verbs, lambda verb: verb.third)
-    for verbs in read_types("verbs_present", _present_verb, ("state", "attitude"))
+    for verbs in read_types("verbs_present", _verb(PresentVerb), ("state", "attitude"))
 )
 ACTIVITY_VERBS = indexed(
-    read_table("verbs_progressive", _progressive_verb), lambda verb: verb.english
+    read_table("verbs_progressive", _verb(ProgressiveVerb)), lambda verb: verb.english
 )
 
 
@@ -232,18 +230,18 @@ def _preposition(
 
 
 PREPOSITIONS = indexed(read_table("prepositions", _preposition), lambda entry: entry.english)
-_DEGREES, _MANNERS = read_types("adverbs", Adverb, ("degree", "manner"))
+_DEGREES, _MANNERS = read_types("adverbs", WordForms, ("degree", "manner"))
 DEGREES = indexed(_DEGREES, lambda adverb: adverb.english)
 MANNERS = tuple(_MANNERS)
-CITIES = tuple(read_table("cities", City))
+CITIES = tuple(read_table("cities", WordForms))
 
 
-def _first_name(english: str, gender: str, chinese: str) -> FirstName:
-    return FirstName(english, _gender(gender), chinese)
+def _first_name(english: str, gender: str, chinese: str) -> PersonalWord:
+    return PersonalWord((english, english, chinese), "a", _gender(gender))
 
 
 def _time(english: str, french: str, chinese: str) -> TimeAdverbial:
-    return TimeAdverbial(_roles(english), _roles(french), chinese)
+    return TimeAdverbial(_roles(english), _roles(french), ((chinese, 0),))
 
 
 def _roles(cell: str) -> tuple[tuple[str, int], ...]:

@@ -1,1 +1,1 @@
-"""Access to the server: API keys, rate limits, origins, and the admission of a request."""
+"""Access to the server: API keys, rate limits, and the admission of a request."""

@@ -88,15 +88,9 @@ def routes(service: Service) -> APIRouter:
         if body.maps and await map_size(model, body) > MAX_EXPECTED_WEIGHTS:
             raise ApiError(400, "the maps would be too large; send less text.")
         edits = body.edits if isinstance(body, InterveneRequest) else None
-        n_best = 1 + body.alternatives
+        attention, num_best = bool(body.maps), 1 + body.alternatives
         translation = await translate_text(
-            request,
-            body,
-            model,
-            edits or (),
-            max_sentences,
-            n_best=n_best,
-            attention=bool(body.maps),
+            request, body, model, attention, edits or (), max_sentences, num_best
         )
         sentences = await asyncio.to_thread(sentence_responses, translation.sentences, body.maps)
         return ExplainResponse(
@@ -122,9 +116,7 @@ def routes(service: Service) -> APIRouter:
         start = time.perf_counter()
         attention = body.maps and await map_size(model, body) < MAX_EXPECTED_WEIGHTS
         limit = MAX_EDITED_SENTENCES if body.edits else None
-        translation = await translate_text(
-            request, body, model, body.edits, limit, attention=attention
-        )
+        translation = await translate_text(request, body, model, attention, body.edits, limit)
         seconds = time.perf_counter() - start
         maps, sentences = await asyncio.to_thread(
             payloads, translation.sentences, model, body.prefix or ""
@@ -148,14 +140,22 @@ def routes(service: Service) -> APIRouter:
         request: Request,
         body: PrefixRequest,
         model: ServedModel,
+        attention: bool,
         edits: Sequence[EditRequest],
         max_sentences: int | None,
-        **options: Any,
+        num_best: int = 1,
     ) -> Translation:
-        prefix, changes = body.prefix or "", attention_edits(edits)
-        options |= {"sample": False, "prefix": prefix, "split": body.split, "edits": changes}
-        group = (model, [body.q], model.translator.options(**options))
-        ((translation,),) = await service.translate(request, [group], max_sentences)
+        options = model.translator.options(
+            n_best=num_best,
+            sample=False,
+            prefix=body.prefix or "",
+            split=body.split,
+            attention=attention,
+            edits=attention_edits(edits),
+        )
+        ((translation,),) = await service.translate(
+            request, [(model, [body.q], options)], max_sentences
+        )
         return translation
 
     @api.post(

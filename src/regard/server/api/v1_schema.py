@@ -14,6 +14,7 @@ from regard.server.http.errors import ApiError
 from regard.tasks.translation.translation import Sentence
 
 MAX_WEIGHTS = 1_000_000  # in one response
+Maps = Literal["all", "cross", "none"]
 Kind = Literal["self", "causal", "cross"]
 Numbers = Annotated[list[NonNegativeInt], Field(min_length=1, max_length=1000)]
 SelectedHead = tuple[AttentionMap, int, int]  # a map, the index and the number of one of its heads
@@ -164,7 +165,7 @@ class ViewResponse(TranslationResponse):
         description="One object for each sentence: what `regard.view` of /page/view.js takes, and "
         "its source, whether it is finished, and how many characters the prefix makes."
     )
-    maps: Literal["all", "cross", "none"] = Field(description="Fewer where a text is very long.")
+    maps: Maps = Field(description="Fewer where a text is very long.")
     seconds: float = Field(description="From the request to the translation.")
 
 

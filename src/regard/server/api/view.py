@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
+from regard.server.api.v1_schema import Maps
 from regard.server.queue.catalogue import ServedModel
 from regard.tasks.translation.inspection import sentence_view
 from regard.tasks.translation.translation import Sentence
 from regard.views.html.payload import sentence_payload
 
-Maps = Literal["all", "cross", "none"]
 MAX_WEIGHTS = 4_000_000  # in one response, where they are compressed
 
 

@@ -16,11 +16,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from regard.errors import InputError
-from regard.server.access.origins import OriginMiddleware
 from regard.server.api import files, libretranslate, v1
 from regard.server.api.detection import detect
 from regard.server.api.spec import openapi_document
-from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError, ErrorMiddleware
+from regard.server.http.errors import (
+    CLIENT_DISCONNECTED,
+    ApiError,
+    ErrorMiddleware,
+    OriginMiddleware,
+)
 from regard.server.http.limits import LimitMiddleware
 from regard.server.page import page
 from regard.server.queue.routing import language_codes

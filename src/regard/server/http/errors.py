@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from starlette.responses import JSONResponse
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.server.http.log import error_fields
@@ -12,6 +14,7 @@ from regard.server.http.log import error_fields
 CLIENT_DISCONNECTED = 499
 """In log and metrics only: there is no client to receive it."""
 FAILED = "the server failed; this is not the request's fault."
+LENGTH_HEADERS = ("content-length", "content-type")
 
 
 class ApiError(Exception):
@@ -61,3 +64,17 @@ class ErrorMiddleware:
             scope["fault"].update(error_fields(error))
             if not begun:
                 await JSONResponse({"error": FAILED}, 500)(scope, receive, send)
+
+
+class OriginMiddleware(CORSMiddleware):
+    """Starlette's CORS; a refusal is JSON with a sentence, like all others."""
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        response = super().preflight_response(request_headers)
+        if response.status_code == 200:
+            return response
+        headers = {
+            name: value for name, value in response.headers.items() if name not in LENGTH_HEADERS
+        }
+        sentence = "pages of this origin may not do this; --cors sets which may."
+        return JSONResponse({"error": sentence}, response.status_code, headers)

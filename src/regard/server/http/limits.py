@@ -6,7 +6,6 @@ import logging
 import secrets
 import time
 from collections.abc import Collection
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -51,14 +50,12 @@ class LimitMiddleware:
         try:  # HEAD is GET, whose body the HTTP server leaves out
             await self.app(inner, exchange.receive, exchange.send)
         finally:
-            self._log(scope, exchange, time.perf_counter() - start, scope["fault"])
+            self._log(scope, exchange, time.perf_counter() - start)
 
-    def _log(
-        self, scope: Scope, exchange: _Exchange, seconds: float, fault: dict[str, Any]
-    ) -> None:  # fmt: skip
+    def _log(self, scope: Scope, exchange: _Exchange, seconds: float) -> None:
         path = scope["path"] if scope["path"] in self.paths else "other"
         status = exchange.status or CLIENT_DISCONNECTED
-        notes = scope["regard"]
+        notes, fault = scope["regard"], scope["fault"]
         self.metrics.request(path, status, seconds, notes.get("characters", 0))
         log_event(
             "request",

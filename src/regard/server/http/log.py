@@ -46,21 +46,13 @@ def log_event(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
     LOGGER.log(level, event, extra={"fields": fields})
 
 
-def log_error(event: str, error: BaseException) -> None:
-    """Log an exception."""
-    log_event(event, level=logging.ERROR, **error_fields(error))
-
-
 def write_log(level: int = logging.INFO) -> None:
     """Send our records, and warnings of the HTTP server and all others, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.captureWarnings(True)
-    for name, minimum in (
-        (LOGGER.name, level),
-        ("uvicorn", logging.WARNING),
-        ("", logging.WARNING),
-    ):
+    levels = {LOGGER.name: level, "uvicorn": logging.WARNING, "": logging.WARNING}
+    for name, minimum in levels.items():
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False

@@ -26,6 +26,7 @@ MEDIA_TYPES = {
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
 }
+MODULES = "<!-- modules -->"  # where the page names the scripts to load ahead
 
 
 class PageFile(NamedTuple):
@@ -45,6 +46,9 @@ def page_files() -> dict[str, PageFile]:
         for file in folder.iterdir():
             if file.name.endswith(tuple(MEDIA_TYPES)):
                 texts[before + file.name] = file.read_text("utf-8")
+    modules = sorted(path for path in texts if "/" in path and path.endswith(".js"))
+    preload = "\n".join(f'<link rel="modulepreload" href="page/{path}">' for path in modules)
+    texts["index.html"] = texts["index.html"].replace(MODULES, preload)
     return {path: _page_file(path, text) for path, text in texts.items()}
 
 

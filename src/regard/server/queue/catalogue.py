@@ -38,22 +38,18 @@ class Catalogue:
     def __init__(self, folders: Sequence[str], threads: int = 0) -> None:
         self.folders = tuple(folders)
         self.threads = threads
-        self.models = _load_models(self.folders, threads)
+        self.reload()
 
     def reload(self) -> None:
-        """Load all folders again; on an error nothing changes."""
-        self.models = _load_models(self.folders, self.threads)
-
-
-def _load_models(folders: Sequence[str], threads: int) -> tuple[ServedModel, ...]:
-    models: list[ServedModel] = []
-    for name, folder in zip(model_names(folders), folders, strict=True):
-        translator = load(folder, threads=threads)
-        if not isinstance(translator, Translator):
-            raise InputError(f"{folder}: this model does not translate; serve one that does.")
-        if not translator.run.source_language:
-            raise InputError(
-                f"{folder}: the model's languages are not known; train with --languages."
-            )
-        models.append(ServedModel(name, translator))
-    return tuple(models)
+        """Load all folders, perhaps again; on an error nothing changes."""
+        models: list[ServedModel] = []
+        for name, folder in zip(model_names(self.folders), self.folders, strict=True):
+            translator = load(folder, threads=self.threads)
+            if not isinstance(translator, Translator):
+                raise InputError(f"{folder}: this model does not translate; serve one that does.")
+            if not translator.run.source_language:
+                raise InputError(
+                    f"{folder}: the model's languages are not known; train with --languages."
+                )
+            models.append(ServedModel(name, translator))
+        self.models = tuple(models)

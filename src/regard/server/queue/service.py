@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -12,10 +15,9 @@ from fastapi import Request
 from regard.server.access.admission import Admission
 from regard.server.access.keys import Key
 from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError
-from regard.server.http.log import log_error, log_event
+from regard.server.http.log import error_fields, log_event
 from regard.server.http.metrics import Metrics
 from regard.server.http.settings import ServerSettings
-from regard.server.queue.background import BackgroundThread
 from regard.server.queue.batching import Batcher
 from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
@@ -23,6 +25,30 @@ from regard.tasks.translation.translation import TranslateOptions, Translation
 
 Result = TypeVar("Result")
 Group = tuple[ServedModel, Sequence[str], TranslateOptions]
+
+
+class BackgroundThread:
+    """A thread for work that takes time but no model: parsing and rendering HTML pages.
+
+    It is a single one, as Python runs one at a time anyway: many such requests delay each other,
+    and no other request. At most `max_waiting` functions are queued.
+    """
+
+    def __init__(self, max_waiting: int) -> None:
+        self._slots = threading.Semaphore(max_waiting)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="background")
+
+    def submit(self, function: Callable[[], Result]) -> asyncio.Future[Result]:
+        """The function's result; if it is cancelled before its turn, the function is not called."""
+        if not self._slots.acquire(blocking=False):
+            raise ApiError(503, "the server is busy; try again later.", 1)
+        future = self._thread.submit(function)
+        future.add_done_callback(lambda _: self._slots.release())
+        return asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Start nothing more, and end the thread when it is done."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 class Service:
@@ -71,7 +97,8 @@ class Service:
         try:
             await asyncio.to_thread(self.catalogue.reload)
         except Exception as error:
-            log_error("models kept: loading them again failed", error)
+            event = "models kept: loading them again failed"
+            log_event(event, level=logging.ERROR, **error_fields(error))
             raise ApiError(503, "the models cannot be read; the old ones stay.", 60) from None
         log_event("models loaded", models=[model.name for model in self.catalogue.models])
 

@@ -55,7 +55,8 @@ class ClassificationTask(Task):
         return data
 
     def initialize(self, network: ClassifierModel, data: TrainData, reporter: Reporter) -> None:
-        initialize_embeddings(network, data.run.training, data.tokenizers, reporter)
+        source, target = data.tokenizers.source, data.tokenizers.target
+        initialize_embeddings(network, data.run.training, source, target, reporter.say)
         assert isinstance(data.train, LabeledBatches)
         if isinstance(data.train.rows[0], np.ndarray):
             network.set_scale(*series_scale(cast("list[Series]", data.train.rows)))

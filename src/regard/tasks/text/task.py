@@ -143,7 +143,8 @@ class TextTask(Task):
 
     def initialize(self, network: Any, data: TrainData, reporter: Reporter) -> None:
         """Begin with the word vectors that the settings name."""
-        initialize_embeddings(network, data.run.training, data.tokenizers, reporter)
+        source, target = data.tokenizers.source, data.tokenizers.target
+        initialize_embeddings(network, data.run.training, source, target, reporter.say)
 
     def objective(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
         """Return the cross-entropy of the labels."""

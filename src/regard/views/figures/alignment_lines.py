@@ -26,7 +26,7 @@ PITCH, MIN_PITCH = 0.27, 0.105  # from word to word in a column
 COLUMN_GAP = 2.6
 MAX_WORDS = int((MAX_INCHES - 1.4) / MIN_PITCH)
 MIN_WEIGHT = 0.02  # fainter lines would be invisible
-LINK_STRENGTH = 0.48  # of a line that is a link rather than a weight
+LINK: dict[str, Any] = {"color": palette.SECOND, "linewidth": 1.936, "alpha": 1.0}
 
 
 class WordBox(NamedTuple):
@@ -72,12 +72,11 @@ def alignment_lines(
         if matrix is not None:
             cells = np.argwhere(matrix >= max(threshold, 1e-9)).tolist()
             for t, s in sorted(cells, key=lambda cell: float(matrix[tuple(cell)])):  # strong on top
-                strength = float(matrix[t, s]) ** palette.GAMMA
-                ends = boxes[0][s], boxes[1][t]
-                _draw_line(axes, *ends, strength, palette.ACCENT, _opacity(strength), in_columns)
-        color = palette.ACCENT if matrix is None else palette.SECOND
+                style = _weight_style(float(matrix[t, s]))
+                _draw_line(axes, boxes[0][s], boxes[1][t], style, in_columns)
+        style = LINK if matrix is not None else {**LINK, "color": palette.ACCENT}
         for s, t in pairs:
-            _draw_line(axes, boxes[0][s], boxes[1][t], LINK_STRENGTH, color, 1.0, in_columns)
+            _draw_line(axes, boxes[0][s], boxes[1][t], style, in_columns)
         for word, box in zip([*source, *target], [*boxes[0], *boxes[1]], strict=True):
             _draw_word(axes, word, box)
         if matrix is not None:
@@ -135,24 +134,22 @@ def _full_axes(builder: FigureBuilder, size: tuple[float, float], title: str) ->
     return axes
 
 
+def _weight_style(weight: float) -> dict[str, Any]:
+    strength = weight**palette.GAMMA
+    width, opacity = 0.4 + 3.2 * strength, 0.1 + 0.85 * strength
+    return {"color": palette.ACCENT, "linewidth": width, "alpha": opacity}
+
+
 def _draw_line(
-    axes: Axes,
-    source: WordBox,
-    target: WordBox,
-    strength: float,
-    color: str,
-    opacity: float,
-    in_columns: bool,
+    axes: Axes, source: WordBox, target: WordBox, style: dict[str, Any], in_columns: bool
 ) -> None:
     """Draw a curve that meets the words' boxes at right angles."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     if in_columns:
-        start, end = (
-            (source.x + source.width / 2, source.y),
-            (target.x - target.width / 2, target.y),
-        )
+        start = source.x + source.width / 2, source.y
+        end = target.x - target.width / 2, target.y
         middle = (start[0] + end[0]) / 2
         controls = [(middle, start[1]), (middle, end[1])]
     else:
@@ -161,20 +158,7 @@ def _draw_line(
         middle = (start[1] + end[1]) / 2
         controls = [(start[0], middle), (end[0], middle)]
     curve = Path([start, *controls, end], [Path.MOVETO, *[Path.CURVE4] * 3])
-    axes.add_patch(
-        PathPatch(
-            curve, fill=False, edgecolor=color, linewidth=_line_width(strength), alpha=opacity,
-            capstyle="butt",
-        )
-    )  # fmt: skip
-
-
-def _line_width(strength: float) -> float:
-    return 0.4 + 3.2 * strength
-
-
-def _opacity(strength: float) -> float:
-    return 0.1 + 0.85 * strength
+    axes.add_patch(PathPatch(curve, fill=False, capstyle="butt", **style))
 
 
 def _draw_word(axes: Axes, word: str, box: WordBox) -> None:
@@ -194,12 +178,10 @@ def _draw_word(axes: Axes, word: str, box: WordBox) -> None:
 
 def _draw_legend(axes: Axes, *, has_links: bool) -> None:
     """Draw sample lines of some weights, and of a link."""
-    strengths = [(f"{weight:.0%}", weight**palette.GAMMA) for weight in (0.1, 0.5, 1.0)]
-    samples = [(label, palette.ACCENT, s, _opacity(s)) for label, s in strengths]
+    samples = {f"{weight:.0%}": _weight_style(weight) for weight in (0.1, 0.5, 1.0)}
     if has_links:
-        samples.append(("link", palette.SECOND, LINK_STRENGTH, 1.0))
-    for number, (label, color, strength, opacity) in enumerate(samples):
+        samples["link"] = LINK
+    for number, (label, style) in enumerate(samples.items()):
         x, y = MARGIN + 0.85 * number, 0.2
-        width = _line_width(strength)
-        axes.plot([x, x + 0.3], [y, y], color=color, linewidth=width, alpha=opacity)
+        axes.plot([x, x + 0.3], [y, y], **style)
         axes.text(x + 0.36, y, label, fontsize=8, va="center", color=palette.MUTED)

@@ -24,7 +24,6 @@ from regard.views.figures import palette
 from regard.views.figures.fonts import DEFAULT, FontSelection, select_fonts
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 DPI = 150
@@ -91,11 +90,6 @@ class FigureBuilder:
 
     canvas: Canvas
     fonts: FontSelection
-
-    def axes(self, *grid: Any, **options: Any) -> Axes:
-        """Add a plot, with the arguments of matplotlib's add_subplot."""
-        axes: Axes = self.canvas.add_subplot(*grid, **options)
-        return axes
 
     def finish(self, about: str) -> Figure:
         """Lay the figure out once, so that it is always rendered the same, and return it."""

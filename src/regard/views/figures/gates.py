@@ -32,7 +32,7 @@ def gate_figure(
     title = f"{gate.kind} gate, layer {gate.layer}"
     if gate.kind == "channel":
         with new_figure((min(3.0 + 0.08 * len(values), 16.0), 3.0)) as builder:
-            axes = builder.axes()
+            axes = builder.canvas.add_subplot()
             if len(values) <= MAX_BARS:
                 axes.bar(range(len(values)), values, width=0.8, color=palette.ACCENT)
             else:  # gaps between so many bars would cause moiré
@@ -47,7 +47,7 @@ def gate_figure(
     height, width = _grid_shape(len(values), shape)
     cell = min(0.32, 8.0 / max(height, width))
     with new_figure((max(width * cell, 1.2) + 1.6, max(height * cell, 0.6) + 1.0)) as builder:
-        axes = builder.axes()
+        axes = builder.canvas.add_subplot()
         everywhere = np.ones((height, width), np.bool_)
         cells = draw_cells(axes, values.reshape(height, width), everywhere, 1.0, signed=False)
         axes.set_title(title)

@@ -25,7 +25,7 @@ def growth_figure(panels: Sequence[Panel], path: Path) -> None:
     names = {name for panel in panels for name in panel.lines}
     with new_figure((6.2 * len(panels), 4.8), names) as builder:
         for number, panel in enumerate(panels, 1):
-            axes = builder.axes(1, len(panels), number)
+            axes = builder.canvas.add_subplot(1, len(panels), number)
             for index, (name, (lengths, values)) in enumerate(panel.lines.items()):
                 repeat, series = divmod(index, len(palette.SERIES))
                 axes.plot(

@@ -8,29 +8,22 @@ import numpy as np
 
 from regard.views.figures import palette
 from regard.views.figures.figure import DPI, MAX_INCHES, Figure, new_figure
-from regard.views.figures.heatmap import (
-    add_color_bar,
-    add_notes,
-    color_scale,
-    draw_cells,
-    pool,
-    write_values,
-)
-from regard.views.maps.layers import LayerHeads, Maps, layers_of, unit_of
+from regard.views.figures.heatmap import add_color_bar, add_notes, draw_cells, pool, write_values
+from regard.views.maps.layers import LayerHeads, layers_of, unit_of
 from regard.views.maps.summaries import HeadTable, distances, entropies
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
 
-    from regard.attention import AttentionMap
+    from regard.views.maps.layers import Maps
 
 PANEL, MIN_PANEL = 1.5, 0.45  # inches of one map's longer side
 SPACING = 1.12  # from panel to panel, in panels
 
 
 def head_grid(
-    maps: Maps | AttentionMap,
+    maps: Maps,
     kind: str | None = None,
     *,
     row: int = 0,
@@ -60,7 +53,7 @@ def head_grid(
     heading = _heading(layers[0].kind) if title is None else title
     unit = unit_of(*(layer.weights for layer in layers))
     with new_figure(size, [heading]) as builder:
-        axes = builder.axes()
+        axes = builder.canvas.add_subplot()
         colors = _draw_panels(axes, layers, heads, (width, height), panel, each=each)
         _label_panels(axes, [layer.layer for layer in layers], heads, (width, height), panel)
         axes.set_title(builder.fonts.printable(heading))
@@ -99,12 +92,12 @@ def _draw_panels(
             bound = float(np.abs(matrix).max()) if each else largest
             axes.imshow(
                 cells, extent=(x, x + width, y + height, y), interpolation="nearest",
-                aspect="auto", **color_scale(signed, bound),
+                aspect="auto", **palette.color_scale(signed, bound),
             )  # fmt: skip
             axes.add_patch(
                 Rectangle((x, y), width, height, fill=False, edgecolor=palette.LINE, linewidth=0.8)
             )
-    return ScalarMappable(**color_scale(signed, largest))
+    return ScalarMappable(**palette.color_scale(signed, largest))
 
 
 def _label_panels(
@@ -136,7 +129,7 @@ def head_matrix(
     size = width + 3.6, max(0.36 * num_layers, 1.7) + 1.1
     with new_figure(size, [title, unit]) as builder:
         grid = builder.canvas.add_gridspec(1, 2, width_ratios=(width, 1.6))
-        axes = builder.axes(grid[0])
+        axes = builder.canvas.add_subplot(grid[0])
         present = np.isfinite(table.values)
         values = np.where(present, table.values, 0.0)
         cells = draw_cells(axes, values, present, scale, signed=signed)
@@ -148,7 +141,7 @@ def head_matrix(
         if values.size <= 400:
             write_values(axes, values, present, cells)
         means = values.sum(1) / np.maximum(present.sum(1), 1)
-        _draw_bars(builder.axes(grid[1]), means.tolist())
+        _draw_bars(builder.canvas.add_subplot(grid[1]), means.tolist())
         add_color_bar(builder, axes, cells, unit)
         return builder.finish(f"{title}: {num_layers} layers of {num_heads} heads")
 
@@ -169,12 +162,7 @@ def _draw_bars(axes: Axes, means: list[float]) -> None:
 
 
 def head_entropy(
-    maps: Maps | AttentionMap,
-    kind: str | None = None,
-    *,
-    normalized: bool = True,
-    row: int = 0,
-    mask: Any = None,
+    maps: Maps, kind: str | None = None, *, normalized: bool = True, row: int = 0, mask: Any = None
 ) -> Figure:
     """Draw the entropy of each head (`entropies`): 0 is a single key, 1 is uniform."""
     table = entropies(maps, kind, normalized=normalized, row=row, mask=mask)
@@ -183,9 +171,7 @@ def head_entropy(
     return head_matrix(table, title=title, unit=unit, scale=1.0 if normalized else None)
 
 
-def head_distance(
-    maps: Maps | AttentionMap, kind: str | None = None, *, row: int = 0, mask: Any = None
-) -> Figure:
+def head_distance(maps: Maps, kind: str | None = None, *, row: int = 0, mask: Any = None) -> Figure:
     """Draw the mean attention distance of each head (`distances`), in tokens."""
     table = distances(maps, kind, row=row, mask=mask)
     title = f"{_heading(table.kind)}: distance of heads"

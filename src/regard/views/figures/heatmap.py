@@ -92,7 +92,7 @@ def heatmap(
         total_width = width * len(columns) + down.extent + 1.5
         total_height = height * len(rows) + (across.extent if rotated else 0.25) + 0.9
         builder.canvas.set_size_inches(_bounded(total_width), _bounded(total_height))
-        axes = builder.axes()
+        axes = builder.canvas.add_subplot()
         cells = draw_cells(axes, matrix, visible, scale)
         draw_labels(axes, down, across, rotated=rotated)
         if values and matrix.size <= MAX_VALUES:
@@ -123,13 +123,6 @@ def cell_size(num_rows: int, num_columns: int) -> tuple[float, float]:
     return width, height
 
 
-def color_scale(signed: bool, largest: float) -> dict[str, Any]:
-    """The color map and its normalization, as matplotlib's `cmap` and `norm`."""
-    if signed:
-        return {"cmap": palette.signed_colors(), "norm": palette.signed_scale(largest)}
-    return {"cmap": palette.weight_colors(), "norm": palette.weight_scale(largest)}
-
-
 def draw_cells(
     axes: Axes,
     matrix: Floats,
@@ -142,7 +135,7 @@ def draw_cells(
     cells = np.ma.masked_array(matrix, ~visible)
     largest = float(np.abs(cells).max()) if visible.any() else 1.0
     signed = bool((cells < 0).any()) if signed is None else signed
-    colors = color_scale(signed, largest if scale is None else scale)
+    colors = palette.color_scale(signed, largest if scale is None else scale)
     num_rows, num_columns = matrix.shape
     if matrix.size > MAX_VECTOR_CELLS:
         extent = (-0.5, num_columns - 0.5, num_rows - 0.5, -0.5)
@@ -156,7 +149,7 @@ def draw_cells(
     if not visible.all():
         axes.pcolor(
             *edges, np.ma.masked_array(matrix * 0, visible), hatch="////", linewidth=0,
-            cmap=palette.masked_colors(), edgecolors=palette.HATCH,
+            cmap=palette.color_map("masked"), edgecolors=palette.HATCH,
         )  # fmt: skip
     axes.set_ylim(num_rows - 0.5, -0.5)
     return mesh

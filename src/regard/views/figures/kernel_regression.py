@@ -45,12 +45,12 @@ def kernel_regression_figure(
     query_y = float(as_floats(estimator.predict([[query_x]])).reshape(-1)[0])
     with new_figure((7.6, 5.6), [title]) as builder:
         grid = builder.canvas.add_gridspec(2, 1, height_ratios=(3, 1.3))
-        upper = builder.axes(grid[0])
-        lower = builder.axes(grid[1], sharex=upper)
+        upper = builder.canvas.add_subplot(grid[0])
+        lower = builder.canvas.add_subplot(grid[1], sharex=upper)
         if len(samples) == len(points):
             upper.scatter(
                 points, values, c=(weights / weights.max()) ** palette.GAMMA, vmin=0, vmax=1, s=28,
-                cmap=palette.weight_colors(), edgecolors=palette.MUTED, linewidths=0.7,
+                cmap=palette.color_map("weights"), edgecolors=palette.MUTED, linewidths=0.7,
                 label="sample (as blue as its weight)",
             )  # fmt: skip
         else:

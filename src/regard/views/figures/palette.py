@@ -6,10 +6,10 @@ or by a word.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.colors import Colormap, Normalize
+    from matplotlib.colors import Colormap
 
 PAPER = "#ffffff"
 INK = "#1c2126"
@@ -26,42 +26,27 @@ MARKERS = "osD^vPX*"
 GAMMA = 0.7  # exponent of the color scale, which makes small weights visible
 
 
-def weight_colors() -> Colormap:
-    """From paper (0) to blue; masked cells are gray."""
-    return _color_map("regard weights", PAPER, ACCENT)
+_COLORS = {
+    "weights": (PAPER, ACCENT),
+    "signs": (SECOND, PAPER, ACCENT),  # negative and positive
+    "turns": (PAPER, ACCENT, INK, SECOND, PAPER),  # a full turn has the color of none
+    "masked": (MASKED, MASKED),
+}
 
 
-def signed_colors() -> Colormap:
-    """From orange (negative) over paper to blue (positive); missing cells are gray."""
-    return _color_map("regard signs", SECOND, PAPER, ACCENT)
-
-
-def cyclic_colors() -> Colormap:
-    """A cyclic color map: a full turn has the color of none."""
-    return _color_map("regard turns", PAPER, ACCENT, INK, SECOND, PAPER)
-
-
-def masked_colors() -> Colormap:
-    """The color of masked cells alone."""
-    return _color_map("regard masked", MASKED, MASKED)
-
-
-def weight_scale(largest: float) -> Normalize:
-    """Weights from 0 to `largest`, with the page's exponent."""
-    from matplotlib.colors import PowerNorm
-
-    return PowerNorm(GAMMA, vmin=0.0, vmax=largest if largest > 0 else 1.0)
-
-
-def signed_scale(largest: float) -> Normalize:
-    """Values from −largest to `largest`, with zero in the middle."""
-    from matplotlib.colors import Normalize
-
-    bound = largest if largest > 0 else 1.0
-    return Normalize(-bound, bound)
-
-
-def _color_map(name: str, *colors: str) -> Colormap:
+def color_map(name: str) -> Colormap:
+    """The color map of "weights", "signs", "turns" or "masked" cells; missing cells are gray."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list(name, list(colors), N=512).with_extremes(bad=MASKED)
+    ramp = LinearSegmentedColormap.from_list(f"regard {name}", _COLORS[name], N=512)
+    return ramp.with_extremes(bad=MASKED)
+
+
+def color_scale(signed: bool, largest: float) -> dict[str, Any]:
+    """The `cmap` and `norm` for weights up to `largest`, or values from −largest to `largest`."""
+    from matplotlib.colors import Normalize, PowerNorm
+
+    bound = largest if largest > 0 else 1.0
+    if signed:
+        return {"cmap": color_map("signs"), "norm": Normalize(-bound, bound)}
+    return {"cmap": color_map("weights"), "norm": PowerNorm(GAMMA, vmin=0.0, vmax=bound)}

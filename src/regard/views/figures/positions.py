@@ -5,7 +5,7 @@ Shapes: T positions, D features, P pairs of features, H heads.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from regard.views.maps.arrays import Floats, Ints, as_floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap, Normalize
 
     from regard.attention import DistanceBias, Position, Rotary
 
@@ -84,8 +83,9 @@ def cosine_similarity(table_TD: Floats) -> Floats:
 
 def _sinusoidal_figure(table_TD: Floats) -> Figure:
     with new_figure((10, 4.2)) as builder:
-        left, right = builder.axes(1, 2, 1), builder.axes(1, 2, 2)
-        _draw_matrix(builder, left, table_TD, palette.signed_scale(np.abs(table_TD).max()), "value")
+        left, right = builder.canvas.subplots(1, 2)
+        colors = palette.color_scale(True, np.abs(table_TD).max())
+        _draw_matrix(builder, left, table_TD, colors, "value")
         left.set(title="sinusoidal positions", xlabel="feature", ylabel="position")
         chosen = np.unique(np.linspace(0, table_TD.shape[1] - 1, NUM_CURVES + 1)[:-1].astype(int))
         names = [f"feature {n}" for n in chosen]
@@ -96,11 +96,12 @@ def _sinusoidal_figure(table_TD: Floats) -> Figure:
 
 def _learned_figure(table_TD: Floats) -> Figure:
     with new_figure((10, 4.2)) as builder:
-        left, right = builder.axes(1, 2, 1), builder.axes(1, 2, 2)
-        _draw_matrix(builder, left, table_TD, palette.signed_scale(np.abs(table_TD).max()), "value")
+        left, right = builder.canvas.subplots(1, 2)
+        colors = palette.color_scale(True, np.abs(table_TD).max())
+        _draw_matrix(builder, left, table_TD, colors, "value")
         left.set(title="learned positions", xlabel="feature", ylabel="position")
         similarity = cosine_similarity(table_TD)
-        _draw_matrix(builder, right, similarity, palette.signed_scale(1.0), "cosine")
+        _draw_matrix(builder, right, similarity, palette.color_scale(True, 1.0), "cosine")
         right.set(title="similarity of positions", xlabel="position", ylabel="position")
         return builder.finish(f"learned positions, {table_TD.shape[0]} × {table_TD.shape[1]}")
 
@@ -109,9 +110,9 @@ def _rotary_figure(angles_TP: Floats) -> Figure:
     from matplotlib.colors import Normalize
 
     with new_figure((10, 4.2)) as builder:
-        left, right = builder.axes(1, 2, 1), builder.axes(1, 2, 2)
-        turn, colors = Normalize(0, 2 * np.pi), palette.cyclic_colors()
-        _draw_matrix(builder, left, angles_TP, turn, "angle (radians)", colors)
+        left, right = builder.canvas.subplots(1, 2)
+        colors = {"cmap": palette.color_map("turns"), "norm": Normalize(0, 2 * np.pi)}
+        _draw_matrix(builder, left, angles_TP, colors, "angle (radians)")
         left.set(title="rotary positions", xlabel="pair of features", ylabel="position")
         chosen = np.unique(np.linspace(0, angles_TP.shape[1], NUM_CURVES + 1)[:-1].astype(int))
         names = [f"pair {n}" for n in chosen]
@@ -130,13 +131,13 @@ def _bias_figure(bias_HTT: Floats, name: str, causal: bool) -> Figure:
         grid = builder.canvas.add_gridspec(1, len(chosen) + 1, width_ratios=ratios)
         bound = float(np.abs(np.where(hidden, 0.0, bias_HTT[chosen])).max())
         for number, head in enumerate(chosen):
-            axes = builder.axes(grid[number])
+            axes = builder.canvas.add_subplot(grid[number])
             unit = "bias" if head == chosen[-1] else None
             matrix = np.ma.masked_array(bias_HTT[head], hidden)
-            _draw_matrix(builder, axes, matrix, palette.signed_scale(bound), unit)
+            _draw_matrix(builder, axes, matrix, palette.color_scale(True, bound), unit)
             axes.set_title(f"head {head}" if number else f"{name}, head {head}")
             axes.set(xlabel="key", ylabel="" if number else "query")
-        axes = builder.axes(grid[-1])
+        axes = builder.canvas.add_subplot(grid[-1])
         query = length - 1 if causal else length // 2  # with keys on all its sides
         keys = query + 1 if causal else length
         heads = chosen if num_heads > MAX_CURVES else np.arange(num_heads)
@@ -151,20 +152,14 @@ def _bias_figure(bias_HTT: Floats, name: str, causal: bool) -> Figure:
 
 
 def _draw_matrix(
-    builder: FigureBuilder,
-    axes: Axes,
-    matrix: Floats,
-    norm: Normalize,
-    unit: str | None,
-    colors: Colormap | None = None,
+    builder: FigureBuilder, axes: Axes, matrix: Floats, colors: dict[str, Any], unit: str | None
 ) -> None:
     """Draw a heat map with numbered axes, and a color bar if it has a unit."""
     from matplotlib.ticker import MaxNLocator
 
     image = axes.imshow(
-        pool(np.ma.asarray(matrix)), norm=norm, cmap=colors or palette.signed_colors(),
-        extent=(-0.5, matrix.shape[1] - 0.5, matrix.shape[0] - 0.5, -0.5), aspect="auto",
-        interpolation="nearest",
+        pool(np.ma.asarray(matrix)), aspect="auto", interpolation="nearest", **colors,
+        extent=(-0.5, matrix.shape[1] - 0.5, matrix.shape[0] - 0.5, -0.5),
     )  # fmt: skip
     axes.tick_params(length=2)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))

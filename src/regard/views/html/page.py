@@ -12,12 +12,11 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
 from string import Template
 from typing import Any
 
 from regard.errors import InputError
-from regard.views.html.browser import scripts, style
+from regard.views.html.browser import read, scripts, style
 from regard.views.html.packing import blob_size
 from regard.views.html.payload import MAPS_BUDGET, pack_views, summarize_views
 from regard.views.maps.sentence import SentenceView
@@ -78,9 +77,7 @@ def embed_json(data: object) -> str:
     '"\\\\u003c/script\\\\u003e"'
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return text.translate({ord(character): f"\\u{ord(character):04x}" for character in "<>&"})
 
 
 def escape_text(text: str) -> str:
@@ -95,8 +92,8 @@ def _render(
     blobs: Mapping[str, str],
     facts: Mapping[str, object],
 ) -> str:
-    css, script = f"{style()}\n{_file('page.css')}", f"{scripts()}\n{_file('page.js')}"
-    return Template(_file("page.html")).substitute(
+    css, script = f"{style()}\n{read('page.css')}", scripts("page.js")
+    return Template(read("page.html")).substitute(
         title=escape_text(title),
         style=css,
         script=script,
@@ -151,7 +148,3 @@ def _lang(language: str) -> str:
 def _policy_hash(code: str) -> str:
     """The hash by which the content security policy allows a style or script."""
     return f"'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'"
-
-
-def _file(name: str) -> str:
-    return files("regard.views.html").joinpath(name).read_text("utf-8")

@@ -17,17 +17,9 @@ SUMMARY_MEMORY = 300_000_000  # bytes that summaries may take while a plan is ch
 INLINE = 4096  # characters up to which a blob stays inside the JSON
 
 
-def sentence_payload(
-    view: SentenceView,
-    blobs: MutableMapping[str, str] | None = None,
-    *,
-    budget: int = MAPS_BUDGET,
-) -> dict[str, Any]:
-    """The data of `regard.view(container, data)` for one text.
-
-    With `blobs`, long base64 strings are stored there by name and replaced by {"blob": name}.
-    """
-    return pack_views(summarize_views([view]), [view], blobs, budget=budget)[0]
+def sentence_payload(view: SentenceView) -> dict[str, Any]:
+    """The data of `regard.view(container, data)` for one text."""
+    return pack_views(summarize_views([view]), [view], None, budget=MAPS_BUDGET)[0]
 
 
 def summarize_views(views: Sequence[SentenceView]) -> list[list[LayerSummary]]:
@@ -45,7 +37,10 @@ def pack_views(
     *,
     budget: int,
 ) -> list[dict[str, Any]]:
-    """The payloads of several texts, with their maps packed alike to fit into the budget."""
+    """The payloads of several texts, with their maps packed alike to fit into the budget.
+
+    With `blobs`, long base64 strings are stored there by name and replaced by {"blob": name}.
+    """
     flat = [summary for maps in summaries for summary in maps]
     packed = iter(pack_within(flat, budget, _first_plan(views))[1] if flat else [])
     return [

@@ -18,9 +18,8 @@ import numpy as np
 from regard.views.html.notebook import Page
 from regard.views.maps.arrays import KIND_NAMES, Bools
 from regard.views.maps.external import ADVICE, external_maps, resolve_kinds
-from regard.views.maps.pieces import is_special, readable, strip_marks, words_of
+from regard.views.maps.pieces import group_words, is_special, readable, words_of
 from regard.views.maps.sentence import SentenceView
-from regard.views.maps.spelling import Groups, word_groups
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
@@ -99,16 +98,17 @@ def show(
         _check_words(words, source, "words", "tokens")
         _check_words(target_words, target, "target_words", "target_tokens")
         source, target = readable(source), readable(target)
-        grouped, grouped_target = _group(source, words), _group(target, target_words)
+        source_words, source_groups = group_words(source, words)
+        target_words, target_groups = group_words(target, target_words)
         view = SentenceView.from_maps(
             parts,
             source_tokens=source,
             target_tokens=target,
             start_token=start,
-            source_words=grouped[0],
-            source_groups=grouped[1],
-            target_words=grouped_target[0],
-            target_groups=grouped_target[1],
+            source_words=source_words,
+            source_groups=source_groups,
+            target_words=target_words,
+            target_groups=target_groups,
             target_language=target_language,
         )
     view = replace(view, model=model, title=title, source_language=language)
@@ -262,10 +262,3 @@ def _without_padding(tokens: Sequence[str], keep: Bools | None) -> tuple[str, ..
 
 def _num_rows(maps: Sequence[AttentionMap]) -> int:
     return max(position for part in maps for position in part.rows) + 1
-
-
-def _group(tokens: tuple[str, ...], words: Sequence[str] | None) -> tuple[Sequence[str], Groups]:
-    """The words of readable tokens, and the tokens of each."""
-    if words is None:
-        return words_of(tokens)
-    return tuple(words), word_groups(strip_marks(tokens), words)

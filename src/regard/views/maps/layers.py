@@ -25,6 +25,11 @@ from regard.views.maps.sentence import AXES, HeadMaps, SentenceView
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
 
+    Maps = SentenceView | HeadMaps | AttentionMap | Iterable[Any]
+    """A `SentenceView`; one or several `HeadMaps` or `AttentionMap`s; or plain numbers (a tensor,
+    an array or lists) of shape (L, H, R, C), (H, R, C) of one layer, or (L, B, H, R, C) of a batch,
+    like the `attentions` of transformers."""
+
 ROUNDING = 1e-5  # of a weight of one, in single precision
 
 
@@ -52,14 +57,8 @@ class LayerHeads(NamedTuple):
         return np.asarray(self.weights[self.heads.index(head)])
 
 
-Maps = SentenceView | HeadMaps | Iterable[Any]
-"""A `SentenceView`; one or several `HeadMaps` or `AttentionMap`s; or plain numbers (a tensor, an
-array or lists) of shape (L, H, R, C), (H, R, C) of one layer, or (L, B, H, R, C) of a batch, like
-the `attentions` of transformers."""
-
-
 def layers_of(
-    maps: Maps | AttentionMap,
+    maps: Maps,
     kind: str | None = None,
     *,
     row: int = 0,

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
-from regard.views.maps.spelling import BYTE, Groups, decode_bytes
+from regard.views.maps.spelling import BYTE, Groups, decode_bytes, word_groups
 
 _SPECIAL = re.compile(r"</?[a-z_]+(?:_\d+)?>|<\|[^|]*\|>|\[[A-Z]+\d*\]")
 _WORD_PUNCTUATION = "'’-‐"  # it does not end a word
@@ -93,6 +93,15 @@ def words_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], Groups]:
             groups.append([number])
         is_open = not separate and not ends
     return tuple(map(decode_bytes, words)), tuple(map(tuple, groups))
+
+
+def group_words(
+    tokens: tuple[str, ...], words: Sequence[str] | None
+) -> tuple[tuple[str, ...], Groups]:
+    """The given words, or those that readable tokens spell; and for each the tokens."""
+    if words is None:
+        return words_of(tokens)
+    return tuple(words), word_groups(strip_marks(tokens), words)
 
 
 def join_words(words: Sequence[str]) -> str:

@@ -13,16 +13,16 @@ import numpy as np
 from regard.views.figures.figure import Figure
 from regard.views.figures.heatmap import heatmap
 from regard.views.maps.arrays import Floats
-from regard.views.maps.layers import Maps, is_plain, layer_at, layers_of, list_maps
+from regard.views.maps.layers import is_plain, layer_at, layers_of, list_maps
 
 if TYPE_CHECKING:
-    from regard.attention import AttentionMap
+    from regard.views.maps.layers import Maps
 
 WITHIN_TEXT = ("encoder", "decoder")
 
 
 def rollout(
-    maps: Maps | AttentionMap,
+    maps: Maps,
     kind: str | None = None,
     *,
     heads: Sequence[int | None] | int | None = None,
@@ -70,7 +70,7 @@ def add_residual(matrix_TT: Floats, residual: float) -> Floats:
 
 
 def rollout_figure(
-    maps: Maps | AttentionMap,
+    maps: Maps,
     tokens: Sequence[str],
     kind: str | None = None,
     *,

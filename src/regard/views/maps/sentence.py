@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.views.maps.arrays import KIND_NAMES, check_links, join_rows
-from regard.views.maps.pieces import join_words, readable, strip_marks, words_of
+from regard.views.maps.pieces import group_words, join_words, readable
 from regard.views.maps.spelling import Groups, join_tokens, word_groups
 
 if TYPE_CHECKING:
@@ -166,15 +166,12 @@ class SentenceView:
         unless given.
         """
         tokens = readable(tokens)
-        if words is None:
-            words, groups = words_of(tokens)
-        else:
-            groups = word_groups(strip_marks(tokens), words)
+        words, groups = group_words(tokens, words)
         axes = {"encoder": (tokens, tokens), "decoder": (tokens, tokens)}
         return cls(
             tokens,
             (),
-            tuple(words),
+            words,
             (),
             maps=_join_layers(maps, row, axes),
             title=title,

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from regard.views.maps.arrays import Bools, Floats, Ints, row_bits
-from regard.views.maps.layers import LayerHeads, Maps, layers_of
+from regard.views.maps.layers import LayerHeads, layers_of
 
 if TYPE_CHECKING:
-    from regard.attention import AttentionMap
+    from regard.views.maps.layers import Maps
 
 
 class HeadTable(NamedTuple):
@@ -27,12 +27,7 @@ class HeadTable(NamedTuple):
 
 
 def entropies(
-    maps: Maps | AttentionMap,
-    kind: str | None = None,
-    *,
-    normalized: bool = True,
-    row: int = 0,
-    mask: Any = None,
+    maps: Maps, kind: str | None = None, *, normalized: bool = True, row: int = 0, mask: Any = None
 ) -> HeadTable:
     """The mean entropy of each head's rows.
 
@@ -45,9 +40,7 @@ def entropies(
     )
 
 
-def distances(
-    maps: Maps | AttentionMap, kind: str | None = None, *, row: int = 0, mask: Any = None
-) -> HeadTable:
+def distances(maps: Maps, kind: str | None = None, *, row: int = 0, mask: Any = None) -> HeadTable:
     """The mean attention distance of each head in tokens: the mean over rows i of Σ_j p_ij |i − j|.
 
     For maps within one text, of kind "encoder" or "decoder".

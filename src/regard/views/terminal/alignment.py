@@ -135,10 +135,7 @@ def vertical_headings(words: Sequence[str], width: int, ellipsis: str) -> list[l
 
 
 def _link_list(
-    sentence: SentenceView,
-    sources: Sequence[str],
-    targets: Sequence[str],
-    characters: CharacterSet,
+    sentence: SentenceView, sources: Sequence[str], targets: Sequence[str], characters: CharacterSet
 ) -> Iterator[Text]:
     """For each target word one line: the word ← the source words it is linked to."""
     for target, linked in zip(targets, _linked_sources(sentence), strict=True):

@@ -183,11 +183,9 @@ setHandlers({ result: showTranslation, look: showViews, nothing: showNothing, st
 initSettings({ onKey: () => { clearCache(); update({}); } });
 listenToInputs();
 listenToEdits();
-translation.updateTexts();
 notices.listen({ again: () => (connected ? update({}) : connect()), undo: editing.undoAll });
 addEventListener("hashchange", () => restore(read(location.hash)));
 document.addEventListener("regard:language", () => {
-  translation.updateTexts();
   rows.close();
   if (!connected) return;
   showTranslation();

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.corpus.grammar.pair import Split
+from regard.corpus.splits import Split
 from regard.errors import InputError
 from regard.tasks.handwriting.strokes.glyphs import ALPHABET, Array, Stroke, glyph, resampled
 

@@ -1,7 +1,8 @@
 """The view in a browser: one component for the report, the notebook and the served page.
 
 `scripts` and `style` are its code; `regard.views.html.payload` makes its data:
-`regard.view(container, data)`.
+`regard.view(container, data)`. Every script file is the body of a function of `regard`, the object
+`window.regard` of what it offers to the others; its own names stay local.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ SCRIPTS = (
 """In the order in which they build on each other."""
 
 
-def scripts() -> str:
-    """The scripts of the view, concatenated: they define `window.regard`."""
-    return "\n".join(_file(name) for name in SCRIPTS)
+def scripts(*more: str) -> str:
+    """The scripts of the view, and of `more` files of regard.views.html."""
+    bodies = (read(name) for name in (*(f"browser/{name}" for name in SCRIPTS), *more))
+    return "\n".join(
+        f'((regard) => {{\n"use strict";\n{body}}})(window.regard ??= {{}});' for body in bodies
+    )
 
 
 def style() -> str:
     """The style sheet of the view and of the pages around it."""
-    return _file("style.css")
+    return read("browser/style.css")
 
 
-def _file(name: str) -> str:
-    return files("regard.views.html.browser").joinpath(name).read_text("utf-8")
+def read(name: str) -> str:
+    """The text of a file of regard.views.html."""
+    return files("regard.views.html").joinpath(name).read_text("utf-8")

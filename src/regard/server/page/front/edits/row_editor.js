@@ -39,7 +39,7 @@ export function move(values) {
 function line(word, onMove, onOnly) {
   const slider = element("input", { type: "range", min: "0", max: String(STEPS), oninput: onMove });
   const token = element("span", { className: "token", dir: "auto" }), share = element("output", { className: "share" });
-  const only = button("●", onOnly, { className: "only", label: "" });
+  const only = button("●", onOnly, { className: "only" });
   const name = (called) => {
     token.textContent = called;
     slider.setAttribute("aria-label", say("page.row.weight", { word: called }));
@@ -73,8 +73,7 @@ export function edit({ place, scopes, word, tokens, values, onChange, onScope, o
     onScope(before, open.place);
   } }, ...scopes.map(([entry, text]) => element("option", { selected: entry === place }, text)));
   const end = () => { close(); onClose(); };
-  const list = element("ol", { className: "sliders" }, ...made.map((entry) => entry.box));
-  list.tabIndex = -1;
+  const list = element("ol", { className: "sliders", tabIndex: -1 }, ...made.map((entry) => entry.box));
   box.replaceChildren(
     element("div", { className: "line" },
       element("h4", { id: "row-name" }, say("page.row", { word: plain(word) })), element("span", { className: "push" }),

@@ -23,6 +23,8 @@ export function languageName(code) {
   return languages.find((entry) => entry.code === code)?.name ?? code;
 }
 
+const sourceOf = ({ source }, detected) => (source === "auto" && detected ? detected : source);
+const sourcesOf = () => unique(models.map((entry) => entry.source));
 const unique = (values) => [...new Set(values)];
 
 /** The models of a direction; the source may be "auto". */
@@ -35,11 +37,10 @@ export const hasModel = (source, target) => source !== target && modelsFor(sourc
 
 /** The state with choices that exist. */
 export function validState(state, detected) {
-  const sources = unique(models.map((entry) => entry.source));
-  const source = state.source === "auto" || sources.includes(state.source) ? state.source : "auto";
+  const source = state.source === "auto" || sourcesOf().includes(state.source) ? state.source : "auto";
   const targets = targetsOf(source);
   const target = targets.includes(state.target) ? state.target : targets[0];
-  const own = modelsFor(source === "auto" && detected ? detected : source, target);
+  const own = modelsFor(sourceOf({ source }, detected), target);
   const name = (wanted) => (own.some((entry) => entry.name === wanted) ? wanted : null);
   const model = name(state.model);
   const first = model ?? own[0]?.name;
@@ -53,7 +54,7 @@ function targetsOf(source) {
 
 /** The name of the model that translates. */
 export function modelName(state, detected) {
-  return state.model ?? modelsFor(state.source === "auto" && detected ? detected : state.source, state.target)[0]?.name;
+  return state.model ?? modelsFor(sourceOf(state, detected), state.target)[0]?.name;
 }
 
 /** A sentence to try, in the language that would be translated. */
@@ -75,10 +76,9 @@ function labeledModel(own, name) {
 
 /** Fills the four lists. */
 export function showChoices(state, detected) {
-  const sources = unique(models.map((entry) => entry.source));
-  fill($("source"), [["auto", say("page.auto")], ...sources.map((code) => [code, languageName(code)])], state.source);
+  fill($("source"), [["auto", say("page.auto")], ...sourcesOf().map((code) => [code, languageName(code)])], state.source);
   fill($("target"), targetsOf(state.source).map((code) => [code, languageName(code)]), state.target);
-  const own = modelsFor(state.source === "auto" && detected ? detected : state.source, state.target);
+  const own = modelsFor(sourceOf(state, detected), state.target);
   const named = unique(own.map((entry) => entry.name)).map((name) => labeledModel(own, name));
   const first = modelName(state, detected);
   fill($("model"), named, first);

@@ -14,13 +14,9 @@ export function element(tag, properties = {}, ...children) {
 }
 
 /** A button; `label` is its name for screen readers where its text is a symbol. */
-export function button(text, onclick, { className = "", label = "" } = {}) {
-  const made = element("button", { type: "button", className, onclick }, text);
-  if (label) {
-    made.setAttribute("aria-label", label);
-    made.title = label;
-  }
-  return made;
+export function button(text, onclick, { label, ...properties } = {}) {
+  const named = label ? { "aria-label": label, title: label } : {};
+  return element("button", { type: "button", onclick, ...named, ...properties }, text);
 }
 
 /** A number from 0 to 1 as a percentage. */

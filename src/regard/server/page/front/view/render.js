@@ -52,7 +52,6 @@ export function showTranslation() {
   showUntouched(sentences);
   $("held").hidden = !begun;
   $("gone").hidden = !absentEdits().length;
-  $("held-text").textContent = say("page.held");
   const cut = sentences.some((entry) => !entry.shown.finished);
   $("time").textContent = !result || begun ? "" : cut ? say("page.cut") : say("page.time", { ms: Math.max(1, Math.round(1000 * result.plain.seconds)) });
   showOther();

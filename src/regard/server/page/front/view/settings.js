@@ -7,6 +7,7 @@ import { say } from "./messages.js";
 /** Updates texts that are not in the markup. */
 function updateTexts() {
   document.title = say("page.title");
+  $("translation").placeholder = say("page.translation.empty");
   const other = window.regard.language === "zh" ? "en" : "zh";
   $("tongue").lang = other;
   $("tongue").textContent = other === "zh" ? "中文" : "English";

@@ -2,7 +2,6 @@
 
 import { $, element } from "./element.js";
 import { markWords, wordSpans } from "../state/word_diff.js";
-import { say } from "./messages.js";
 
 let shown = []; // sentences: {before, text, prefixLength, words, changed}
 let starts = []; // where each begins in the text
@@ -127,9 +126,4 @@ export function listen({ onBegin, onRelease, onBack, onWord, onSentence, isMenu,
       else onRelease();
     }
   });
-}
-
-/** Updates texts that are not in the markup. */
-export function updateTexts() {
-  $("translation").placeholder = say("page.translation.empty");
 }

@@ -9,6 +9,8 @@ let together = false; // while one view is synced to the other
 let events = {};
 
 export const first = () => views.first;
+const isMap = (entry, { kind, layer }) => entry.kind === kind && entry.layer === layer;
+const mapDetails = (side) => $(`view-${side}`).querySelector("details");
 
 /** Sets the handlers of clicked words, chosen rows and chosen maps. */
 export function listen(handlers) {
@@ -47,22 +49,22 @@ function syncChoice(side, { kind, layer, head }) {
 }
 
 function choose(view, { kind, layer, head }) {
-  const map = view.data.maps.find((entry) => entry.kind === kind && entry.layer === layer)
-    ?? view.data.maps.find((entry) => entry.kind === kind);
+  const { maps } = view.data;
+  const map = maps.find((entry) => isMap(entry, { kind, layer })) ?? maps.find((entry) => entry.kind === kind);
   if (!map) return;
   view.choose({ kind, layer: map.layer, head: map.heads.includes(head) ? head : "mean" });
 }
 
 /** Whether the maps of the first view are open. */
 export function mapsOpen() {
-  const details = $("view-first").querySelector("details");
+  const details = mapDetails("first");
   return views.first !== null && views.first.data.maps.length > 0 && (!details || details.open);
 }
 
 /** The weights of a row of the first view's map. */
 export async function weights({ kind, layer, head, row }) {
   const { data } = views.first;
-  const map = data.maps.find((entry) => entry.kind === kind && entry.layer === layer);
+  const map = data.maps.find((entry) => isMap(entry, { kind, layer }));
   const values = data.axes[map.columns].tokens.map(() => 0);
   const matrix = await new window.regard.Layer(data, map).matrix(head);
   matrix.eachInRow(row, (column, weight) => { values[column] = weight; });
@@ -101,42 +103,43 @@ export function show(side, shown, wanted = null) {
 }
 
 export function openMaps() {
-  const details = $("view-first").querySelector("details");
+  const details = mapDetails("first");
   if (details) details.open = true;
 }
 
 /** Opens or closes the second view's maps like the first's. */
 export function syncMaps() {
-  const [own, other] = ["first", "second"].map((side) => $(`view-${side}`).querySelector("details"));
+  const [own, other] = ["first", "second"].map(mapDetails);
   if (own && other) other.open = own.open;
 }
 
 /** Marks the first view: changed words, heads and maps that are off. */
 export function mark({ changed, offHeads }) {
   const box = $("view-first"), state = views.first?.state;
+  const describe = (node, message) => {
+    if (message) node.setAttribute("aria-description", say(message));
+    else node.removeAttribute("aria-description");
+  };
   for (const chip of box.querySelectorAll(".words.target .word")) {
     const is = changed.includes(Number(chip.dataset.word));
     chip.classList.toggle("changed", is);
     chip.setAttribute("aria-haspopup", "menu");
-    if (is) chip.setAttribute("aria-description", say("page.changed"));
-    else chip.removeAttribute("aria-description");
+    describe(chip, is && "page.changed");
   }
+  const off = offHeads.filter((entry) => isMap(entry, state ?? {})).map(({ head }) => head);
   for (const input of box.querySelectorAll(".heads input")) {
-    const off = offHeads.some(({ kind, layer, head }) => kind === state.kind && layer === state.layer && String(head) === input.value);
-    input.parentNode.classList.toggle("off", off);
-    if (off) input.setAttribute("aria-description", say("page.is.off"));
-    else input.removeAttribute("aria-description");
+    const is = off.map(String).includes(input.value);
+    input.parentNode.classList.toggle("off", is);
+    describe(input, is && "page.is.off");
   }
-  views.first?.dim(offText(offHeads));
+  views.first?.dim(offText(off));
 }
 
 /** The text over the large map if its head is, or all heads are, off. */
-function offText(offHeads) {
+function offText(off) {
   const { data, state } = views.first;
-  const off = offHeads.filter(({ kind, layer }) => kind === state.kind && layer === state.layer).map(({ head }) => head);
   if (off.includes(state.head)) return say("page.map.off", { head: state.head });
-  const map = data.maps.find((entry) => entry.kind === state.kind && entry.layer === state.layer);
-  const all = state.head === "mean" && map?.heads.every((head) => off.includes(head));
+  const all = state.head === "mean" && data.maps.find((entry) => isMap(entry, state))?.heads.every((head) => off.includes(head));
   return all ? say("page.map.all.off") : null;
 }
 
@@ -146,12 +149,9 @@ export function showSentences(count, number, onChoose) {
   box.hidden = count < 2;
   if (count < 2) return box.replaceChildren();
   if (count > MAX_BUTTONS) return showMany(box, count, number, onChoose);
-  const entry = (place) => {
-    const made = element("button", { type: "button", onclick: () => onChoose(place) }, String(place + 1));
-    made.setAttribute("aria-label", say("page.sentence", { number: place + 1 }));
-    made.setAttribute("aria-pressed", String(place === number));
-    return made;
-  };
+  const entry = (place) => button(String(place + 1), () => onChoose(place), {
+    "aria-label": say("page.sentence", { number: place + 1 }), "aria-pressed": String(place === number),
+  });
   box.replaceChildren(...Array.from({ length: count }, (_, place) => entry(place)));
   if (focused) box.children[number]?.focus();
 }
@@ -160,14 +160,11 @@ function showMany(box, count, number, onChoose) {
   const focused = [...box.children].indexOf(document.activeElement);
   const name = (place) => say("page.sentence.of", { number: place + 1, count });
   const all = Array.from({ length: count }, (_, place) => element("option", { value: place }, name(place)));
-  const list = element("select", { onchange: () => onChoose(Number(list.value)) }, ...all);
+  const list = element("select", { onchange: () => onChoose(Number(list.value)), "aria-label": say("page.sentences") }, ...all);
   list.value = String(number);
-  list.setAttribute("aria-label", say("page.sentences"));
-  const step = (sign, to) => {
-    const made = button(sign, () => onChoose(to), { label: say("page.sentence", { number: to + 1 }) });
-    made.disabled = to < 0 || to >= count;
-    return made;
-  };
+  const step = (sign, to) => button(sign, () => onChoose(to), {
+    label: say("page.sentence", { number: to + 1 }), disabled: to < 0 || to >= count,
+  });
   box.replaceChildren(step("‹", number - 1), list, step("›", number + 1));
   const again = box.children[focused];
   (again?.disabled ? list : again)?.focus();

@@ -23,6 +23,16 @@ from regard.corpus.grammar.vocabulary import DEGREES
 
 NEGATED_DEGREES = ("too", "too", "too", "very")
 AFFIRMED_DEGREES = ("", "very", "very", "rather", "extremely")
+ADJECTIVE_CONTEXTS = tuple(
+    (sense, context)
+    for lemma in LEMMAS
+    for sense in SENSES[lemma]
+    for context in sense.contexts
+    if context.adjectives
+)
+"""Senses that only an adjective shows: `the fan was noisy`, `the fan was happy`."""
+BY_ADJECTIVE = 0.12
+"""About the share of these contexts."""
 
 
 def coreference_clause(derivation: Derivation) -> CompoundClause:
@@ -73,8 +83,11 @@ def because_it(
 
 def sense_clause(derivation: Derivation) -> Clause:
     """`The mole dug a tunnel.`"""
-    sense = derivation.pick(SENSES[derivation.pick(LEMMAS)])
-    context = derivation.pick(sense.contexts)
+    if derivation.rare > 1 and derivation.rare_chance(BY_ADJECTIVE):
+        sense, context = derivation.pick(ADJECTIVE_CONTEXTS)
+    else:
+        sense = derivation.pick(SENSES[derivation.pick(LEMMAS)])
+        context = derivation.pick(sense.contexts)
     negated = derivation.negated(0.2)
     word = _sense_phrase(derivation, sense.noun, context, negated)
     nodes = [0, 0, 0, 0]

@@ -19,7 +19,7 @@ from regard.config import (
 )
 from regard.errors import InputError
 from regard.folder import SavedModel
-from regard.tasks import build, lazy_weights, load
+from regard.tasks import build, inspection, load
 from regard.tasks.inspection import (
     InspectOptions,
     check_pair,
@@ -124,15 +124,15 @@ def test_long_texts_are_recorded_layer_by_layer(kind, lm, en_fr, monkeypatch):
     text = " ".join(source for source, _ in FRENCH) * 2
     wish = {"split": False, "name": "x", "settings": SearchOptions(beam=1, max_length=40)}
     (short,) = look(model, text, **wish)
-    monkeypatch.setattr(lazy_weights, "LONG", 20)
+    monkeypatch.setattr(inspection, "LONG", 20)
     held = []
-    plain = lazy_weights.RepeatedForward.weights
+    plain = inspection.RepeatedForward.weights
     monkeypatch.setattr(
-        lazy_weights.RepeatedForward, "weights", lambda *a: held.append(a[1:]) or plain(*a)
+        inspection.RepeatedForward, "weights", lambda *a: held.append(a[1:]) or plain(*a)
     )
     (long,) = look(model, text, **wish)
     assert held == []  # nothing is recorded before somebody looks
-    assert all(isinstance(maps.weights, lazy_weights.LazyWeights) for maps in long.view.maps)
+    assert all(isinstance(maps.weights, inspection.LazyWeights) for maps in long.view.maps)
     for one, other in zip(long.view.maps, short.view.maps, strict=True):
         assert (one.kind, one.layer, one.heads) == (other.kind, other.layer, other.heads)
         np.testing.assert_allclose(np.asarray(one.weights), other.weights, atol=1e-5)

@@ -17,8 +17,7 @@ from regard.tasks.commands import add_model, open_model
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.tasks.classification.classification import Classification
-    from regard.tasks.classification.classifier import Classifier
+    from regard.tasks.classification.classifier import Classification, Classifier
 
 METHODS = ("gradient", "occlusion", "contribution", "attention")
 BATCH = 256  # texts that are labeled before any is printed

@@ -22,8 +22,7 @@ from regard.corpus.series import PlantedSeries, planted
 from regard.folder import SavedModel
 from regard.models.classifier.explain import METHODS, Method
 from regard.tasks import find_task
-from regard.tasks.classification.classification import Classification
-from regard.tasks.classification.classifier import Classifier
+from regard.tasks.classification.classifier import Classification, Classifier
 from regard.tasks.classification.task import LabeledData, prepare_examples
 from regard.training.loop import Trainer
 from regard.training.report import Spoken, clock

@@ -1,18 +1,31 @@
-"""What `regard inspect` shows of texts: attention maps of any kind of model, ready to be viewed."""
+"""What `regard inspect` shows of texts: attention maps of any kind of model, ready to be viewed.
+
+The maps of 4,000 tokens take 64 MB a head. So those of a long text are recorded again for each
+layer when it is shown, and only the layer that was shown last stays in memory.
+
+Shapes: H heads, R rows, C columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
+from weakref import WeakSet
 
-from torch import Tensor
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from regard.attention import AttentionMap, record
 from regard.config import Run, SearchOptions
 from regard.errors import InputError
-from regard.tasks import KINDS, lazy_weights
-from regard.tasks.lazy_weights import RepeatedForward, lazy_maps
-from regard.views import SentenceView
+from regard.tasks import KINDS
+from regard.views import HeadMaps, SentenceView
+from regard.views.maps.arrays import KIND_NAMES
 from regard.views.maps.pieces import readable, words_of
 
 MAX_TEXTS = 300  # on one page
@@ -164,7 +177,7 @@ def view_alone(
     source: RepeatedForward, tokens: tuple[str, ...], language: str, text: str
 ) -> SentenceView:
     """View of a text without output; the maps of a long one are recorded when they are shown."""
-    if len(tokens) <= lazy_weights.LONG:
+    if len(tokens) <= LONG:
         return SentenceView.from_text(source.maps(), tokens=tokens, language=language, text=text)
     shown = readable(tokens)
     words, groups = words_of(shown)
@@ -200,3 +213,91 @@ def _describe_maps(views: Sequence[SentenceView]) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+LONG = 1024
+"""Tokens from which on layers are recorded one at a time."""
+
+
+Weights = NDArray[np.float32]
+Tokens = tuple[str, ...]
+
+
+_CACHING: WeakSet[RepeatedForward] = WeakSet()
+
+
+class RepeatedForward:
+    """A network and a forward pass over one text, which gives the same maps each time."""
+
+    def __init__(self, network: nn.Module, forward: Callable[[], object]) -> None:
+        self.network = network
+        self._forward = forward
+        self._cached: tuple[tuple[str, int], Weights] | None = None
+
+    def maps(self, rows: int | None = None) -> list[AttentionMap]:
+        """Every map over tokens, whole or of one row (which tells kinds, layers and heads)."""
+        with torch.no_grad(), _ignore_missing(), record(self.network, rows=rows) as recording:
+            self._forward()
+        return [layer_map for layer_map in recording if layer_map.over == "keys"]
+
+    def weights(self, kind: str, layer: int) -> Weights:
+        """The weights (H, R, C) of one layer; those of the layer before, of any text, are freed."""
+        if self._cached is None or self._cached[0] != (kind, layer):
+            for other in list(_CACHING):  # before the next ones are made
+                other._cached = None
+            with torch.no_grad(), record(self.network, kinds=kind, layers=layer) as recording:
+                self._forward()
+            self._cached = (kind, layer), recording[0].weights[0].float().cpu().numpy()
+            _CACHING.add(self)
+        return self._cached[1]
+
+
+@contextmanager
+def _ignore_missing() -> Iterator[None]:
+    """Do not warn of a model whose attention has no weights to show."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "record saw")
+        yield
+
+
+class LazyWeights:
+    """An array (H, R, C) of weights that is recorded when its values are first needed."""
+
+    def __init__(
+        self, source: RepeatedForward, kind: str, layer: int, shape: tuple[int, int, int]
+    ) -> None:
+        self._source, self._key = source, (kind, layer)
+        self.shape, self.ndim, self.dtype = shape, len(shape), np.dtype(np.float32)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        weights = np.asarray(self._source.weights(*self._key), dtype)
+        return weights.copy() if copy else weights
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._source.weights(*self._key)[index]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._source.weights(*self._key), name)
+
+
+def lazy_maps(
+    source: RepeatedForward, axes: Mapping[str, tuple[Tokens, Tokens]]
+) -> tuple[HeadMaps, ...]:
+    """The maps of every layer, each recorded when it is shown.
+
+    `axes` has the tokens of the rows and of the columns of each kind, by the page's names.
+    """
+    maps = []
+    for layer_map in source.maps(rows=0):
+        kind = KIND_NAMES.get(layer_map.kind, layer_map.kind)
+        rows, columns = axes[kind]
+        shape = len(layer_map.heads), len(rows), len(columns)
+        weights = cast("Weights", LazyWeights(source, layer_map.kind, layer_map.layer, shape))
+        maps.append(HeadMaps(kind, layer_map.layer, layer_map.heads, weights, rows, columns))
+    order = ("cross", "encoder", "decoder")
+    return tuple(sorted(maps, key=lambda maps: (order.index(maps.kind), maps.layer)))

@@ -13,8 +13,7 @@ from regard.corpus.series import planted
 from regard.demo.series import located_share
 from regard.errors import InputError
 from regard.models.classifier.explain import METHODS
-from regard.tasks.classification.classification import smoothed
-from regard.tasks.classification.classifier import Classifier
+from regard.tasks.classification.classifier import Classifier, smoothed
 
 DATA = planted(150, 9, channels=4, moments=64)
 

@@ -8,8 +8,7 @@ from torch.distributions import Categorical, MixtureSameFamily, MultivariateNorm
 
 from regard.attention import dropout_stream, record
 from regard.models.batch import Source
-from regard.tasks.handwriting.density import Density
-from regard.tasks.handwriting.network import HandwritingModel, StrokeBatch
+from regard.tasks.handwriting.network import Density, HandwritingModel, StrokeBatch
 from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.tasks.handwriting.writer import draw
 

@@ -20,8 +20,7 @@ from torch import Tensor
 from regard.errors import InputError
 from regard.folder import LoadedModel
 from regard.models.batch import Source, source_of
-from regard.tasks.handwriting.density import Density
-from regard.tasks.handwriting.network import HandwritingModel
+from regard.tasks.handwriting.network import Density, HandwritingModel
 from regard.text import normalize
 from regard.text.vocabulary import CharTokenizer
 

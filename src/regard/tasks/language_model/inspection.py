@@ -7,9 +7,14 @@ from dataclasses import replace
 
 from regard.config import SearchOptions
 from regard.decoding import score, word_confidence
-from regard.tasks.inspection import Inspection, InspectOptions, each_text, view_alone
+from regard.tasks.inspection import (
+    Inspection,
+    InspectOptions,
+    RepeatedForward,
+    each_text,
+    view_alone,
+)
 from regard.tasks.language_model.generator import Generator
-from regard.tasks.lazy_weights import RepeatedForward
 from regard.views import label_score
 
 

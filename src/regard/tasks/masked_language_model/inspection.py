@@ -7,8 +7,13 @@ from dataclasses import replace
 import torch
 
 from regard.models.batch import Batch
-from regard.tasks.inspection import Inspection, InspectOptions, each_text, view_alone
-from regard.tasks.lazy_weights import RepeatedForward
+from regard.tasks.inspection import (
+    Inspection,
+    InspectOptions,
+    RepeatedForward,
+    each_text,
+    view_alone,
+)
 from regard.tasks.masked_language_model.mask_filler import MaskFiller
 from regard.text import MASK, PAD
 from regard.text.tokenizer import SPECIALS

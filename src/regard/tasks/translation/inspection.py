@@ -14,9 +14,14 @@ from regard.decoding import word_confidence
 from regard.errors import InputError
 from regard.models.batch import Batch
 from regard.models.transformer import TransformerModel
-from regard.tasks import lazy_weights
-from regard.tasks.inspection import MAX_TEXTS, Inspection, InspectOptions
-from regard.tasks.lazy_weights import RepeatedForward, lazy_maps
+from regard.tasks import inspection
+from regard.tasks.inspection import (
+    MAX_TEXTS,
+    Inspection,
+    InspectOptions,
+    RepeatedForward,
+    lazy_maps,
+)
 from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.tasks.translation.translator import Translator
 from regard.text.segments import MAX_WORD
@@ -30,7 +35,7 @@ def inspect(
     encode = translator.tokenizers.source.encode
     _check_size(translator, texts, options)
     whole_texts = not options.split and isinstance(translator.network, TransformerModel)
-    long = [whole_texts and len(encode(text)) > lazy_weights.LONG for text in texts]
+    long = [whole_texts and len(encode(text)) > inspection.LONG for text in texts]
     inspections: list[list[Inspection]] = [[] for _ in texts]
     for lazy in (False, True):
         indices = [index for index, is_long in enumerate(long) if is_long == lazy]
@@ -54,7 +59,7 @@ def inspect(
                     else sentence_view(sentence, translator.info, **names)
                 )
                 inspections[index].append(Inspection(view, batch, label_score(batch)))
-    return [inspection for text in inspections for inspection in text]
+    return [each for text in inspections for each in text]
 
 
 def _check_size(translator: Translator, texts: Sequence[str], options: InspectOptions) -> None:

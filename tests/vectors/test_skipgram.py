@@ -12,11 +12,12 @@ from torch.nn import functional as F
 from regard.corpus.grammar import sample
 from regard.corpus.grammar.vocabulary import ADJECTIVES, KINDS, PLURAL_KINDS
 from regard.errors import InputError
-from regard.vectors.cbow import Cbow, cbow_gradients
 from regard.vectors.skipgram import (
+    Cbow,
     SkipGram,
     WordStream,
     batches,
+    cbow_gradients,
     gradients,
     learn,
     read_text,

@@ -82,8 +82,7 @@ def _learn(arguments: argparse.Namespace) -> None:
     check_parent(out)
     from regard.formats import read_lines
     from regard.vectors import write_vectors
-    from regard.vectors.cbow import Cbow
-    from regard.vectors.skipgram import SkipGram, learn, read_text
+    from regard.vectors.skipgram import Cbow, SkipGram, learn, read_text
 
     names = ("dim", "window", "negatives", "epochs", "min_count", "subsample", "seed")
     method = Cbow if arguments.method == "cbow" else SkipGram

@@ -1,8 +1,12 @@
-"""Word vectors by skip-gram with negative sampling (Mikolov 2013b), as matrix products.
+"""Word vectors by skip-gram and CBOW with negative sampling (Mikolov 2013), as matrix products.
 
 For every word w, each word c in its window, and k noise words n drawn from P(n) ∝ count^¾:
 
     maximize  log σ(u_c · v_w) + k E_n [log σ(−u_n · v_w)]
+
+CBOW, the continuous bag of words, is the reverse: the mean h of the context C(w) predicts the word:
+
+    h = 1/|C(w)| Σ_{c ∈ C(w)} v_c,    maximize  log σ(u_w · h) + k E_n [log σ(−u_n · h)]
 
 The text is processed in chunks. The scores of all words of a chunk against all its context words
 are one product, of which the band within the window counts; noise words are drawn once per chunk
@@ -244,3 +248,50 @@ def window_pairs(batch: ChunkBatch, window: int) -> Tensor:
     sentence = batch.sentences[:, window:-window, None]
     same = (sentence == batch.sentences[:, None]) & (sentence >= 0)
     return (same & (_distances(window) <= batch.reach[..., None])).float()
+
+
+@dataclass(frozen=True)
+class Cbow(SkipGram):
+    """Settings of CBOW: those of skip-gram.
+
+    A word is one example whatever its window, so that an epoch is cheaper. The rate is higher,
+    because a word's gradient is shared among its context words.
+    """
+
+    rate: float = 0.2
+
+    def trainer(self, text: WordStream, random: np.random.Generator) -> SkipGramTrainer:
+        """Return the initial tables."""
+        return _CbowTrainer(text, self, random)
+
+
+class _CbowTrainer(SkipGramTrainer):
+    def update(self, batch: ChunkBatch, rate: float) -> float:
+        window = self.settings.window
+        words, noise = batch.context[:, window:-window], self.draw_noise(len(batch.context))
+        pairs = window_pairs(batch, window)
+        rows = self.vectors[batch.context], self.contexts[words], self.contexts[noise]
+        grad_context, grad_words, grad_noise = cbow_gradients(
+            *rows, pairs, self.settings.negatives / NOISE
+        )
+        self.step(0, batch.context, grad_context, rate)
+        word_rows = torch.cat([words, noise], dim=1)
+        self.step(1, word_rows, torch.cat([grad_words, grad_noise], dim=1), rate)
+        return float(pairs.amax(dim=-1).sum())  # words with a context
+
+
+def cbow_gradients(
+    context: Tensor, words: Tensor, noise: Tensor, pairs: Tensor, noise_weight: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of −Σ log σ(words·h) − noise_weight Σ log σ(−noise·h), h the mean of the context.
+
+    context (S, W, D), words (S, L, D), noise (S, M, D), pairs (S, L, W); words without context do
+    not count.
+    """
+    count = pairs.sum(dim=-1, keepdim=True)
+    has_context, share = (count > 0).to(words.dtype), pairs / count.clamp(min=1)
+    mean = share @ context
+    positive = (torch.sigmoid((mean * words).sum(dim=-1, keepdim=True)) - 1) * has_context
+    negative = torch.sigmoid(mean @ noise.mT) * (noise_weight * has_context)
+    grad_mean = torch.baddbmm(positive * words, negative, noise)
+    return share.mT @ grad_mean, positive * mean, negative.mT @ mean

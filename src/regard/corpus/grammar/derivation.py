@@ -70,10 +70,7 @@ class Derivation:
 
     def rare_chance(self, probability: float) -> bool:
         """True with this probability, its odds p / (1 − p) multiplied by `rare`."""
-        if self.rare == 1:
-            return self.chance(probability)
-        odds = self.rare * probability
-        return self.random() * (odds + 1 - probability) < odds
+        return self.chance(raised(probability, self.rare))
 
     def negated(self, probability: float) -> bool:
         """True with this probability, annotated as a negation."""
@@ -85,6 +82,18 @@ class Derivation:
     def pick(self, choices: Sequence[T]) -> T:
         """One of the choices, uniformly."""
         return choices[int(self.random() * len(choices))]
+
+
+def raised(probability: float, factor: float) -> float:
+    """The probability whose odds p / (1 − p) are multiplied by the factor.
+
+    >>> raised(0.25, 3.0)
+    0.5
+    """
+    if factor == 1:
+        return probability
+    odds = factor * probability
+    return odds / (odds + 1 - probability)
 
 
 class CaseBalance:

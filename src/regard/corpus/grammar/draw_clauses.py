@@ -95,7 +95,7 @@ def event_clause(derivation: Derivation) -> Clause:
     """`The brave dog didn't cross the street.`"""
     verb = derivation.pick(EVENTS)
     noun = derivation.pick(verb.subjects)
-    if noun.kind == "person" and derivation.chance(0.1):
+    if noun.kind == "person" and derivation.rare_chance(0.1):
         return Clause(pronoun_phrase(derivation), event(derivation, verb, ()))
     subject = subject_phrase(derivation, noun)
     add_relative(derivation, subject, RELATIVE)

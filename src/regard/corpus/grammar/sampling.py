@@ -17,6 +17,7 @@ from regard.corpus.grammar.derivation import (
     Derivation,
     Realization,
     links,
+    raised,
 )
 from regard.corpus.grammar.draw_annotated import coreference_clause, sense_clause
 from regard.corpus.grammar.draw_clauses import (
@@ -113,7 +114,7 @@ def _stream(
     seen = set(_showcase_sources())
     num_failed = 0
     while num_failed < MAX_PLANS:
-        planned = _plan(generator, min_words, max_words)
+        planned = _plan(generator, min_words, max_words, rare)
         num_failed += 1
         for _ in range(MAX_DERIVATIONS):
             derivation = Derivation(
@@ -136,9 +137,11 @@ def _stream(
     )
 
 
-def _plan(generator: Callable[[], float], min_words: int, max_words: int) -> SentencePlan:
+def _plan(
+    generator: Callable[[], float], min_words: int, max_words: int, rare: float
+) -> SentencePlan:
     """Choose topics and length; lengths count punctuation, as `max_words` does."""
-    long = generator() < LONG_SHARE or min_words > LONG
+    long = generator() < raised(LONG_SHARE, rare) or min_words > LONG
     if max_words < LONG + 2:
         long = False
     first = 0.36 if max_words >= SHORTEST_REASON else 0.0

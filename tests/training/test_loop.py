@@ -238,6 +238,14 @@ def test_it_stops_at_the_target(tmp_path):
     assert list(shares) == list(range(10, outcome.step + 1, 10))
 
 
+def test_it_stops_at_the_target_when_the_learning_rate_has_decayed(tmp_path):
+    made = trainer(tmp_path, steps=400, schedule_steps=120, learning_rate=1e-2, schedule="linear",
+                   validate_every=10, target_exact_match=0.5)  # fmt: skip
+    assert made.train().step == 120
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert sum(line.get("dev_exact", 0) >= 0.5 for line in lines) > 1
+
+
 def test_exact_is_what_greedy_search_writes():
     made = trainer(steps=25, learning_rate=1e-2)
     exact = made.train().validation["exact"]

@@ -113,7 +113,8 @@ class TrainingSettings:
     keep: int = 2
     """Checkpoints kept (at least average_last where those are averaged)."""
     target_exact_match: float | None = None
-    """Training stops once this share of the development sentences is translated exactly."""
+    """Training stops once this share of the development sentences is translated exactly, after
+    schedule_steps at the earliest."""
     patience: int = 0
     """Validations without improvement after which training stops; 0: never."""
     seed: int = 0

@@ -56,7 +56,7 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 500, 2_600, easy_updates=280),
+    ("transformer", False): Budget(50_000, 5.0, 500, 2_400, easy_updates=280),
     ("rnn", False): Budget(50_000, 5.0, 500, 1_600, easy_updates=160),
     ("transformer", True): Budget(4_000, 0.2, 100),
     ("rnn", True): Budget(4_000, 0.2, 100),

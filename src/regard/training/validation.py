@@ -119,7 +119,8 @@ class Validator:
         target, exact = self.settings.target_exact_match, result.exact_match
         if target is not None and exact is not None:
             goodness, compared_by = [1.0, exact], "exact matches"
-            state.target_met = exact >= target
+            decayed = state.step >= (self.settings.schedule_steps or 0)
+            state.target_met = decayed and exact >= target  # the last updates generalize best
         better = state.best is None or goodness > state.best or self.weights_missing
         if better and self.folder:
             save_weights(self.folder / WEIGHTS, network.state_dict())

@@ -19,7 +19,7 @@ from regard.corpus.grammar.entries import BECAUSE, IT, ONE, THE, UNITS, Adjectiv
 from regard.corpus.grammar.pair import Coreference, SenseAnnotation
 from regard.corpus.grammar.phrases import NounPhrase, PlacePhrase, WordPhrase
 from regard.corpus.grammar.predicates import AdjectivePredicate, EventPredicate
-from regard.corpus.grammar.vocabulary import DEGREES
+from regard.corpus.grammar.vocabulary import DEGREES, KINDS
 
 NEGATED_DEGREES = ("too", "too", "too", "very")
 AFFIRMED_DEGREES = ("", "very", "very", "rather", "extremely")
@@ -33,6 +33,20 @@ ADJECTIVE_CONTEXTS = tuple(
 """Senses that only an adjective shows: `the fan was noisy`, `the fan was happy`."""
 BY_ADJECTIVE = 0.12
 """About the share of these contexts."""
+TWO_SIDED_REASONS = frozenset(
+    adjective
+    for frame in WEIGHTED_FRAMES
+    for noun in KINDS[frame.subject_kind]
+    for adjective in frame.reasons[noun.english]
+) & frozenset(
+    adjective
+    for frame in WEIGHTED_FRAMES
+    for noun in KINDS[frame.object_kind]
+    for adjective in frame.reasons[noun.english]
+)
+"""Reasons that describe the subject in some sentences and the object in others: `heavy`."""
+TWO_SIDED = 0.3
+"""Probability of choosing among these where rare constructions are wanted."""
 
 
 def coreference_clause(derivation: Derivation) -> CompoundClause:
@@ -43,7 +57,10 @@ def coreference_clause(derivation: Derivation) -> CompoundClause:
     pairs = frame.same_gender_pairs if same else frame.pairs
     doer, done = derivation.pick(pairs[derivation.split, case.subject_gender])
     first = case.subject_is_antecedent
-    reason = derivation.pick(frame.reasons[doer.english if first else done.english])
+    reasons = frame.reasons[doer.english if first else done.english]
+    if derivation.rare > 1 and derivation.rare_chance(TWO_SIDED):
+        reasons = tuple(filter(TWO_SIDED_REASONS.__contains__, reasons)) or reasons
+    reason = derivation.pick(reasons)
     degree = derivation.pick(NEGATED_DEGREES if frame.negated else AFFIRMED_DEGREES)
 
     subject = noun_phrase(

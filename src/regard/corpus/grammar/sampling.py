@@ -72,8 +72,8 @@ def sample(
     `min_words` and `max_words` bound the length of `source_words`. In a share `same_gender` of the
     coreferences both nouns have the same gender in French, so that the pronoun does not depend on
     the antecedent. The odds of rare constructions (plurals, adjectives, relative clauses,
-    coordination, receivers, senses that an adjective shows) are multiplied by `rare`. The English
-    side is the same for every language, and a smaller sample is a prefix of a larger one.
+    coordination, receivers, ambiguous adjectives, long sentences) are multiplied by `rare`. The
+    English side is the same for every language, and a smaller sample is a prefix of a larger one.
     """
     check_split(split)
     _check_language(language)

@@ -56,7 +56,7 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 500, 2_400, easy_updates=280),
+    ("transformer", False): Budget(50_000, 5.0, 500, 2_100, easy_updates=280),
     ("rnn", False): Budget(50_000, 5.0, 500, 1_600, easy_updates=160),
     ("transformer", True): Budget(4_000, 0.2, 100),
     ("rnn", True): Budget(4_000, 0.2, 100),
@@ -120,7 +120,7 @@ def run_settings(attention: str, language: Language, budget: Budget, seed: int =
             label_smoothing=0.05,
             weight_decay=0.1,
             ema_decay=0.99,
-            validate_every=200 if budget.updates else 1_000_000,
+            validate_every=150 if budget.updates else 1_000_000,
             validate_sentences=0,
             checkpoint_minutes=60.0,
             keep=1,

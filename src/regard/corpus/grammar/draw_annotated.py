@@ -31,8 +31,8 @@ ADJECTIVE_CONTEXTS = tuple(
     if context.adjectives
 )
 """Senses that only an adjective shows: `the fan was noisy`, `the fan was happy`."""
-BY_ADJECTIVE = 0.12
-"""About the share of these contexts."""
+BY_ADJECTIVE = 0.2
+"""Probability of choosing one of these where rare constructions are wanted."""
 TWO_SIDED_REASONS = frozenset(
     adjective
     for frame in WEIGHTED_FRAMES

@@ -57,7 +57,7 @@ class Budget:
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
     ("transformer", False): Budget(50_000, 5.0, 500, 2_100, easy_updates=280),
-    ("rnn", False): Budget(50_000, 5.0, 500, 1_600, easy_updates=160),
+    ("rnn", False): Budget(50_000, 5.0, 500, 1_050, easy_updates=160),
     ("transformer", True): Budget(4_000, 0.2, 100),
     ("rnn", True): Budget(4_000, 0.2, 100),
 }

@@ -77,7 +77,7 @@ def relu_dropout(x: Tensor, p: float) -> Tensor:
     """dropout(relu(x)), in fewer passes if possible."""
     if _stream.get() is None or x.device.type != "cpu" or not 0 < p < 1:
         return dropout(F.relu(x), p)
-    output: Tensor = _ReluDropout.apply(x, p)  # type: ignore[no-untyped-call]  # torch's
+    output: Tensor = _ReluDropout.apply(x, p)  # type: ignore[no-untyped-call]  # untyped in torch
     return output
 
 

@@ -75,7 +75,7 @@ def energies(
     query, keys, v = query.to(dtype), keys.to(dtype), v.to(dtype)
     if features is not None and matrix is not None:
         features, matrix = features.to(dtype), matrix.to(dtype)
-    scores: Tensor = _Energies.apply(query, keys, v, features, matrix)  # type: ignore[no-untyped-call]  # torch's
+    scores: Tensor = _Energies.apply(query, keys, v, features, matrix)  # type: ignore[no-untyped-call]  # untyped in torch
     return scores
 
 

@@ -123,7 +123,7 @@ def reached(log_pass: Tensor, previous: Tensor) -> Tensor:
     states with energies of deviation 1, 5 and 20: 7e-8, 1e-6 and 4e-6 in float32 (the recursion in
     float32: 1e-7, 3e-6, 1e-5), under 1e-11 in float64; the clipped form: 0.12, 0.9 and 1.
     """
-    probabilities: Tensor = _Reached.apply(log_pass, previous)  # type: ignore[no-untyped-call]  # torch's
+    probabilities: Tensor = _Reached.apply(log_pass, previous)  # type: ignore[no-untyped-call]  # untyped in torch
     return probabilities
 
 

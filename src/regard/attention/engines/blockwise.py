@@ -41,7 +41,7 @@ def blockwise(call: AttentionCall) -> tuple[Tensor, Tensor]:
     seed = int(torch.randint(1 << 62, ())) if call.dropout else 0
     bias_inputs = () if call.bias is None else call.bias.inputs
     with as_given(call.value.device):
-        context, total = _Blockwise.apply(  # type: ignore[no-untyped-call]  # torch's
+        context, total = _Blockwise.apply(  # type: ignore[no-untyped-call]  # untyped in torch
             _Plan(call, seed), call.value, *call.score.inputs, *bias_inputs
         )
     return context, total

@@ -126,7 +126,7 @@ class MultiHead(nn.Module):
         joined = num_heads * self.value_head_dim
         self.out_dim = out_dim_of(dim, joined, out_dim, out_proj)
         self.out_proj = xavier_linear(joined, self.out_dim, bias) if out_proj else nn.Identity()
-        self.register_load_state_dict_pre_hook(translate_torch_names)  # type: ignore[no-untyped-call]  # torch's
+        self.register_load_state_dict_pre_hook(translate_torch_names)  # type: ignore[no-untyped-call]  # untyped in torch
 
     def forward(
         self,

@@ -86,7 +86,7 @@ def scan(
             x is not None and x.requires_grad for x in inputs
         )  # a single step or a compiled graph is left to autograd
         if graph and len(steps) > 1 and not torch.compiler.is_compiling():
-            context, *after = _KernelScan.apply(kernel, steps, *inputs)  # type: ignore[no-untyped-call]  # torch's
+            context, *after = _KernelScan.apply(kernel, steps, *inputs)  # type: ignore[no-untyped-call]  # untyped in torch
             return context, KernelState(*after)
         parts, states = _walk(kernel, steps, query, key, value, hidden, state, keep=False)
         return _joined(parts, value), states[-1]

@@ -97,7 +97,7 @@ def ring_attention(
         padding = (position >= lengths.to(key.device)[:, None])[:, None, :, None]
         key, value = key.masked_fill(padding, 0.0), value.masked_fill(padding, 0.0)
     with as_given(value.device):
-        context: Tensor = _Ring.apply(turn, query, key, value)  # type: ignore[no-untyped-call]  # torch's
+        context: Tensor = _Ring.apply(turn, query, key, value)  # type: ignore[no-untyped-call]  # untyped in torch
     return context
 
 
@@ -258,7 +258,7 @@ def gathered(x: Tensor, dim: int, group: dist.ProcessGroup | None = None) -> Ten
     """
     if own_rank(group)[1] == 1:
         return x
-    whole: Tensor = _Gathered.apply(x, dim, group)  # type: ignore[no-untyped-call]  # torch's
+    whole: Tensor = _Gathered.apply(x, dim, group)  # type: ignore[no-untyped-call]  # untyped in torch
     return whole
 
 

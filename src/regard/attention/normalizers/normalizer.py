@@ -52,7 +52,7 @@ class _Shares:
 
     def shares(self, scores: Tensor) -> Tensor:
         """Weights (…, Q, K) of scores of which every row has a finite one."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define shares(scores).")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

@@ -127,7 +127,7 @@ class PreparedAdditive(PreparedScore):
         if few and not torch.is_grad_enabled():
             return plain_scores(self)
         function = _SavedScores if few else _TiledScores
-        scores: Tensor = function.apply(*self.inputs)  # type: ignore[no-untyped-call]  # torch's
+        scores: Tensor = function.apply(*self.inputs)  # type: ignore[no-untyped-call]  # untyped in torch
         return scores
 
     def tile(self, rows: Index, cols: Index) -> Tensor:

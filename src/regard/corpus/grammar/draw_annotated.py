@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from regard.corpus.grammar.clauses import Clause, CompoundClause
 from regard.corpus.grammar.contexts import (
     LEMMAS,
@@ -11,6 +13,7 @@ from regard.corpus.grammar.contexts import (
     SUBJECT,
     VERB,
     WEIGHTED_FRAMES,
+    CoreferenceFrame,
     SenseContext,
 )
 from regard.corpus.grammar.derivation import Derivation
@@ -33,16 +36,20 @@ ADJECTIVE_CONTEXTS = tuple(
 """Senses that only an adjective shows: `the fan was noisy`, `the fan was happy`."""
 BY_ADJECTIVE = 0.2
 """Probability of choosing one of these where rare constructions are wanted."""
-TWO_SIDED_REASONS = frozenset(
-    adjective
-    for frame in WEIGHTED_FRAMES
-    for noun in KINDS[frame.subject_kind]
-    for adjective in frame.reasons[noun.english]
-) & frozenset(
-    adjective
-    for frame in WEIGHTED_FRAMES
-    for noun in KINDS[frame.object_kind]
-    for adjective in frame.reasons[noun.english]
+
+
+def _reasons(kinds: Iterable[tuple[CoreferenceFrame, str]]) -> frozenset[Adjective]:
+    """The adjectives that give a reason with nouns of these kinds."""
+    return frozenset(
+        adjective
+        for frame, kind in kinds
+        for noun in KINDS[kind]
+        for adjective in frame.reasons[noun.english]
+    )
+
+
+TWO_SIDED_REASONS = _reasons((frame, frame.subject_kind) for frame in WEIGHTED_FRAMES) & _reasons(
+    (frame, frame.object_kind) for frame in WEIGHTED_FRAMES
 )
 """Reasons that describe the subject in some sentences and the object in others: `heavy`."""
 TWO_SIDED = 0.3

@@ -61,7 +61,7 @@ def aligned_steps(
 ) -> tuple[States, Tensor]:
     """Return all states (T, B, D) after the initial `state` (B, D), and all contexts (T, B, V)."""
     if torch.is_grad_enabled():
-        *states, contexts = _AlignedSteps.apply(cell, *tensors, *state)  # type: ignore[no-untyped-call]  # torch's
+        *states, contexts = _AlignedSteps.apply(cell, *tensors, *state)  # type: ignore[no-untyped-call]  # untyped in torch
         return tuple(states), contexts
     trace = _forward(cell, tensors, state)
     return trace.stacked(), torch.stack(trace.contexts)

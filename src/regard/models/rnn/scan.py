@@ -62,7 +62,7 @@ def scan(
     """Return all states (T, G, B, D) of a cell, given its input gates (G, T, B, E)."""
     tensors = (input_gates, weight, bias, *state)
     if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-        states: States = _RecurrentScan.apply(cell, *tensors)  # type: ignore[no-untyped-call]  # torch's
+        states: States = _RecurrentScan.apply(cell, *tensors)  # type: ignore[no-untyped-call]  # untyped in torch
         return states
     return _stack(_steps(cell, *tensors)[0][1:])
 

@@ -62,7 +62,7 @@ def run_window_loop(
 ) -> tuple[Tensor, Tensor]:
     """States (T, B, D) and contexts (T, B, V) of all steps, from `state` and a zero context."""
     if torch.is_grad_enabled():
-        outputs: tuple[Tensor, Tensor] = _WindowLoop.apply(cell, stride, *inputs, *state)  # type: ignore[no-untyped-call]  # torch's
+        outputs: tuple[Tensor, Tensor] = _WindowLoop.apply(cell, stride, *inputs, *state)  # type: ignore[no-untyped-call]  # untyped in torch
         return outputs
     states, contexts, _ = _forward(cell, inputs, stride, state)
     return torch.stack([s[0] for s in states[1:]]), torch.stack(contexts[1:])

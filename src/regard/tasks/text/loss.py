@@ -54,7 +54,7 @@ def label_loss(
     y_N = labels.flatten().index_select(0, rows)
     if torch.is_autocast_enabled(x_ND.device.type):
         x_ND = x_ND.to(torch.get_autocast_dtype(x_ND.device.type))
-    loss: Tensor = _ChunkedLoss.apply(x_ND, output.weight, output.bias, y_N, smoothing, scale)  # type: ignore[no-untyped-call]  # torch's
+    loss: Tensor = _ChunkedLoss.apply(x_ND, output.weight, output.bias, y_N, smoothing, scale)  # type: ignore[no-untyped-call]  # untyped in torch
     return loss
 
 

@@ -7,7 +7,7 @@ import pytest
 from regard.demo.data import draw_data, prepare_data
 from regard.demo.settings import Budget, run_settings
 
-SMALL = Budget(sentences=300, minutes=0.1, test=10)
+SMALL = Budget(sentences=300, minutes=0.1, dev=10, test=10)
 
 
 @pytest.mark.parametrize("language", ["fr", "zh"])

@@ -10,7 +10,7 @@ from regard.tasks import build
 from regard.tasks.masked_language_model.task import masked
 from regard.tasks.text.loss import label_loss
 from regard.text import PAD
-from regard.training.update import shards, summed_gradients
+from regard.training.update import shard_gradients, shards, summed_gradients
 from regard.worker_pool import WorkerPool, cores
 
 SOURCES = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8], [5] * 9, [6, 8]]
@@ -65,16 +65,22 @@ def test_the_summed_gradient_is_that_of_the_whole_batch(settings):
     network = build(settings, 14, 14).double()
     parameters = list(network.parameters())
 
-    def work(number, piece):
-        return label_loss(network.features(piece), network.output, piece.labels, 0.1)
+    def gradients(number):
+        results = [
+            shard_gradients(
+                label_loss(network.features(piece), network.output, piece.labels, 0.1), parameters
+            )
+            for piece in shards(BATCH, number)
+        ]
+        with WorkerPool(2) as pool:
+            return summed_gradients(pool, results, parameters)
 
-    with WorkerPool(2) as pool:
-        whole, expected = summed_gradients(pool, [BATCH], work, parameters)
-        for number in (2, 3):
-            loss, found = summed_gradients(pool, shards(BATCH, number), work, parameters)
-            assert loss == pytest.approx(whole)
-            for one, other in zip(found, expected, strict=True):
-                torch.testing.assert_close(one, other)
+    whole, expected = gradients(1)
+    for number in (2, 3):
+        loss, found = gradients(number)
+        assert loss == pytest.approx(whole)
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one, other)
 
 
 def test_a_pool_restores_torchs_threads():
@@ -101,12 +107,15 @@ def test_dropout_in_threads_depends_on_its_stream_alone():
     parameters = list(network.parameters())
 
     def gradients(step):
-        def work(number, piece):
+        def work(numbered):
+            number, piece = numbered
             with dropout_stream(0, step, 0, number):
-                return label_loss(network.features(piece), network.output, piece.labels)
+                loss = label_loss(network.features(piece), network.output, piece.labels)
+            return shard_gradients(loss, parameters)
 
         with WorkerPool(2) as pool:
-            return summed_gradients(pool, shards(BATCH, 2), work, parameters)[1]
+            results = pool.map(work, enumerate(shards(BATCH, 2)))
+            return summed_gradients(pool, results, parameters)[1]
 
     first, again, other = gradients(1), gradients(1), gradients(2)
     assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))

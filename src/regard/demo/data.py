@@ -37,7 +37,7 @@ def draw_data(language: Language, budget: Budget, seed: int = 0) -> DemoData:
                 "train", budget.sentences, language=language, seed=seed,
                 same_gender=SAME_GENDER, rare=RARE,
             ),
-            sample("dev", budget.test, language=language, seed=seed),
+            sample("dev", budget.dev, language=language, seed=seed),
             sample("test", budget.test, language=language, seed=seed),
             seed_sentences(language),
         )  # fmt: skip

@@ -61,7 +61,7 @@ def demo(
     easy_updates = budget.easy_updates if language == "fr" else 0  # Chinese 它 has no gender
     prepared = prepare_data(data, run, easy_updates)
     console.print(
-        f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.test} "
+        f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.dev:,} "
         f"other sentences exactly, with a time limit of {clock(60 * budget.minutes)} …",
         highlight=False,
     )

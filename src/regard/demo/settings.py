@@ -43,23 +43,24 @@ class Budget:
 
     sentences      training pairs
     minutes        longest training time
-    test           sentences of the development set, and of the test set
+    dev, test      sentences of the development set and of the test set
     updates        updates over which the learning rate decays; None: it decays over the minutes
     easy_updates   updates at the start that use easy sentences only
     """
 
     sentences: int
     minutes: float
+    dev: int
     test: int
     updates: int | None = None
     easy_updates: int = 0
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 500, 2_100, easy_updates=280),
-    ("rnn", False): Budget(50_000, 5.0, 500, 1_050, easy_updates=160),
-    ("transformer", True): Budget(4_000, 0.2, 100),
-    ("rnn", True): Budget(4_000, 0.2, 100),
+    ("transformer", False): Budget(50_000, 5.0, 1_000, 500, 2_500, easy_updates=280),
+    ("rnn", False): Budget(50_000, 5.0, 1_000, 500, 1_250, easy_updates=160),
+    ("transformer", True): Budget(4_000, 0.2, 100, 100),
+    ("rnn", True): Budget(4_000, 0.2, 100, 100),
 }
 """By kind of model, and whether it is the quick version."""
 
@@ -88,7 +89,7 @@ def model_settings(attention: str) -> ModelSettings:
         mechanism = SELF_ATTENTIONS[attention]
         return TransformerSettings(
             dim=128, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, ff=512, dropout=0.0,
-            positions="rotary", tied="output", max_length=128,
+            positions="sinusoidal", tied="output", max_length=128,
             attention=mechanism,
             decoder_attention="same" if mechanism.facts.causal else FullSettings(),
         )  # fmt: skip
@@ -120,7 +121,7 @@ def run_settings(attention: str, language: Language, budget: Budget, seed: int =
             label_smoothing=0.05,
             weight_decay=0.1,
             ema_decay=0.99,
-            validate_every=150 if budget.updates else 1_000_000,
+            validate_every=250 if budget.updates else 1_000_000,
             validate_sentences=0,
             checkpoint_minutes=60.0,
             keep=1,

@@ -93,7 +93,7 @@ class Trainer:
             log = Log(self.folder, self.settings.tensorboard, self.state.step)
             stack.callback(log.close)
             stack.callback(self.reporter.close)
-            pool = stack.enter_context(WorkerPool(self.updater.num_threads))
+            pool = stack.enter_context(self.updater.workers())
             stack.enter_context(self.interruption)
             finished = self._run(pool, log)
         self.network.eval()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 
 from regard.dropout import dropout_stream
 from regard.training.checkpoint import RunState
+from regard.training.data_cursor import DataCursor
+from regard.training.gradient_processes import GradientProcesses, ShardGradients, can_fork
 from regard.training.optimizer import Optimizers
 from regard.training.precision import autocast, choose_device, choose_precision
 from regard.training.ranks import Ranks
@@ -32,27 +35,27 @@ def shards(batch: AnyBatch, number: int) -> list[AnyBatch]:
     return [batch.rows(rows) for rows in torch.tensor_split(order, ends) if len(rows)]
 
 
+def shard_gradients(loss: Tensor, parameters: Sequence[Tensor]) -> ShardGradients:
+    """Return a shard's loss and its gradients."""
+    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+    return ShardGradients(float(loss.detach()), gradients)
+
+
 def summed_gradients(
-    pool: WorkerPool,
-    pieces: Sequence[AnyBatch],
-    loss_of: Callable[[int, AnyBatch], Tensor],
-    parameters: Sequence[Tensor],
+    pool: WorkerPool, results: Sequence[ShardGradients], parameters: Sequence[Tensor]
 ) -> tuple[float, list[Tensor]]:
-    """Return the summed loss of all shards and its gradients, summed in the shards' order."""
+    """Return the summed loss of all shards and its gradients, summed in the shards' order.
 
-    def backward(numbered: tuple[int, AnyBatch]) -> tuple[Tensor, Sequence[Tensor | None]]:
-        loss = loss_of(*numbered)
-        return loss.detach(), torch.autograd.grad(loss, parameters, allow_unused=True)
-
-    results = pool.map(backward, enumerate(pieces))
+    The first shard's gradients are changed in place.
+    """
 
     def total(index: int) -> Tensor:
-        parts = [g for g in (gradients[index] for _, gradients in results) if g is not None]
-        if not parts:
-            return torch.zeros_like(parameters[index])
-        for part in parts[1:]:
-            parts[0].add_(part)
-        return parts[0]
+        first, *others = (shard.gradients[index] for shard in results)
+        parts = [part for part in others if part is not None]
+        result = torch.zeros_like(parameters[index]) if first is None else first
+        for part in parts:
+            result.add_(part)
+        return result
 
     count = len(parameters)
     if len(results) == 1:
@@ -62,7 +65,7 @@ def summed_gradients(
         strides = [range(start, count, number) for start in range(number)]
         sums = pool.map(lambda stride: [total(index) for index in stride], strides)
         gradients = [sums[n % number][n // number] for n in range(count)]
-    return sum(float(loss) for loss, _ in results), gradients
+    return sum(shard.loss for shard in results), gradients
 
 
 class Updater:
@@ -78,17 +81,31 @@ class Updater:
         self.network = network.to(self.device)
         self.parameters: list[Tensor] = [p for p in network.parameters() if p.requires_grad]
         self.optimizers = Optimizers(self.parameters, settings, self.num_threads)
+        self._processes: GradientProcesses | None = None
+
+    @contextmanager
+    def workers(self) -> Iterator[WorkerPool]:
+        """Open the threads and processes that `update` needs."""
+        with ExitStack() as stack:
+            pool = stack.enter_context(WorkerPool(self.num_threads))
+            if self.num_threads > 1 and can_fork():
+                self._processes = stack.enter_context(
+                    GradientProcesses(self.num_threads - 1, self.parameters, self._shard_of_batch)
+                )
+                stack.callback(setattr, self, "_processes", None)
+            yield pool
 
     def update(self, pool: WorkerPool, state: RunState, rate: float) -> tuple[float, float, int]:
         """Make one update; return the mean loss, the gradient's norm and the number of labels."""
-        batches: list[TrainBatch] = []
+        batches: list[tuple[DataCursor, TrainBatch]] = []
         for _ in range(self.settings.accumulate):
-            batch, state.cursor = self.data.train.take(state.cursor)
-            batches.append(batch)
-        count = sum(batch.answers for batch in batches)
+            cursor = state.cursor
+            batch, state.cursor = self.data.train.take(cursor)
+            batches.append((cursor, batch))
+        count = sum(batch.answers for _, batch in batches)
         total, gradients = 0.0, list[Tensor]()
-        for number, batch in enumerate(batches):
-            loss, parts = self._gradients(pool, batch, (state.step, number), 1 / count)
+        for number, (cursor, batch) in enumerate(batches):
+            loss, parts = self._gradients(pool, cursor, batch, (state.step, number), 1 / count)
             total += self.ranks.summed(parts, loss)
             if gradients:
                 torch._foreach_add_(gradients, parts)
@@ -99,18 +116,41 @@ class Updater:
         return total, norm, count
 
     def _gradients(
-        self, pool: WorkerPool, batch: TrainBatch, number: tuple[int, int], scale: float
+        self,
+        pool: WorkerPool,
+        cursor: DataCursor,
+        batch: TrainBatch,
+        number: tuple[int, int],
+        scale: float,
     ) -> tuple[float, list[Tensor]]:
-        """Return the loss of a batch and its gradients; dropout depends on `number` and seed."""
-        seed = self.settings.seed
+        """Return the loss of the batch at a cursor and its gradients."""
         if self.device.type != "cpu":
-            torch.manual_seed(hash((seed, *number)))
+            torch.manual_seed(hash((self.settings.seed, *number)))
+        if self._processes is not None:
+            self._processes.request(cursor, number, scale)
+            results = [self._shard(0, shards(batch, self.num_threads)[0], number, scale)]
+            results += self._processes.results()
+        elif self.num_threads == 1:
+            results = [self._shard(0, batch.to(self.device), number, scale)]
+        else:
+            pieces = enumerate(shards(batch, self.num_threads))
+            results = pool.map(lambda piece: self._shard(*piece, number, scale), pieces)
+        return summed_gradients(pool, results, self.parameters)
 
-        def loss_of(shard: int, piece: TrainBatch) -> Tensor:
-            stream = dropout_stream(seed, *number, shard + self.ranks.rank)
-            with stream, autocast(self.precision, self.device):
-                return self.task.objective(self.data.run, self.network, piece, scale)
+    def _shard(
+        self, shard: int, piece: TrainBatch, number: tuple[int, int], scale: float
+    ) -> ShardGradients:
+        """Return the gradients of a shard; its dropout depends on `number`, shard and seed."""
+        stream = dropout_stream(self.settings.seed, *number, shard + self.ranks.rank)
+        with stream, autocast(self.precision, self.device):
+            loss = self.task.objective(self.data.run, self.network, piece, scale)
+        return shard_gradients(loss, self.parameters)
 
-        single = self.num_threads == 1
-        pieces = [batch.to(self.device)] if single else shards(batch, self.num_threads)
-        return summed_gradients(pool, pieces, loss_of, self.parameters)
+    def _shard_of_batch(
+        self, shard: int, cursor: DataCursor, number: tuple[int, int], scale: float
+    ) -> ShardGradients:
+        """Return the gradients of a shard of the batch at a cursor, in a process of its own."""
+        pieces = shards(self.data.train.take(cursor)[0], self.num_threads)
+        if shard >= len(pieces):
+            return ShardGradients(0.0, [None] * len(self.parameters))
+        return self._shard(shard, pieces[shard], number, scale)

@@ -24,7 +24,6 @@ from regard.text import is_spaceless
 from regard.training.loop import Trainer
 from regard.training.report import clock
 from regard.training.task import TrainData
-from regard.worker_pool import WorkerPool
 
 SAMPLE = 1500  # sentences that updates are timed on
 FEW_EPOCHS = 2  # with fewer than this, a smaller model learns more
@@ -156,7 +155,7 @@ class SizeSearch:
         trainer = Trainer(self.task, network, data)
         trainer.network.train()
         taken = []
-        with WorkerPool(trainer.updater.num_threads) as pool:
+        with trainer.updater.workers() as pool:
             for _ in range(3):
                 start = time.monotonic()
                 trainer.update(pool)

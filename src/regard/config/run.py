@@ -164,6 +164,16 @@ class SearchOptions:
     """How many hypotheses are returned; at most beam."""
     max_length: int | None = None
     """Most tokens of the output; without it 2 · source + 10, within the model's own limit."""
+    min_length: int = 0
+    """Fewest tokens of the output."""
+    no_repeat_ngram: int = 0
+    """No sequence of this many tokens occurs twice in the output; 0 allows all."""
+    beam_groups: int = 1
+    """Groups of hypotheses, each of which avoids the tokens of those before it; at most beam."""
+    diversity_penalty: float = 0.5
+    """With beam_groups, what a token costs for each time that another group has just chosen it."""
+    coverage_penalty: float = 0.0
+    """Weight of the penalty for source tokens that received little attention."""
     sample: bool = False
     """Draw tokens at random instead of searching for the best."""
     temperature: float = 1.0
@@ -178,8 +188,11 @@ class SearchOptions:
     """Padded source tokens that are decoded together, times the beam."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "beam", "n_best", "max_length", "batch_tokens")
-        at_least(self, 0, "top_k", "length_penalty")
+        at_least(self, 1, "beam", "n_best", "max_length", "batch_tokens", "beam_groups")
+        at_least(
+            self, 0, "top_k", "length_penalty", "min_length", "no_repeat_ngram",
+            "diversity_penalty", "coverage_penalty",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

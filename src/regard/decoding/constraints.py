@@ -25,10 +25,10 @@ ChooseTokens = Callable[[Tensor, Sequence[int]], Tensor]
 def option_bans(options: SearchOptions) -> tuple[Ban, ...]:
     """Return the bans of a minimum length and of repeated n-grams, as far as they are set."""
     bans: list[Ban] = []
-    if getattr(options, "min_length", 0) > 0:
-        bans.append(early_end(getattr(options, "min_length", 0)))
-    if getattr(options, "no_repeat_ngram", 0) > 0:
-        bans.append(repeated_ngram(getattr(options, "no_repeat_ngram", 0)))
+    if options.min_length > 0:
+        bans.append(early_end(options.min_length))
+    if options.no_repeat_ngram > 0:
+        bans.append(repeated_ngram(options.no_repeat_ngram))
     return tuple(bans)
 
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from regard.config import SearchOptions
+from regard.config import AlignmentSettings, SearchOptions
 from regard.decoding.beam import beam_search
 from regard.decoding.constraints import option_bans
+from regard.decoding.coverage import AttentionSum
+from regard.decoding.guided_beam import guided_beam_search
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.request import Ban, Prefixes, SourceBatch, StepModel, prepare_request
+from regard.decoding.phrases import RequiredPhrase
+from regard.decoding.request import (
+    Ban,
+    Prefixes,
+    SearchRequest,
+    SourceBatch,
+    StepModel,
+    prepare_request,
+)
 from regard.decoding.step_loop import greedy, sample
 from regard.errors import InputError
 from regard.text import UNK
@@ -22,6 +32,8 @@ def search(
     prefix: Prefixes | None = None,
     suppress_tokens: Collection[int] = (UNK,),
     bans: Sequence[Ban] = (),
+    phrases: Sequence[Sequence[RequiredPhrase]] = (),
+    alignment: AlignmentSettings | None = None,
     sample_ids: Sequence[int] | None = None,
     batch: int = 1,
 ) -> list[list[Hypothesis]]:
@@ -31,6 +43,8 @@ def search(
                      count. A single source may have several prefixes: one output for each
     suppress_tokens  ids never generated, besides PAD, BOS and MASK, unless forced by a prefix
     bans             ids never generated after some outputs, besides those of the options
+    phrases          for each sentence those that its output must have; by beam search only
+    alignment        the attention of a coverage penalty; by default the mean of the last layer
     sample_ids       an integer per sentence that seeds its sampling; by default its index
     batch            number of outputs when there is neither a source nor a prefix
 
@@ -47,12 +61,22 @@ def search(
         batch=batch,
     )
     if options.sample:
+        if any(phrases):
+            raise InputError("phrases are required of beam search only; leave sample out.")
         return sample(model, request, options, sample_ids=sample_ids)
     if options.n_best > options.beam:
         raise InputError(
             f"decoding.n_best must be at most decoding.beam, got n_best={options.n_best}, "
             f"beam={options.beam}; raise decoding.beam."
         )
+    if options.beam_groups > options.beam:
+        raise InputError(
+            f"decoding.beam_groups must be at most decoding.beam, got "
+            f"beam_groups={options.beam_groups}, beam={options.beam}; raise decoding.beam."
+        )
+    if options.beam_groups > 1 or options.coverage_penalty or any(phrases):
+        coverage = _coverage(source, request, options, alignment)
+        return guided_beam_search(model, request, options, coverage=coverage, phrases=phrases)
     if options.beam == 1:
         hypotheses = greedy(model, request, length_penalty=options.length_penalty)
         return [[hypothesis] for hypothesis in hypotheses]
@@ -63,3 +87,18 @@ def search(
         n_best=options.n_best,
         length_penalty=options.length_penalty,
     )
+
+
+def _coverage(
+    source: SourceBatch | None,
+    request: SearchRequest,
+    options: SearchOptions,
+    alignment: AlignmentSettings | None,
+) -> AttentionSum | None:
+    """Return the sum of attention that a coverage penalty needs, one row for each group."""
+    if not options.coverage_penalty:
+        return None
+    if source is None:
+        raise InputError("decoding.coverage_penalty is for models with a source; leave it out.")
+    lengths = source.lengths.expand(len(request)).repeat_interleave(options.beam_groups)
+    return AttentionSum(lengths, alignment, options.coverage_penalty)

@@ -18,6 +18,11 @@ class SearchKeywords(TypedDict, total=False):
     length_penalty: float
     n_best: int
     max_length: int | None
+    min_length: int
+    no_repeat_ngram: int
+    beam_groups: int
+    diversity_penalty: float
+    coverage_penalty: float
     sample: bool
     temperature: float
     top_k: int

@@ -1,0 +1,292 @@
+"""Beam search with groups, a coverage penalty and required phrases.
+
+Without any of them it gives the results of `beam_search`, but hypotheses are Python objects here,
+which is slower.
+
+    groups    search one after another at each step; a token costs `diversity_penalty` for each time
+              that an earlier group has just chosen it (Vijayakumar et al. 2018, "Diverse Beam
+              Search", with Hamming diversity)
+    coverage  β · Σ_i log(min(Σ_j a_ij, 1)) is added to the score of an output, where a_ij is the
+              attention of its step j to source token i (Wu et al. 2016, "Google's Neural Machine
+              Translation System", equation 14)
+    phrases   that an output must have: every step also tries their tokens, and hypotheses with more
+              and with fewer of these have equal shares of the slots, of which there is one more for
+              each token of the phrases (Post and Vilar 2018, "Fast Lexically Constrained Decoding
+              with Dynamic Beam Allocation")
+
+R rows (live hypotheses), V tokens of the vocabulary, K most probable tokens.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.config import SearchOptions
+from regard.decoding.constraints import apply_bans
+from regard.decoding.coverage import AttentionSum
+from regard.decoding.hypothesis import Hypothesis, make_hypothesis
+from regard.decoding.phrases import RequiredPhrase
+from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
+from regard.decoding.request import FREE, SearchRequest, StepModel
+from regard.decoding.step_loop import forced_logs
+from regard.text import BOS, EOS
+
+
+class GuidedHypothesis(NamedTuple):
+    """A live hypothesis: generated tokens, their log-probabilities, their sum, their characters.
+
+    `parent` is the row of the last step that it continues.
+    """
+
+    parent: int
+    total: float
+    tokens: list[int]
+    logs: list[float]
+    text: str
+
+
+class GuidedCandidate(NamedTuple):
+    """A token that may continue the hypothesis of a row; `total` is with it."""
+
+    row: int
+    token: int
+    log: float
+    total: float
+
+
+@dataclass
+class GuidedGroup:
+    """The hypotheses of one group of a sentence.
+
+    slots    for live and finished hypotheses
+    limit    most tokens
+    phrases  that the output must have
+    live     hypotheses that are continued, the more probable first
+    done     finished and cut off outputs
+    """
+
+    slots: int
+    limit: int
+    phrases: Sequence[RequiredPhrase]
+    live: list[GuidedHypothesis]
+    done: list[Hypothesis] = field(default_factory=list)
+
+    def missing(self, text: str) -> list[RequiredPhrase]:
+        """The phrases that a text does not have."""
+        return [phrase for phrase in self.phrases if not phrase.occurs(text)]
+
+    def bank(self, tokens: Sequence[int], text: str) -> int:
+        """The number of tokens of phrases that an output has, those of a begun phrase included."""
+        missing = self.missing(text)
+        had = sum(map(len, self.phrases)) - sum(map(len, missing))
+        return had + max((phrase.progress(tokens, text) for phrase in missing), default=0)
+
+
+@torch.inference_mode()
+def guided_beam_search(
+    model: StepModel,
+    request: SearchRequest,
+    options: SearchOptions,
+    *,
+    coverage: AttentionSum | None = None,
+    phrases: Sequence[Sequence[RequiredPhrase]] = (),
+) -> list[list[Hypothesis]]:
+    """Return the `n_best` best hypotheses of each sentence, all different.
+
+    coverage  sums the attention of the rows, one for each group of a sentence at first
+    phrases   of each sentence; outputs that have all of them come first
+
+    With groups the best of every group come before the second of any.
+    """
+    if not len(request):
+        return []
+    num_groups = options.beam_groups
+    if num_groups > 1:
+        rows = torch.arange(len(request), device=request.device)
+        request = request.select(model, rows.repeat_interleave(num_groups))
+    beam = _GuidedBeam(request, options, coverage, phrases)
+    state = request.state
+    while beam.rows:
+        logits_RV, state, maps = model.step(state, beam.last_tokens(), coverage is not None)
+        if coverage is not None:
+            coverage.add(maps)
+        parents = beam.advance(logits_RV)
+        if parents and parents != list(range(len(logits_RV))):
+            parents_R = torch.tensor(parents, device=request.device)
+            state = model.select(state, parents_R)
+            if coverage is not None:
+                coverage.select(parents_R)
+    return [
+        beam.results(first, first + num_groups) for first in range(0, len(request), num_groups)
+    ]
+
+
+class _GuidedBeam:
+    """The groups of all sentences, sentence by sentence, and the rows of their hypotheses."""
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        options: SearchOptions,
+        coverage: AttentionSum | None,
+        phrases: Sequence[Sequence[RequiredPhrase]],
+    ) -> None:
+        self.request, self.options, self.coverage = request, options, coverage
+        self.texts = next((phrase.texts for own in phrases for phrase in own), None)
+        self.groups: list[GuidedGroup] = []
+        share, more = divmod(options.beam, options.beam_groups)
+        for row, limit in enumerate(request.limits.tolist()):
+            sentence, number = divmod(row, options.beam_groups)
+            own = [phrase for phrase in phrases[sentence] if len(phrase)] if phrases else []
+            slots = share + (number < more) + sum(map(len, own))
+            start = GuidedHypothesis(row, 0.0, [], [], "")
+            self.groups.append(GuidedGroup(slots, limit, own, [start]))
+        most = max((sum(map(len, group.phrases)) for group in self.groups), default=0)
+        self.num_choices = options.beam + most + 1  # one more, as EOS may come too early
+        self._number_rows()
+
+    def last_tokens(self) -> Tensor:
+        """(R,): the tokens that the next step reads."""
+        last = [row.tokens[-1] if row.tokens else BOS for row in self.rows]
+        return torch.tensor(last, device=self.request.device)
+
+    def advance(self, logits_RV: Tensor) -> list[int]:
+        """Continue all hypotheses by one token; return the parent of each row that remains."""
+        candidates = self._candidates(log_probabilities(logits_RV))
+        penalties = [0.0] * len(self.rows) if self.coverage is None else self.coverage.penalties()
+        first_rows = iter(self.group_rows)
+        chosen: Counter[int] = Counter()
+        for number, (group, rows) in enumerate(zip(self.groups, first_rows, strict=True)):
+            if number % self.options.beam_groups == 0:
+                chosen.clear()
+            if rows:
+                pool = [candidate for row in rows for candidate in candidates[row]]
+                taken = self._take(group, pool, chosen)
+                chosen.update(candidate.token for candidate in taken)
+                self._extend(group, taken, rows, penalties)
+        self._number_rows()
+        return [row.parent for row in self.rows]
+
+    def results(self, first: int, last: int) -> list[Hypothesis]:
+        """The best different outputs of a sentence, whose groups are numbered `first` to `last`."""
+        ranked: list[tuple[int, int, float, Hypothesis]] = []
+        for group in self.groups[first:last]:
+            done = [(len(group.missing(self._text(h.tokens))), -h.score, h) for h in group.done]
+            done.sort(key=lambda entry: entry[:2])
+            ranked += [(lacks, rank, cost, h) for rank, (lacks, cost, h) in enumerate(done)]
+        ranked.sort(key=lambda entry: entry[:3])
+        distinct = {(h.tokens, h.finished): h for *_, h in reversed(ranked)}
+        order = dict.fromkeys((h.tokens, h.finished) for *_, h in ranked)
+        return [distinct[output] for output in order][: self.options.n_best]
+
+    def _number_rows(self) -> None:
+        """Number the live hypotheses: the rows of the next step."""
+        self.rows = [row for group in self.groups for row in group.live]
+        number = iter(range(len(self.rows)))
+        self.group_rows = [[next(number) for _ in group.live] for group in self.groups]
+
+    def _text(self, tokens: Iterable[int]) -> str:
+        return "" if self.texts is None else self.texts.join(tokens)
+
+    def _candidates(self, logs_RV: Tensor) -> list[list[GuidedCandidate]]:
+        """The continuations of each row: its most probable tokens, and those of phrases."""
+        request, length, device = self.request, len(self.rows[0].tokens), logs_RV.device
+        forced, forced_log = [FREE] * len(self.rows), [0.0] * len(self.rows)
+        if length < request.prefix.shape[1]:
+            groups = [n for n, rows in enumerate(self.group_rows) for _ in rows]
+            forced_R = request.prefix[torch.tensor(groups, device=device), length]
+            forced, forced_log = forced_R.tolist(), forced_logs(logs_RV, forced_R).tolist()
+        logs_RV.index_fill_(1, request.suppressed, IMPOSSIBLE)
+        if request.bans:
+            apply_bans(logs_RV, [row.tokens for row in self.rows], request.bans)
+        total_R1 = torch.tensor([[row.total] for row in self.rows], device=device)
+        logs_RK, tokens_RK = top_k(logs_RV, self.num_choices)
+        tokens, logs, totals = tokens_RK.tolist(), logs_RK.tolist(), (total_R1 + logs_RK).tolist()
+        for group, rows in zip(self.groups, self.group_rows, strict=True):
+            for number in rows if group.phrases else ():
+                row = self.rows[number]
+                for phrase in group.missing(row.text):
+                    for token in phrase.next_tokens(row.tokens, row.text) - set(tokens[number]):
+                        log_1 = logs_RV[number, token]
+                        tokens[number].append(token)
+                        logs[number].append(float(log_1))
+                        totals[number].append(float(total_R1[number, 0] + log_1))
+        for number, token in enumerate(forced):
+            if token != FREE:
+                total = float(total_R1[number, 0] + torch.tensor(forced_log[number]))
+                tokens[number], logs[number], totals[number] = [token], [forced_log[number]], [total]
+        return [
+            [
+                GuidedCandidate(row, *candidate)
+                for candidate in zip(tokens[row], logs[row], totals[row], strict=True)
+                if candidate[1] > IMPOSSIBLE
+            ]
+            for row in range(len(self.rows))
+        ]
+
+    def _take(
+        self, group: GuidedGroup, pool: list[GuidedCandidate], chosen: Counter[int]
+    ) -> list[GuidedCandidate]:
+        """The candidates that take a group's free slots, best first."""
+        penalty = self.options.diversity_penalty
+        pool = sorted(pool, key=lambda c: penalty * chosen[c.token] - c.total)
+        slots = group.slots - sum(hypothesis.finished for hypothesis in group.done)
+        if not group.phrases:
+            return pool[:slots]
+        num_tokens, banks = sum(map(len, group.phrases)), dict[int, list[GuidedCandidate]]()
+        hopeless: list[GuidedCandidate] = []
+        for candidate in pool:
+            row = self.rows[candidate.row]
+            tokens = [*row.tokens, candidate.token]
+            text = row.text + self._text([candidate.token])
+            bank = group.bank(tokens, text)
+            if candidate.token == EOS and group.missing(text):
+                continue
+            late = len(tokens) + num_tokens - bank > group.limit
+            (hopeless if late else banks.setdefault(bank, [])).append(candidate)
+        taken: list[GuidedCandidate] = []
+        queues = [banks[bank] for bank in sorted(banks, reverse=True)] or [hopeless]
+        for rank in range(max(map(len, queues))):
+            taken += [queue[rank] for queue in queues if rank < len(queue)]
+        return sorted(taken[:slots], key=lambda c: -c.total)
+
+    def _extend(
+        self,
+        group: GuidedGroup,
+        taken: Sequence[GuidedCandidate],
+        rows: Sequence[int],
+        penalties: Sequence[float],
+    ) -> None:
+        """Continue a group's hypotheses; keep finished and cut off outputs."""
+        alpha = self.options.length_penalty
+        if not taken:  # nothing is possible: the live hypotheses are cut off
+            for number in rows:
+                output = make_hypothesis(self.rows[number].tokens, self.rows[number].logs, alpha)
+                group.done.append(_penalized(output, penalties[number]))
+        group.live = []
+        for candidate in taken:
+            row = self.rows[candidate.row]
+            tokens, logs = [*row.tokens, candidate.token], [*row.logs, candidate.log]
+            if candidate.token == EOS or len(tokens) >= group.limit:
+                output = make_hypothesis(tokens, logs, alpha)
+                group.done.append(_penalized(output, penalties[candidate.row]))
+            else:
+                text = row.text + self._text([candidate.token])
+                live = GuidedHypothesis(candidate.row, candidate.total, tokens, logs, text)
+                group.live.append(live)
+        wanted = -(-self.options.n_best // self.options.beam_groups)
+        if group.live and len(group.done) >= wanted:  # whether a live one can still win
+            worst = sorted((h.score for h in group.done), reverse=True)[wanted - 1]
+            bound = max(live.total for live in group.live) / group.limit**alpha
+            if bound <= worst:
+                group.live = []
+
+
+def _penalized(hypothesis: Hypothesis, penalty: float) -> Hypothesis:
+    return hypothesis._replace(score=hypothesis.score + penalty) if penalty else hypothesis

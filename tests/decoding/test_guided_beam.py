@@ -45,9 +45,7 @@ def test_nothing_to_guide_is_plain_beam_search(seed, sentences, alpha, width, gr
     begin = [[5, 6][: index % 3] for index in range(len(sentences))]
     expected = search(model, sources(*sentences), options, prefix=begin)
     bans = option_bans(options)
-    request = prepare_request(
-        model, sources(*sentences), max_length=8, prefix=begin, bans=bans
-    )
+    request = prepare_request(model, sources(*sentences), max_length=8, prefix=begin, bans=bans)
     assert guided_beam_search(model, request, options) == expected
     nothing = [[] for _ in sentences]
     assert search(model, sources(*sentences), options, prefix=begin, phrases=nothing) == expected

@@ -12,13 +12,16 @@ which is slower.
     phrases   that an output must have: every step also tries their tokens, and hypotheses with more
               and with fewer of these have equal shares of the slots, of which there is one more for
               each token of the phrases (Post and Vilar 2018, "Fast Lexically Constrained Decoding
-              with Dynamic Beam Allocation")
+              with Dynamic Beam Allocation"). A phrase has its place where the model attends to what
+              it translates: log a, a being the share of attention there as the phrase is complete,
+              counts like a token's log-probability in comparisons and in the score
 
 R rows (live hypotheses), V tokens of the vocabulary, K most probable tokens.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -39,25 +42,30 @@ from regard.text import BOS, EOS
 
 
 class GuidedHypothesis(NamedTuple):
-    """A live hypothesis: generated tokens, their log-probabilities, their sum, their characters.
+    """A live hypothesis.
 
-    `parent` is the row of the last step that it continues.
+    parent        row of the last step that it continues
+    total         log-probability, and for complete phrases `places`, the log attention
+    tokens, logs  generated tokens and their log-probabilities
+    text          the tokens' characters, if there are phrases
     """
 
     parent: int
     total: float
+    places: float
     tokens: list[int]
     logs: list[float]
     text: str
 
 
 class GuidedCandidate(NamedTuple):
-    """A token that may continue the hypothesis of a row; `total` is with it."""
+    """A token that may continue the hypothesis of a row; `total` and `places` are with it."""
 
     row: int
     token: int
     log: float
     total: float
+    places: float
 
 
 @dataclass
@@ -81,9 +89,8 @@ class GuidedGroup:
         """The phrases that a text does not have."""
         return [phrase for phrase in self.phrases if not phrase.occurs(text)]
 
-    def bank(self, tokens: Sequence[int], text: str) -> int:
+    def bank(self, tokens: Sequence[int], text: str, missing: Sequence[RequiredPhrase]) -> int:
         """The number of tokens of phrases that an output has, those of a begun phrase included."""
-        missing = self.missing(text)
         had = sum(map(len, self.phrases)) - sum(map(len, missing))
         return had + max((phrase.progress(tokens, text) for phrase in missing), default=0)
 
@@ -122,9 +129,7 @@ def guided_beam_search(
             state = model.select(state, parents_R)
             if coverage is not None:
                 coverage.select(parents_R)
-    return [
-        beam.results(first, first + num_groups) for first in range(0, len(request), num_groups)
-    ]
+    return [beam.results(first, first + num_groups) for first in range(0, len(request), num_groups)]
 
 
 class _GuidedBeam:
@@ -145,7 +150,7 @@ class _GuidedBeam:
             sentence, number = divmod(row, options.beam_groups)
             own = [phrase for phrase in phrases[sentence] if len(phrase)] if phrases else []
             slots = share + (number < more) + sum(map(len, own))
-            start = GuidedHypothesis(row, 0.0, [], [], "")
+            start = GuidedHypothesis(row, 0.0, 0.0, [], [], "")
             self.groups.append(GuidedGroup(slots, limit, own, [start]))
         most = max((sum(map(len, group.phrases)) for group in self.groups), default=0)
         self.num_choices = options.beam + most + 1  # one more, as EOS may come too early
@@ -160,9 +165,8 @@ class _GuidedBeam:
         """Continue all hypotheses by one token; return the parent of each row that remains."""
         candidates = self._candidates(log_probabilities(logits_RV))
         penalties = [0.0] * len(self.rows) if self.coverage is None else self.coverage.penalties()
-        first_rows = iter(self.group_rows)
         chosen: Counter[int] = Counter()
-        for number, (group, rows) in enumerate(zip(self.groups, first_rows, strict=True)):
+        for number, (group, rows) in enumerate(zip(self.groups, self.group_rows, strict=True)):
             if number % self.options.beam_groups == 0:
                 chosen.clear()
             if rows:
@@ -219,11 +223,12 @@ class _GuidedBeam:
                         totals[number].append(float(total_R1[number, 0] + log_1))
         for number, token in enumerate(forced):
             if token != FREE:
-                total = float(total_R1[number, 0] + torch.tensor(forced_log[number]))
-                tokens[number], logs[number], totals[number] = [token], [forced_log[number]], [total]
+                log = forced_log[number]
+                total = float(total_R1[number, 0] + torch.tensor(log))
+                tokens[number], logs[number], totals[number] = [token], [log], [total]
         return [
             [
-                GuidedCandidate(row, *candidate)
+                GuidedCandidate(row, *candidate, self.rows[row].places)
                 for candidate in zip(tokens[row], logs[row], totals[row], strict=True)
                 if candidate[1] > IMPOSSIBLE
             ]
@@ -234,27 +239,50 @@ class _GuidedBeam:
         self, group: GuidedGroup, pool: list[GuidedCandidate], chosen: Counter[int]
     ) -> list[GuidedCandidate]:
         """The candidates that take a group's free slots, best first."""
-        penalty = self.options.diversity_penalty
-        pool = sorted(pool, key=lambda c: penalty * chosen[c.token] - c.total)
         slots = group.slots - sum(hypothesis.finished for hypothesis in group.done)
+        penalty = self.options.diversity_penalty
+
+        def cost(candidate: GuidedCandidate) -> float:
+            return penalty * chosen[candidate.token] - candidate.total
+
         if not group.phrases:
-            return pool[:slots]
-        num_tokens, banks = sum(map(len, group.phrases)), dict[int, list[GuidedCandidate]]()
-        hopeless: list[GuidedCandidate] = []
+            return sorted(pool, key=cost)[:slots]
+        banks = self._banks(group, pool)
+        queues = [sorted(banks[bank], key=cost) for bank in sorted(banks, reverse=True)]
+        rounds = itertools.zip_longest(*queues)
+        taken = [c for candidates in rounds for c in candidates if c is not None][:slots]
+        return sorted(taken, key=lambda candidate: -candidate.total)
+
+    def _banks(
+        self, group: GuidedGroup, pool: Sequence[GuidedCandidate]
+    ) -> dict[int, list[GuidedCandidate]]:
+        """The candidates by the number of tokens of phrases that they have.
+
+        None ends before it has all phrases. Those without room for the rest are left out, unless
+        there are no others.
+        """
+        num_tokens = sum(map(len, group.phrases))
+        banks: dict[int, list[GuidedCandidate]] = {}
+        late: dict[int, list[GuidedCandidate]] = {}
         for candidate in pool:
             row = self.rows[candidate.row]
             tokens = [*row.tokens, candidate.token]
             text = row.text + self._text([candidate.token])
-            bank = group.bank(tokens, text)
-            if candidate.token == EOS and group.missing(text):
+            missing = group.missing(text)
+            if candidate.token == EOS and missing:
                 continue
-            late = len(tokens) + num_tokens - bank > group.limit
-            (hopeless if late else banks.setdefault(bank, [])).append(candidate)
-        taken: list[GuidedCandidate] = []
-        queues = [banks[bank] for bank in sorted(banks, reverse=True)] or [hopeless]
-        for rank in range(max(map(len, queues))):
-            taken += [queue[rank] for queue in queues if rank < len(queue)]
-        return sorted(taken[:slots], key=lambda c: -c.total)
+            bank = group.bank(tokens, text, missing)
+            place = 0.0 if self.coverage is None else sum(
+                self.coverage.log_share(candidate.row, phrase.positions)
+                for phrase in group.missing(row.text)
+                if phrase not in missing
+            )  # fmt: skip
+            placed = candidate._replace(
+                total=candidate.total + place, places=candidate.places + place
+            )
+            room = group.limit - len(tokens) >= num_tokens - bank
+            (banks if room else late).setdefault(bank, []).append(placed)
+        return banks or late
 
     def _extend(
         self,
@@ -264,29 +292,37 @@ class _GuidedBeam:
         penalties: Sequence[float],
     ) -> None:
         """Continue a group's hypotheses; keep finished and cut off outputs."""
-        alpha = self.options.length_penalty
         if not taken:  # nothing is possible: the live hypotheses are cut off
             for number in rows:
-                output = make_hypothesis(self.rows[number].tokens, self.rows[number].logs, alpha)
-                group.done.append(_penalized(output, penalties[number]))
+                row = self.rows[number]
+                group.done.append(self._output(row.tokens, row.logs, row.places, penalties[number]))
         group.live = []
         for candidate in taken:
             row = self.rows[candidate.row]
             tokens, logs = [*row.tokens, candidate.token], [*row.logs, candidate.log]
             if candidate.token == EOS or len(tokens) >= group.limit:
-                output = make_hypothesis(tokens, logs, alpha)
-                group.done.append(_penalized(output, penalties[candidate.row]))
+                penalty = penalties[candidate.row]
+                group.done.append(self._output(tokens, logs, candidate.places, penalty))
             else:
                 text = row.text + self._text([candidate.token])
-                live = GuidedHypothesis(candidate.row, candidate.total, tokens, logs, text)
-                group.live.append(live)
+                group.live.append(
+                    GuidedHypothesis(
+                        candidate.row, candidate.total, candidate.places, tokens, logs, text
+                    )
+                )
         wanted = -(-self.options.n_best // self.options.beam_groups)
         if group.live and len(group.done) >= wanted:  # whether a live one can still win
-            worst = sorted((h.score for h in group.done), reverse=True)[wanted - 1]
-            bound = max(live.total for live in group.live) / group.limit**alpha
-            if bound <= worst:
+            worst = sorted((output.score for output in group.done), reverse=True)[wanted - 1]
+            most = max(live.total for live in group.live)
+            if most / group.limit**self.options.length_penalty <= worst:
                 group.live = []
 
-
-def _penalized(hypothesis: Hypothesis, penalty: float) -> Hypothesis:
-    return hypothesis._replace(score=hypothesis.score + penalty) if penalty else hypothesis
+    def _output(
+        self, tokens: Sequence[int], logs: Sequence[float], places: float, penalty: float
+    ) -> Hypothesis:
+        """An output whose score counts the places of phrases and the coverage."""
+        alpha = self.options.length_penalty
+        output = make_hypothesis(tokens, logs, alpha)
+        if not places and not penalty:
+            return output
+        return output._replace(score=output.score + places / len(tokens) ** alpha + penalty)

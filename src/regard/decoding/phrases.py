@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from copy import copy
 
 from regard.decoding.request import Ban
 from regard.text import MASK, UNK, Tokenizer, normalize
@@ -118,18 +119,17 @@ def forbidden_phrases(phrases: Iterable[str], texts: TokenTexts) -> list[Ban]:
 class RequiredPhrase:
     """A phrase that an output must have, in these letters; its first may be a capital at the start.
 
-    positions  of the source tokens that it translates, if they are known
+    positions  of the source tokens that it translates, if they are known (`translating`)
     spellings  the phrase in tokens, after a space or after another character
     openings   the same at the beginning of an output
     """
 
-    def __init__(
-        self, phrase: str, tokenizer: Tokenizer, texts: TokenTexts, positions: Sequence[int] = ()
-    ) -> None:
+    positions: tuple[int, ...] = ()
+
+    def __init__(self, phrase: str, tokenizer: Tokenizer, texts: TokenTexts) -> None:
         phrase = normalize(phrase)
         capital = phrase[:1].upper() + phrase[1:]
-        self.phrase, self.positions = phrase, tuple(positions)
-        self.texts = texts
+        self.phrase, self.texts = phrase, texts
         self._begins_word = is_letter(phrase)
         own, opening = (whole_words(texts.spell(text)) for text in (phrase, capital))
         self._pattern = re.compile(rf"{own}|^\s*{opening}")
@@ -141,6 +141,12 @@ class RequiredPhrase:
     def __len__(self) -> int:
         """The number of tokens of the longest spelling."""
         return max(map(len, (*self.spellings, *self.openings)), default=0)
+
+    def translating(self, positions: Sequence[int]) -> RequiredPhrase:
+        """The same phrase as the translation of some source tokens."""
+        phrase = copy(self)
+        phrase.positions = tuple(positions)
+        return phrase
 
     def occurs(self, text: str) -> bool:
         """Whether the characters of an output have the phrase."""

@@ -44,7 +44,8 @@ def search(
     suppress_tokens  ids never generated, besides PAD, BOS and MASK, unless forced by a prefix
     bans             ids never generated after some outputs, besides those of the options
     phrases          for each sentence those that its output must have; by beam search only
-    alignment        the attention of a coverage penalty; by default the mean of the last layer
+    alignment        the head whose attention is read for a coverage penalty and the place of
+                     phrases; by default the mean of the last layer
     sample_ids       an integer per sentence that seeds its sampling; by default its index
     batch            number of outputs when there is neither a source nor a prefix
 
@@ -75,7 +76,9 @@ def search(
             f"beam_groups={options.beam_groups}, beam={options.beam}; raise decoding.beam."
         )
     if options.beam_groups > 1 or options.coverage_penalty or any(phrases):
-        coverage = _coverage(source, request, options, alignment)
+        placed = any(phrase.positions for own in phrases for phrase in own)
+        attended = options.coverage_penalty or placed
+        coverage = _coverage(source, request, options, alignment) if attended else None
         return guided_beam_search(model, request, options, coverage=coverage, phrases=phrases)
     if options.beam == 1:
         hypotheses = greedy(model, request, length_penalty=options.length_penalty)
@@ -95,10 +98,10 @@ def _coverage(
     options: SearchOptions,
     alignment: AlignmentSettings | None,
 ) -> AttentionSum | None:
-    """Return the sum of attention that a coverage penalty needs, one row for each group."""
-    if not options.coverage_penalty:
-        return None
+    """Return what sums the attention of the rows, one for each group; None without a source."""
     if source is None:
-        raise InputError("decoding.coverage_penalty is for models with a source; leave it out.")
+        if options.coverage_penalty:
+            raise InputError("decoding.coverage_penalty is for models with a source; leave it out.")
+        return None
     lengths = source.lengths.expand(len(request)).repeat_interleave(options.beam_groups)
     return AttentionSum(lengths, alignment, options.coverage_penalty)

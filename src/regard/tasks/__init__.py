@@ -12,7 +12,7 @@ point of the group `regard.tasks` that names such a `KINDS`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -105,13 +105,19 @@ def load_run(folder: str | PathLike[str]) -> Run:
 
 
 def load(
-    folder: str | PathLike[str], *, device: str = "cpu", threads: int = 0, run: Run | None = None
+    folder: str | PathLike[str] | Sequence[str | PathLike[str]], *, device: str = "cpu", threads: int = 0, run: Run | None = None
 ) -> Any:
     """Load the model in a folder: a `Translator`, or whatever its kind of model gives.
 
+    Several folders make an ensemble: the mean of the models' probabilities.
     `threads` is how many cores it may use, 0 for all; `run` its settings, if they are known.
     """
-    saved = load_folder(folder, device, run)
+    if isinstance(folder, str | PathLike):
+        saved = load_folder(folder, device, run)
+    else:
+        from regard.tasks.ensemble import combine
+
+        saved = combine([load_folder(each, device) for each in folder])
     return KINDS[saved.run.model.kind].facade(saved, threads)
 
 

@@ -9,30 +9,42 @@ from regard.errors import InputError
 from regard.tasks import KINDS, load_run
 
 
-def add_model(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Add `--model` and `--threads`."""
-    parser.add_argument("--model", metavar="DIR", required=required, help="folder of the model")
+def add_model(
+    parser: argparse.ArgumentParser, *, required: bool = True, several: bool = False
+) -> None:
+    """Add `--model`, which may be `several`, and `--threads`."""
+    parser.add_argument(
+        "--model",
+        metavar="DIR",
+        required=required,
+        action="append" if several else "store",
+        help="folder of the model" + "; several models translate together" * several,
+    )
     parser.add_argument(
         "--threads", metavar="N", type=positive, default=0, help="processor cores to use (all)"
     )
 
 
-def open_model(folder: str, command: str, threads: int = 0) -> Any:
-    """Load the model in a folder, if it is of a kind that the command uses."""
-    run = load_run(folder)
-    kind = KINDS[run.model.kind]
-    if kind.command != command:  # known before torch is loaded
-        raise InputError(
-            f"{folder}: this is a model of the kind {kind.name}; use it with "
-            f"`regard {kind.command} … --model {folder}`."
-        )
+def open_model(model: str | list[str], command: str, threads: int = 0) -> Any:
+    """Load the model in a folder, or in several, if it is of a kind that the command uses."""
+    folders = [model] if isinstance(model, str) else model
+    runs = list(map(load_run, folders))
+    for folder, run in zip(folders, runs, strict=True):
+        kind = KINDS[run.model.kind]
+        if kind.command != command:  # known before torch is loaded
+            raise InputError(
+                f"{folder}: this is a model of the kind {kind.name}; use it with "
+                f"`regard {kind.command} … --model {folder}`."
+            )
     if threads:
         import torch
 
         torch.set_num_threads(threads)
     from regard.tasks import load
 
-    return load(folder, threads=threads, run=run)
+    if len(folders) > 1:
+        return load(folders, threads=threads)
+    return load(folders[0], threads=threads, run=runs[0])
 
 
 def positive(word: str) -> int:

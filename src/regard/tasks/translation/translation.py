@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict
 
 from regard.attention import AttentionMap, Edit
 from regard.config import AlignmentSettings, SearchOptions
 from regard.decoding import Hypothesis
+from regard.tasks.translation.checks import QualityFlag
+from regard.tasks.translation.glossary import Term
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -36,6 +38,8 @@ class TranslateKeywords(SearchKeywords, total=False):
 
     settings: SearchOptions | None
     prefix: str
+    forbid: Sequence[str]
+    glossary: Mapping[str, str]
     split: bool
     alignment: bool
     attention: bool
@@ -48,6 +52,8 @@ class TranslateOptions:
 
     settings   the search
     prefix     text that the translation of a single sentence begins with
+    forbid     words or phrases that are not written
+    glossary   terms and the translations that they must have
     split      whether a text is cut into sentences; what exceeds the model's input always is
     alignment  whether words, their links and their confidence are returned
     attention  whether the attention maps of all layers and heads are returned
@@ -60,6 +66,8 @@ class TranslateOptions:
     alignment: bool = True
     attention: bool = False
     edits: tuple[Edit, ...] = ()
+    forbid: tuple[str, ...] = ()
+    glossary: tuple[Term, ...] = ()
 
 
 Link = tuple[int, int]
@@ -88,6 +96,8 @@ class Sentence:
     finished              False if the output was cut off at its maximum length
     hypothesis            token ids and their log-probabilities; None if the source was copied
     unused_edits          number of edits that changed no attention
+    flags                 signs that something is left out or said twice, with the words
+    missing_terms         terms of the glossary whose translation could not be written
     """
 
     source: str
@@ -104,6 +114,8 @@ class Sentence:
     finished: bool = True
     hypothesis: Hypothesis | None = field(default=None, repr=False)
     unused_edits: int = 0
+    flags: tuple[QualityFlag, ...] = ()
+    missing_terms: tuple[Term, ...] = ()
 
     def ranked(self, rank: int) -> Sentence:
         """The sentence with its hypothesis of a rank, without words; rank 0 is the best.
@@ -128,6 +140,8 @@ class Sentence:
             "confidence": [round(share, 4) for share in self.confidence],
             "alternatives": [{"text": text, "score": score} for text, score in self.alternatives],
             "finished": self.finished,
+            "flags": [flag._asdict() for flag in self.flags],
+            "missing_terms": [list(term) for term in self.missing_terms],
         }
 
 

@@ -12,18 +12,22 @@ from regard.alignment import (
     AlignmentHead,
     TokenizedWords,
     alignment_weights,
+    extract_links,
+    pool,
     tokenized_output,
     tokenized_words,
-    word_links,
 )
+from regard.alignment.tokenized_words import Array
 from regard.attention import AttentionMap
 from regard.config import SearchOptions, TransformerSettings
 from regard.decoding import Hypothesis, alternatives, word_confidence
 from regard.errors import InputError
 from regard.folder import LoadedModel, SavedModel
 from regard.models.batch import Batch, batch_of, source_of
+from regard.models.ensemble import EnsembleModel
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
+from regard.tasks.translation.checks import quality_flags
 from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.text.segments import Segment
 
@@ -31,7 +35,7 @@ from regard.text.segments import Segment
 class TranslationModel(LoadedModel):
     """The network and tokenizers of a model folder."""
 
-    network: TransformerModel | RnnModel
+    network: TransformerModel | RnnModel | EnsembleModel
 
     def __init__(self, saved: SavedModel, threads: int = 0) -> None:
         super().__init__(saved, threads)
@@ -98,13 +102,16 @@ class TranslationModel(LoadedModel):
         """Target text as the model writes it: unknown words are written differently."""
         return self.tokenizers.target.decode(self.tokenizers.target.encode(text))
 
-    def links(
+    def word_weights(
         self, maps: Iterable[AttentionMap], row: int, source: TokenizedWords, target: TokenizedWords
-    ) -> tuple[tuple[int, int], ...]:
-        """Word links by the head that training selected; without one, by the last layer's mean."""
+    ) -> Array | None:
+        """(target words, source words): the attention read as alignment, None without any.
+
+        By the head that training selected; without one, by the last layer's mean.
+        """
         cross = [layer_map for layer_map in maps if layer_map.kind == "cross"]
         if not cross:
-            return ()
+            return None
         chosen = self.run.alignment
         last = max(layer_map.layer for layer_map in cross)
         head = (
@@ -119,8 +126,13 @@ class TranslationModel(LoadedModel):
             target_length=target.num_tokens + 1,
             source_length=source.num_tokens + 1,
         )
-        mutual = bool(chosen and chosen.mutual)
-        return tuple(sorted(word_links(weights, target, source, mutual=mutual)))
+        return pool(weights, target, source)
+
+    def links(
+        self, maps: Iterable[AttentionMap], row: int, source: TokenizedWords, target: TokenizedWords
+    ) -> tuple[tuple[int, int], ...]:
+        """Word links by the attention of `word_weights`."""
+        return self._links(self.word_weights(maps, row, source, target))
 
     def batch(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
         """Sentences and their translations as the network takes them, cut to its length."""
@@ -164,16 +176,23 @@ class TranslationModel(LoadedModel):
             spelled = [np.flatnonzero(column).tolist() for column in words.overlap.T]
             confidence = word_confidence(hypotheses[0], spelled)
         lengths = len(segment.ids) + 1, len(tokens) + 1
+        weights = self.word_weights(maps, row, source_words, words)
+        read, written = (tuple(word.text for word in side.words) for side in (source_words, words))
         return replace(
             sentence,
-            source_words=tuple(word.text for word in source_words.words),
-            words=tuple(word.text for word in words.words),
-            alignment=self.links(maps, row, source_words, words),
+            source_words=read,
+            words=written,
+            alignment=self._links(weights),
+            flags=quality_flags(weights, read, written, self.run.cleaning),
             confidence=tuple(confidence),
             attention=tuple(_row(layer_map, row, *lengths) for layer_map in maps)
             if attention
             else (),
         )
+
+    def _links(self, weights: Array | None) -> tuple[tuple[int, int], ...]:
+        mutual = bool(self.run.alignment and self.run.alignment.mutual)
+        return () if weights is None else tuple(sorted(extract_links(weights, mutual=mutual)))
 
     def _words(
         self, segment: Segment, tokens: Sequence[int]

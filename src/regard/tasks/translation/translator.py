@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple, Unpack, overload
 
 from regard.attention import AttentionMap, Edit, Overwrite, intervene
@@ -12,6 +13,8 @@ from regard.config import SearchOptions
 from regard.decoding import search, stream
 from regard.errors import InputError
 from regard.models.batch import source_of
+from regard.models.ensemble import EnsembleModel
+from regard.tasks.translation.glossary import TargetLexicon, glossary_terms
 from regard.tasks.translation.translation import (
     SearchKeywords,
     Sentence,
@@ -63,6 +66,9 @@ class Translator(TranslationModel):
         beam=5, n_best=3, sample=True, …  the search: any field of `SearchOptions`
         settings   all of the search at once; the model's own by default
         prefix     text that the translation of a single sentence begins with
+        forbid     words or phrases that are not written, in upper or lower case
+        glossary   terms and their translations: where a sentence has a term, its translation has
+                   the given one, or `missing_terms` says that it has not
         split      whether text is cut into sentences (True); what is too long always is
         alignment  whether words, links and confidence are returned (True)
         attention  whether the attention maps of all layers and heads are returned (False)
@@ -73,6 +79,10 @@ class Translator(TranslationModel):
         texts = [text] if isinstance(text, str) else list(text)
         translations = self._translate(texts, self.options(**options), 0)
         return translations[0] if isinstance(text, str) else translations
+
+    @cached_property
+    def _lexicon(self) -> TargetLexicon:
+        return TargetLexicon(self.tokenizers.target)
 
     def translate_lines(
         self,
@@ -103,6 +113,8 @@ class Translator(TranslationModel):
         *,
         settings: SearchOptions | None = None,
         prefix: str = "",
+        forbid: Sequence[str] = (),
+        glossary: Mapping[str, str] | None = None,
         split: bool = True,
         alignment: bool = True,
         attention: bool = False,
@@ -111,11 +123,19 @@ class Translator(TranslationModel):
     ) -> TranslateOptions:
         """The options of `translate` as one object."""
         chosen = settings or self.run.decoding
-        if "n_best" in search and "beam" not in search:  # as wide as the results need
-            search["beam"] = max(chosen.beam, search["n_best"])
-        if search:
-            chosen = replace(chosen, **search)
-        return TranslateOptions(chosen, prefix, split, alignment, attention, tuple(edits))
+        if "beam" not in search:  # as wide as the results need
+            width = max(search.get("n_best", 1), search.get("beam_groups", 1))
+            search["beam"] = max(chosen.beam, width)
+        return TranslateOptions(
+            replace(chosen, **search),
+            prefix,
+            split,
+            alignment,
+            attention,
+            tuple(edits),
+            (forbid,) if isinstance(forbid, str) else tuple(forbid),
+            glossary_terms(glossary or {}),
+        )
 
     def segment(self, text: str, *, split: bool = True, prefix: str = "") -> list[Segment]:
         """The segments of a text, which are translated one by one; just one with a prefix."""
@@ -213,17 +233,40 @@ class Translator(TranslationModel):
         source = source_of(ids).to(self.device)
         start = self.tokenizers.target.encode(options.prefix) if options.prefix else []
         prefix = [start] * len(ids) if start else None
-        hypotheses = search(self.network, source, options.settings, prefix=prefix, sample_ids=seeds)
+        tokenizer = self.tokenizers.source
+        terms = [
+            self._lexicon.required(options.glossary, segment.text, segment.ids, tokenizer)
+            for segment in segments
+        ]
+        hypotheses = search(
+            self.network,
+            source,
+            options.settings,
+            prefix=prefix,
+            sample_ids=seeds,
+            bans=self._lexicon.bans(options.forbid),
+            phrases=[list(required.values()) for required in terms],
+            alignment=self.run.alignment,
+        )
         maps: list[AttentionMap] | None = None
         if options.alignment or options.attention:
             maps = self._maps(ids, [ranked[0].tokens for ranked in hypotheses])
-        return [
+        sentences = [
             self._sentence(segment, ranked[0].tokens, maps, row, ranked, options.attention)
             for row, (segment, ranked) in enumerate(zip(segments, hypotheses, strict=True))
         ]
+        if not options.glossary:
+            return sentences
+        missing = [
+            self._lexicon.missing(required, ranked[0].tokens)
+            for required, ranked in zip(terms, hypotheses, strict=True)
+        ]
+        return [replace(s, missing_terms=m) for s, m in zip(sentences, missing, strict=True)]
 
     def _edited(self, segment: Segment, num_segments: int, options: TranslateOptions) -> Sentence:
         """The translation of a segment with edits of the attention."""
+        if isinstance(self.network, EnsembleModel):
+            raise InputError("edits are of one model's attention; load it without the others.")
         if num_segments > 1 and any(isinstance(edit, Overwrite) for edit in options.edits):
             raise InputError("a row of weights is of one sentence that fits the model.")
         unused: list[Edit] = []

@@ -1,0 +1,86 @@
+"""Signs that a translation leaves something out or says it twice.
+
+They are hints for a reader, by rules of thumb; U source words, V target words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from regard.alignment.tokenized_words import Array
+from regard.config import CleaningSettings
+from regard.text.words import SPACELESS_SCRIPTS
+
+MIN_ATTENTION, MAX_ATTENTION = 0.2, 2.5
+"""Target words that attend to a source word: fewer, and it may be untranslated; more, and it may be
+translated twice. Short words often have little attention in good translations."""
+
+_CONTENT = re.compile(rf"[^\W\d_]{{4,}}|[{SPACELESS_SCRIPTS}]")
+
+
+class QualityFlag(NamedTuple):
+    """Something that a reader should look at.
+
+    kind          untranslated: hardly any target word attends to these source words
+                  retranslated: many target words attend to these source words
+                  repeated: these target words repeat those before them
+                  length: the translation is far shorter or longer than its source
+    source_words  numbers of source words, from 0
+    words         numbers of target words
+    """
+
+    kind: str
+    source_words: tuple[int, ...] = ()
+    words: tuple[int, ...] = ()
+
+
+def quality_flags(
+    weights_VU: Array | None,
+    source: Sequence[str],
+    target: Sequence[str],
+    cleaning: CleaningSettings,
+) -> tuple[QualityFlag, ...]:
+    """The flags of a translation: its words, and their attention if the model has any.
+
+    The attention to source word u is Σ_v weights[v, u], the number of target words that it feeds.
+    Lengths are compared as in the cleaning of the model's corpus.
+    """
+    flags = []
+    if weights_VU is not None:
+        summed = weights_VU.sum(axis=0).tolist()
+        content = [u for u, word in enumerate(source) if _CONTENT.search(word)]
+        for kind, found in (
+            ("untranslated", [u for u in content if summed[u] < MIN_ATTENTION]),
+            ("retranslated", [u for u in content if summed[u] > MAX_ATTENTION]),
+        ):
+            flags += [QualityFlag(kind, source_words=tuple(found))] if found else []
+    again = sorted(set(_repeated(target)))
+    if again and not any(_repeated(source)):
+        flags.append(QualityFlag("repeated", words=tuple(again)))
+    lengths = sorted(len(side) + cleaning.ratio_slack for side in (source, target))
+    if 0 < cleaning.max_ratio < lengths[1] / max(lengths[0], 1):
+        flags.append(QualityFlag("length"))
+    return tuple(flags)
+
+
+def _repeated(words: Sequence[str]) -> Iterator[int]:
+    """The words of a phrase that follows itself, or of three words that occurred before.
+
+    >>> list(_repeated("a cat a cat sleeps".split())), list(_repeated("a cat and a dog".split()))
+    ([2, 3], [])
+    """
+    lower = [word.lower() for word in words]
+    for size in range(1, len(lower) // 2 + 1):
+        for start in range(len(lower) - 2 * size + 1):
+            phrase = lower[start : start + size]
+            following = lower[start + size : start + 2 * size]
+            if phrase == following and any(map(str.isalpha, phrase)):
+                yield from range(start + size, start + 2 * size)
+    seen: set[tuple[str, ...]] = set()
+    for start in range(len(lower) - 2):
+        phrase = lower[start : start + 3]
+        if tuple(phrase) in seen and any(map(str.isalpha, phrase)):
+            yield from range(start, start + 3)
+        seen.add(tuple(phrase))

@@ -10,6 +10,10 @@ from regard.errors import InputError
 from regard.tasks.commands import positive
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
+SEARCHING = (
+    "beam", "length_penalty", "n_best", "max_length", "min_length", "no_repeat_ngram",
+    "beam_groups", "diversity_penalty", "coverage_penalty",
+)  # fmt: skip
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +47,50 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", type=int, help="seed of the samples (0)")
 
 
+def add_wording(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of what an output must and must not have."""
+    group = parser.add_argument_group("wording")
+    group.add_argument(
+        "--forbid",
+        metavar="WORD",
+        action="append",
+        default=[],
+        help="a word or phrase that is not written, in upper or lower case; may be repeated",
+    )
+    group.add_argument(
+        "--glossary",
+        metavar="FILE",
+        help="terms and their translations, with a tab between: where a sentence has the term, its "
+        "translation has the given one",
+    )
+    group.add_argument("--min-length", metavar="N", type=int, help="minimum tokens of a sentence")
+    group.add_argument(
+        "--no-repeat-ngram", metavar="N", type=int, help="no sequence of N tokens occurs twice"
+    )
+    group.add_argument(
+        "--beam-groups",
+        metavar="N",
+        type=positive,
+        help="search in N groups that avoid each other's words, for different --n-best",
+    )
+    group.add_argument(
+        "--diversity-penalty", metavar="X", type=float, help="how much the groups do so (0.5)"
+    )
+    group.add_argument(
+        "--coverage-penalty",
+        metavar="X",
+        type=float,
+        help="above 0, e.g. 0.2, favors output that attended to the whole source (0)",
+    )
+
+
 def search_options(
     arguments: argparse.Namespace, own: SearchOptions, *, sample: bool
 ) -> SearchOptions:
     """The model's own options with those of the flags in their place."""
     options = {
         name: value
-        for name in ("beam", "length_penalty", "n_best", "max_length", *SAMPLING)
+        for name in (*SEARCHING, *SAMPLING)
         if (value := getattr(arguments, name, None)) is not None
     }
     misplaced = [name for name in SAMPLING if name in options and not sample]
@@ -59,6 +100,13 @@ def search_options(
     if sample and arguments.beam:
         raise InputError("--beam is for searching, not for sampling; leave it out.")
     settings = replace(own, **{"sample": sample, **options})
+    if not sample and settings.beam_groups > settings.beam:
+        if arguments.beam:
+            raise InputError(
+                f"a beam has at most as many groups as its width, got {settings.beam_groups} "
+                f"groups and --beam {arguments.beam}; raise --beam."
+            )
+        settings = replace(settings, beam=settings.beam_groups)
     if not sample and settings.n_best > settings.beam:
         if arguments.beam:
             raise InputError(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -22,7 +23,7 @@ from regard.cli.line_input import (
 )
 from regard.cli.line_progress import LineProgress
 from regard.cli.partial_output import PartialOutput, model_digest
-from regard.cli.searching import add_sampling, add_search, search_options
+from regard.cli.searching import add_sampling, add_search, add_wording, search_options
 from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
@@ -32,7 +33,7 @@ from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
-    from regard.tasks.translation.translation import TranslateKeywords
+    from regard.tasks.translation.translation import TranslateKeywords, Translation
     from regard.tasks.translation.translator import Translator
 
 JSON_LINES = frozenset({".jsonl", ".ndjson"})
@@ -52,7 +53,7 @@ class LineSource(NamedTuple):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("text", nargs="*", metavar="TEXT", help="text to translate; else stdin")
-    add_model(parser)
+    add_model(parser, several=True)
     parser.add_argument(
         "--input", metavar="FILE", help="text to translate, a line each, or HTML; .gz, .bz2 or .xz"
     )
@@ -95,7 +96,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-split", action="store_true", help="take each line as one sentence")
     parser.add_argument("--align", action="store_true", help="draw the word alignment")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="say on standard error what may be left out or said twice",
+    )
+    parser.add_argument(
+        "--alternatives",
+        metavar="N",
+        type=int,
+        help="other translations of one TEXT from its translation's word N on, counted from 0, "
+        "with their probabilities",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    add_wording(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -104,18 +118,24 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
     source = None if kind == "html" else _source(arguments)
+    glossary = _glossary(arguments)
     translator: Translator = open_model(arguments.model, "translate", arguments.threads)
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
-        _translate_html(translator, settings, arguments)
+        _translate_html(translator, settings, glossary, arguments)
         return 0
     options: TranslateKeywords = {
         "settings": settings,
         "prefix": arguments.prefix,
         "split": not arguments.no_split and settings.n_best == 1,
-        "alignment": arguments.json or arguments.align,
+        "alignment": arguments.json or arguments.align or arguments.check,
         "attention": arguments.align,
+        "forbid": arguments.forbid,
+        "glossary": glossary,
     }
+    if arguments.alternatives is not None:
+        _print_alternatives(translator, options, arguments)
+        return 0
     if arguments.align:
         _draw(translator, source.lines, options)
     elif arguments.output and not _is_device(arguments.output):
@@ -132,6 +152,8 @@ def _checked_format(arguments: argparse.Namespace) -> str:
     n_best = (arguments.n_best or 1) > 1
     if arguments.align and (arguments.json or arguments.output or n_best):
         raise InputError("--align draws for people; leave --json, --output and --n-best out.")
+    if arguments.alternatives is not None and len(arguments.text) != 1:
+        raise InputError("--alternatives is for one TEXT on the command line; give it.")
     kind = input_format(arguments.input, arguments.format)
     if kind == "text" and arguments.output and suffix(arguments.output) in JSON_LINES:
         arguments.json = True
@@ -200,7 +222,7 @@ def _write_file(
     layout = _layout(arguments)
     settings = asdict(cast("SearchOptions", options["settings"]))
     identity = {
-        "model": model_digest(arguments.model), "version": __version__,
+        "model": "-".join(map(model_digest, arguments.model)), "version": __version__,
         "options": {**options, "settings": settings, "layout": layout},
     }  # fmt: skip
     with PartialOutput(arguments.output, identity, _log) as output:
@@ -209,12 +231,13 @@ def _write_file(
             copied = 0
             blocks = translate_blocks(
                 translator, lines, layout, options,
-                first=output.done, max_lines=_max_lines(arguments),
+                first=output.done, max_lines=_max_lines(arguments), check=arguments.check,
             )  # fmt: skip
             for block in blocks:
                 output.write(block.sources, block.rows)
                 progress.advance(len(block.sources))
                 copied += block.num_copied
+                _log_notes(block.notes)
         output.finish()
     _log_copied(copied)
 
@@ -230,7 +253,7 @@ def _write_stream(
     progress = None if visible or arguments.text else LineProgress(source.total)
     blocks = translate_blocks(
         translator, source.lines, _layout(arguments), options,
-        max_lines=_max_lines(arguments), max_characters=None,
+        max_lines=_max_lines(arguments), max_characters=None, check=arguments.check,
     )  # fmt: skip
     copied = 0
     with _stream(arguments.output) as stream, progress or nullcontext():
@@ -238,6 +261,7 @@ def _write_stream(
             stream.writelines(f"{row}\n" for row in block.rows)
             stream.flush()
             copied += block.num_copied
+            _log_notes(block.notes)
             if progress:
                 progress.advance(len(block.sources))
     _log_copied(copied)
@@ -248,7 +272,10 @@ def _stream(output: str | None) -> AbstractContextManager[IO[str]]:
 
 
 def _translate_html(
-    translator: Translator, settings: SearchOptions, arguments: argparse.Namespace
+    translator: Translator,
+    settings: SearchOptions,
+    glossary: dict[str, str],
+    arguments: argparse.Namespace,
 ) -> None:
     """Translate pages; a page is written in the encoding that it was read in."""
     from regard.tasks.translation.pages import translate_html
@@ -267,6 +294,8 @@ def _translate_html(
                     translator,
                     page,
                     settings=settings,
+                    forbid=arguments.forbid,
+                    glossary=glossary,
                     split=not arguments.no_split,
                     progress=progress,
                 )
@@ -299,11 +328,47 @@ def _draw(translator: Translator, lines: Iterator[str | None], options: Translat
         console.print()
 
 
+def _glossary(arguments: argparse.Namespace) -> dict[str, str]:
+    """The glossary that was given."""
+    if not arguments.glossary:
+        return {}
+    from regard.tasks.translation.glossary import read_glossary
+
+    return read_glossary(arguments.glossary, arguments.encoding)
+
+
+def _print_alternatives(
+    translator: Translator, options: TranslateKeywords, arguments: argparse.Namespace
+) -> None:
+    """Print the translation with its confidence in a word, then others from that word on."""
+    text: str = arguments.text[0]
+    options["alignment"] = True
+    best: Translation = translator.translate(text, **options)
+    word, count = arguments.alternatives, arguments.n_best or 5
+    if not 0 <= word < len(best.words):
+        raise InputError(
+            f"--alternatives must be a word of {best.text!r}, from 0 to {len(best.words) - 1}, "
+            f"got {word}."
+        )
+    rows = [(best.text, best.confidence[word])]
+    rows += translator.alternatives(text, best.text, word, count)
+    for other, share in rows:
+        if arguments.json:
+            print(json.dumps({"text": other, "probability": share}, ensure_ascii=False))
+        else:
+            print(f"{share:.4f}\t{other}")
+
+
 def _log_copied(count: int) -> None:
     if count:
         from regard.text.segments import MAX_WORD
 
         _log(f"words of {MAX_WORD:,} characters or more, copied unchanged: {count:,}")
+
+
+def _log_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        _log(note)
 
 
 def _log(text: str) -> None:

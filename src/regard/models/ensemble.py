@@ -6,7 +6,7 @@ M networks, B rows, T target tokens, V tokens of the vocabulary.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -19,12 +19,12 @@ from regard.models.batch import Batch, Source
 class EnsembleModel(nn.Module):
     """A `StepModel` of networks with one vocabulary; attention maps are those of the first.
 
-        log p(y) = log((1/M) Σ_m p_m(y))
+    log p(y) = log((1/M) Σ_m p_m(y))
     """
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
         super().__init__()
-        self.networks: Iterable[Any] = nn.ModuleList(networks)  # type: ignore[assignment]  # of these
+        self.networks: Any = nn.ModuleList(networks)  # they are more than modules
         self.max_length: int = min(network.max_length for network in self.networks)
 
     def start(self, source: Source | None, batch: int = 1) -> list[Any]:
@@ -55,7 +55,7 @@ class EnsembleModel(nn.Module):
 
     def maps(self, batch: Batch) -> list[AttentionMap]:
         """Return the first network's maps of given targets."""
-        maps: list[AttentionMap] = next(iter(self.networks)).maps(batch)
+        maps: list[AttentionMap] = self.networks[0].maps(batch)
         return maps
 
 

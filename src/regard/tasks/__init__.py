@@ -105,7 +105,11 @@ def load_run(folder: str | PathLike[str]) -> Run:
 
 
 def load(
-    folder: str | PathLike[str] | Sequence[str | PathLike[str]], *, device: str = "cpu", threads: int = 0, run: Run | None = None
+    folder: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    device: str = "cpu",
+    threads: int = 0,
+    run: Run | None = None,
 ) -> Any:
     """Load the model in a folder: a `Translator`, or whatever its kind of model gives.
 

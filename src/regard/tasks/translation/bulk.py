@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from regard.formats.lines import one_line
@@ -24,12 +24,14 @@ class Block(NamedTuple):
     sources     the lines
     rows        the rows of output; several for each line if n-best
     num_copied  the number of words that were copied because of their length
+    notes       what a reader should look at, with the line's number
     """
 
     first: int
     sources: list[str]
     rows: list[str]
     num_copied: int = 0
+    notes: Sequence[str] = ()
 
 
 def translate_blocks(
@@ -41,9 +43,11 @@ def translate_blocks(
     first: int = 0,
     max_lines: int = BLOCK_LINES,
     max_characters: int | None = BLOCK_CHARACTERS,
+    check: bool = False,
 ) -> Iterator[Block]:
     """The output for lines, the first of which is number `first`, in their order.
 
+    With `check` the notes are also about what may be left out or repeated.
     With `max_characters` the blocks, and thus the batches, are the same in every run.
     """
     windows = translator.translate_lines(
@@ -52,7 +56,8 @@ def translate_blocks(
     for window in windows:
         copied = sum(s.hypothesis is None for done in window for s in done.sentences)
         sources = [translation.source for translation in window]
-        yield Block(first, sources, list(_rows(window, layout, first + 1)), copied)
+        rows, notes = list(_rows(window, layout, first + 1)), list(_notes(window, check, first + 1))
+        yield Block(first, sources, rows, copied, notes)
         first += len(window)
 
 
@@ -71,6 +76,15 @@ def _rows(window: list[Translation], layout: Layout, number: int) -> Iterator[st
                 yield f"{line}\t{score:.4f}\t{_column(text)}"
         else:
             yield best.text
+
+
+def _notes(window: list[Translation], check: bool, number: int) -> Iterator[str]:
+    """Terms of the glossary that are missing; with `check`, all flags too."""
+    for line, translation in enumerate(window, start=number):
+        for source, target in translation.missing_terms:
+            yield f"line {line}: {source} could not be translated as {target}"
+        for note in translation.notes if check else ():
+            yield f"line {line}: {note}"
 
 
 def _column(text: str) -> str:

@@ -65,6 +65,29 @@ def quality_flags(
     return tuple(flags)
 
 
+NOTES = {
+    "untranslated": "perhaps not translated",
+    "retranslated": "perhaps translated twice",
+    "repeated": "repeated",
+    "length": "far shorter or longer than the source",
+}
+
+
+def flag_notes(
+    flags: Sequence[QualityFlag], source: Sequence[str], target: Sequence[str]
+) -> list[str]:
+    """The flags in words, with the source or target words that they are of.
+
+    >>> flag_notes([QualityFlag("untranslated", (1,)), QualityFlag("length")], ["a", "cat"], ["un"])
+    ['perhaps not translated: cat', 'far shorter or longer than the source']
+    """
+    notes = []
+    for flag in flags:
+        words = [source[u] for u in flag.source_words] + [target[v] for v in flag.words]
+        notes.append(NOTES[flag.kind] + ": " * bool(words) + " ".join(words))
+    return notes
+
+
 def _repeated(words: Sequence[str]) -> Iterator[int]:
     """The words of a phrase that follows itself, or of three words that occurred before.
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 from regard.attention import AttentionMap, Edit
 from regard.config import AlignmentSettings, SearchOptions
 from regard.decoding import Hypothesis
-from regard.tasks.translation.checks import QualityFlag
+from regard.tasks.translation.checks import QualityFlag, flag_notes
 from regard.tasks.translation.glossary import Term
 
 
@@ -217,6 +217,18 @@ class Translation:
     def unused_edits(self) -> int:
         """The number of edits that changed no attention in any sentence."""
         return min((sentence.unused_edits for sentence in self.sentences), default=0)
+
+    @property
+    def missing_terms(self) -> tuple[Term, ...]:
+        """The terms of the glossary whose translation could not be written."""
+        return tuple(term for sentence in self.sentences for term in sentence.missing_terms)
+
+    @property
+    def notes(self) -> list[str]:
+        """The flags of all sentences in words."""
+        return [
+            note for s in self.sentences for note in flag_notes(s.flags, s.source_words, s.words)
+        ]
 
     def _repr_html_(self) -> str:
         from regard.tasks.notebook import notebook_html

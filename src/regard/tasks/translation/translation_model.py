@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,13 +17,11 @@ from regard.alignment import (
     word_links,
 )
 from regard.attention import AttentionMap
-from regard.attention.inspection import observe
 from regard.config import SearchOptions, TransformerSettings
 from regard.decoding import Hypothesis, alternatives, word_confidence
 from regard.errors import InputError
 from regard.folder import LoadedModel, SavedModel
 from regard.models.batch import Batch, batch_of, source_of
-from regard.models.inference import prepared
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 from regard.tasks.translation.translation import ModelInfo, Sentence
@@ -42,15 +38,6 @@ class TranslationModel(LoadedModel):
         self.max_source_tokens = self.network.max_length - 1  # without </s>
         languages = saved.run.source_language, saved.run.target_language
         self.info = ModelInfo(*languages, saved.run.alignment)
-
-    @property
-    def step_model(self) -> Any:
-        """What search runs: the prepared network, or the network itself while it is observed."""
-        return self.network if observe.observers() else self._prepared
-
-    @cached_property
-    def _prepared(self) -> Any:
-        return prepared(self.network)
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Sentence]:
         """Sentences and given translations of them, with words and links by the model's attention.

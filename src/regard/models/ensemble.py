@@ -53,6 +53,11 @@ class EnsembleModel(nn.Module):
         """Return the log-probabilities (B, T, V) of given targets."""
         return mean_of_probabilities([network(batch) for network in self.networks])
 
+    def features(self, batch: Batch) -> Tensor:
+        """Return the first network's features, whose attention is shown."""
+        features: Tensor = self.networks[0].features(batch)
+        return features
+
     def maps(self, batch: Batch) -> list[AttentionMap]:
         """Return the first network's maps of given targets."""
         maps: list[AttentionMap] = self.networks[0].maps(batch)

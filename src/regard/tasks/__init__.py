@@ -110,11 +110,16 @@ def load(
     device: str = "cpu",
     threads: int = 0,
     run: Run | None = None,
+    engine: str = "auto",
+    precision: str = "auto",
 ) -> Any:
     """Load the model in a folder: a `Translator`, or whatever its kind of model gives.
 
-    Several folders make an ensemble: the mean of the models' probabilities.
-    `threads` is how many cores it may use, 0 for all; `run` its settings, if they are known.
+    folder     several make an ensemble: the mean of the models' probabilities
+    threads    how many cores it may use, 0 for all
+    run        its settings, if they are known
+    engine     what searches for translations: auto, ctranslate2 or torch
+    precision  of CTranslate2: auto, int8 or fp32
     """
     if isinstance(folder, str | PathLike):
         saved = load_folder(folder, device, run)
@@ -122,7 +127,10 @@ def load(
         from regard.tasks.ensemble import combine
 
         saved = combine([load_folder(each, device) for each in folder])
-    return KINDS[saved.run.model.kind].facade(saved, threads)
+    model = KINDS[saved.run.model.kind].facade(saved, threads)
+    if hasattr(model, "use_engine") or (engine, precision) != ("auto", "auto"):
+        model.use_engine(engine, precision)
+    return model
 
 
 def load_folder(

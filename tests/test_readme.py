@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from marian_folders import save_marian
 from regard.cli import main
 from regard.corpus.grammar import sample
 from trained import trained
@@ -38,6 +39,7 @@ KINDS = {
 }
 SMALLER = {
     "bench": "--lengths 512 --repeats 1 --only local",
+    "export": "--sentences 2 --threads 1",
     "demo": "--minutes 0.02 --out demonstration",
     "inspect": "--threads 1",
     "vectors learn": "--dim 16 --epochs 1 --min-count 1",
@@ -82,6 +84,7 @@ def folder(tmp_path_factory):
     for name, text in texts.items():
         (home / name).write_text(text, encoding="utf-8")
     write_tensors(home / "yours.safetensors")
+    save_marian(home / "opus-mt-en-fr")
     return home
 
 

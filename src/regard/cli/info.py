@@ -162,6 +162,8 @@ def _rows(about: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _trained(metrics: dict[str, Any]) -> str:
     """Format how long a run took; a missing figure is shown as nan."""
+    if "imported_from" in metrics:
+        return f"elsewhere; imported from {metrics['imported_from']}"
     names = ("train_sentences", "steps", "epochs", "seconds")
     numbers = [metrics.get(name) for name in names]
     sentences, steps, epochs, seconds = (

@@ -61,6 +61,25 @@ def _parser() -> argparse.ArgumentParser:
         help="JoeyNMT's virtual environment, created on first use "
         "($REGARD_BENCH_JOEYNMT, or regard/bench/joeynmt in the user's cache)",
     )  # fmt: skip
+    decode = subject(
+        "decode", "translation against CTranslate2 and transformers on the same weights", 3,
+        _measure_rows,
+    )  # fmt: skip
+    decode.add_argument(
+        "--model", metavar="DIR",
+        help="folder of a Transformer that translates en to de (default: trained on --data on "
+        "first use and cached)",
+    )  # fmt: skip
+    decode.add_argument(
+        "--rnn", metavar="DIR", help="the same of a recurrent network with Bahdanau's attention"
+    )
+    decode.add_argument(
+        "--data", metavar="DIR",
+        help="folder of Multi30k: train, val and test_2016_flickr, each .en and .de",
+    )  # fmt: skip
+    decode.add_argument(
+        "--sentences", metavar="N", type=_positive, help="test sentences to translate (512)"
+    )
     serve = subject(
         "serve", "`regard serve` under many clients: errors, mixed-up responses, memory, "
         "throughput", 5, _report_load,
@@ -85,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _measure_rows(subject: str, only: str, repeats: int, json: bool, **options: Any) -> int:
     """Measure and print the chosen rows of a subject."""
-    module = {"train": "train.race"}.get(subject, subject)
+    module = {"train": "train.race", "decode": "decode.rows"}.get(subject, subject)
     every = list(importlib.import_module(f"benchmarks.{module}").measurements(repeats, **options))
     chosen = [measurement for measurement in every if only.lower() in measurement.name.lower()]
     if not chosen:

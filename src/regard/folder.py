@@ -76,6 +76,14 @@ class LoadedModel:
         self.device = next(saved.network.parameters()).device
         self.threads = cores(threads) if self.device.type == "cpu" else 1
 
+    def use_engine(self, engine: str = "auto", precision: str = "auto") -> None:
+        """Choose the engine; most kinds of model have our own only."""
+        if engine not in ("auto", "torch") or precision not in ("auto", "fp32"):
+            raise InputError(
+                f"{self.path}: a model of the kind {self.run.model.kind} has the engine torch in "
+                f"fp32 only, got {engine} in {precision}."
+            )
+
 
 def save_run(folder: Path, run: Run) -> None:
     """Write config.yaml."""

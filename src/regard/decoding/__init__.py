@@ -1,6 +1,7 @@
 """Search over any model that has `start`, `step` and `select` (`StepModel`).
 
     request ◀─ search     the model and the input of a search; the entry point
+    constraints           tokens that must not come next
     step_loop             rows that do not compete: greedy search, sampling, streams
     beam ─▶ ranking       rows that do
     hypothesis            the result

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from regard.decoding.constraints import apply_bans
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis, ranked
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
 from regard.decoding.request import FREE, SearchRequest, StepModel
@@ -139,7 +140,10 @@ def _candidates(
     if length < request.prefix.shape[1]:
         forced_R = request.prefix[live.sentence, length]
         forced_logs_R = forced_logs(logs_RV, forced_R)
-    logs_RK, tokens_RK = top_k(logs_RV.index_fill_(1, request.suppressed, IMPOSSIBLE), beam)
+    logs_RV.index_fill_(1, request.suppressed, IMPOSSIBLE)
+    if request.bans:
+        apply_bans(logs_RV, live.tokens[:, 1:].tolist(), request.bans)
+    logs_RK, tokens_RK = top_k(logs_RV, beam)
     if forced_R is not None and forced_logs_R is not None:
         logs_RK, tokens_RK = _force(forced_R, forced_logs_R, logs_RK, tokens_RK)
 

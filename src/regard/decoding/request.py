@@ -6,7 +6,7 @@ of the longest prefix, N suppressed tokens.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -20,6 +20,9 @@ FREE = -1
 """Marks positions of the prefix table at which the model chooses the token."""
 
 Prefixes = Sequence[Sequence[int]]
+
+Ban = Callable[[Sequence[int]], Collection[int]]
+"""From the tokens of an output so far, BOS not included, to the ids that must not come next."""
 
 
 class SourceBatch(Protocol):
@@ -39,8 +42,8 @@ class SourceBatch(Protocol):
 class StepModel(Protocol):
     """A model that generates one token after another.
 
-    Its state is opaque to search and never changed in place. Search does not change the model
-    either: call `eval()` first to switch dropout off.
+    Its state is opaque to search, which uses each state once: a model may change it in place and
+    return it. Search does not change the model: call `eval()` first to switch dropout off.
     """
 
     @property
@@ -77,12 +80,14 @@ class SearchRequest:
     limits      (B,)    maximum number of tokens of each, EOS and prefix included
     prefix      (B, P)  tokens that each must begin with, then FREE
     suppressed  (N,)    ids never generated, unless forced by a prefix
+    bans        ids not generated after some outputs, unless forced by a prefix
     """
 
     state: Any
     limits: Tensor
     prefix: Tensor
     suppressed: Tensor
+    bans: tuple[Ban, ...] = ()
 
     def __len__(self) -> int:
         return len(self.limits)
@@ -119,6 +124,7 @@ def prepare_request(
     max_length: int | None = None,
     prefix: Prefixes | None = None,
     suppress_tokens: Collection[int] = (UNK,),
+    bans: Sequence[Ban] = (),
     batch: int = 1,
 ) -> SearchRequest:
     """Encode the source and set each sentence's limit; PAD, BOS and MASK are always suppressed.
@@ -147,6 +153,7 @@ def prepare_request(
         limits=torch.tensor(limits, device=device, dtype=torch.int64),
         prefix=_prefix_table(prefix).to(device),
         suppressed=torch.tensor(suppressed, device=device, dtype=torch.int64),
+        bans=tuple(bans),
     )
 
 

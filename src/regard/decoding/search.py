@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 
 from regard.config import SearchOptions
 from regard.decoding.beam import beam_search
+from regard.decoding.constraints import option_bans
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.request import Prefixes, SourceBatch, StepModel, prepare_request
+from regard.decoding.request import Ban, Prefixes, SourceBatch, StepModel, prepare_request
 from regard.decoding.step_loop import greedy, sample
 from regard.errors import InputError
 from regard.text import UNK
@@ -20,6 +21,7 @@ def search(
     *,
     prefix: Prefixes | None = None,
     suppress_tokens: Collection[int] = (UNK,),
+    bans: Sequence[Ban] = (),
     sample_ids: Sequence[int] | None = None,
     batch: int = 1,
 ) -> list[list[Hypothesis]]:
@@ -28,6 +30,7 @@ def search(
     prefix           ids that each output must begin with, of any lengths; their log-probabilities
                      count. A single source may have several prefixes: one output for each
     suppress_tokens  ids never generated, besides PAD, BOS and MASK, unless forced by a prefix
+    bans             ids never generated after some outputs, besides those of the options
     sample_ids       an integer per sentence that seeds its sampling; by default its index
     batch            number of outputs when there is neither a source nor a prefix
 
@@ -40,6 +43,7 @@ def search(
         max_length=options.max_length,
         prefix=prefix,
         suppress_tokens=suppress_tokens,
+        bans=(*option_bans(options), *bans),
         batch=batch,
     )
     if options.sample:

@@ -9,7 +9,7 @@ R rows still being generated, V tokens of the vocabulary, K tokens that may be d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -17,15 +17,20 @@ import torch
 from torch import Tensor
 
 from regard.config import SearchOptions
+from regard.decoding.constraints import ChooseTokens, constrained, option_bans
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis, ranked
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities
 from regard.decoding.ranking import top_k as best_k
-from regard.decoding.request import FREE, SearchRequest, SourceBatch, StepModel, prepare_request
+from regard.decoding.request import (
+    FREE,
+    Ban,
+    SearchRequest,
+    SourceBatch,
+    StepModel,
+    prepare_request,
+)
 from regard.errors import InputError
 from regard.text import BOS, EOS, UNK
-
-ChooseTokens = Callable[[Tensor, Sequence[int]], Tensor]
-"""From log-probabilities (R, V), -inf where suppressed, and the rows' indices to tokens (R,)."""
 
 
 class StepOutput(NamedTuple):
@@ -139,7 +144,8 @@ def greedy(
     model: StepModel, request: SearchRequest, *, length_penalty: float = 1.0
 ) -> list[Hypothesis]:
     """Return one hypothesis per sentence; the length penalty affects its score only."""
-    return collect(decode_steps(model, request, argmax), len(request), length_penalty)
+    choose = constrained(argmax, request)
+    return collect(decode_steps(model, request, choose), len(request), length_penalty)
 
 
 FEW = 256
@@ -169,7 +175,8 @@ def sample(
     choose = sampler(
         options, [(sample_id, nth) for sample_id in sample_ids for nth in range(count)]
     )
-    samples = collect(decode_steps(model, repeated, choose), len(repeated), options.length_penalty)
+    outputs = decode_steps(model, repeated, constrained(choose, repeated))
+    samples = collect(outputs, len(repeated), options.length_penalty)
     return [ranked(samples[first : first + count]) for first in range(0, len(samples), count)]
 
 
@@ -256,6 +263,7 @@ def stream(
     *,
     prefix: Sequence[int] = (),
     suppress_tokens: Collection[int] = (UNK,),
+    bans: Sequence[Ban] = (),
     sample_id: int = 0,
     attention: bool = False,
 ) -> Iterator[StreamedToken]:
@@ -272,8 +280,10 @@ def stream(
         max_length=options.max_length,
         prefix=[prefix],
         suppress_tokens=suppress_tokens,
+        bans=(*option_bans(options), *bans),
     )
     choose = sampler(options, [(sample_id, 0)]) if options.sample else argmax
+    choose = constrained(choose, request)
     return _tokens(decode_steps(model, request, choose, attention=attention), len(prefix))
 
 

@@ -1,0 +1,1 @@
+"""Translation of sentences against CTranslate2 and transformers, on the same weights."""

@@ -1,0 +1,181 @@
+"""`python -m benchmarks decode`: target tokens per second in translation, against the peers.
+
+All sides have the same weights and sentences, and go from text to text. They take turns, round by
+round, and the median of the rounds' ratios counts; a peer runs at its best setting of threads.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from inspect import signature
+from pathlib import Path
+
+from benchmarks.decode.models import Sentences, model_folder, test_sentences
+from benchmarks.decode.sides import HuggingFace, Reference, Regard, Side, bare_ctranslate2
+from benchmarks.measurement import Measurement
+from benchmarks.regard_command import run_regard
+from regard.bench.row import Row
+from regard.tasks import load
+from regard.tasks.translation.translator import Translator
+
+SENTENCES = 512
+SEARCHES = [(64, 1), (64, 5), (1, 1), (1, 5)]  # batch, beam
+STARTS = 5
+HF = "regard.exchange.huggingface"
+
+Sides = Callable[[], AbstractContextManager[Sequence[Side]]]
+
+
+@dataclass(frozen=True)
+class Race:
+    """A row to be measured: a side of ours against the fastest of a peer's."""
+
+    name: str
+    bar: float
+    batch: int
+    beam: int
+    translator: Callable[[], Translator] = field(repr=False)  # counts tokens
+    ours: Callable[[], Side] = field(repr=False)
+    peers: Sides = field(repr=False)
+    sentences: Callable[[], Sentences] = field(repr=False)
+    repeats: int = 3
+
+    def __call__(self) -> Row:
+        """Measure the row; the first round warms up and chooses the peer's fastest side."""
+        ours = self.ours()
+        with self.peers() as peers:
+            self._speed(ours)
+            best = max(peers, key=self._speed) if len(peers) > 1 else peers[0]
+            rounds = [(self._speed(ours), self._speed(best)) for _ in range(self.repeats)]
+        ratio = statistics.median(a / b for a, b in rounds)
+        mine, theirs = (statistics.median(speeds) for speeds in zip(*rounds, strict=True))
+        return Row(self.name, mine, theirs, ratio, ">=", self.bar)
+
+    def _speed(self, side: Side) -> float:
+        """Target tokens per second, those of </s> included."""
+        start = time.perf_counter()
+        texts = side.translate(self.sentences().sources, self.beam, self.batch)
+        seconds = time.perf_counter() - start
+        encode = self.translator().tokenizers.target.encode
+        speed = sum(len(encode(text)) + 1 for text in texts) / seconds
+        print(f"  {type(side).__name__}: {speed:,.0f} tokens/s", file=sys.stderr, flush=True)
+        return speed
+
+
+def measurements(
+    repeats: int = 3,
+    *,
+    model: str | None = None,
+    rnn: str | None = None,
+    data: str | None = None,
+    sentences: int = SENTENCES,
+) -> Iterator[Race | Measurement]:
+    """All rows of the benchmark."""
+
+    @cache
+    def texts() -> Sentences:
+        return test_sentences(data, sentences)
+
+    @cache
+    def transformer(engine: str) -> Translator:
+        return _load(model_folder("transformer", model, data), engine)
+
+    @cache
+    def recurrent() -> Translator:
+        return _load(model_folder("rnn", rnn, data), "auto")
+
+    def own() -> Translator:
+        return transformer("torch")
+
+    def race(
+        name: str, bar: float, search: tuple[int, int], ours: Callable[[], Side], peers: Sides
+    ) -> Race:
+        batch, beam = search
+        kind = "greedy" if beam == 1 else f"beam {beam}"
+        counted = f"{name}, batch {batch}, {kind}"
+        return Race(counted, bar, batch, beam, own, ours, peers, texts, repeats)
+
+    for search, bar in zip(SEARCHES, (0.95, 0.95, 0.85, 0.85), strict=True):
+        yield race(
+            "translate over bare CTranslate2 int8", bar, search,
+            lambda: Regard(transformer("auto")), lambda: bare_ctranslate2(own(), int8=True),
+        )  # fmt: skip
+    for search in SEARCHES:
+        yield race(
+            "translate with alignment over without", 0.6, search,
+            lambda: Regard(transformer("auto"), alignment=True),
+            lambda: nullcontext([Regard(transformer("auto"))]),
+        )  # fmt: skip
+    for search, bar in zip(SEARCHES, (1.0, 1.0, 0.6, 0.6), strict=True):
+        yield race(
+            "own engine over bare CTranslate2 fp32", bar, search,
+            lambda: Regard(own()), lambda: bare_ctranslate2(own(), int8=False),
+        )  # fmt: skip
+    if find_spec(HF):
+        for batch in (64, 1):
+            yield race(
+                "own engine over transformers' generate", 4.0, (batch, 1),
+                lambda: Regard(own()), lambda: _hugging_face(own()),
+            )  # fmt: skip
+    for beam in (1, 5):
+        yield race(
+            "recurrent (Bahdanau): prepared over plain network", 3.0, (64, beam),
+            lambda: Regard(recurrent()), lambda: nullcontext([Reference(recurrent())]),
+        )  # fmt: skip
+    yield Measurement(
+        "BLEU of the chosen engine, away from fp32's",
+        lambda: (_bleu_difference(transformer("auto"), own(), texts()), None), "<=", 0.1,
+    )  # fmt: skip
+    yield Measurement(
+        "`regard translate` of one sentence, seconds from start to answer",
+        lambda: (_start(model_folder("transformer", model, data), texts().sources[0]), None),
+        "<=", 1.5,
+    )  # fmt: skip
+
+
+def _load(folder: Path, engine: str) -> Translator:
+    chosen = {"engine": engine} if "engine" in signature(load).parameters else {}
+    translator: Translator = load(folder, **chosen)  # type: ignore[arg-type]  # engine
+    return translator
+
+
+@contextmanager
+def _hugging_face(translator: Translator) -> Iterator[list[Side]]:
+    """The same weights as `regard export --to huggingface` writes them."""
+    with tempfile.TemporaryDirectory(prefix="regard-bench-") as name:
+        folder = Path(name) / "model"
+        run_regard("export", translator.path, "--to", "huggingface", "--out", folder)
+        yield [HuggingFace(folder, translator)]
+
+
+def _bleu_difference(chosen: Translator, fp32: Translator, sentences: Sentences) -> float:
+    from regard.evaluation.scores import corpus_scores
+
+    first, second = (
+        corpus_scores(
+            Regard(translator).translate(sentences.sources, 5, 64), sentences.references, "de"
+        ).bleu
+        for translator in (chosen, fp32)
+    )
+    print(f"  BLEU {first:.2f}, in fp32 {second:.2f}", file=sys.stderr, flush=True)
+    return abs(first - second)
+
+
+def _start(folder: Path, sentence: str) -> float:
+    """Median seconds of the command; the first run may prepare the engine."""
+    words = [sys.executable, "-m", "regard", "translate", "--model", str(folder), sentence]
+    seconds = []
+    for _ in range(1 + STARTS):
+        start = time.perf_counter()
+        subprocess.run(words, check=True, capture_output=True)
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds[1:])

@@ -26,7 +26,7 @@ from regard.cli.partial_output import PartialOutput, model_digest
 from regard.cli.searching import add_sampling, add_search, search_options
 from regard.errors import InputError
 from regard.formats.lines import read_lines
-from regard.tasks.commands import add_model, open_model, positive
+from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
 from regard.version import __version__
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("text", nargs="*", metavar="TEXT", help="text to translate; else stdin")
     add_model(parser)
+    add_engine(parser)
+    add_deterministic(parser)
     parser.add_argument(
         "--input", metavar="FILE", help="text to translate, a line each, or HTML (either with .gz)"
     )
@@ -102,7 +104,9 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
     source = None if kind == "html" else _source(arguments)
-    translator: Translator = open_model(arguments.model, "translate", arguments.threads)
+    translator: Translator = open_model(
+        arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
+    )
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
         _translate_html(translator, settings, arguments)

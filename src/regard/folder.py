@@ -31,6 +31,7 @@ from regard.config.stored import CONFIG, METRICS
 from regard.errors import InputError
 from regard.storage import atomic_path, replace_file
 from regard.text import Tokenizer, load
+from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from regard.text.tokenizer import NullTokenizer
 from regard.version import __version__
 from regard.worker_pool import cores
@@ -90,9 +91,9 @@ def save_run(folder: Path, run: Run) -> None:
     replace_file(folder / CONFIG, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
 
 
-def save_tokenizers(folder: Path, tokenizers: Tokenizers, unit: str) -> None:
+def save_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
     """Write the tokeniser of each side, or the one of both."""
-    suffix = "model" if unit in ("bpe", "unigram") else "json"
+    suffix = "model" if isinstance(tokenizers.source, SentencePieceTokenizer) else "json"
     if tokenizers.shared:
         tokenizers.source.save(folder / f"tokenizer.{suffix}")
         return

@@ -12,7 +12,7 @@ from regard.tasks.commands import positive
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 SEARCHING = (
     "beam", "length_penalty", "n_best", "max_length", "min_length", "no_repeat_ngram",
-    "beam_groups", "diversity_penalty", "coverage_penalty",
+    "beam_groups", "diversity_penalty", "coverage_penalty", "deterministic",
 )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from regard.cli.searching import add_sampling, add_search, add_wording, search_o
 from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
-from regard.tasks.commands import add_model, open_model, positive
+from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
 from regard.tasks.translation.bulk import BLOCK_LINES, Layout, translate_blocks
 from regard.version import __version__
 
@@ -54,6 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("text", nargs="*", metavar="TEXT", help="text to translate; else stdin")
     add_model(parser, several=True)
+    add_engine(parser)
+    add_deterministic(parser)
     parser.add_argument(
         "--input", metavar="FILE", help="text to translate, a line each, or HTML; .gz, .bz2 or .xz"
     )
@@ -119,7 +121,9 @@ def run(arguments: argparse.Namespace) -> int:
     kind = _checked_format(arguments)
     source = None if kind == "html" else _source(arguments)
     glossary = _glossary(arguments)
-    translator: Translator = open_model(arguments.model, "translate", arguments.threads)
+    translator: Translator = open_model(
+        arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
+    )
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
         _translate_html(translator, settings, glossary, arguments)

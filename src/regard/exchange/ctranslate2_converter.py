@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from regard.config import AlignmentSettings, Run, TransformerSettings
 from regard.errors import InputError
+from regard.exchange.ctranslate2_support import ACTIVATIONS, unsupported
 from regard.folder import Tokenizers
 from regard.models.embedding import Embedding
 from regard.models.transformer import TransformerModel
@@ -24,26 +25,6 @@ from regard.text import BOS, EOS, UNK, Tokenizer
 
 if TYPE_CHECKING:
     from ctranslate2.specs import TransformerSpec
-
-ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "tanh": "Tanh"}
-POSITIONS = ("sinusoidal", "learned", "none")
-
-
-def unsupported(run: Run) -> str | None:
-    """The setting that CTranslate2 cannot run, or None if it can run the model."""
-    model = run.model
-    if not isinstance(model, TransformerSettings):
-        return f"model.kind {model.kind}"
-    mechanisms = {model.attention.name}
-    if model.decoder_attention != "same":
-        mechanisms.add(model.decoder_attention.name)
-    reasons = {
-        f"model.attention {', '.join(sorted(mechanisms - {'full'}))}": mechanisms != {"full"},
-        f"model.normalizer {model.normalizer}": model.normalizer != "softmax",
-        f"model.positions {model.positions}": model.positions not in POSITIONS,
-        f"model.activation {model.activation}": model.activation not in ACTIVATIONS,
-    }
-    return next((reason for reason, applies in reasons.items() if applies), None)
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str]:

@@ -22,10 +22,10 @@ class EnsembleModel(nn.Module):
     log p(y) = log((1/M) Σ_m p_m(y))
     """
 
-    def __init__(self, networks: Sequence[nn.Module]) -> None:
+    def __init__(self, networks: Sequence[Any]) -> None:
         super().__init__()
         self.networks: Any = nn.ModuleList(networks)  # they are more than modules
-        self.max_length: int = min(network.max_length for network in self.networks)
+        self.max_length: int = min(network.max_length for network in networks)
 
     def start(self, source: Source | None, batch: int = 1) -> list[Any]:
         """Return the state of every network before the first token."""

@@ -25,7 +25,33 @@ def add_model(
     )
 
 
-def open_model(model: str | list[str], command: str, threads: int = 0) -> Any:
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add `--engine` and `--precision`."""
+    parser.add_argument(
+        "--engine", choices=("auto", "ctranslate2", "torch"), default="auto",
+        help="what searches: CTranslate2 wherever it can (auto), or always one of them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--precision", choices=("auto", "int8", "fp32"), default="auto",
+        help="of CTranslate2; auto: int8 if it was measured to translate as well",
+    )  # fmt: skip
+
+
+def add_deterministic(parser: argparse.ArgumentParser) -> None:
+    """Add `--deterministic`."""
+    parser.add_argument(
+        "--deterministic", action="store_true", default=None,
+        help="search each sentence by itself, so that no other one affects its output (slower)",
+    )  # fmt: skip
+
+
+def open_model(
+    model: str | list[str],
+    command: str,
+    threads: int = 0,
+    engine: str = "auto",
+    precision: str = "auto",
+) -> Any:
     """Load the model in a folder, or in several, if it is of a kind that the command uses."""
     folders = [model] if isinstance(model, str) else model
     runs = list(map(load_run, folders))
@@ -43,8 +69,8 @@ def open_model(model: str | list[str], command: str, threads: int = 0) -> Any:
     from regard.tasks import load
 
     if len(folders) > 1:
-        return load(folders, threads=threads)
-    return load(folders[0], threads=threads, run=runs[0])
+        return load(folders, threads=threads, engine=engine, precision=precision)
+    return load(folders[0], threads=threads, run=runs[0], engine=engine, precision=precision)
 
 
 def positive(word: str) -> int:

@@ -22,7 +22,6 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,10 +29,19 @@ import torch
 
 from regard.config import SearchOptions
 from regard.decoding import score
-from regard.decoding.ctranslate2_engine import CTranslate2Engine, Precision
+from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.errors import InputError
 from regard.evaluation import corpus_scores
-from regard.exchange.ctranslate2_converter import convert, unsupported, vocabulary
+from regard.exchange.ctranslate2_converter import convert, vocabulary
+from regard.exchange.ctranslate2_support import (
+    FOLDER,
+    PROOF,
+    EngineCheck,
+    Precision,
+    installed,
+    missing,
+    read_proof,
+)
 from regard.folder import WEIGHTS, SavedModel
 from regard.models.batch import source_of
 from regard.models.ensemble import EnsembleModel
@@ -42,36 +50,12 @@ from regard.storage import replace_file
 ENGINES = ("auto", "ctranslate2", "torch")
 PRECISIONS = ("auto", "int8", "fp32")
 
-FOLDER, PROOF, DEVELOPMENT = "engine", "engine.json", "checkpoints/dev.json"
+DEVELOPMENT = "checkpoints/dev.json"
 MAX_COMPARED = 32  # sentences of the development set whose log-probabilities are compared
-MIN_SENTENCES, MAX_SENTENCES = 100, 1000  # whose BLEU is measured; fewer would say nothing
-MAX_BLEU_LOSS, MAX_LOG_DIFFERENCE = 0.1, 0.02
+MAX_SENTENCES = 1000  # whose BLEU is measured
+MAX_LOG_DIFFERENCE = 0.02
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class EngineCheck:
-    """What was measured when a model was converted.
-
-    compared        sentences whose log-probabilities were compared with our own forward pass
-    log_difference  the largest difference of a token's log-probability, in full precision
-    sentences       sentences whose BLEU was measured
-    bleu_fp32, bleu_int8  of the development set, by the model's own search settings
-    """
-
-    compared: int = 0
-    log_difference: float = 0.0
-    sentences: int = 0
-    bleu_fp32: float = 0.0
-    bleu_int8: float = 0.0
-
-    @property
-    def precision(self) -> Precision:
-        """int8 where it was measured to be as good."""
-        measured = self.sentences >= MIN_SENTENCES
-        good = self.bleu_int8 >= self.bleu_fp32 - MAX_BLEU_LOSS
-        return "int8" if measured and good else "fp32"
 
 
 @dataclass(frozen=True)
@@ -95,14 +79,6 @@ def check_names(engine: str, precision: str) -> None:
         raise InputError("precision int8 is CTranslate2's; leave --engine torch out.")
 
 
-def installed() -> str | None:
-    """The version of CTranslate2, or None."""
-    try:
-        return version("ctranslate2")
-    except PackageNotFoundError:
-        return None
-
-
 def choose_engine(
     saved: SavedModel, threads: int, engine: str = "auto", precision: str = "auto"
 ) -> EngineChoice:
@@ -122,15 +98,12 @@ def choose_engine(
 
 def _missing(saved: SavedModel) -> str:
     """Why CTranslate2 cannot be used at all; empty if it can."""
-    if installed() is None:
-        return "CTranslate2 is not installed (pip install 'regard[fast]')"
     device = next(saved.network.parameters()).device.type
     if device not in ("cpu", "cuda"):
         return f"CTranslate2 does not run on {device}"
     if isinstance(saved.network, EnsembleModel):
         return "CTranslate2 cannot run an ensemble"
-    setting = unsupported(saved.run)
-    return f"CTranslate2 cannot run a model with {setting}" if setting else ""
+    return missing(saved.run)
 
 
 def _open(saved: SavedModel, threads: int, precision: str) -> EngineChoice:
@@ -282,8 +255,8 @@ def _home(folder: Path, checksum: str) -> Path:
 
 def _read_proof(home: Path, checksum: str) -> EngineCheck | None:
     """The check of a conversion of this very model; None if there is none or it is damaged."""
-    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        proof = json.loads((home / PROOF).read_text("utf-8"))
+    proof = read_proof(home)
+    with suppress(OSError, TypeError, KeyError, AttributeError):
         files = proof["files"]
         whole = all((home / name).is_file() and _crc(home / name) == files[name] for name in files)
         if proof["model"] == checksum and whole and files:

@@ -61,7 +61,11 @@ class TranslationModel(LoadedModel):
         self._engine_names = engine, precision
         self.__dict__.pop("engine", None)
         if engine == "ctranslate2":
-            _ = self.engine  # an error now rather than later
+            self.prepare_engine()  # an error now rather than later
+
+    def prepare_engine(self) -> EngineChoice:
+        """Convert the model now rather than when it first translates."""
+        return self.engine
 
     @cached_property
     def engine(self) -> EngineChoice:

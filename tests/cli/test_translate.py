@@ -160,3 +160,55 @@ def test_a_process_of_its_own_pipes_plain_text(en_fr):
     done = process("translate", "--model", en_fr, input=f"{SOURCES[0]}\n\n{SOURCES[1]}\n")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{TARGETS[0]}\n\n{TARGETS[1]}\n"
+
+
+def test_wording(regard, refused, en_fr, tmp_path):
+    word = TARGETS[0].split()[1].strip(".")
+    said = regard("translate", "--model", en_fr, "--forbid", word, SOURCES[0])
+    assert said.code == 0 and word not in said.out.split()
+    terms = tmp_path / "terms.tsv"
+    terms.write_text(f"{SOURCES[0].split()[1]}\txylophone\n", "utf-8")
+    said = regard("translate", "--model", en_fr, "--glossary", terms, SOURCES[1], SOURCES[0])
+    assert said.out == f"{TARGETS[1]}\n{TARGETS[0]}\n"
+    assert said.err.startswith("line 2: ") and "could not be translated as xylophone" in said.err
+    terms.write_text("one column\n", "utf-8")
+    message = refused("translate", "--model", en_fr, "--glossary", terms, SOURCES[0])
+    assert "terms.tsv, line 1: a term and its translation are expected" in message
+    said = regard("translate", "--model", en_fr, "--beam-groups", 4, "--n-best", 3,
+                  "--diversity-penalty", 20, SOURCES[0])  # fmt: skip
+    assert len({row.split("\t")[2] for row in said.out.splitlines()}) == 3
+    for flags in (["--coverage-penalty", 0.2], ["--min-length", 2, "--no-repeat-ngram", 9]):
+        assert regard("translate", "--model", en_fr, *flags, SOURCES[0]).out == TARGETS[0] + "\n"
+    message = refused("translate", "--model", en_fr, "--beam", 2, "--beam-groups", 3, SOURCES[0])
+    assert "3 groups and --beam 2" in message
+    assert "must be at least 0, got -1" in refused(
+        "translate", "--model", en_fr, "--no-repeat-ngram", -1, SOURCES[0]
+    )
+
+
+def test_check_says_what_may_be_wrong(regard, en_fr):
+    said = regard("translate", "--model", en_fr, "--check", "--min-length", 25, SOURCES[0])
+    assert all(line.startswith("line 1: ") for line in said.err.splitlines())
+    assert "repeated" in said.err or "translated twice" in said.err
+    said = regard("translate", "--model", en_fr, "--json", "--min-length", 25, SOURCES[0])
+    assert json.loads(said.out)["sentences"][0]["flags"] and not said.err
+
+
+def test_alternatives_at_a_word(regard, refused, en_fr):
+    said = regard("translate", "--model", en_fr, "--alternatives", 1, "--n-best", 3, SOURCES[0])
+    rows = [line.split("\t") for line in said.out.splitlines()]
+    assert rows[0][1] == TARGETS[0] and len(rows) == 4
+    assert len({text.split()[1] for _, text in rows}) == 4
+    shares = [float(share) for share, _ in rows]
+    assert shares[1:] == sorted(shares[1:], reverse=True) and max(shares) <= 1
+    said = regard("translate", "--model", en_fr, "--alternatives", 0, "--json", SOURCES[0])
+    assert json.loads(said.out.splitlines()[0])["text"] == TARGETS[0]
+    assert "got 99" in refused("translate", "--model", en_fr, "--alternatives", 99, SOURCES[0])
+    assert "one TEXT" in refused("translate", "--model", en_fr, "--alternatives", 0, "a", "b")
+
+
+def test_several_models_translate_together(regard, refused, en_fr, en_zh):
+    said = regard("translate", "--model", en_fr, "--model", en_fr, SOURCES[0])
+    assert said.out == TARGETS[0] + "\n"
+    message = refused("translate", "--model", en_fr, "--model", en_zh, SOURCES[0])
+    assert "same languages" in message

@@ -20,10 +20,10 @@ COMPUTE_TYPES: dict[Precision, str] = {"int8": "int8", "fp32": "float32"}
 
 OPTIONS = frozenset({
     "beam", "length_penalty", "n_best", "max_length", "batch_tokens", "deterministic",
-    "temperature", "top_k", "top_p", "seed",
+    "temperature", "top_k", "top_p", "seed", "diversity_penalty",
 })  # fmt: skip
-"""Options of a search that CTranslate2 takes, or that have no effect without `sample`; others must
-have their default values."""
+"""Options of a search that CTranslate2 takes, or that have no effect without `sample` and
+`beam_groups`; others must have their default values."""
 
 
 Attention = Sequence[Sequence[float]]

@@ -30,7 +30,8 @@ class TokenTexts:
     def __init__(self, tokenizer: Tokenizer) -> None:
         pieces = tokenizer.pieces(range(len(tokenizer)))
         self.texts = [""] * len(SPECIALS) + [_text(piece) for piece in pieces[len(SPECIALS) :]]
-        self._alphabet = frozenset(character for text in self.texts for character in text)
+        joined = "".join(self.texts)
+        self._alphabet = frozenset(joined + joined.lower())
 
     def spell(self, text: str) -> str:
         """Normalize a text; characters that no token has become the marks of their bytes."""
@@ -78,7 +79,7 @@ class ForbiddenPhrase:
     """
 
     def __init__(self, phrase: str, texts: TokenTexts) -> None:
-        self.phrase = texts.spell(phrase).lower()
+        self.phrase = texts.spell(phrase.lower())
         self._texts = texts.texts
         self._pattern = re.compile(whole_words(self.phrase))
         last = self.phrase[-1]

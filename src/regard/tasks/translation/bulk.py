@@ -32,6 +32,15 @@ class Block(NamedTuple):
     num_copied: int = 0
 
 
+def input_blocks(lines: Iterable[str | None], first: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """The blocks of lines, the first of which is number `first`, each with its first number."""
+    from regard.tasks.translation.translator import windows
+
+    for block in windows(lines, BLOCK_LINES, BLOCK_CHARACTERS):
+        yield first, block
+        first += len(block)
+
+
 def translate_blocks(
     translator: Translator,
     lines: Iterable[str | None],

@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from marian_folders import save_marian
 from regard.cli import main
 from regard.corpus.grammar import sample
 from trained import trained
@@ -39,6 +40,7 @@ KINDS = {
 }
 SMALLER = {
     "bench": "--lengths 512 --repeats 1 --only local",
+    "export": "--sentences 2 --threads 1",
     "demo": "--minutes 0.02 --out demonstration",
     "inspect": "--threads 1",
     "vectors learn": "--dim 16 --epochs 1 --min-count 1",
@@ -84,6 +86,7 @@ def folder(tmp_path_factory):
         (home / name).write_text(text, encoding="utf-8")
     (home / "big.txt.gz").write_bytes(gzip.compress(texts["text.txt"].encode()))
     write_tensors(home / "yours.safetensors")
+    save_marian(home / "opus-mt-en-fr")
     return home
 
 

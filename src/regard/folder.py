@@ -31,6 +31,7 @@ from regard.config.stored import CONFIG, METRICS
 from regard.errors import InputError
 from regard.storage import atomic_path, replace_file
 from regard.text import Tokenizer, load
+from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from regard.text.tokenizer import NullTokenizer
 from regard.version import __version__
 from regard.worker_pool import cores
@@ -75,6 +76,14 @@ class LoadedModel:
         self.device = next(saved.network.parameters()).device
         self.threads = cores(threads) if self.device.type == "cpu" else 1
 
+    def use_engine(self, engine: str = "auto", precision: str = "auto") -> None:
+        """Choose the engine; most kinds of model have our own only."""
+        if engine not in ("auto", "torch") or precision not in ("auto", "fp32"):
+            raise InputError(
+                f"{self.path}: a model of the kind {self.run.model.kind} has the engine torch in "
+                f"fp32 only, got {engine} in {precision}."
+            )
+
 
 def save_run(folder: Path, run: Run) -> None:
     """Write config.yaml."""
@@ -82,9 +91,9 @@ def save_run(folder: Path, run: Run) -> None:
     replace_file(folder / CONFIG, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
 
 
-def save_tokenizers(folder: Path, tokenizers: Tokenizers, unit: str) -> None:
+def save_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
     """Write the tokeniser of each side, or the one of both."""
-    suffix = "model" if unit in ("bpe", "unigram") else "json"
+    suffix = "model" if isinstance(tokenizers.source, SentencePieceTokenizer) else "json"
     if tokenizers.shared:
         tokenizers.source.save(folder / f"tokenizer.{suffix}")
         return

@@ -1,8 +1,9 @@
-"""Atomic file writes: after a crash there is either the old file or the new one."""
+"""Atomic writes: after a crash there is the old file (or no folder), or all of the new one."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -57,3 +58,24 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+@contextmanager
+def atomic_folder(path: str | PathLike[str]) -> Iterator[Path]:
+    """A temporary folder whose files are synced, and renamed to `path` if the block succeeds.
+
+    `path` must not be there yet, or be an empty folder.
+    """
+    final = Path(path).absolute()
+    draft = final.with_name(f".{final.name}.{os.getpid()}.part")
+    try:
+        draft.mkdir(parents=True)
+        yield draft
+        for file in draft.rglob("*"):
+            if file.is_file():
+                with file.open("rb+") as written:
+                    os.fsync(written.fileno())
+        draft.replace(final)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    sync_folder(final.parent)

@@ -18,7 +18,7 @@ from benchmarks.train.task import Pairs, Sizes, Task
 from benchmarks.train.torch_contender import TorchTransformer, loss_of, padded
 from regard.errors import InputError
 from regard.text import PAD
-from regard.training.data_cursor import DataCursor
+from regard.training.checkpoint import DataCursor
 
 
 @pytest.fixture

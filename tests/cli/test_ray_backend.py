@@ -14,12 +14,12 @@ import pytest
 
 from regard.cli.finished_blocks import FinishedBlocks
 from regard.cli.partial_output import PartialOutput
-from regard.tasks.translation.bulk import Block, input_blocks
+from regard.tasks.translation.bulk import LineBlock, input_blocks
 from trained import taught
 
 LINES = [f"{number} " * 3000 for number in range(60)]  # several blocks
 BLOCKS = [
-    Block(first, sources, [line.upper() for line in sources])
+    LineBlock(first, sources, [line.upper() for line in sources])
     for first, sources in input_blocks(iter(LINES))
 ]
 

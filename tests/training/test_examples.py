@@ -19,7 +19,8 @@ from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.translation.task import encode_pairs
 from regard.text import BOS, MASK, PAD
 from regard.text.vocabulary import train_words
-from regard.training.data_cursor import DataCursor, EpochBatches
+from regard.training.checkpoint import DataCursor
+from regard.training.task import EpochBatches
 
 ROWS = [[5 + n % 7] * (1 + n % 9) for n in range(60)]
 

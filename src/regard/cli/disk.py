@@ -27,9 +27,9 @@ TRAINING = {
 
 
 def usage(folder: Path) -> dict[str, int]:
-    """Return the bytes of a folder's files: model, checkpoints, logs, others, and total."""
+    """Return the bytes of a folder's files: model, engine, checkpoints, logs, others, total."""
     sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
-    groups = {"model": KEPT, **TRAINING}
+    groups = {"model": KEPT, "engine": ("engine/**/*",), **TRAINING}
     parts = {name: sum(map(_size, _files(folder, patterns))) for name, patterns in groups.items()}
     total = sum(sizes.values())
     return {**parts, "other": total - sum(parts.values()), "total": total}

@@ -11,7 +11,7 @@ from regard.cli.line_input import add_encoding, check_parent
 from regard.cli.line_progress import LineProgress
 from regard.cli.searching import add_search, search_options
 from regard.errors import InputError
-from regard.tasks.commands import add_model, open_model
+from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model
 
 if TYPE_CHECKING:
     from regard.evaluation import Scores
@@ -28,6 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "with --hypotheses only the reference",
     )
     add_model(parser, required=False)
+    add_engine(parser)
+    add_deterministic(parser)
     parser.add_argument(
         "--hypotheses", metavar="FILE", help="score these translations instead of a model's"
     )
@@ -63,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         sources, references = read_test_set(
             arguments.files, languages_of(arguments.model), encoding
         )
-        translator: Translator = open_model(arguments.model, "translate", arguments.threads)
+        translator: Translator = open_model(
+            arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
+        )
         language = language or translator.run.target_language
         hypotheses, seconds = translate_all(translator, sources, arguments)
         if arguments.output:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from regard.cli.partial_output import PartialOutput
 from regard.storage import replace_file
-from regard.tasks.translation.bulk import Block, input_blocks
+from regard.tasks.translation.bulk import LineBlock, input_blocks
 
 
 class FinishedBlocks:
@@ -47,13 +47,13 @@ class FinishedBlocks:
             self._file(first).unlink()
         return frozenset(self._waiting)
 
-    def add(self, block: Block) -> None:
+    def add(self, block: LineBlock) -> None:
         """Keep a block until all before it are written."""
         content = {"identity": self._identity, "sources": block.sources, "rows": block.rows}
         replace_file(self._file(block.first), json.dumps(content, ensure_ascii=False))
         self._waiting.add(block.first)
 
-    def next_blocks(self) -> Iterator[Block]:
+    def next_blocks(self) -> Iterator[LineBlock]:
         """The blocks whose turn it is, one after another; each is to be written to the output."""
         while (first := self.output.done) in self._waiting:
             block = self._stored(first)
@@ -65,11 +65,11 @@ class FinishedBlocks:
     def _file(self, first: int) -> Path:
         return self.folder / f"{first}.json"
 
-    def _stored(self, first: int, sources: list[str] | None = None) -> Block | None:
+    def _stored(self, first: int, sources: list[str] | None = None) -> LineBlock | None:
         """A block of the folder, if it is whole, of this origin and, if given, of these lines."""
         try:
             content = json.loads(self._file(first).read_text("utf-8"))
-            block = Block(first, content["sources"], content["rows"])
+            block = LineBlock(first, content["sources"], content["rows"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
         same = content["identity"] == self._identity and sources in (None, block.sources)

@@ -14,6 +14,7 @@ from regard.config import FORMAT_VERSION, Run
 from regard.config.settings import plain
 from regard.config.stored import load_metrics
 from regard.errors import InputError
+from regard.exchange.ctranslate2_support import FOLDER, EngineCheck, missing, read_proof
 from regard.tasks import KINDS, load_run
 
 
@@ -61,6 +62,7 @@ def described(folder: Path) -> dict[str, Any]:
         "training": _training(run),
         "metrics": load_metrics(folder) or None,
         "alignment": vars(run.alignment) if run.alignment else None,
+        "engine": _engine(folder, run),
         "checkpoint": checkpoint(folder),
         "resumable": (folder / "checkpoints" / "corpus.safetensors").is_file(),
     }
@@ -96,6 +98,17 @@ def vocabulary(folder: Path) -> dict[str, int]:
 
     files = sorted([*folder.glob("tokenizer*.model"), *folder.glob("tokenizer*.json")])
     return {path.name: len(load(path)) for path in files}
+
+
+def _engine(folder: Path, run: Run) -> dict[str, Any] | None:
+    """Return what searches for translations, and the figures of its check; None without search."""
+    if KINDS[run.model.kind].command != "translate":
+        return None
+    reason = missing(run)
+    if reason:
+        return {"name": "torch", "reason": reason}
+    check = read_proof(folder / FOLDER).get("check")
+    return {"name": "ctranslate2", "check": check if isinstance(check, dict) else None}
 
 
 def _training(run: Run) -> dict[str, Any]:
@@ -152,6 +165,8 @@ def _rows(about: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("development", ", ".join(f"{k} {v:.2f}" for k, v in dev.items()) or "none"))
     if about["alignment"]:
         rows.append(("alignment", _alignment(about["alignment"])))
+    if about["engine"]:
+        rows.append(("engine", _engine_text(about["engine"])))
     where = about["checkpoint"]
     state = f"from update {where}" if where is not None else "from its beginning"
     again = command("train", "--resume", about["folder"])
@@ -160,8 +175,26 @@ def _rows(about: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _engine_text(engine: dict[str, Any]) -> str:
+    if engine["name"] == "torch":
+        return f"torch: {engine['reason']}"
+    if not engine["check"]:
+        return "CTranslate2, converted when the model first translates"
+    try:
+        check = EngineCheck(**engine["check"])
+        figures = (
+            f"BLEU {check.bleu_int8:.2f} in int8 and {check.bleu_fp32:.2f} in fp32 on "
+            f"{check.sentences:,} sentences"
+        )
+        return f"CTranslate2 in {check.precision}" + (f": {figures}" if check.sentences else "")
+    except TypeError:
+        return "CTranslate2; its check is damaged, so it will be converted again"
+
+
 def _trained(metrics: dict[str, Any]) -> str:
     """Format how long a run took; a missing figure is shown as nan."""
+    if "imported_from" in metrics:
+        return f"elsewhere; imported from {metrics['imported_from']}"
     names = ("train_sentences", "steps", "epochs", "seconds")
     numbers = [metrics.get(name) for name in names]
     sentences, steps, epochs, seconds = (
@@ -190,7 +223,12 @@ def _megabytes(size: int) -> str:
 
 def _prune(folder: Path, arguments: argparse.Namespace) -> int:
     """Remove what only training needs, and print what that was."""
-    load_run(folder)  # else it is no model folder, and nothing in it is to be removed
+    run = load_run(folder)  # else it is no model folder, and nothing in it is to be removed
+    engine = _engine(folder, run) or {}
+    if engine.get("name") == "ctranslate2" and not engine["check"]:
+        from regard.tasks import load
+
+        load(folder, run=run).prepare_engine()  # its check needs the development set
     before = usage(folder)["total"]
     removed = [str(path.relative_to(folder)) for path in prune(folder, force=arguments.force)]
     after = usage(folder)["total"]

@@ -49,7 +49,7 @@ def search_options(
     """The model's own options with those of the flags in their place."""
     options = {
         name: value
-        for name in ("beam", "length_penalty", "n_best", "max_length", *SAMPLING)
+        for name in ("beam", "length_penalty", "n_best", "max_length", "deterministic", *SAMPLING)
         if (value := getattr(arguments, name, None)) is not None
     }
     misplaced = [name for name in SAMPLING if name in options and not sample]

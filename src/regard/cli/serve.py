@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from regard.errors import InputError
 from regard.tasks import KINDS, load_run
-from regard.tasks.commands import positive
+from regard.tasks.commands import add_engine, positive
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "py3langid")
 
@@ -30,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processor cores to use (all but one)",
     )
+    add_engine(parser)
     limits = parser.add_argument_group("limits")
     add = limits.add_argument
     add("--max-characters", type=positive, default=20_000, metavar="N",
@@ -104,7 +105,7 @@ def _serve(arguments: argparse.Namespace) -> None:
 
         torch.set_num_threads(arguments.threads)
     listener = listen(arguments.host, arguments.port)  # first, as it may fail
-    catalogue = Catalogue(arguments.model, arguments.threads)
+    catalogue = Catalogue(arguments.model, arguments.threads, arguments.engine, arguments.precision)
     serve(Service(catalogue, settings, keys), listener, proxy=arguments.proxy)
 
 

@@ -26,8 +26,8 @@ from regard.cli.searching import add_sampling, add_search, search_options
 from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
-from regard.tasks.commands import add_model, open_model, positive
-from regard.tasks.translation.bulk import BLOCK_LINES, Block, Layout, translate_blocks
+from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
+from regard.tasks.translation.bulk import BLOCK_LINES, Layout, LineBlock, translate_blocks
 from regard.version import __version__
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("text", nargs="*", metavar="TEXT", help="text to translate; else stdin")
     add_model(parser)
+    add_engine(parser)
+    add_deterministic(parser)
     parser.add_argument(
         "--input", metavar="FILE", help="text to translate, a line each, or HTML; .gz, .bz2 or .xz"
     )
@@ -112,7 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
     source = None if kind == "html" else _source(arguments)
-    translator: Translator = open_model(arguments.model, "translate", arguments.threads)
+    translator: Translator = open_model(
+        arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
+    )
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
         _translate_html(translator, settings, arguments)
@@ -211,14 +215,18 @@ def _write_file(
     """Write to FILE.partial as it goes, and to FILE when all is done."""
     layout = _layout(arguments)
     settings = asdict(cast("SearchOptions", options["settings"]))
+    engine = translator.prepare_engine().engine
+    loading = (
+        {"engine": "ctranslate2", "precision": engine.precision} if engine else {"engine": "torch"}
+    )
     identity = {
-        "model": model_digest(arguments.model), "version": __version__,
+        "model": model_digest(arguments.model), "version": __version__, "engine": loading,
         "options": {**options, "settings": settings, "layout": layout},
     }  # fmt: skip
     with PartialOutput(arguments.output, identity, _log) as output:
         lines = output.remaining(source.lines)
         if arguments.backend == "ray":
-            blocks = _ray_blocks(output, lines, layout, options, arguments)
+            blocks = _ray_blocks(output, lines, layout, options, loading, arguments)
         else:
             blocks = translate_blocks(
                 translator, lines, layout, options,
@@ -244,8 +252,9 @@ def _ray_blocks(
     lines: Iterator[str | None],
     layout: Layout,
     options: TranslateKeywords,
+    loading: dict[str, str],
     arguments: argparse.Namespace,
-) -> Iterator[Block]:
+) -> Iterator[LineBlock]:
     """The blocks of the lines in their order, translated by a Ray cluster."""
     from regard.cli.finished_blocks import FinishedBlocks
     from regard.tasks.translation.ray_bulk import FileBlocks, translate_with_ray
@@ -257,7 +266,7 @@ def _ray_blocks(
     yield from finished.next_blocks()
     model = str(Path(arguments.model).resolve())
     for block in translate_with_ray(
-        blocks, model, layout, options, num_workers=arguments.workers
+        blocks, model, layout, options, num_workers=arguments.workers, loading=loading
     ):  # fmt: skip
         if block.first == output.done:
             yield block

@@ -176,6 +176,8 @@ class SearchOptions:
     """When sampling, the seed."""
     batch_tokens: int = 8192
     """Padded source tokens that are decoded together, times the beam."""
+    deterministic: bool = False
+    """Search each sentence by itself, so that its output never depends on the others."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "beam", "n_best", "max_length", "batch_tokens")

@@ -42,8 +42,8 @@ class SourceBatch(Protocol):
 class StepModel(Protocol):
     """A model that generates one token after another.
 
-    Its state is opaque to search and never changed in place. Search does not change the model
-    either: call `eval()` first to switch dropout off.
+    Its state is opaque to search, which uses each state once: a model may change it in place and
+    return it. Search does not change the model: call `eval()` first to switch dropout off.
     """
 
     @property

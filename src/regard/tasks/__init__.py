@@ -105,14 +105,26 @@ def load_run(folder: str | PathLike[str]) -> Run:
 
 
 def load(
-    folder: str | PathLike[str], *, device: str = "cpu", threads: int = 0, run: Run | None = None
+    folder: str | PathLike[str],
+    *,
+    device: str = "cpu",
+    threads: int = 0,
+    run: Run | None = None,
+    engine: str = "auto",
+    precision: str = "auto",
 ) -> Any:
     """Load the model in a folder: a `Translator`, or whatever its kind of model gives.
 
-    `threads` is how many cores it may use, 0 for all; `run` its settings, if they are known.
+    threads    how many cores it may use, 0 for all
+    run        its settings, if they are known
+    engine     what searches for translations: auto, ctranslate2 or torch
+    precision  of CTranslate2: auto, int8 or fp32
     """
     saved = load_folder(folder, device, run)
-    return KINDS[saved.run.model.kind].facade(saved, threads)
+    model = KINDS[saved.run.model.kind].facade(saved, threads)
+    if hasattr(model, "use_engine") or (engine, precision) != ("auto", "auto"):
+        model.use_engine(engine, precision)
+    return model
 
 
 def load_folder(

@@ -17,7 +17,29 @@ def add_model(parser: argparse.ArgumentParser, *, required: bool = True) -> None
     )
 
 
-def open_model(folder: str, command: str, threads: int = 0) -> Any:
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add `--engine` and `--precision`."""
+    parser.add_argument(
+        "--engine", choices=("auto", "ctranslate2", "torch"), default="auto",
+        help="what searches: CTranslate2 wherever it can (auto), or always one of them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--precision", choices=("auto", "int8", "fp32"), default="auto",
+        help="of CTranslate2; auto: int8 if it was measured to translate as well",
+    )  # fmt: skip
+
+
+def add_deterministic(parser: argparse.ArgumentParser) -> None:
+    """Add `--deterministic`."""
+    parser.add_argument(
+        "--deterministic", action="store_true", default=None,
+        help="search each sentence by itself, so that no other one affects its output (slower)",
+    )  # fmt: skip
+
+
+def open_model(
+    folder: str, command: str, threads: int = 0, engine: str = "auto", precision: str = "auto"
+) -> Any:
     """Load the model in a folder, if it is of a kind that the command uses."""
     run = load_run(folder)
     kind = KINDS[run.model.kind]
@@ -32,7 +54,7 @@ def open_model(folder: str, command: str, threads: int = 0) -> Any:
         torch.set_num_threads(threads)
     from regard.tasks import load
 
-    return load(folder, threads=threads, run=run)
+    return load(folder, threads=threads, run=run, engine=engine, precision=precision)
 
 
 def positive(word: str) -> int:

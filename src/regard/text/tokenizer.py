@@ -90,6 +90,7 @@ class NullTokenizer:
 
 def load(path: str | PathLike[str]) -> Tokenizer:
     """Load a tokenizer of any kind from its file."""
+    from regard.text import marian_tokenizer
     from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
     from regard.text.vocabulary import CharTokenizer, WordTokenizer, parse_vocabulary
 
@@ -102,6 +103,8 @@ def load(path: str | PathLike[str]) -> Tokenizer:
         ) from error
     if not data.lstrip().startswith(b"{"):
         return SentencePieceTokenizer.from_bytes(data, path)
+    if marian_tokenizer.FORMAT.encode() in data[:200]:
+        return marian_tokenizer.MarianTokenizer.from_json(data, path)
     vocabulary = parse_vocabulary(data, path)
     if vocabulary.kind == "word":
         return WordTokenizer(vocabulary)

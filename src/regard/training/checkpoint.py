@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,6 @@ from torch import Tensor, nn
 from regard.errors import InputError
 from regard.folder import load_weights, save_weights
 from regard.storage import replace_file, sync_folder
-from regard.training.data_cursor import DataCursor
 from regard.training.optimizer import Optimizers
 
 TENSORS, STATE, LATEST = "tensors.safetensors", "state.json", "latest"
@@ -35,6 +34,13 @@ _OLD_NAMES = {
     "best_validation": "best_look",
 }
 """Of the state's fields, as checkpoints had them until 0.2."""
+
+
+class DataCursor(NamedTuple):
+    """Position of the next batch: its epoch, and its number within the epoch."""
+
+    epoch: int = 0
+    number: int = 0
 
 
 @dataclass

@@ -68,7 +68,7 @@ def train(
     task.initialize(network, data, reporter)
     folder.mkdir(parents=True, exist_ok=True)
     if task.reads_text(run):
-        save_tokenizers(folder, data.tokenizers, run.text.unit)
+        save_tokenizers(folder, data.tokenizers)
     task.store(folder, data)
     save_run(folder, run)
     ranks.wait()  # now the other processes find what they need in the folder

@@ -7,11 +7,11 @@ checkpoints, validation and averaging are the same for all. Nothing in this pack
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -21,9 +21,54 @@ from regard.config.kind import Kind
 from regard.config.settings import Settings
 from regard.folder import Tokenizers, no_tokenizers
 from regard.models.build import build_network
-from regard.training.data_cursor import DataCursor
+from regard.training.checkpoint import DataCursor
 from regard.training.report import Reporter
 from regard.training.validation import DevelopmentSet
+
+AnyBatch = TypeVar("AnyBatch")
+
+
+class EpochBatches(ABC, Generic[AnyBatch]):
+    """Batches of a corpus; a subclass says how an epoch is cut and how a batch is made."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._epoch: tuple[int, list[list[int]]] | None = None  # the last one computed
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of examples."""
+
+    @abstractmethod
+    def cut(self, seed: int, epoch: int) -> list[list[int]]:
+        """Return the batches of an epoch, as indices of examples."""
+
+    @abstractmethod
+    def batch(self, rows: Sequence[int]) -> AnyBatch:
+        """Return the examples with these indices as one batch."""
+
+    def epoch(self, epoch: int) -> list[list[int]]:
+        """Return the batches of an epoch for this corpus' seed."""
+        if self._epoch is None or self._epoch[0] != epoch:
+            self._epoch = epoch, self.cut(self.seed, epoch)
+        return self._epoch[1]
+
+    def take(self, cursor: DataCursor) -> tuple[AnyBatch, DataCursor]:
+        """Return the batch at a cursor, and the cursor after it."""
+        rows = self.epoch(cursor.epoch)
+        after = DataCursor(cursor.epoch, cursor.number + 1)
+        if after.number == len(rows):
+            after = DataCursor(cursor.epoch + 1, 0)
+        return self.batch(rows[cursor.number]), after
+
+    def every(self) -> Iterator[AnyBatch]:
+        """Yield all examples once, in batches, in a fixed order."""
+        for rows in self.cut(0, 0):
+            yield self.batch(rows)
+
+    def epochs_done(self, cursor: DataCursor) -> float:
+        """Return how many epochs are over at a cursor."""
+        return cursor.epoch + cursor.number / len(self.epoch(cursor.epoch))
 
 
 class TrainBatch(Protocol):

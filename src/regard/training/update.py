@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.dropout import dropout_stream
-from regard.training.checkpoint import RunState
-from regard.training.data_cursor import DataCursor
+from regard.training.checkpoint import DataCursor, RunState
 from regard.training.gradient_processes import GradientProcesses, ShardGradients, can_fork
 from regard.training.optimizer import Optimizers
 from regard.training.precision import autocast, choose_device, choose_precision

@@ -119,9 +119,21 @@ class Rotary(Position):
         self.base = base
         self.interleaved = interleaved
 
+    def table(
+        self,
+        length: int,
+        offset: int = 0,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Cosine and sine (length, dim / 2) of the angles of positions offset, offset + 1, …"""
+        angle = _angles(length, offset, self.dim, self.base, device)
+        dtype = dtype or torch.get_default_dtype()
+        return angle.cos().to(dtype).to(device), angle.sin().to(dtype).to(device)
+
     def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
-        angle = _angles(x.shape[-2], offset, self.dim, self.base, x.device)
-        cos, sin = (part.to(x.dtype).to(x.device) for part in (angle.cos(), angle.sin()))
+        cos, sin = self.table(x.shape[-2], offset, device=x.device, dtype=x.dtype)
         return rotate(x, cos, sin, interleaved=self.interleaved)
 
     forward = rotate

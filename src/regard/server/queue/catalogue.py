@@ -35,21 +35,31 @@ class Catalogue:
     `reload` replaces the tuple of models as a whole: running requests keep theirs.
     """
 
-    def __init__(self, folders: Sequence[str], threads: int = 0) -> None:
+    def __init__(
+        self,
+        folders: Sequence[str],
+        threads: int = 0,
+        engine: str = "auto",
+        precision: str = "auto",
+    ) -> None:
         self.folders = tuple(folders)
         self.threads = threads
+        self.engine, self.precision = engine, precision
         self.reload()
 
     def reload(self) -> None:
         """Load all folders, perhaps again; on an error nothing changes."""
         models: list[ServedModel] = []
         for name, folder in zip(model_names(self.folders), self.folders, strict=True):
-            translator = load(folder, threads=self.threads)
+            translator = load(
+                folder, threads=self.threads, engine=self.engine, precision=self.precision
+            )
             if not isinstance(translator, Translator):
                 raise InputError(f"{folder}: this model does not translate; serve one that does.")
             if not translator.run.source_language:
                 raise InputError(
                     f"{folder}: the model's languages are not known; train with --languages."
                 )
+            translator.prepare_engine()  # now, not at the first request
             models.append(ServedModel(name, translator))
         self.models = tuple(models)

@@ -15,7 +15,7 @@ from regard.config import ClassifierSettings, Run
 from regard.corpus.batches import batches
 from regard.models.classifier.batch import LabeledBatch, Series, series_batch, text_batch
 from regard.models.classifier.network import ClassifierModel
-from regard.training.data_cursor import EpochBatches
+from regard.training.task import EpochBatches
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
 

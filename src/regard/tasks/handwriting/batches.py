@@ -18,7 +18,7 @@ from regard.tasks.handwriting.network import HandwritingModel, StrokeBatch
 from regard.tasks.handwriting.recognizer import character_error, recognize
 from regard.tasks.handwriting.settings import HandwritingSettings
 from regard.tasks.handwriting.writer import draw
-from regard.training.data_cursor import EpochBatches
+from regard.training.task import EpochBatches
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
 

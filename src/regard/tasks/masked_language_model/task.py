@@ -17,7 +17,7 @@ from regard.tasks.language_model.task import LanguageModelTask
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.text.task import Rows
 from regard.text import BOS, EOS, MASK, PAD
-from regard.training.data_cursor import DataCursor
+from regard.training.checkpoint import DataCursor
 
 
 class MaskedLanguageModelTask(LanguageModelTask):

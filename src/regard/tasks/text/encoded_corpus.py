@@ -14,7 +14,7 @@ from regard.corpus.batches import batches
 from regard.models.batch import Batch, batch_of
 from regard.tasks.text.loss import label_loss
 from regard.text import PAD, UNK
-from regard.training.data_cursor import EpochBatches
+from regard.training.task import EpochBatches
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
 

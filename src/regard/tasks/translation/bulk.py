@@ -17,7 +17,7 @@ BLOCK_LINES, BLOCK_CHARACTERS = 4096, 64_000
 """Most lines and characters of a block; fixed, so that blocks do not depend on the speed."""
 
 
-class Block(NamedTuple):
+class LineBlock(NamedTuple):
     """Consecutive lines and their output.
 
     first       number of the first line, from 0
@@ -50,7 +50,7 @@ def translate_blocks(
     first: int = 0,
     max_lines: int = BLOCK_LINES,
     max_characters: int | None = BLOCK_CHARACTERS,
-) -> Iterator[Block]:
+) -> Iterator[LineBlock]:
     """The output for lines, the first of which is number `first`, in their order.
 
     With `max_characters` the blocks, and thus the batches, are the same in every run.
@@ -61,7 +61,7 @@ def translate_blocks(
     for window in windows:
         copied = sum(s.hypothesis is None for done in window for s in done.sentences)
         sources = [translation.source for translation in window]
-        yield Block(first, sources, list(_rows(window, layout, first + 1)), copied)
+        yield LineBlock(first, sources, list(_rows(window, layout, first + 1)), copied)
         first += len(window)
 
 

@@ -29,7 +29,7 @@ except ImportError as missing:
 
 from regard.errors import InputError
 from regard.formats.lines import one_line, read_lines
-from regard.tasks.translation.bulk import Block, Layout, input_blocks, translate_blocks
+from regard.tasks.translation.bulk import Layout, LineBlock, input_blocks, translate_blocks
 from regard.tasks.translation.translation import TranslateKeywords
 
 
@@ -110,7 +110,7 @@ def translate_with_ray(
     *,
     num_workers: int | None = None,
     loading: Mapping[str, Any] | None = None,
-) -> Iterator[Block]:
+) -> Iterator[LineBlock]:
     """The output of blocks, in the order in which they are finished.
 
     folder       the model's, which every machine of the cluster must be able to read
@@ -142,7 +142,7 @@ def translate_with_ray(
         for row in dataset.iter_rows():
             sources = row["text"].split("\n")
             rows = row["rows"].split("\n")
-            yield Block(int(row["first"]), sources, rows, int(row["num_copied"]))
+            yield LineBlock(int(row["first"]), sources, rows, int(row["num_copied"]))
     except ray.exceptions.RayError as error:
         cause = getattr(error, "cause", None) or error
         line = str(cause).strip().splitlines()[-1]

@@ -24,6 +24,7 @@ class SearchKeywords(TypedDict, total=False):
     top_p: float
     seed: int
     batch_tokens: int
+    deterministic: bool
 
 
 class TranslateKeywords(SearchKeywords, total=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -19,11 +20,17 @@ from regard.alignment import (
 from regard.attention import AttentionMap
 from regard.config import SearchOptions, TransformerSettings
 from regard.decoding import Hypothesis, alternatives, word_confidence
+from regard.decoding.ctranslate2_engine import EngineResult
 from regard.errors import InputError
 from regard.folder import LoadedModel, SavedModel
 from regard.models.batch import Batch, batch_of, source_of
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
+from regard.tasks.translation.engine import (
+    EngineChoice,
+    check_names,
+    choose_engine,
+)
 from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.text.segments import Segment
 
@@ -38,6 +45,28 @@ class TranslationModel(LoadedModel):
         self.max_source_tokens = self.network.max_length - 1  # without </s>
         languages = saved.run.source_language, saved.run.target_language
         self.info = ModelInfo(*languages, saved.run.alignment)
+        self._saved = saved
+        self._engine_names = ("torch", "auto")  # `load` chooses: the folder must hold this network
+
+    def use_engine(self, engine: str = "auto", precision: str = "auto") -> None:
+        """Choose what searches: CTranslate2 (in int8 or fp32) or our own engine (torch).
+
+        "auto" is CTranslate2 wherever it can run the model and has the options of a search.
+        """
+        check_names(engine, precision)
+        self._engine_names = engine, precision
+        self.__dict__.pop("engine", None)
+        if engine == "ctranslate2":
+            self.prepare_engine()  # an error now rather than later
+
+    def prepare_engine(self) -> EngineChoice:
+        """Convert the model now rather than when it first translates."""
+        return self.engine
+
+    @cached_property
+    def engine(self) -> EngineChoice:
+        """The engine that searches; the model is converted on first use."""
+        return choose_engine(self._saved, self.threads, *self._engine_names)
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Sentence]:
         """Sentences and given translations of them, with words and links by the model's attention.
@@ -189,6 +218,16 @@ class TranslationModel(LoadedModel):
     ) -> list[AttentionMap]:
         with torch.no_grad():
             return self.network.maps(self.batch(sources, targets))
+
+    def _alignment_map(self, result: EngineResult) -> AttentionMap:
+        """The map of the head for alignment that CTranslate2 returns, as one of ours."""
+        chosen = self.run.alignment
+        assert isinstance(self.run.model, TransformerSettings) and result.attention is not None
+        layer = chosen.layer if chosen else self.run.model.num_decoder_layers - 1
+        weights = torch.tensor(result.attention)[None, None]
+        heads = (chosen.head if chosen and chosen.head is not None else 0,)
+        rows = tuple(range(weights.shape[2]))
+        return AttentionMap(weights, "cross", layer, heads, rows, "")
 
 
 def _row(batch_map: AttentionMap, row: int, source: int, target: int) -> AttentionMap:

@@ -9,9 +9,11 @@ from typing import NamedTuple, Unpack, overload
 
 from regard.attention import AttentionMap, Edit, Overwrite, intervene
 from regard.config import SearchOptions
-from regard.decoding import search, stream
+from regard.decoding import Hypothesis, search, stream
+from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.errors import InputError
 from regard.models.batch import source_of
+from regard.tasks.translation.batching import length_groups
 from regard.tasks.translation.translation import (
     SearchKeywords,
     Sentence,
@@ -25,7 +27,6 @@ from regard.text import is_spaceless
 from regard.text.segments import Segment, join_translations, segment_text, split_long
 from regard.worker_pool import WorkerPool
 
-MANY_SENTENCES = 64  # per core, from which on each core takes whole groups of sentences
 MAX_LINES = 4096
 FIRST_CHARACTERS, MIN_CHARACTERS, MAX_CHARACTERS = 16_000, 4_000, 1_000_000  # of a window of lines
 SECONDS = 4.0  # that a window should take
@@ -141,30 +142,94 @@ class Translator(TranslationModel):
         """
         copied = {row: copied_sentence(s.text) for row, s in enumerate(segments) if s.copied}
         rows = [row for row in range(len(segments)) if row not in copied]
+        if options.edits:  # one by one, on this thread: edits apply to the calling thread only
+            done = {row: self._edited(segments[row], len(segments), options) for row in rows}
+        else:
+            done = self._search_by_ctranslate2(segments, rows, options)
+            rest = [row for row in rows if row not in done]
+            done |= self._search_by_torch(segments, rest, options, seeds)
+        sentences = copied | done
+        return [sentences[row] for row in range(len(segments))]
+
+    def _search_by_ctranslate2(
+        self, segments: Sequence[Segment], rows: Sequence[int], options: TranslateOptions
+    ) -> dict[int, Sentence]:
+        """The translations of the segments that CTranslate2 can search, by their numbers."""
+        settings = options.settings
+        if not rows or options.prefix or not CTranslate2Engine.can_search(settings):
+            return {}
+        engine = self.engine.engine
+        if engine is None:
+            return {}
+        aligned, mapped = options.alignment, options.attention
+        results = engine.search(
+            [segments[row].ids for row in rows], settings, attention=aligned and not mapped
+        )
+        found = {row: result for row, result in zip(rows, results, strict=True) if result}
+        ids = [segments[row].ids for row in found]
+        best = [result.hypotheses[0] for result in found.values()]
+        if aligned or mapped:
+            best = engine.token_log_probabilities(ids, best, settings)
+        maps = self._maps_of_all(ids, best, settings) if mapped else {}
+        sentences = {}
+        for number, (row, result) in enumerate(found.items()):
+            own, place = maps.get(number, (None, 0))
+            if aligned and not mapped:
+                own = [self._alignment_map(result)]
+            hypotheses = [best[number], *result.hypotheses[1:]]
+            sentences[row] = self._sentence(
+                segments[row], best[number].tokens, own, place, hypotheses, mapped
+            )
+        return sentences
+
+    def _maps_of_all(
+        self,
+        sources: Sequence[Sequence[int]],
+        hypotheses: Sequence[Hypothesis],
+        settings: SearchOptions,
+    ) -> dict[int, tuple[list[AttentionMap] | None, int]]:
+        """The maps of each sentence's batch, and its row there."""
+        groups = length_groups([len(ids) for ids in sources], settings, self.threads)
+        places: dict[int, tuple[list[AttentionMap] | None, int]] = {}
+        with WorkerPool(self.threads) as pool:
+            done = pool.map(
+                lambda group: self._maps(
+                    [sources[n] for n in group], [hypotheses[n].tokens for n in group]
+                ),
+                groups,
+            )
+        for group, maps in zip(groups, done, strict=True):
+            places |= {number: (maps, row) for row, number in enumerate(group)}
+        return places
+
+    def _search_by_torch(
+        self,
+        segments: Sequence[Segment],
+        rows: Sequence[int],
+        options: TranslateOptions,
+        seeds: Sequence[int] | None,
+    ) -> dict[int, Sentence]:
+        """The translations of segments by our own engine, by their numbers."""
         lengths = [len(segments[row].ids) for row in rows]
         groups = [
             [rows[number] for number in group]
-            for group in _groups(lengths, options.settings, self.threads)
+            for group in length_groups(lengths, options.settings, self.threads)
         ]
 
         def translate_group(group: list[int]) -> list[Sentence]:
             numbers = group if seeds is None else [seeds[row] for row in group]
             return self._search([segments[row] for row in group], options, numbers)
 
-        if options.edits:  # one by one, on this thread: edits apply to the calling thread only
-            groups = [[row] for row in rows]
-            done = [[self._edited(segments[row], len(segments), options)] for row in rows]
-        elif len(groups) < 2 or self.threads == 1:
+        if len(groups) < 2 or self.threads == 1:
             done = list(map(translate_group, groups))
         else:
             with WorkerPool(self.threads) as pool:
                 done = pool.map(translate_group, groups)
-        sentences = copied | {
+        return {
             row: sentence
             for group, translated in zip(groups, done, strict=True)
             for row, sentence in zip(group, translated, strict=True)
         }
-        return [sentences[row] for row in range(len(segments))]
 
     def assemble(
         self, text: str, segments: Sequence[Segment], sentences: Sequence[Sentence]
@@ -282,24 +347,6 @@ def _whole_words(text: str, spaceless: bool) -> str:
     ('Le chat', '猫睡')
     """
     return text.rstrip("\ufffd") if spaceless else text.rpartition(" ")[0]
-
-
-def _groups(lengths: Sequence[int], settings: SearchOptions, num_cores: int = 1) -> list[list[int]]:
-    """Indices of sentences of similar length, as many together as `batch_tokens` allows.
-
-    Many sentences make at least as many groups as there are cores.
-    """
-    width = settings.n_best if settings.sample else settings.beam
-    most = settings.batch_tokens
-    if len(lengths) >= num_cores * MANY_SENTENCES:
-        most = min(most, -(-(sum(lengths) + len(lengths)) * width // num_cores))
-    groups: list[list[int]] = []
-    for index in sorted(range(len(lengths)), key=lambda n: lengths[n]):
-        full = not groups or (len(groups[-1]) + 1) * (lengths[index] + 1) * width > most
-        if full:
-            groups.append([])
-        groups[-1].append(index)
-    return groups[::-1]  # the longest first, so that the last ones to finish are short
 
 
 def windows(

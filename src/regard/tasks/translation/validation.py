@@ -14,6 +14,7 @@ from regard.decoding import Hypothesis, search
 from regard.evaluation import corpus_scores
 from regard.folder import Tokenizers
 from regard.models.batch import source_of
+from regard.models.inference import prepared
 from regard.tasks.text.encoded_corpus import TextDevelopmentSet
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
@@ -91,10 +92,11 @@ def greedy_texts(
     order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
     size = min(128, -(-len(order) // pool.num_workers) or 1)
     parts = [order[start : start + size] for start in range(0, len(order), size)]
+    model = prepared(network)
 
     def translate(rows: list[int]) -> list[list[Hypothesis]]:
         source = source_of([ids[n] for n in rows]).to(device)
-        return search(network, source, SearchOptions(beam=1))
+        return search(model, source, SearchOptions(beam=1))
 
     outputs = [""] * len(ids)
     for rows, batch in zip(parts, pool.map(translate, parts), strict=True):

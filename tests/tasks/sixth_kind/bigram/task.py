@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.training.data_cursor import EpochBatches
 from regard.training.run_files import read_corpus, write_corpus
-from regard.training.task import Task, TrainData
+from regard.training.task import EpochBatches, Task, TrainData
 from regard.training.validation import ValidationResult, perplexity
 
 

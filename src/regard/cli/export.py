@@ -1,0 +1,68 @@
+"""`regard export`: a model in the format of another project, with the proof that it is the same."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.cli.line_progress import LineProgress
+from regard.tasks.commands import add_model, positive
+
+if TYPE_CHECKING:
+    from regard.exchange.proof import Proof
+
+FORMATS = ("onnx", "huggingface", "ctranslate2")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    add_model(parser)
+    parser.add_argument(
+        "--to",
+        required=True,
+        choices=FORMATS,
+        help="onnx: encoder and decoder step for onnxruntime; huggingface: a folder that "
+        "transformers loads; ctranslate2: a folder that CTranslate2 loads",
+    )
+    parser.add_argument("--out", metavar="DIR", required=True, help="new folder to write to")
+    parser.add_argument(
+        "--sentences", metavar="N", type=positive, default=100, help="how many to compare (100)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the proof as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Export, compare, print the proof."""
+    from regard.exchange.requirements import check_new_folder
+    from regard.tasks import load_folder
+
+    check_new_folder(arguments.out)
+    saved = load_folder(arguments.model)
+    with LineProgress(arguments.sentences, unit="sentences", label="compared") as progress:
+        match arguments.to:
+            case "onnx":
+                from regard.exchange.onnx_export import export_onnx as export
+            case "huggingface":
+                from regard.exchange.huggingface_export import export_huggingface as export
+            case _:
+                raise NotImplementedError
+        proof = export(
+            saved, Path(arguments.out), progress.advance, arguments.threads, arguments.sentences
+        )
+    if arguments.json:
+        print(json.dumps(proof.as_json(), ensure_ascii=False))
+    else:
+        _print(proof, arguments.out)
+    return 0
+
+
+def _print(proof: Proof, out: str) -> None:
+    loaded_by = f" as {proof.more['class']}" if "class" in proof.more else ""
+    print(f"{out}: run by {proof.runtime}{loaded_by}")
+    print(
+        f"{proof.sentences} sentences ({proof.drawn_from}): greedy {proof.greedy_equal} equal, "
+        f"beam {proof.beam} {proof.beam_equal} equal, logits within "
+        f"{proof.max_logit_difference:.1e}; kept in {Path(out) / 'export.json'}"
+    )

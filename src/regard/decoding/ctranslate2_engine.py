@@ -1,0 +1,208 @@
+"""Search by CTranslate2, with the options that it has; all others are for `search`.
+
+A hypothesis has no log-probabilities of its tokens: `token_log_probabilities` computes them for
+those that need them. T target tokens with EOS, S source tokens with EOS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from regard.config import SearchOptions
+from regard.decoding.hypothesis import Hypothesis, make_hypothesis
+from regard.text import BOS, EOS, MASK, PAD
+
+Precision = Literal["int8", "fp32"]
+COMPUTE_TYPES: dict[Precision, str] = {"int8": "int8", "fp32": "float32"}
+
+OPTIONS = frozenset({
+    "beam", "length_penalty", "n_best", "max_length", "batch_tokens", "deterministic",
+    "temperature", "top_k", "top_p", "seed",
+})  # fmt: skip
+"""Options of a search that CTranslate2 takes, or that have no effect without `sample`; others must
+have their default values."""
+
+
+Attention = Sequence[Sequence[float]]
+"""(T, S) weights of a hypothesis, by the head for alignment."""
+
+
+class EngineResult(NamedTuple):
+    """The hypotheses of a sentence, best first, and the attention of the best if asked for."""
+
+    hypotheses: list[Hypothesis]
+    attention: Attention | None
+
+
+class CTranslate2Engine:
+    """A model folder of CTranslate2 and its vocabularies."""
+
+    def __init__(
+        self,
+        folder: Path,
+        source: Sequence[str],
+        target: Sequence[str],
+        *,
+        max_length: int,
+        threads: int = 1,
+        precision: Precision = "fp32",
+        device: str = "cpu",
+    ) -> None:
+        from ctranslate2 import Translator
+
+        self._translator = Translator(
+            str(folder),
+            device,
+            compute_type=COMPUTE_TYPES[precision],
+            inter_threads=threads,
+            intra_threads=1,
+        )
+        self.precision, self.max_length = precision, max_length
+        self._source, self._target = source, target
+        self._ids = {token: number for number, token in enumerate(target)}
+
+    @staticmethod
+    def can_search(options: SearchOptions) -> bool:
+        """Whether CTranslate2 has all options that differ from their default values."""
+        return options.n_best <= options.beam and all(
+            field.name in OPTIONS or getattr(options, field.name) == field.default
+            for field in fields(options)
+        )
+
+    def search(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, attention: bool = False
+    ) -> list[EngineResult | None]:
+        """The results of sentences, given as ids without EOS.
+
+        None for a sentence that is longer than the model's limit, or whose hypotheses exceed its
+        own limit: CTranslate2 has one limit for a whole batch, and where a sentence is cut off
+        changes the search.
+        """
+        if not sources:
+            return []
+        if max(map(len, sources)) >= self.max_length:
+            rows = [row for row, ids in enumerate(sources) if len(ids) < self.max_length]
+            searched = self.search([sources[row] for row in rows], options, attention=attention)
+            by_row = dict(zip(rows, searched, strict=True))
+            return [by_row.get(row) for row in range(len(sources))]
+        limits = [self._limit(len(ids) + 1, options.max_length) for ids in sources]
+        results = self._translator.translate_batch(
+            self._tokens(sources, self._source),
+            beam_size=options.beam,
+            num_hypotheses=options.n_best,
+            length_penalty=options.length_penalty,
+            max_input_length=0,
+            max_decoding_length=max(limits),
+            disable_unk=True,
+            suppress_sequences=[[self._target[token]] for token in (PAD, BOS, MASK)],
+            return_scores=True,
+            return_end_token=True,
+            return_attention=attention and options.beam == 1,
+            **self._batches(options),
+        )
+        found = [
+            self._result(result, limit, max(limits), options)
+            for result, limit in zip(results, limits, strict=True)
+        ]
+        if attention and options.beam > 1:  # CTranslate2 does not reorder it with the hypotheses
+            return self._with_attention(sources, found, options)
+        return found
+
+    def token_log_probabilities(
+        self,
+        sources: Sequence[Sequence[int]],
+        hypotheses: Sequence[Hypothesis],
+        options: SearchOptions,
+    ) -> list[Hypothesis]:
+        """The hypotheses with the log-probabilities of their tokens."""
+        if not sources:
+            return []
+        scored = self._translator.score_batch(
+            self._tokens(sources, self._source),
+            [[self._target[token] for token in hypothesis.tokens] for hypothesis in hypotheses],
+            max_input_length=0,
+            **self._batches(options),
+        )
+        return [
+            _scored(hypothesis, scores.log_probs, options.length_penalty)
+            for hypothesis, scores in zip(hypotheses, scored, strict=True)
+        ]
+
+    def _with_attention(
+        self,
+        sources: Sequence[Sequence[int]],
+        results: Sequence[EngineResult | None],
+        options: SearchOptions,
+    ) -> list[EngineResult | None]:
+        """The results with the attention of their best hypotheses, which are forced as prefixes."""
+        rows = [row for row, result in enumerate(results) if result is not None]
+        best = [result.hypotheses[0] for result in results if result is not None]
+        complete = list(results)
+        if not rows:
+            return complete
+        forced = self._translator.translate_batch(
+            self._tokens([sources[row] for row in rows], self._source),
+            [[self._target[token] for token in hypothesis.tokens] for hypothesis in best],
+            beam_size=1,
+            max_input_length=0,
+            max_decoding_length=max(len(hypothesis.tokens) for hypothesis in best) + 1,
+            return_end_token=True,
+            return_attention=True,
+            **self._batches(options),
+        )
+        for row, hypothesis, result in zip(rows, best, forced, strict=True):
+            attention = result.attention[0][: len(hypothesis.tokens) + hypothesis.finished]
+            found = results[row]
+            assert found is not None
+            complete[row] = found._replace(attention=attention)
+        return complete
+
+    def _batches(self, options: SearchOptions) -> dict[str, Any]:
+        if options.deterministic:
+            return {"max_batch_size": 1, "batch_type": "examples"}
+        size = max(1, options.batch_tokens // options.beam)
+        return {"max_batch_size": size, "batch_type": "tokens"}
+
+    def _limit(self, length: int, max_length: int | None) -> int:
+        return min(2 * length + 10 if max_length is None else max_length, self.max_length)
+
+    def _tokens(
+        self, sentences: Sequence[Sequence[int]], vocabulary: Sequence[str]
+    ) -> list[list[str]]:
+        end = vocabulary[EOS]
+        return [[*map(vocabulary.__getitem__, ids), end] for ids in sentences]
+
+    def _result(
+        self, result: Any, limit: int, longest: int, options: SearchOptions
+    ) -> EngineResult | None:
+        ids, end = self._ids, self._target[EOS]
+        hypotheses = []
+        for tokens, score in zip(result.hypotheses, result.scores, strict=True):
+            length, finished = len(tokens), bool(tokens) and tokens[-1] == end
+            if length > limit or (not finished and limit < longest):
+                return None
+            hypotheses.append(
+                Hypothesis(
+                    tuple(map(ids.__getitem__, tokens[:-1] if finished else tokens)),
+                    score,
+                    score * max(length, 1) ** options.length_penalty,
+                    (),
+                    finished,
+                )
+            )
+        return EngineResult(hypotheses, result.attention[0] if result.attention else None)
+
+
+def _scored(
+    hypothesis: Hypothesis, log_probabilities: Sequence[float], length_penalty: float
+) -> Hypothesis:
+    """The hypothesis with the log-probabilities of its tokens, and its score by these.
+
+    In its search CTranslate2 leaves tokens that are never generated out of the softmax.
+    """
+    tokens = hypothesis.tokens
+    ids = [*tokens, EOS] if hypothesis.finished else tokens
+    return make_hypothesis(ids, log_probabilities[: len(ids)], length_penalty)

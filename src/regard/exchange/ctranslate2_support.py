@@ -1,0 +1,85 @@
+"""Which models CTranslate2 can run, by their settings, and where a conversion is kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from regard.config import Run, TransformerSettings
+
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "tanh": "Tanh"}
+POSITIONS = ("sinusoidal", "learned", "none")
+
+
+def unsupported(run: Run) -> str | None:
+    """The setting that CTranslate2 cannot run, or None if it can run the model."""
+    model = run.model
+    if not isinstance(model, TransformerSettings):
+        return f"model.kind {model.kind}"
+    mechanisms = {model.attention.name}
+    if model.decoder_attention != "same":
+        mechanisms.add(model.decoder_attention.name)
+    reasons = {
+        f"model.attention {', '.join(sorted(mechanisms - {'full'}))}": mechanisms != {"full"},
+        f"model.normalizer {model.normalizer}": model.normalizer != "softmax",
+        f"model.positions {model.positions}": model.positions not in POSITIONS,
+        f"model.activation {model.activation}": model.activation not in ACTIVATIONS,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+FOLDER, PROOF = "engine", "engine.json"
+MIN_SENTENCES, MAX_BLEU_LOSS = 100, 0.1
+Precision = Literal["int8", "fp32"]
+
+
+@dataclass(frozen=True)
+class EngineCheck:
+    """What was measured when a model was converted.
+
+    compared        sentences whose log-probabilities were compared with our own forward pass
+    log_difference  the largest difference of a token's log-probability, in full precision
+    sentences       sentences whose BLEU was measured
+    bleu_fp32, bleu_int8  of the development set, by the model's own search settings
+    """
+
+    compared: int = 0
+    log_difference: float = 0.0
+    sentences: int = 0
+    bleu_fp32: float = 0.0
+    bleu_int8: float = 0.0
+
+    @property
+    def precision(self) -> Precision:
+        """int8 where it was measured to be as good."""
+        measured = self.sentences >= MIN_SENTENCES
+        good = self.bleu_int8 >= self.bleu_fp32 - MAX_BLEU_LOSS
+        return "int8" if measured and good else "fp32"
+
+
+def installed() -> str | None:
+    """The version of CTranslate2, or None."""
+    try:
+        return version("ctranslate2")
+    except PackageNotFoundError:
+        return None
+
+
+def missing(run: Run) -> str:
+    """Why CTranslate2 cannot be used for a model; empty if it can."""
+    if installed() is None:
+        return "CTranslate2 is not installed (pip install 'regard[fast]')"
+    setting = unsupported(run)
+    return f"CTranslate2 cannot run a model with {setting}" if setting else ""
+
+
+def read_proof(home: Path) -> dict[str, Any]:
+    """What is noted beside a conversion; empty if there is none, or if the file is damaged."""
+    try:
+        proof = json.loads((home / PROOF).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return proof if isinstance(proof, dict) else {}

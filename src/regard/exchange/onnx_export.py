@@ -1,0 +1,72 @@
+"""`regard export --to onnx`: two graphs that onnxruntime runs, the tokenizers, and the proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from regard.config import SearchOptions
+from regard.decoding import search
+from regard.exchange.onnx_graph import ACTIVATIONS, decoder_graph, encoder_graph
+from regard.exchange.onnx_model import DECODER, ENCODER, OnnxModel
+from regard.exchange.proof import NUM_SENTENCES, Progress, Proof, compare, proof_sentences
+from regard.exchange.requirements import exportable, needed
+from regard.folder import SavedModel, save_tokenizers
+from regard.models.batch import Batch, Source
+from regard.models.transformer import TransformerModel
+from regard.storage import atomic_folder
+from regard.text.tokenizer import BOS, EOS, MASK, PAD, UNK
+
+POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
+
+
+class OnnxRunner:
+    """An `OnnxModel` for the proof."""
+
+    def __init__(self, model: OnnxModel) -> None:
+        self.model = model
+
+    def logits(self, batch: Batch) -> Tensor:
+        assert batch.source is not None
+        state, logits = self.model.start(batch.source), []
+        for tokens in batch.inputs.T:
+            step, state, _ = self.model.step(state, tokens)
+            logits.append(step)
+        return torch.stack(logits, dim=1)
+
+    def search(self, source: Source, options: SearchOptions) -> list[tuple[int, ...]]:
+        return [ranked[0].tokens for ranked in search(self.model, source, options)]
+
+
+def export_onnx(
+    saved: SavedModel,
+    out: Path,
+    progress: Progress = lambda _: None,
+    threads: int = 0,
+    count: int = NUM_SENTENCES,
+) -> Proof:
+    """Write encoder.onnx and decoder.onnx to a new folder, run and compare them."""
+    settings = exportable(saved.run, "onnx", positions=POSITIONS, activations=ACTIVATIONS)
+    onnx, onnxruntime = needed("onnx"), needed("onnxruntime")
+    network = cast(TransformerModel, saved.network)
+    texts, drawn_from = proof_sentences(saved, count)
+    sources = [saved.tokenizers.source.encode(text) for text in texts]
+    with atomic_folder(out) as folder:
+        with torch.no_grad():
+            onnx.save_model(encoder_graph(network, settings.activation), folder / ENCODER)
+            onnx.save_model(decoder_graph(network, settings.activation), folder / DECODER)
+        save_tokenizers(folder, saved.tokenizers)
+        runner = OnnxRunner(OnnxModel(folder, network.max_length, threads))
+        figures = compare(saved, runner, sources, progress)
+        runtime = f"onnxruntime {onnxruntime.__version__}"
+        proof = Proof(to="onnx", runtime=runtime, drawn_from=drawn_from, **figures)
+        proof.write(
+            folder, saved,
+            max_length=network.max_length,
+            ids={"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS},
+            never_generated=[PAD, UNK, BOS, MASK],
+        )  # fmt: skip
+    return proof

@@ -46,6 +46,7 @@ class PartialOutput:
         self.path = final.resolve() if final.is_symlink() else final
         self.partial = self.path.with_name(self.path.name + ".partial")
         self.state_file = self.path.with_name(self.path.name + ".partial.json")
+        self.blocks_folder = self.path.with_name(self.path.name + ".partial.blocks")
         self.identity: dict[str, Any] = json.loads(json.dumps(identity))
         self.report = report
         self.done = 0
@@ -97,6 +98,7 @@ class PartialOutput:
         self._file.close()
         sync_folder(self.path.parent)
         self.state_file.unlink(missing_ok=True)
+        shutil.rmtree(self.blocks_folder, ignore_errors=True)
         drafts = re.compile(rf"\.{re.escape(self.path.name)}(\.partial\.json)?\.\d+\.part")
         for draft in self.path.parent.iterdir():  # left by commands that were killed
             if drafts.fullmatch(draft.name):

@@ -28,7 +28,7 @@ from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
 from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
-from regard.tasks.translation.bulk import BLOCK_LINES, Layout, translate_blocks
+from regard.tasks.translation.bulk import BLOCK_LINES, Layout, LineBlock, translate_blocks
 from regard.version import __version__
 
 if TYPE_CHECKING:
@@ -97,6 +97,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-length", metavar="N", type=positive, help="maximum tokens of a sentence"
     )
     parser.add_argument("--no-split", action="store_true", help="take each line as one sentence")
+    parser.add_argument(
+        "--backend", choices=("local", "ray"), default="local",
+        help="where to translate a file: on this machine, or on a Ray cluster (local)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--workers", metavar="N", type=positive,
+        help="with Ray, most workers, of one core each (as many as the cluster has cores)",
+    )  # fmt: skip
     parser.add_argument("--align", action="store_true", help="draw the word alignment")
     parser.add_argument(
         "--check",
@@ -158,6 +166,14 @@ def _checked_format(arguments: argparse.Namespace) -> str:
         raise InputError("--align draws for people; leave --json, --output and --n-best out.")
     if arguments.alternatives is not None and len(arguments.text) != 1:
         raise InputError("--alternatives is for one TEXT on the command line; give it.")
+    if arguments.backend == "ray" and not (arguments.input and arguments.output):
+        raise InputError("--backend ray translates files; give --input FILE and --output FILE.")
+    if arguments.backend == "ray" and arguments.check:
+        raise InputError(
+            "--check is for --backend local; with Ray give --json, which has the flags."
+        )
+    if arguments.workers and arguments.backend != "ray":
+        raise InputError("--workers is for --backend ray; leave it out, or give --threads.")
     kind = input_format(arguments.input, arguments.format)
     if kind == "text" and arguments.output and suffix(arguments.output) in JSON_LINES:
         arguments.json = True
@@ -225,25 +241,66 @@ def _write_file(
     """Write to FILE.partial as it goes, and to FILE when all is done."""
     layout = _layout(arguments)
     settings = asdict(cast("SearchOptions", options["settings"]))
+    engine = translator.prepare_engine().engine
+    loading = (
+        {"engine": "ctranslate2", "precision": engine.precision} if engine else {"engine": "torch"}
+    )
     identity = {
         "model": "-".join(map(model_digest, arguments.model)), "version": __version__,
+        "engine": loading,
         "options": {**options, "settings": settings, "layout": layout},
     }  # fmt: skip
     with PartialOutput(arguments.output, identity, _log) as output:
         lines = output.remaining(source.lines)
-        with LineProgress(source.total, done=output.done) as progress:
-            copied = 0
+        if arguments.backend == "ray":
+            blocks = _ray_blocks(output, lines, layout, options, loading, arguments)
+        else:
             blocks = translate_blocks(
                 translator, lines, layout, options,
                 first=output.done, max_lines=_max_lines(arguments), check=arguments.check,
             )  # fmt: skip
+        copied = 0
+        with LineProgress(source.total, done=output.done) as progress:
             for block in blocks:
                 output.write(block.sources, block.rows)
                 progress.advance(len(block.sources))
                 copied += block.num_copied
                 _log_notes(block.notes)
+        if source.total not in (None, output.done):
+            raise InputError(
+                f"{arguments.input}: it had {source.total:,} lines and now has {output.done:,}; "
+                "do not change it while it is translated."
+            )
         output.finish()
     _log_copied(copied)
+
+
+def _ray_blocks(
+    output: PartialOutput,
+    lines: Iterator[str | None],
+    layout: Layout,
+    options: TranslateKeywords,
+    loading: dict[str, str],
+    arguments: argparse.Namespace,
+) -> Iterator[LineBlock]:
+    """The blocks of the lines in their order, translated by a Ray cluster."""
+    from regard.cli.finished_blocks import FinishedBlocks
+    from regard.tasks.translation.ray_bulk import FileBlocks, translate_with_ray
+
+    finished = FinishedBlocks(output)
+    blocks = FileBlocks(
+        str(Path(arguments.input).resolve()), arguments.encoding, output.done, finished.load(lines)
+    )
+    yield from finished.next_blocks()
+    folders = [str(Path(folder).resolve()) for folder in arguments.model]
+    for block in translate_with_ray(
+        blocks, folders, layout, options, num_workers=arguments.workers, loading=loading
+    ):  # fmt: skip
+        if block.first == output.done:
+            yield block
+        else:
+            finished.add(block)
+        yield from finished.next_blocks()
 
 
 def _write_stream(

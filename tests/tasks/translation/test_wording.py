@@ -192,7 +192,9 @@ def test_flags_of_translations(en_fr):
     done = en_fr.translate(SOURCES)
     assert sum(bool(one.notes) for one in done) <= 4
     again = en_fr.translate(SOURCES[0], min_length=25, beam=2)
-    assert any(note.startswith(("repeated: ", "perhaps translated twice: ")) for note in again.notes)
+    assert any(
+        note.startswith(("repeated: ", "perhaps translated twice: ")) for note in again.notes
+    )
     assert again.sentences[0].as_dict()["flags"][0]["kind"] in {"repeated", "retranslated"}
     nothing = replace(CLEANING, max_ratio=0.0)
     assert quality_flags(None, WORDS * 9, ["a"], nothing) == ()

@@ -17,7 +17,7 @@ BLOCK_LINES, BLOCK_CHARACTERS = 4096, 64_000
 """Most lines and characters of a block; fixed, so that blocks do not depend on the speed."""
 
 
-class Block(NamedTuple):
+class LineBlock(NamedTuple):
     """Consecutive lines and their output.
 
     first       number of the first line, from 0
@@ -34,6 +34,15 @@ class Block(NamedTuple):
     notes: Sequence[str] = ()
 
 
+def input_blocks(lines: Iterable[str | None], first: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """The blocks of lines, the first of which is number `first`, each with its first number."""
+    from regard.tasks.translation.translator import windows
+
+    for block in windows(lines, BLOCK_LINES, BLOCK_CHARACTERS):
+        yield first, block
+        first += len(block)
+
+
 def translate_blocks(
     translator: Translator,
     lines: Iterable[str | None],
@@ -44,7 +53,7 @@ def translate_blocks(
     max_lines: int = BLOCK_LINES,
     max_characters: int | None = BLOCK_CHARACTERS,
     check: bool = False,
-) -> Iterator[Block]:
+) -> Iterator[LineBlock]:
     """The output for lines, the first of which is number `first`, in their order.
 
     With `check` the notes are also about what may be left out or repeated.
@@ -57,7 +66,7 @@ def translate_blocks(
         copied = sum(s.hypothesis is None for done in window for s in done.sentences)
         sources = [translation.source for translation in window]
         rows, notes = list(_rows(window, layout, first + 1)), list(_notes(window, check, first + 1))
-        yield Block(first, sources, rows, copied, notes)
+        yield LineBlock(first, sources, rows, copied, notes)
         first += len(window)
 
 

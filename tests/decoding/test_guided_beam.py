@@ -215,6 +215,19 @@ def test_a_phrase_that_cannot_be_written_does_not_stop_the_search():
         search(TableModel(), sources([5]), SearchOptions(sample=True), phrases=[[phrase("a")]])
 
 
+def test_a_phrase_is_placed_where_the_model_attends_to_what_it_translates():
+    model = AttendingModel(0)
+    model.table[:] = 0.0  # all outputs of a length are equally probable
+    options = SearchOptions(beam=200, n_best=20, max_length=4)
+    for position, before in ((0, 6), (1, 7)):  # read after these tokens
+        required = [[phrase("a").translating([position])]]
+        results, *_ = search(model, sources([9, 9]), options, phrases=required, alignment=HEAD)
+        best = [hyp for hyp in results if hyp.score == results[0].score]
+        for hyp in best:
+            assert hyp.tokens[hyp.tokens.index(5) - 1] == before
+        assert results[0].score > results[-1].score - 1e-9 and len(best) > 1
+
+
 def test_more_groups_than_hypotheses_are_refused():
     with pytest.raises(InputError, match="beam_groups=3, beam=2"):
         search(TableModel(), sources([5]), SearchOptions(beam=2, beam_groups=3))

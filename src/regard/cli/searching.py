@@ -84,6 +84,15 @@ def add_wording(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def read_terms(arguments: argparse.Namespace) -> dict[str, str]:
+    """The glossary that was given."""
+    if not arguments.glossary:
+        return {}
+    from regard.tasks.translation.glossary import read_glossary
+
+    return read_glossary(arguments.glossary, arguments.encoding)
+
+
 def search_options(
     arguments: argparse.Namespace, own: SearchOptions, *, sample: bool
 ) -> SearchOptions:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -18,12 +17,18 @@ from regard.cli.line_input import (
     count_lines,
     input_format,
     is_plain_file,
-    read_text,
     stdin_lines,
 )
 from regard.cli.line_progress import LineProgress
 from regard.cli.partial_output import PartialOutput, model_digest
-from regard.cli.searching import add_sampling, add_search, add_wording, search_options
+from regard.cli.searching import (
+    add_sampling,
+    add_search,
+    add_wording,
+    read_terms,
+    search_options,
+)
+from regard.cli.translate_one import print_alternatives, translate_pages
 from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
@@ -33,7 +38,7 @@ from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
-    from regard.tasks.translation.translation import TranslateKeywords, Translation
+    from regard.tasks.translation.translation import TranslateKeywords
     from regard.tasks.translation.translator import Translator
 
 JSON_LINES = frozenset({".jsonl", ".ndjson"})
@@ -128,13 +133,13 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
     source = None if kind == "html" else _source(arguments)
-    glossary = _glossary(arguments)
+    glossary = read_terms(arguments)
     translator: Translator = open_model(
         arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
     )
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
-        _translate_html(translator, settings, glossary, arguments)
+        translate_pages(translator, settings, glossary, arguments)
         return 0
     options: TranslateKeywords = {
         "settings": settings,
@@ -146,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
         "glossary": glossary,
     }
     if arguments.alternatives is not None:
-        _print_alternatives(translator, options, arguments)
+        print_alternatives(translator, options, arguments)
         return 0
     if arguments.align:
         _draw(translator, source.lines, options)
@@ -332,47 +337,6 @@ def _stream(output: str | None) -> AbstractContextManager[IO[str]]:
     return Path(output).open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
 
 
-def _translate_html(
-    translator: Translator,
-    settings: SearchOptions,
-    glossary: dict[str, str],
-    arguments: argparse.Namespace,
-) -> None:
-    """Translate pages; a page is written in the encoding that it was read in."""
-    from regard.tasks.translation.pages import translate_html
-
-    pages = arguments.text or [read_text(arguments.input, arguments.encoding)]
-    translated = []
-    with LineProgress(None, unit="texts") as shown:
-
-        def progress(done: int, total: int) -> None:
-            shown.total = total
-            shown.advance(done - shown.done)
-
-        for page in pages:
-            translated.append(
-                translate_html(
-                    translator,
-                    page,
-                    settings=settings,
-                    forbid=arguments.forbid,
-                    glossary=glossary,
-                    split=not arguments.no_split,
-                    progress=progress,
-                )
-            )
-    text = "".join(page + "\n" for page in translated) if arguments.text else translated[0]
-    data = text.encode(arguments.encoding, "xmlcharrefreplace")
-    if arguments.output:
-        from regard.formats.compressed import open_write
-
-        with open_write(arguments.output) as file:
-            file.write(data)
-    else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-
-
 def _draw(translator: Translator, lines: Iterator[str | None], options: TranslateKeywords) -> None:
     from rich.console import Console
 
@@ -387,37 +351,6 @@ def _draw(translator: Translator, lines: Iterator[str | None], options: Translat
             last = number == len(translation.sentences)
             console.print(alignment_matrix(sentence, translator.run, legend=last))
         console.print()
-
-
-def _glossary(arguments: argparse.Namespace) -> dict[str, str]:
-    """The glossary that was given."""
-    if not arguments.glossary:
-        return {}
-    from regard.tasks.translation.glossary import read_glossary
-
-    return read_glossary(arguments.glossary, arguments.encoding)
-
-
-def _print_alternatives(
-    translator: Translator, options: TranslateKeywords, arguments: argparse.Namespace
-) -> None:
-    """Print the translation with its confidence in a word, then others from that word on."""
-    text: str = arguments.text[0]
-    options["alignment"] = True
-    best: Translation = translator.translate(text, **options)
-    word, count = arguments.alternatives, arguments.n_best or 5
-    if not 0 <= word < len(best.words):
-        raise InputError(
-            f"--alternatives must be a word of {best.text!r}, from 0 to {len(best.words) - 1}, "
-            f"got {word}."
-        )
-    rows = [(best.text, best.confidence[word])]
-    rows += translator.alternatives(text, best.text, word, count)
-    for other, share in rows:
-        if arguments.json:
-            print(json.dumps({"text": other, "probability": share}, ensure_ascii=False))
-        else:
-            print(f"{share:.4f}\t{other}")
 
 
 def _log_copied(count: int) -> None:

@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 
 from regard.config import SearchOptions
-from regard.tasks.translation.translator import FIRST_CHARACTERS, MAX_CHARACTERS, windows
+from regard.tasks.translation.batching import FIRST_CHARACTERS, MAX_CHARACTERS, windows
 from regard.text import normalize, sentence_spans
 from regard.text.segments import MAX_UNBROKEN, MAX_WORD, segment_text
 from trained import taught

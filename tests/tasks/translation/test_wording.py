@@ -103,21 +103,6 @@ def test_a_chinese_glossary(en_zh):
     assert other in done.text and " " not in done.text and done.missing_terms == ()
 
 
-def test_a_term_has_the_place_of_what_it_translates(en_fr):
-    """Another known word instead of one: at the same place, the rest unchanged."""
-    kept = 0
-    for (source, target), (_, other) in zip(FRENCH[:8], FRENCH[8:], strict=True):
-        usual = en_fr.translate(source)
-        assert usual.text == target
-        u, v = next((u, v) for u, v in usual.alignment if len(usual.words[v]) > 3)
-        word = next(word for word in re.findall(r"\w+", other) if len(word) > 3)
-        done = en_fr.translate(source, glossary={usual.source_words[u]: word.lower()})
-        if not done.missing_terms:
-            written = [each.lower() for each in done.words]
-            kept += abs(written.index(word.lower()) - v) <= 1
-    assert kept >= 4
-
-
 def test_glossaries_in_files(tmp_path):
     path = tmp_path / "terms.tsv"
     path.write_text("# terms\nbank\trive\n\nBank account\tcompte\tx\n", "utf-8")
@@ -143,7 +128,7 @@ def test_an_ensemble_is_the_mean_of_its_models(en_fr, rnn, en_zh):
     assert load([en_fr.path]).translate(SOURCES[0]).text == FRENCH[0][1]
     with pytest.raises(InputError, match="same vocabulary"):
         load([en_fr.path, rnn.path])
-    with pytest.raises(InputError, match="same languages, got en-fr .* and en-zh"):
+    with pytest.raises(InputError, match=r"same languages, got en-fr .* and en-zh"):
         load([en_fr.path, en_zh.path])
     with pytest.raises(InputError, match="got none"):
         load([])

@@ -36,7 +36,7 @@ class LineBlock(NamedTuple):
 
 def input_blocks(lines: Iterable[str | None], first: int = 0) -> Iterator[tuple[int, list[str]]]:
     """The blocks of lines, the first of which is number `first`, each with its first number."""
-    from regard.tasks.translation.translator import windows
+    from regard.tasks.translation.batching import windows
 
     for block in windows(lines, BLOCK_LINES, BLOCK_CHARACTERS):
         yield first, block

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, Unpack, overload
@@ -15,7 +14,7 @@ from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.errors import InputError
 from regard.models.batch import source_of
 from regard.models.ensemble import EnsembleModel
-from regard.tasks.translation.batching import length_groups
+from regard.tasks.translation.batching import MAX_LINES, length_groups, windows
 from regard.tasks.translation.glossary import TargetLexicon, glossary_terms
 from regard.tasks.translation.translation import (
     SearchKeywords,
@@ -29,10 +28,6 @@ from regard.tasks.translation.translation_model import TranslationModel
 from regard.text import is_spaceless
 from regard.text.segments import Segment, join_translations, segment_text, split_long
 from regard.worker_pool import WorkerPool
-
-MAX_LINES = 4096
-FIRST_CHARACTERS, MIN_CHARACTERS, MAX_CHARACTERS = 16_000, 4_000, 1_000_000  # of a window of lines
-SECONDS = 4.0  # that a window should take
 
 
 class StreamedText(NamedTuple):
@@ -391,46 +386,3 @@ def _whole_words(text: str, spaceless: bool) -> str:
     ('Le chat', '猫睡')
     """
     return text.rstrip("\ufffd") if spaceless else text.rpartition(" ")[0]
-
-
-def windows(
-    lines: Iterable[str | None],
-    max_lines: int = MAX_LINES,
-    max_characters: int | None = None,
-    clock: Callable[[], float] = time.perf_counter,
-) -> Iterator[list[str]]:
-    """The lines in order, some at a time; None ends a window, as no other line is ready yet.
-
-    Lines of similar length share batches only within a window, so it must not be too small; no
-    line is returned before its window is done, so it must not be too large. A window has as many
-    characters as were translated in `SECONDS` recently: from when one is yielded until the next
-    is requested; or `max_characters`, which makes the windows the same in every run.
-    """
-    budget = max_characters or FIRST_CHARACTERS
-    window: list[str] = []
-    size = 0
-    for line in lines:
-        if line is not None:
-            window.append(line)
-            size += len(line)
-            if size < budget and len(window) < max_lines:
-                continue
-        if window:
-            start = clock()
-            yield window
-            budget = max_characters or _budget(budget, size, clock() - start)
-            window, size = [], 0
-    if window:
-        yield window
-
-
-def _budget(budget: int, size: int, seconds: float) -> int:
-    """The characters of the next window, at most four times as many as before.
-
-    >>> _budget(8_000, 8_000, 2.0), _budget(8_000, 8_000, 0.1), _budget(8_000, 50, 0.1)
-    (16000, 32000, 8000)
-    """
-    if size < budget // 2:  # too small a window to measure the speed
-        return budget
-    fitting = int(SECONDS * size / max(seconds, 1e-6))
-    return max(MIN_CHARACTERS, min(fitting, 4 * budget, MAX_CHARACTERS))

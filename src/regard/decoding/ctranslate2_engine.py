@@ -96,6 +96,7 @@ class CTranslate2Engine:
             length_penalty=options.length_penalty,
             max_input_length=0,
             max_decoding_length=max(limits),
+            min_decoding_length=0,
             disable_unk=True,
             suppress_sequences=[[self._target[token]] for token in (PAD, BOS, MASK)],
             return_scores=True,

@@ -1,0 +1,181 @@
+"""The engines: CTranslate2 wherever it can, torch for the rest, with the same translations."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+import torch
+
+import regard
+from regard.cli import main
+from regard.config import AlignmentSettings, Run, SearchOptions, TransformerSettings
+from regard.decoding import search
+from regard.decoding.ctranslate2_engine import CTranslate2Engine
+from regard.errors import InputError
+from regard.exchange.ctranslate2_converter import convert, vocabulary
+from regard.exchange.ctranslate2_support import unsupported
+from regard.models.batch import batch_of, source_of
+from regard.tasks import build, load_folder
+from trained import taught, trained
+
+FRENCH = taught("en-fr")
+SOURCES = [source for source, _ in FRENCH]
+TARGETS = [target for _, target in FRENCH]
+SMALL = TransformerSettings(
+    dim=32, num_heads=4, ff=48, num_encoder_layers=2, num_decoder_layers=2, max_length=40
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A copy, as conversions are written into it."""
+    copy = tmp_path_factory.mktemp("engine") / "model"
+    shutil.copytree(trained("en-fr", tmp_path_factory), copy)
+    shutil.rmtree(copy / "engine", ignore_errors=True)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def models(folder):
+    return regard.load(folder, threads=2), regard.load(folder, threads=2, engine="torch")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        SMALL,
+        replace(SMALL, norm="post", activation="gelu", tied="none"),
+        replace(SMALL, positions="learned", tied="output", activation="silu"),
+        replace(SMALL, positions="none", num_decoder_layers=1),
+    ],
+)
+@pytest.mark.parametrize("alignment", [None, AlignmentSettings(0, 2), AlignmentSettings(0, None)])
+def test_a_converted_model_gives_the_same_tokens_scores_and_attention(
+    settings, alignment, folder, tmp_path
+):
+    """Of random weights, whose log-probabilities are close to each other."""
+    tokenizers = load_folder(folder).tokenizers
+    torch.manual_seed(3)
+    network = build(settings, len(tokenizers.source), len(tokenizers.target)).eval()
+    for parameter in network.parameters():  # biases and norms are trivial at first
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    run = Run(languages="en-fr", model=settings, alignment=alignment)
+    convert(network, run, tokenizers, tmp_path / "converted")
+    engine = CTranslate2Engine(
+        tmp_path / "converted", vocabulary(tokenizers.source), vocabulary(tokenizers.target),
+        max_length=settings.max_length,
+    )  # fmt: skip
+    ids = [tokenizers.source.encode(source) for source in SOURCES]
+    for beam in (1, 3):
+        options = SearchOptions(beam=beam, max_length=12)
+        results = engine.search(ids, options, attention=True)
+        own = search(network, source_of(ids), options)
+        best = engine.token_log_probabilities(ids, [r.hypotheses[0] for r in results], options)
+        for row, (hypothesis, (expected, *_)) in enumerate(zip(best, own, strict=True)):
+            if hypothesis.tokens != expected.tokens:  # searches differ in when they stop
+                assert beam > 1
+                continue
+            assert hypothesis.finished == expected.finished
+            assert hypothesis.score == pytest.approx(expected.score, abs=1e-4)
+            maps = network.maps(batch_of([ids[row]], [hypothesis.tokens]))
+            chosen = alignment or AlignmentSettings(settings.num_decoder_layers - 1)
+            (weights,) = (
+                m.weights[0] for m in maps if (m.kind, m.layer) == ("cross", chosen.layer)
+            )
+            plane = weights.mean(0) if chosen.head is None else weights[chosen.head]
+            attention = torch.tensor(results[row].attention)
+            torch.testing.assert_close(attention, plane[: len(attention)], atol=1e-5, rtol=0)
+
+
+def test_both_engines_translate_alike(models):
+    fast, own = models
+    assert fast.engine.engine is not None and own.engine.engine is None
+    for options in ({}, {"beam": 1}, {"attention": True}, {"deterministic": True}):
+        for ours, theirs, target in zip(
+            fast.translate(SOURCES, **options), own.translate(SOURCES, **options), TARGETS,
+            strict=True,
+        ):  # fmt: skip
+            assert ours.text == theirs.text == target
+            (one,), (other,) = ours.sentences, theirs.sentences
+            assert (one.words, one.alignment) == (other.words, other.alignment)
+            assert one.confidence == pytest.approx(other.confidence, abs=1e-3)
+            assert one.score == pytest.approx(other.score, abs=1e-3)
+            assert len(one.attention) == len(other.attention)
+
+
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+def test_a_deterministic_translation_does_not_depend_on_its_batch(engine, folder):
+    model = regard.load(folder, threads=2, engine=engine)
+    texts = (SOURCES * 5)[:64]
+
+    def scores(size):
+        options = {"deterministic": True, "beam": 2, "alignment": engine == "auto"}
+        return [
+            (sentence.text, sentence.score, sentence.confidence)
+            for start in range(0, len(texts), size)
+            for translation in model.translate(texts[start : start + size], **options)
+            for sentence in translation.sentences
+        ]
+
+    assert scores(1) == scores(7) == scores(64)
+
+
+def test_what_ctranslate2_lacks_goes_to_our_own_engine(models):
+    fast, own = models
+    for options in (
+        {"prefix": TARGETS[0].split()[0]},
+        {"sample": True, "seed": 4, "n_best": 2},
+        {"edits": [regard.attention.SwitchOff(kind="cross", layer=0, heads=[0])]},
+    ):
+        first, second = (model.translate(SOURCES[0], **options) for model in (fast, own))
+        assert first.text == second.text
+        assert first.sentences[0].score == second.sentences[0].score
+
+
+def test_a_conversion_is_made_once_and_again_when_files_change_or_break(folder):
+    proof = folder / "engine" / "engine.json"
+    regard.load(folder).prepare_engine()
+    noted = json.loads(proof.read_text())
+    assert noted["check"]["compared"] > 0
+    assert noted["check"]["log_difference"] < 1e-3
+    made = proof.stat().st_mtime_ns
+    regard.load(folder).prepare_engine()
+    assert proof.stat().st_mtime_ns == made
+    for name in ("engine/fp32/model.bin", "engine/engine.json", "engine/int8/config.json"):
+        path = folder / name
+        path.write_bytes(path.read_bytes()[:-9] + b"123456789")
+        assert regard.load(folder).translate(SOURCES[0]).text == TARGETS[0]
+        assert json.loads(proof.read_text())["check"] == noted["check"]
+
+
+def test_int8_is_kept_only_where_it_was_measured(folder):
+    """The development set of this model has too few sentences."""
+    assert regard.load(folder).prepare_engine().engine.precision == "fp32"
+    asked = regard.load(folder, engine="ctranslate2", precision="int8")
+    assert asked.engine.engine.precision == "int8"
+
+
+def test_names_that_are_not_known_and_models_that_cannot_be_converted(folder, tmp_path_factory):
+    with pytest.raises(InputError, match="engine must be auto, ctranslate2, torch, got 'x'"):
+        regard.load(folder, engine="x")
+    with pytest.raises(InputError, match="precision must be auto, int8, fp32, got 'x'"):
+        regard.load(folder, precision="x")
+    with pytest.raises(InputError, match="int8 is CTranslate2's"):
+        regard.load(folder, engine="torch", precision="int8")
+    recurrent = trained("rnn", tmp_path_factory)
+    assert "model.kind rnn" in regard.load(recurrent).prepare_engine().reason
+    with pytest.raises(InputError, match=r"cannot run a model with model\.kind rnn"):
+        regard.load(recurrent, engine="ctranslate2")
+    for change in ({"positions": "rotary"}, {"normalizer": "sparsemax"}, {"activation": "elu"}):
+        (setting,) = change
+        assert f"model.{setting}" in unsupported(Run(model=replace(SMALL, **change)))
+
+
+def test_on_the_command_line(folder, capsys):
+    for engine in ("auto", "torch", "ctranslate2"):
+        words = ["translate", SOURCES[0], "--model", str(folder), "--engine", engine]
+        assert main(words) == 0
+        assert capsys.readouterr().out.strip() == TARGETS[0]
+    assert main(["info", str(folder)]) == 0
+    assert "CTranslate2 in fp32" in " ".join(capsys.readouterr().out.split())

@@ -212,3 +212,14 @@ def test_maps_that_would_fill_the_memory_are_not_computed(client, catalogue, pat
         "the maps would be too large; send less text.",
     )
     assert client.post(path, json={"q": SOURCE, "target": "fr", **more}).status_code == 200
+
+
+def test_wording(client):
+    word = TARGET.split()[1].strip(".")
+    assert word not in asked(client, "/v1/translate", forbid=[word])["text"].split()
+    terms = {SOURCE.split()[1]: "xylophone"}
+    found = asked(client, "/v1/translate", glossary=terms, min_length=2, coverage_penalty=0.1)
+    assert found["sentences"][0]["missing_terms"] == [[SOURCE.split()[1], "xylophone"]]
+    again = asked(client, "/v1/translate", min_length=25, beam_groups=2, alternatives=1)
+    assert again["sentences"][0]["flags"][0]["kind"] in {"repeated", "retranslated"}
+    assert "beam_groups" in asked(client, "/v1/translate", 400, beam_groups=0)["error"]

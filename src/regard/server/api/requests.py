@@ -21,6 +21,8 @@ FORMATS = {".txt": "text", ".html": "html", ".htm": "html"}
 
 FieldType = TypeVar("FieldType")
 NonEmpty = Annotated[FieldType, Field(min_length=1)]
+Phrase = Annotated[str, Field(min_length=1, max_length=200)]
+Phrases = Annotated[list[Phrase], Field(max_length=100)]
 
 
 class RequestBody(BaseModel):
@@ -78,10 +80,19 @@ class PrefixRequest(ModelRequest):
 
     prefix: str | None = Field(None, description="What the translation must begin with.")
     split: bool = Field(True, description="Whether the text is cut into sentences.")
+    forbid: Phrases = Field(default_factory=list, description="Words that are not written.")
+    glossary: dict[Phrase, Phrase] = Field(
+        default_factory=dict, max_length=1000, description="Terms and their translations."
+    )
+    min_length: int = Field(0, ge=0, le=1000, description="Fewest tokens of a sentence.")
+    no_repeat_ngram: int = Field(0, ge=0, le=1000, description="No N tokens occur twice; 0: any.")
+    beam_groups: int = Field(1, ge=1, le=MAX_ALTERNATIVES, description="Groups of diverse beams.")
+    coverage_penalty: float = Field(0.0, ge=0, le=100, description="Favors whole translations.")
 
     @property
     def other_text(self) -> str:
-        return self.prefix or ""
+        terms = (*self.forbid, *self.glossary, *self.glossary.values())
+        return "".join((self.prefix or "", *terms))
 
 
 Body = TypeVar("Body", bound=RequestBody)

@@ -40,6 +40,10 @@ from regard.tasks.translation.translator import StreamedText
 MAX_EXPECTED_WEIGHTS = 50_000_000  # of a text; more are not even computed
 MAX_EDITED_SENTENCES = 20  # of a text that is shown
 JSON = ("application/json",)
+WORDING = {
+    "forbid", "glossary", "min_length", "no_repeat_ngram", "beam_groups", "coverage_penalty",
+}  # fmt: skip
+"""Fields of a request that are keywords of `Translator.translate`."""
 STREAM: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "Events: word, done, error."}
 }
@@ -152,6 +156,7 @@ def routes(service: Service) -> APIRouter:
             split=body.split,
             attention=attention,
             edits=attention_edits(edits),
+            **body.model_dump(include=WORDING, exclude_unset=True),
         )
         ((translation,),) = await service.translate(
             request, [(model, [body.q], options)], max_sentences

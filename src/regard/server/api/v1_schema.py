@@ -123,6 +123,14 @@ class ScoredText(BaseModel):
     score: float
 
 
+class FlagResponse(BaseModel):
+    """What may be wrong: untranslated, retranslated, repeated or length; numbers of words."""
+
+    kind: str
+    source_words: list[int]
+    words: list[int]
+
+
 class SentenceResponse(BaseModel):
     """One sentence; `alignment` links source words to words, `confidence` is per word."""
 
@@ -137,6 +145,8 @@ class SentenceResponse(BaseModel):
     confidence: list[float]
     alternatives: list[ScoredText]
     finished: bool
+    flags: list[FlagResponse]
+    missing_terms: list[tuple[str, str]]
     maps: list[MapResponse]
 
 

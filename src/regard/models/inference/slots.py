@@ -98,10 +98,7 @@ class SlotCache:
         width = self.cache.shape[3]
         self.sentence, self.slot = sentence, before
         if self.ancestors is not None:
-            order = sentence.argsort(stable=True)
-            first = counts.cumsum(0) - counts
-            self.slot = torch.empty_like(before)
-            self.slot[order] = torch.arange(len(rows)) - first[sentence[order]]
+            self.slot = ranks(sentence, counts)
             parents = torch.zeros(size * width, dtype=torch.int64)
             parents[sentence * width + self.slot] = sentence * width + before
             picked = self.ancestors.flatten(0, 1).index_select(0, parents)
@@ -144,3 +141,18 @@ def split(cache: Tensor, num_heads: int) -> list[KeysValues]:
     num_layers, size, length, width = cache.shape
     heads = cache.view(num_layers, size, length, 2, num_heads, width // (2 * num_heads))
     return [layer.unbind(0) for layer in heads.permute(0, 3, 1, 4, 2, 5).unbind(0)]
+
+
+def ranks(sentence: Tensor, counts: Tensor) -> Tensor:
+    """(R,): how many rows of the same sentence stand before each row.
+
+    `counts` (B,) are the rows of each sentence.
+
+    >>> ranks(torch.tensor([0, 2, 0, 2, 2]), torch.tensor([2, 0, 3]))
+    tensor([0, 0, 1, 1, 2])
+    """
+    order = sentence.argsort(stable=True)
+    first = counts.cumsum(0) - counts
+    rank = torch.empty_like(sentence)
+    rank[order] = torch.arange(len(sentence)) - first[sentence[order]]
+    return rank

@@ -80,6 +80,15 @@ def _parser() -> argparse.ArgumentParser:
     decode.add_argument(
         "--sentences", metavar="N", type=_positive, help="test sentences to translate (512)"
     )
+    bulk = subject(
+        "bulk", "`regard translate` of a million lines: growth of its memory, and lines/s", 1,
+        _measure_rows,
+    )  # fmt: skip
+    bulk.add_argument("--lines", metavar="N", type=_positive, help="number of lines (1,000,000)")
+    bulk.add_argument(
+        "--model", metavar="DIR",
+        help="folder of a model that translates from English (default: a tiny one, trained for it)",
+    )  # fmt: skip
     serve = subject(
         "serve", "`regard serve` under many clients: errors, mixed-up responses, memory, "
         "throughput", 5, _report_load,

@@ -6,6 +6,7 @@ Of `make`, the target must exist; `git clone` is not run.
 """
 
 import contextlib
+import gzip
 import io
 import re
 import shlex
@@ -83,6 +84,7 @@ def folder(tmp_path_factory):
         texts[f"{name}.fr"] = "".join(f"{target}\n" for _, target in pairs)
     for name, text in texts.items():
         (home / name).write_text(text, encoding="utf-8")
+    (home / "big.txt.gz").write_bytes(gzip.compress(texts["text.txt"].encode()))
     write_tensors(home / "yours.safetensors")
     save_marian(home / "opus-mt-en-fr")
     return home

@@ -72,11 +72,11 @@ def test_progress_is_a_bar_on_a_terminal():
 LINES = ["one", "two", "three", "four"]
 
 
-def written(path, count, **identity):
+def written(path, count, lines=LINES, **identity):
     """Partial output of some lines, and what was said."""
     said = []
     with PartialOutput(path, identity, said.append) as output:
-        rest = list(output.remaining(lambda: iter(LINES), repeatable=True))
+        rest = list(output.remaining(iter(lines)))
         for line in rest[: count - output.done]:
             output.write([line], [line.upper()] * 2)
     return said, rest
@@ -99,13 +99,43 @@ def test_lines_after_the_state_are_dropped(tmp_path):
      json.dumps({"lines": 1, "bytes": 10**9, "digest": "", "identity": {}}),
      json.dumps({"lines": 1, "bytes": 2, "digest": 3, "identity": {}})],
 )  # fmt: skip
-def test_a_damaged_state_starts_over(tmp_path, state):
+def test_a_damaged_state_is_refused(tmp_path, state):
     path = tmp_path / "out"
     written(path, 2)
+    partial = tmp_path / "out.partial"
+    lines = partial.read_text()
     (tmp_path / "out.partial.json").write_text(state)
-    said, rest = written(path, 1)
-    assert "its origin is unknown; starting over" in said[0]
-    assert rest == LINES
+    with pytest.raises(InputError, match="missing or damaged; remove both files to start over"):
+        written(path, 1)
+    assert partial.read_text() == lines
+    partial.unlink()
+    assert written(path, 1)[1] == LINES
+
+
+def test_lines_of_another_origin_are_kept(tmp_path):
+    path = tmp_path / "out"
+    written(path, 2, model="a", options={"beam": 1})
+    for other, message in [
+        ({"model": "b", "options": {"beam": 1}}, "the model changed since it was written"),
+        ({"model": "b", "options": {"beam": 2}}, "the model and options changed"),
+        ({"model": "a", "options": {"beam": 1}, "lines": LINES[1:]}, "belongs to another input"),
+        ({"model": "a", "options": {"beam": 1}, "lines": LINES[:1]}, "belongs to another input"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            written(path, 4, **other)
+    said, rest = written(path, 3, [*LINES[:3], "another end"], model="a", options={"beam": 1})
+    assert said[0].endswith("continuing after line 2.") and rest == ["three", "another end"]
+
+
+def test_a_kill_before_the_first_state_leaves_nothing_to_remove(tmp_path):
+    path = tmp_path / "out"
+    with PartialOutput(path, {}, print) as output:
+        output.remaining(iter(LINES))
+        state = (tmp_path / "out.partial.json").read_text()
+    (tmp_path / "out.partial").write_text("ON")  # written, but not yet counted
+    (tmp_path / "out.partial.json").write_text(state)
+    assert written(path, 1)[1] == LINES
+    assert (tmp_path / "out.partial").read_text() == "ONE\nONE\n"
 
 
 def test_two_commands_cannot_write_the_same(tmp_path):

@@ -1,7 +1,10 @@
 """`regard translate` on files: formats, encodings, partial output and resuming."""
 
+import bz2
 import gzip
 import io
+import json
+import lzma
 import signal
 import subprocess
 import sys
@@ -9,6 +12,7 @@ import time
 
 import pytest
 
+from regard.formats.compressed import read_bytes
 from trained import taught
 
 PAIRS = taught("en-fr")
@@ -151,24 +155,49 @@ def test_several_rows_per_line_and_sampling_resume(regard, en_fr, tmp_path):
     ]
 
 
-def test_another_input_or_other_options_start_over(regard, refused, en_fr, tmp_path):
+def test_another_input_model_or_options_are_refused(regard, refused, en_fr, en_zh, tmp_path):
     given, made = tmp_path / "in.txt", tmp_path / "out.txt"
     words = ("--model", en_fr, "--output", made)
     stop_after(regard, 5, *words)
-    other = regard("translate", *words, "--beam", 2, "--input", given)
-    assert other.code == 2  # there is no such file: what is done is not touched
-    reversed_text = "".join(f"{source}\n" for source in SOURCES[::-1])
-    said = refused("translate", *words, stdin=reversed_text.encode())
-    assert "it belongs to another input; give the same input again" in said
-    given.write_text(reversed_text, "utf-8")
-    said = regard("translate", *words, "--input", given)
-    assert "it belongs to another input; starting over" in said.err
-    assert made.read_text("utf-8") == "".join(f"{target}\n" for target in TARGETS[::-1])
-    stop_after(regard, 5, *words)
-    said = regard("translate", *words, "--beam", 2, stdin=TEXT.encode())
-    assert "the options changed since it was written; starting over" in said.err
+    lines = (tmp_path / "out.txt.partial").read_bytes()
+    given.write_text("".join(f"{source}\n" for source in SOURCES[::-1]), "utf-8")
+    said = refused("translate", *words, "--input", given)
+    assert "it belongs to another input; give the same input again to continue, or remove" in said
+    said = refused("translate", *words, "--beam", 2, stdin=TEXT.encode())
+    assert "the options changed since it was written; give the same again to continue" in said
+    said = refused("translate", "--model", en_zh, "--output", made, stdin=TEXT.encode())
+    assert "the model changed" in said or "the model and options changed" in said
+    assert (tmp_path / "out.txt.partial").read_bytes() == lines
+    given.write_text(TEXT, "utf-8")
+    said = regard("translate", *words, "--input", given)  # whatever way the input comes
+    assert said.code == 0 and "continuing after line 5" in said.err
     assert made.read_text("utf-8") == MADE
     assert names(tmp_path) == ["in.txt", "out.txt"]
+
+
+COMPRESSIONS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.mark.parametrize("ending", COMPRESSIONS)
+def test_compressed_input_and_columns_of_source_and_translation(regard, en_fr, tmp_path, ending):
+    given, made = tmp_path / f"in.txt.{ending}", tmp_path / f"out.tsv.{ending}"
+    lines = [*SOURCES, SOURCES[0].replace(" ", "\t", 1), ""]
+    given.write_bytes(COMPRESSIONS[ending]("".join(f"{line}\n" for line in lines).encode()))
+    assert regard("translate", "--model", en_fr, "--input", given, "--output", made).code == 0
+    pairs = [*PAIRS, PAIRS[0], ("", "")]  # a tab inside text becomes a space
+    expected = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    assert read_bytes(made).decode() == expected
+    assert names(tmp_path) == sorted([given.name, made.name])
+
+
+def test_a_jsonl_file_has_scores_and_confidence(regard, en_fr, tmp_path):
+    made = tmp_path / "out.jsonl"
+    assert regard("translate", "--model", en_fr, "--output", made, stdin=TEXT.encode()).code == 0
+    rows = [json.loads(row) for row in made.read_text("utf-8").splitlines()]
+    assert [(row["source"], row["text"]) for row in rows] == PAIRS
+    assert all(row["score"] < 0 and row["sentences"][0]["confidence"] for row in rows)
+    listed = regard("translate", "--model", en_fr, "--json", stdin=TEXT.encode()).out
+    assert listed == made.read_text("utf-8")
 
 
 def test_after_a_kill_whole_lines_are_left_and_a_pipe_is_answered_as_it_comes(en_fr, tmp_path):

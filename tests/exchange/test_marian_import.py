@@ -35,7 +35,7 @@ def test_tokens_and_texts_are_those_of_transformers(make_marian, tmp_path, setti
 
     folder, model = make_marian(**settings)
     assert main(["import", str(folder), "--out", str(tmp_path / "own")]) == 0
-    own = load(tmp_path / "own", threads=1)
+    own = load(tmp_path / "own", threads=1, engine="torch")
     assert own.run.languages == "eng-fra"
     tokenizer = MarianTokenizer.from_pretrained(folder)
     texts = [*TEXTS, ">>fra<< The cat sleeps."]
@@ -57,7 +57,7 @@ def test_log_probabilities_are_those_of_transformers(make_marian, tmp_path):
     """The special tokens that only we have take no probability."""
     folder, model = make_marian()
     main(["import", str(folder), "--out", str(tmp_path / "own")])
-    own = load(tmp_path / "own", threads=1)
+    own = load(tmp_path / "own", threads=1, engine="torch")
     (sentence,) = own.translate(TEXTS[0], beam=1, max_length=10).sentences
     theirs = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
     source = [theirs[piece] for piece in sentence.source_tokens]
@@ -79,7 +79,7 @@ def test_weights_of_a_torch_checkpoint_are_read(make_marian, tmp_path):
     torch.save(weights, folder / "pytorch_model.bin")
     words = ["import", str(folder), "--languages", "en-fr", "--out", str(tmp_path / "own")]
     assert main(words) == 0
-    assert load(tmp_path / "own", threads=1).run.languages == "en-fr"
+    assert load(tmp_path / "own", threads=1, engine="torch").run.languages == "en-fr"
 
 
 def test_an_imported_model_is_a_model(make_marian, tmp_path, capsys):
@@ -98,7 +98,8 @@ def test_an_imported_model_is_a_model(make_marian, tmp_path, capsys):
     assert proof["class"] == "MarianMTModel" and proof["greedy_equal"] == proof["sentences"]
     assert main(["import", again, "--out", str(tmp_path / "third")]) == 0
     first, second = (
-        load(path, threads=1).translate(TEXTS, max_length=12) for path in (own, tmp_path / "third")
+        load(path, threads=1, engine="torch").translate(TEXTS, max_length=12)
+        for path in (own, tmp_path / "third")
     )
     assert [t.text for t in first] == [t.text for t in second]
 

@@ -11,6 +11,7 @@ REFUSED = [
     ({"activation": "mish"}, "onnx", "model.activation mish"),
     ({"positions": "rotary"}, "huggingface", "model.positions rotary"),
     ({"positions": "learned"}, "huggingface", "model.positions learned"),
+    ({"positions": "rotary"}, "ctranslate2", "model.positions rotary"),
 ]
 
 
@@ -24,7 +25,7 @@ def test_a_setting_that_the_format_lacks(make_model, tmp_path, capsys, settings,
     refused(tmp_path / "model", to, tmp_path, capsys, named)
 
 
-@pytest.mark.parametrize("to", ["onnx", "huggingface"])
+@pytest.mark.parametrize("to", ["onnx", "huggingface", "ctranslate2"])
 def test_other_kinds_and_tokens(tmp_path, tmp_path_factory, capsys, to):
     refused(trained("rnn", tmp_path_factory), to, tmp_path, capsys, "model.kind rnn")
     if to == "huggingface":

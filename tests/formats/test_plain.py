@@ -1,7 +1,9 @@
 """Plain text, TSV and JSON Lines: encodings, line ends, columns, keys, compression."""
 
+import bz2
 import gzip
 import json
+import lzma
 
 import pytest
 from hypothesis import given
@@ -23,12 +25,13 @@ LINES = ["The animal", "crossed", "", "the street."]
 
 @pytest.fixture
 def put(tmp_path):
-    """Write a file of the test's folder; `.gz` compresses."""
+    """Write a file of the test's folder, compressed as its suffix says."""
+    compressions = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
     def put(name, content):
         data = content.encode() if isinstance(content, str) else content
         path = tmp_path / name
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        path.write_bytes(compressions.get(path.suffix, bytes)(data))
         return path
 
     return put
@@ -41,7 +44,7 @@ def sides(pairs):
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["bare", "bom"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("last", [True, False], ids=["ended", "unended"])
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.bz2", "a.txt.xz"])
 def test_byte_order_marks_and_line_ends(put, mark, end, last, name):
     content = end.join(LINES) + (end if last else "")
     assert list(read_lines(put(name, mark + content.encode()))) == LINES
@@ -115,12 +118,14 @@ def test_missing_file_and_folder(tmp_path):
         list(read_lines(tmp_path))
 
 
-def test_damaged_gzip(put, tmp_path):
-    whole = put("a.tsv.gz", "source\ttarget\n" * 1000).read_bytes()
-    for damaged in (whole[:-20], b"not gzip at all", whole[:30] + b"\0\0\0\0" + whole[34:]):
-        (tmp_path / "b.tsv.gz").write_bytes(damaged)
-        with pytest.raises(InputError, match=r"b\.tsv\.gz: the compressed file is damaged"):
-            list(read_pairs(tmp_path / "b.tsv.gz"))
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz"])
+def test_damaged_compression(put, tmp_path, ending):
+    whole = put(f"a.tsv.{ending}", "source\ttarget\n" * 1000).read_bytes()
+    path = tmp_path / f"b.tsv.{ending}"
+    for damaged in (whole[:-20], b"not compressed at all", whole[:30] + b"\0\0\0\0" + whole[34:]):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=rf"b\.tsv\.{ending}: the compressed file is damaged"):
+            list(read_pairs(path))
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.TSV", "a.tsv.gz", "fra.txt", "pairs", "a.txt.gz"])

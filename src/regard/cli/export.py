@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.line_progress import LineProgress
+from regard.errors import InputError
 from regard.tasks.commands import add_model, positive
 
 if TYPE_CHECKING:
@@ -28,6 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="DIR", required=True, help="new folder to write to")
     parser.add_argument(
+        "--precision", choices=("fp32", "int8"), help="of the weights, for ctranslate2 (fp32)"
+    )
+    parser.add_argument(
         "--sentences", metavar="N", type=positive, default=100, help="how many to compare (100)"
     )
     parser.add_argument("--json", action="store_true", help="print the proof as JSON")
@@ -38,17 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
     from regard.exchange.requirements import check_new_folder
     from regard.tasks import load_folder
 
+    if arguments.precision and arguments.to != "ctranslate2":
+        raise InputError("--precision is for --to ctranslate2; leave it out.")
     check_new_folder(arguments.out)
     saved = load_folder(arguments.model)
     with LineProgress(arguments.sentences, unit="sentences", label="compared") as progress:
-        match arguments.to:
-            case "onnx":
-                from regard.exchange.onnx_export import export_onnx as export
-            case "huggingface":
-                from regard.exchange.huggingface_export import export_huggingface as export
-            case _:
-                raise NotImplementedError
-        proof = export(
+        proof = _export(arguments)(
             saved, Path(arguments.out), progress.advance, arguments.threads, arguments.sentences
         )
     if arguments.json:
@@ -58,11 +59,27 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _export(arguments: argparse.Namespace) -> Callable[..., Proof]:
+    """The function that exports to the format."""
+    match arguments.to:
+        case "onnx":
+            from regard.exchange.onnx_export import export_onnx
+
+            return export_onnx
+        case "huggingface":
+            from regard.exchange.huggingface_export import export_huggingface
+
+            return export_huggingface
+    from regard.exchange.ctranslate2_export import export_ctranslate2
+
+    return partial(export_ctranslate2, precision=arguments.precision or "fp32")
+
+
 def _print(proof: Proof, out: str) -> None:
     loaded_by = f" as {proof.more['class']}" if "class" in proof.more else ""
     print(f"{out}: run by {proof.runtime}{loaded_by}")
     print(
         f"{proof.sentences} sentences ({proof.drawn_from}): greedy {proof.greedy_equal} equal, "
-        f"beam {proof.beam} {proof.beam_equal} equal, logits within "
-        f"{proof.max_logit_difference:.1e}; kept in {Path(out) / 'export.json'}"
+        f"beam {proof.beam} {proof.beam_equal} equal, {proof.compared} within "
+        f"{proof.max_difference:.1e}; kept in {Path(out) / 'export.json'}"
     )

@@ -4,13 +4,15 @@
     FILE.partial.json  their origin: a hash of the inputs so far, the model and the options
 
 The state is written after the lines that it counts, so that lines after them (perhaps incomplete)
-are dropped when the command resumes. FILE itself appears, or is replaced, at the end.
+are dropped when the command resumes. Lines of another origin are never dropped: that is an error.
+FILE itself appears, or is replaced, at the end; compressed, if its suffix says so.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -32,8 +34,8 @@ except ImportError:  # not a POSIX system
 class PartialOutput:
     """Lines of output, several or none for each line of input.
 
-    identity  all that the output depends on beside its input; a different one starts over
-    report    called with a message about what is done with existing lines
+    identity  all that the output depends on beside its input
+    report    called with a message about existing lines
     done      the number of lines of input whose output is written
     """
 
@@ -44,44 +46,39 @@ class PartialOutput:
         self.path = final.resolve() if final.is_symlink() else final
         self.partial = self.path.with_name(self.path.name + ".partial")
         self.state_file = self.path.with_name(self.path.name + ".partial.json")
+        self.blocks_folder = self.path.with_name(self.path.name + ".partial.blocks")
         self.identity: dict[str, Any] = json.loads(json.dumps(identity))
         self.report = report
         self.done = 0
         self._digest = blake2b(digest_size=16)
         self._file = _locked(self.partial)
 
-    def remaining(
-        self, lines: Callable[[], Iterator[str | None]], *, repeatable: bool
-    ) -> Iterator[str | None]:
-        """The lines of input without output: all, or those after the ones that are done.
-
-        `repeatable` means that `lines` may be called again, which a pipe does not allow.
-        """
-        state = self._state()
-        if state:
-            rest = lines()
-            if self._skip(rest, state["lines"]) == state["digest"]:
-                self.done = state["lines"]
-                self._file.seek(state["bytes"])
-                self._file.truncate()
-                self.report(f"{self.partial}: continuing after line {self.done:,}.")
-                return rest
-            if not repeatable:
-                raise InputError(
-                    f"{self.partial}: it belongs to another input; give the same input again, "
-                    "or remove it to start over."
-                )
-            self.report(f"{self.partial}: it belongs to another input; starting over.")
-        self._digest = blake2b(digest_size=16)
-        self._file.seek(0)
-        self._file.truncate()
-        return lines()
+    def remaining(self, lines: Iterator[str | None]) -> Iterator[str | None]:
+        """The lines of input without output: all, or those after the ones that are done."""
+        if not (state := self._state()):
+            self._file.seek(0)
+            self._file.truncate()
+            self._save()  # before any line, so that a kill leaves no line without its origin
+        elif self._skip(lines, state["lines"]) != state["digest"]:
+            self.done = 0
+            raise InputError(
+                f"{self.partial}: it belongs to another input; give the same input again to "
+                "continue, or remove this file to start over."
+            )
+        else:
+            self._file.seek(state["bytes"])
+            self._file.truncate()
+            self.report(f"{self.partial}: continuing after line {self.done:,}.")
+        return lines
 
     def write(self, sources: Iterable[str], rows: Iterable[str]) -> None:
         """Write the output of the next lines of input."""
         for source in sources:
             self._count(source)
         self._file.write("".join(one_line(row) + "\n" for row in rows).encode())
+        self._save()
+
+    def _save(self) -> None:
         self._file.flush()
         os.fsync(self._file.fileno())
         state = {"lines": self.done, "bytes": self._file.tell(), "digest": self._digest.hexdigest()}
@@ -101,6 +98,11 @@ class PartialOutput:
         self._file.close()
         sync_folder(self.path.parent)
         self.state_file.unlink(missing_ok=True)
+        shutil.rmtree(self.blocks_folder, ignore_errors=True)
+        drafts = re.compile(rf"\.{re.escape(self.path.name)}(\.partial\.json)?\.\d+\.part")
+        for draft in self.path.parent.iterdir():  # left by commands that were killed
+            if drafts.fullmatch(draft.name):
+                draft.unlink(missing_ok=True)
 
     def __enter__(self) -> PartialOutput:
         return self
@@ -119,39 +121,40 @@ class PartialOutput:
             )
 
     def _state(self) -> dict[str, Any] | None:
-        """The state of the existing lines; None, with a report why, if they are unusable."""
+        """The state of the existing lines, None if there are none; it is checked."""
         size = os.fstat(self._file.fileno()).st_size
         if not size:
             return None
         try:
             state = json.loads(self.state_file.read_text("utf-8"))
-            counts, known = (state["lines"], state["bytes"]), state["identity"]
+            counts, known = (state["lines"], state["bytes"]), dict(state["identity"])
             usable = (
                 all(type(count) is int and count >= 0 for count in counts) and counts[1] <= size
             )
         except (OSError, ValueError, KeyError, TypeError):
             usable = False
-        if not usable or not isinstance(known, dict) or not isinstance(state["digest"], str):
-            self.report(f"{self.partial}: its origin is unknown; starting over.")
-            return None
+        if not usable or not isinstance(state.get("digest"), str):
+            raise InputError(
+                f"{self.partial}: {self.state_file.name}, which says what it belongs to, is "
+                "missing or damaged; remove both files to start over."
+            )
         changed = sorted(
             name for name in {*self.identity, *known} if self.identity.get(name) != known.get(name)
         )
-        if changed:
-            names = " and ".join(changed)
-            self.report(f"{self.partial}: the {names} changed since it was written; starting over.")
-            return None
+        if changed and state["lines"]:
+            raise InputError(
+                f"{self.partial}: the {' and '.join(changed)} changed since it was written; give "
+                "the same again to continue, or remove this file to start over."
+            )
         return dict(state) if state["lines"] else None
 
     def _skip(self, lines: Iterator[str | None], count: int) -> str:
         """The hash of the first `count` lines of the input, or of all if there are fewer."""
-        self.done = 0
         for line in lines:
             if line is not None:
                 self._count(line)
             if self.done == count:
                 break
-        self.done = 0
         return self._digest.hexdigest()
 
     def _count(self, source: str) -> None:

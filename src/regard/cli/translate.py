@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from regard.cli.line_input import (
     add_encoding,
@@ -25,27 +24,29 @@ from regard.cli.line_progress import LineProgress
 from regard.cli.partial_output import PartialOutput, model_digest
 from regard.cli.searching import add_sampling, add_search, search_options
 from regard.errors import InputError
+from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
 from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
+from regard.tasks.translation.bulk import BLOCK_LINES, Layout, LineBlock, translate_blocks
 from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
-    from regard.tasks.translation.translation import Translation
+    from regard.tasks.translation.translation import TranslateKeywords
     from regard.tasks.translation.translator import Translator
+
+JSON_LINES = frozenset({".jsonl", ".ndjson"})
 
 
 class LineSource(NamedTuple):
     """The lines to translate.
 
-    lines       returns an iterator over the lines; None among them: no other is ready yet
-    total       the number of lines, if it is known
-    repeatable  whether `lines` may be called again
+    lines  an iterator over the lines; None among them: no other is ready yet
+    total  the number of lines, if it is known
     """
 
-    lines: Callable[[], Iterator[str | None]]
+    lines: Iterator[str | None]
     total: int | None
-    repeatable: bool
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,13 +56,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_engine(parser)
     add_deterministic(parser)
     parser.add_argument(
-        "--input", metavar="FILE", help="text to translate, a line each, or HTML (either with .gz)"
+        "--input", metavar="FILE", help="text to translate, a line each, or HTML; .gz, .bz2 or .xz"
     )
     parser.add_argument(
         "--output",
         metavar="FILE",
-        help="where to write (or .gz); until all is done, to FILE.partial, from which the same "
-        "command continues if it was stopped",
+        help="where to write; .tsv: source, tab and translation; .jsonl: as with --json; with .gz, "
+        ".bz2 or .xz compressed; until all is done, to FILE.partial, from which the same command "
+        "continues if it was stopped",
     )
     parser.add_argument(
         "--format",
@@ -94,6 +96,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-length", metavar="N", type=positive, help="maximum tokens of a sentence"
     )
     parser.add_argument("--no-split", action="store_true", help="take each line as one sentence")
+    parser.add_argument(
+        "--backend", choices=("local", "ray"), default="local",
+        help="where to translate a file: on this machine, or on a Ray cluster (local)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--workers", metavar="N", type=positive,
+        help="with Ray, most workers, of one core each (as many as the cluster has cores)",
+    )  # fmt: skip
     parser.add_argument("--align", action="store_true", help="draw the word alignment")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
@@ -110,12 +120,20 @@ def run(arguments: argparse.Namespace) -> int:
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
         _translate_html(translator, settings, arguments)
-    elif arguments.align:
-        _draw(translator, _translated(translator, source.lines(), settings, arguments))
+        return 0
+    options: TranslateKeywords = {
+        "settings": settings,
+        "prefix": arguments.prefix,
+        "split": not arguments.no_split and settings.n_best == 1,
+        "alignment": arguments.json or arguments.align,
+        "attention": arguments.align,
+    }
+    if arguments.align:
+        _draw(translator, source.lines, options)
     elif arguments.output and not _is_device(arguments.output):
-        _write_file(translator, source, settings, arguments)
+        _write_file(translator, source, options, arguments)
     else:
-        _write_stream(translator, source, settings, arguments)
+        _write_stream(translator, source, options, arguments)
     return 0
 
 
@@ -126,7 +144,13 @@ def _checked_format(arguments: argparse.Namespace) -> str:
     n_best = (arguments.n_best or 1) > 1
     if arguments.align and (arguments.json or arguments.output or n_best):
         raise InputError("--align draws for people; leave --json, --output and --n-best out.")
+    if arguments.backend == "ray" and not (arguments.input and arguments.output):
+        raise InputError("--backend ray translates files; give --input FILE and --output FILE.")
+    if arguments.workers and arguments.backend != "ray":
+        raise InputError("--workers is for --backend ray; leave it out, or give --threads.")
     kind = input_format(arguments.input, arguments.format)
+    if kind == "text" and arguments.output and suffix(arguments.output) in JSON_LINES:
+        arguments.json = True
     if kind == "html" and (arguments.json or arguments.align or n_best or arguments.prefix):
         raise InputError(
             "an HTML page is written as a whole; leave --json, --align, --n-best and --prefix out, "
@@ -137,11 +161,10 @@ def _checked_format(arguments: argparse.Namespace) -> str:
         if path.is_dir():
             raise InputError(f"{path}: this is a folder; give the name of a file.")
         check_parent(path)
-        extensions = (
-            {".jsonl", ".ndjson", ".json"} if arguments.json else {".tsv"} if n_best else set()
-        )
+        fitting = {".json", *JSON_LINES} if arguments.json else {".tsv"}
         check_output_name(
-            arguments.output, kind, explicit=bool(arguments.format), allowed=frozenset(extensions)
+            arguments.output, kind, explicit=bool(arguments.format),
+            allowed=frozenset(fitting if kind == "text" else ()),
         )  # fmt: skip
     return kind
 
@@ -149,15 +172,14 @@ def _checked_format(arguments: argparse.Namespace) -> str:
 def _source(arguments: argparse.Namespace) -> LineSource:
     """The lines to translate; a file is first counted and checked for decoding errors."""
     if arguments.text:
-        return LineSource(lambda: iter(arguments.text), len(arguments.text), True)
+        return LineSource(iter(arguments.text), len(arguments.text))
     path, encoding = arguments.input, arguments.encoding
     if path:
-        plain = is_plain_file(path)
-        total = count_lines(path, encoding) if plain else None
-        return LineSource(lambda: read_lines(path, encoding), total, plain)
+        total = count_lines(path, encoding) if is_plain_file(path) else None
+        return LineSource(read_lines(path, encoding), total)
     if _interactive(arguments):
         print("Type text to translate, a line at a time; Ctrl-D ends.", file=sys.stderr)
-    return LineSource(lambda: stdin_lines(encoding), None, False)
+    return LineSource(stdin_lines(encoding), None)
 
 
 def _interactive(arguments: argparse.Namespace) -> bool:
@@ -165,103 +187,120 @@ def _interactive(arguments: argparse.Namespace) -> bool:
     return not arguments.text and not arguments.input and sys.stdin.isatty()
 
 
+def _max_lines(arguments: argparse.Namespace) -> int:
+    """Most lines that are translated together."""
+    return 1 if _interactive(arguments) else BLOCK_LINES
+
+
 def _is_device(path: str) -> bool:
     """Whether the output is a pipe or a device, which is written to but not replaced."""
     return Path(path).exists() and not Path(path).is_file()
 
 
-def _translated(
-    translator: Translator,
-    lines: Iterator[str | None],
-    settings: SearchOptions,
-    arguments: argparse.Namespace,
-    first: int = 0,
-) -> Iterator[list[Translation]]:
-    """The translations in the lines' order, some at a time as they are done."""
-    from regard.tasks.translation.translator import MAX_LINES
-
-    one_by_one = _interactive(arguments) or arguments.align
-    windows = translator.translate_lines(
-        lines,
-        settings=settings,
-        prefix=arguments.prefix,
-        alignment=arguments.json or arguments.align,
-        attention=arguments.align,
-        split=not arguments.no_split and settings.n_best == 1,
-        first=first,
-        max_lines=1 if one_by_one else MAX_LINES,
-    )
-    copied = 0
-    for window in windows:
-        yield window
-        copied += sum(s.hypothesis is None for done in window for s in done.sentences)
-    if copied:
-        from regard.text.segments import MAX_WORD
-
-        _log(f"words of {MAX_WORD:,} characters or more, copied unchanged: {copied:,}")
+def _layout(arguments: argparse.Namespace) -> Layout:
+    """The layout of the output."""
+    if arguments.json:
+        return "json"
+    if (arguments.n_best or 1) > 1:
+        return "n-best"
+    return "tsv" if arguments.output and suffix(arguments.output) == ".tsv" else "text"
 
 
 def _write_file(
     translator: Translator,
     source: LineSource,
-    settings: SearchOptions,
+    options: TranslateKeywords,
     arguments: argparse.Namespace,
 ) -> None:
     """Write to FILE.partial as it goes, and to FILE when all is done."""
-    options = {
-        **asdict(settings), "prefix": arguments.prefix, "split": not arguments.no_split,
-        "n_best": arguments.n_best, "json": arguments.json,
-    }  # fmt: skip
+    layout = _layout(arguments)
+    settings = asdict(cast("SearchOptions", options["settings"]))
+    engine = translator.prepare_engine().engine
+    loading = (
+        {"engine": "ctranslate2", "precision": engine.precision} if engine else {"engine": "torch"}
+    )
     identity = {
-        "model": model_digest(arguments.model), "options": options, "version": __version__
+        "model": model_digest(arguments.model), "version": __version__, "engine": loading,
+        "options": {**options, "settings": settings, "layout": layout},
     }  # fmt: skip
     with PartialOutput(arguments.output, identity, _log) as output:
-        lines = output.remaining(source.lines, repeatable=source.repeatable)
+        lines = output.remaining(source.lines)
+        if arguments.backend == "ray":
+            blocks = _ray_blocks(output, lines, layout, options, loading, arguments)
+        else:
+            blocks = translate_blocks(
+                translator, lines, layout, options,
+                first=output.done, max_lines=_max_lines(arguments),
+            )  # fmt: skip
+        copied = 0
         with LineProgress(source.total, done=output.done) as progress:
-            for window in _translated(translator, lines, settings, arguments, output.done):
-                rows = _rows(window, arguments, output.done + 1)
-                output.write([translation.source for translation in window], list(rows))
-                progress.advance(len(window))
+            for block in blocks:
+                output.write(block.sources, block.rows)
+                progress.advance(len(block.sources))
+                copied += block.num_copied
+        if source.total not in (None, output.done):
+            raise InputError(
+                f"{arguments.input}: it had {source.total:,} lines and now has {output.done:,}; "
+                "do not change it while it is translated."
+            )
         output.finish()
+    _log_copied(copied)
+
+
+def _ray_blocks(
+    output: PartialOutput,
+    lines: Iterator[str | None],
+    layout: Layout,
+    options: TranslateKeywords,
+    loading: dict[str, str],
+    arguments: argparse.Namespace,
+) -> Iterator[LineBlock]:
+    """The blocks of the lines in their order, translated by a Ray cluster."""
+    from regard.cli.finished_blocks import FinishedBlocks
+    from regard.tasks.translation.ray_bulk import FileBlocks, translate_with_ray
+
+    finished = FinishedBlocks(output)
+    blocks = FileBlocks(
+        str(Path(arguments.input).resolve()), arguments.encoding, output.done, finished.load(lines)
+    )
+    yield from finished.next_blocks()
+    model = str(Path(arguments.model).resolve())
+    for block in translate_with_ray(
+        blocks, model, layout, options, num_workers=arguments.workers, loading=loading
+    ):  # fmt: skip
+        if block.first == output.done:
+            yield block
+        else:
+            finished.add(block)
+        yield from finished.next_blocks()
 
 
 def _write_stream(
     translator: Translator,
     source: LineSource,
-    settings: SearchOptions,
+    options: TranslateKeywords,
     arguments: argparse.Namespace,
 ) -> None:
     """Write to standard output, a pipe or a device as it goes."""
     visible = sys.stdout.isatty() and not arguments.output  # the lines are the progress
     progress = None if visible or arguments.text else LineProgress(source.total)
-    done = 0
+    blocks = translate_blocks(
+        translator, source.lines, _layout(arguments), options,
+        max_lines=_max_lines(arguments), max_characters=None,
+    )  # fmt: skip
+    copied = 0
     with _stream(arguments.output) as stream, progress or nullcontext():
-        for window in _translated(translator, source.lines(), settings, arguments):
-            for row in _rows(window, arguments, done + 1):
-                print(row, file=stream)
+        for block in blocks:
+            stream.writelines(f"{row}\n" for row in block.rows)
             stream.flush()
-            done += len(window)
+            copied += block.num_copied
             if progress:
-                progress.advance(len(window))
+                progress.advance(len(block.sources))
+    _log_copied(copied)
 
 
 def _stream(output: str | None) -> AbstractContextManager[IO[str]]:
     return Path(output).open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
-
-
-def _rows(window: list[Translation], arguments: argparse.Namespace, first: int) -> Iterator[str]:
-    """The output for each translation, the first of which is of line `first`."""
-    for number, best in enumerate(window, start=first):
-        if arguments.json:
-            yield json.dumps(best.as_dict(), ensure_ascii=False)
-        elif (arguments.n_best or 1) > 1:
-            alternatives = [(other.text, other.score) for other in best.alternatives]
-            if len(best.sentences) == 1:
-                alternatives = list(best.sentences[0].alternatives)
-            for text, score in ((best.text, best.score), *alternatives):
-                yield f"{number}\t{score:.4f}\t{text}"
-        else:
-            yield best.text
 
 
 def _translate_html(
@@ -300,12 +339,13 @@ def _translate_html(
         sys.stdout.buffer.write(data)
 
 
-def _draw(translator: Translator, windows: Iterator[list[Translation]]) -> None:
+def _draw(translator: Translator, lines: Iterator[str | None], options: TranslateKeywords) -> None:
     from rich.console import Console
 
     from regard.tasks.translation.inspection import alignment_matrix
 
     console = Console()
+    windows = translator.translate_lines(lines, max_lines=1, **options)
     for translation in (translation for window in windows for translation in window):
         print(translation.text, flush=True)
         for number, sentence in enumerate(translation.sentences, start=1):
@@ -313,6 +353,13 @@ def _draw(translator: Translator, windows: Iterator[list[Translation]]) -> None:
             last = number == len(translation.sentences)
             console.print(alignment_matrix(sentence, translator.run, legend=last))
         console.print()
+
+
+def _log_copied(count: int) -> None:
+    if count:
+        from regard.text.segments import MAX_WORD
+
+        _log(f"words of {MAX_WORD:,} characters or more, copied unchanged: {count:,}")
 
 
 def _log(text: str) -> None:

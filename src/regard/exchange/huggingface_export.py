@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,15 +22,17 @@ from regard.errors import InputError
 from regard.exchange.marian_weights import sines_first, to_transformers
 from regard.exchange.proof import (
     NUM_SENTENCES,
+    TOLERANCE,
     Progress,
     Proof,
     compare,
+    logit_difference,
     proof_sentences,
     without_end,
 )
 from regard.exchange.requirements import exportable, needed
 from regard.folder import SavedModel, save_weights
-from regard.models.batch import Batch, Source
+from regard.models.batch import Source, batch_of
 from regard.models.transformer import TransformerModel
 from regard.storage import atomic_folder, replace_file
 from regard.text.marian_tokenizer import MarianTokenizer
@@ -84,6 +87,9 @@ def export_huggingface(
 class TransformersRunner:
     """A folder loaded by `transformers`, for the proof."""
 
+    compared = "logits"
+    tolerance: float | None = TOLERANCE
+
     def __init__(self, folder: Path, transformers: Any) -> None:
         logging = transformers.logging
         verbosity = logging.get_verbosity()
@@ -101,14 +107,17 @@ class TransformersRunner:
         """The ids of a text, without EOS."""
         return list(self.tokenizer(text)["input_ids"])[:-1]
 
-    def logits(self, batch: Batch) -> Tensor:
+    def difference(
+        self, network: Any, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]
+    ) -> float:
+        batch = batch_of(sources, outputs)
         assert batch.source is not None
-        output: Tensor = self.model(
+        logits: Tensor = self.model(
             input_ids=batch.source.tokens,
             attention_mask=(batch.source.tokens != PAD).long(),
             decoder_input_ids=batch.inputs,
         ).logits
-        return output
+        return logit_difference(network, batch, logits)
 
     def search(self, source: Source, options: SearchOptions) -> list[tuple[int, ...]]:
         rows = self.model.generate(

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
-from torch import Tensor
 
 from regard.config import SearchOptions
 from regard.decoding import search
 from regard.exchange.onnx_graph import ACTIVATIONS, decoder_graph, encoder_graph
 from regard.exchange.onnx_model import DECODER, ENCODER, OnnxModel
-from regard.exchange.proof import NUM_SENTENCES, Progress, Proof, compare, proof_sentences
+from regard.exchange.proof import (
+    NUM_SENTENCES,
+    TOLERANCE,
+    Progress,
+    Proof,
+    compare,
+    logit_difference,
+    proof_sentences,
+)
 from regard.exchange.requirements import exportable, needed
 from regard.folder import SavedModel, save_tokenizers
-from regard.models.batch import Batch, Source
+from regard.models.batch import Source, batch_of
 from regard.models.transformer import TransformerModel
 from regard.storage import atomic_folder
 from regard.text.tokenizer import BOS, EOS, MASK, PAD, UNK
@@ -26,16 +34,22 @@ POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
 class OnnxRunner:
     """An `OnnxModel` for the proof."""
 
+    compared = "logits"
+    tolerance: float | None = TOLERANCE
+
     def __init__(self, model: OnnxModel) -> None:
         self.model = model
 
-    def logits(self, batch: Batch) -> Tensor:
+    def difference(
+        self, network: Any, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]
+    ) -> float:
+        batch = batch_of(sources, outputs)
         assert batch.source is not None
         state, logits = self.model.start(batch.source), []
         for tokens in batch.inputs.T:
             step, state, _ = self.model.step(state, tokens)
             logits.append(step)
-        return torch.stack(logits, dim=1)
+        return logit_difference(network, batch, torch.stack(logits, dim=1))
 
     def search(self, source: Source, options: SearchOptions) -> list[tuple[int, ...]]:
         return [ranked[0].tokens for ranked in search(self.model, source, options)]

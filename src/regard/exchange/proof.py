@@ -20,7 +20,7 @@ from regard.config import SearchOptions
 from regard.decoding import search
 from regard.errors import InputError
 from regard.folder import WEIGHTS, SavedModel
-from regard.models.batch import Batch, Source, batch_of, source_of
+from regard.models.batch import Batch, Source, source_of
 from regard.storage import replace_file
 from regard.text import EOS, PAD
 from regard.text.normalization import normalize
@@ -39,8 +39,15 @@ Progress = Callable[[int], None]
 class Runner(Protocol):
     """An exported model in its runtime."""
 
-    def logits(self, batch: Batch) -> Tensor:
-        """Return logits (B, T, V) at each token of the batch's inputs."""
+    compared: str
+    """What the difference is of: logits, or log-probabilities."""
+    tolerance: float | None
+    """The largest difference that may be; None: any."""
+
+    def difference(
+        self, network: Any, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]
+    ) -> float:
+        """Return the largest difference from the network, for outputs that are given."""
         ...
 
     def search(self, source: Source, options: SearchOptions) -> list[tuple[int, ...]]:
@@ -64,7 +71,9 @@ class Proof:
     beam: int
     beam_equal: int
     """Sentences whose best output of beam search has the same tokens."""
-    max_logit_difference: float
+    compared: str
+    """What else was compared, token by token: logits, or log-probabilities."""
+    max_difference: float
     more: dict[str, Any] = field(default_factory=dict)
     """What the format has besides, as the class that loads it."""
 
@@ -133,20 +142,24 @@ def compare(
             found = runner.search(source, options)
             equal[width] += sum(map(tuple.__eq__, own, found))
             if width == 1:
-                batch = batch_of(rows, [tokens[: limit - 1] for tokens in own])
-                expected, real = network(batch), batch.labels != PAD
-                logits = runner.logits(batch)[..., : expected.shape[-1]]
-                largest = max(largest, float((expected - logits)[real].abs().max()))
+                given = [tokens[: limit - 1] for tokens in own]
+                largest = max(largest, runner.difference(network, rows, given))
         progress(len(rows))
-    if not largest <= TOLERANCE:
+    if runner.tolerance is not None and not largest <= runner.tolerance:
         raise InputError(
-            f"the exported model computes other logits than the model (difference {largest:.2g}); "
-            "please report it; nothing was written."
+            f"the exported model computes other {runner.compared} than the model (difference "
+            f"{largest:.2g}), so nothing was written; please report it."
         )
     return {
         "sentences": len(sources), "greedy_equal": equal[1], "beam": beam,
-        "beam_equal": equal[beam], "max_logit_difference": largest,
+        "beam_equal": equal[beam], "compared": runner.compared, "max_difference": largest,
     }  # fmt: skip
+
+
+def logit_difference(network: Any, batch: Batch, logits: Tensor) -> float:
+    """Return the largest difference of the network's logits from others (B, T, V' ≥ V)."""
+    expected, real = network(batch), batch.labels != PAD
+    return float((expected - logits[..., : expected.shape[-1]])[real].abs().max())
 
 
 def without_end(tokens: Sequence[int]) -> tuple[int, ...]:

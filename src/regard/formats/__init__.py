@@ -9,9 +9,9 @@
     .xlf .xliff       XLIFF 1.x and 2.x
     two other files   plain text, aligned line by line
 
-Each may be compressed (`.gz`). Text is UTF-8, with or without a byte order mark, or in the encoding
-that is named (PO and the XML formats declare their own), and lines end at `\\n` only. A malformed
-file is an `InputError` that names the file and the line.
+Each may be compressed (`.gz`, `.bz2`, `.xz`). Text is UTF-8, with or without a byte order mark, or
+in the encoding that is named (PO and the XML formats declare their own), and lines end at `\\n`
+only. A malformed file is an `InputError` that names the file and the line.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def read_pairs(
         names = ", ".join(str(path) for path in files) or "nothing"
         raise InputError(
             f"{names}: sentence pairs are read from files ending in {', '.join(READERS)} "
-            "(or these with .gz), from a text file with a tab between source and target, or from "
-            "exactly two aligned files of plain text."
+            "(or these with .gz, .bz2 or .xz), from a text file with a tab between source and "
+            "target, or from exactly two aligned files of plain text."
         )
     for path, reader in zip(files, readers, strict=True):
         assert reader is not None

@@ -1,8 +1,10 @@
-"""Files as bytes, plain or compressed (`.gz`); written atomically."""
+"""Files as bytes, plain or compressed (`.gz`, `.bz2`, `.xz`); written atomically."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,17 +16,19 @@ from regard.errors import InputError
 from regard.formats.pair import format_error
 from regard.storage import atomic_open
 
+COMPRESSIONS = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
+
 
 def is_compressed(path: str | PathLike[str]) -> bool:
-    """Whether the file's suffix is `.gz`."""
-    return Path(path).suffix.lower() == ".gz"
+    """Whether the file's suffix is that of a compression."""
+    return Path(path).suffix.lower() in COMPRESSIONS
 
 
 def suffix(path: str | PathLike[str]) -> str:
-    """The suffix of the file's format, in lower case, without `.gz`.
+    """The suffix of the file's format, in lower case, without that of a compression.
 
-    >>> suffix("corpus.TSV.gz"), suffix("train.en")
-    ('.tsv', '.en')
+    >>> suffix("corpus.TSV.gz"), suffix("corpus.jsonl.xz"), suffix("train.en")
+    ('.tsv', '.jsonl', '.en')
     """
     bare = Path(path).with_suffix("") if is_compressed(path) else Path(path)
     return bare.suffix.lower()
@@ -36,7 +40,7 @@ def open_read(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with Path(path).open("rb") as raw:
             if is_compressed(path):
-                with gzip.open(raw, "rb") as expanded:
+                with COMPRESSIONS[Path(path).suffix.lower()].open(raw, "rb") as expanded:
                     yield cast(BinaryIO, expanded)
             else:
                 yield raw
@@ -46,7 +50,9 @@ def open_read(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: this is a folder; give the files in it.") from error
     except PermissionError as error:
         raise InputError(f"{path}: the file may not be read; change its permissions.") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # not of a decompressor
+            raise
         raise format_error(
             path, None, f"the compressed file is damaged ({error})", "compress it again"
         ) from error
@@ -74,14 +80,18 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
 
 @contextmanager
 def open_write(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing bytes, compressed if its suffix is `.gz`.
+    """Open a file for writing bytes, compressed as its suffix says.
 
     It replaces the old file only when all is on the disk. The same bytes give the same compressed
     file (without a time stamp).
     """
+    ending = Path(path).suffix.lower()
     with atomic_open(path) as raw:
-        if is_compressed(path):
+        if ending == ".gz":
             with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as compressed:
+                yield cast(IO[bytes], compressed)
+        elif ending in COMPRESSIONS:
+            with COMPRESSIONS[ending].open(raw, "wb") as compressed:
                 yield cast(IO[bytes], compressed)
         else:
             yield raw

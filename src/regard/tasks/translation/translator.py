@@ -81,6 +81,7 @@ class Translator(TranslationModel):
         *,
         first: int = 0,
         max_lines: int = MAX_LINES,
+        max_characters: int | None = None,
         **options: Unpack[TranslateKeywords],
     ) -> Iterator[list[Translation]]:
         """The translations of any number of lines in order, some at a time as they are done.
@@ -89,13 +90,14 @@ class Translator(TranslationModel):
         first      number of the first line, from which sampling is seeded
         max_lines  most lines of a window, which is translated at once so that lines of similar
                    length share batches; a window is sized to take a few seconds
+        max_characters  characters of every window, whatever time it takes
         options    those of `translate`; `alignment` is False by default
 
         The translations are those of `translate`, whatever the windows are.
         """
         options.setdefault("alignment", False)
         chosen = self.options(**options)
-        for window in windows(lines, max_lines):
+        for window in windows(lines, max_lines, max_characters):
             yield self._translate(window, chosen, first)
             first += len(window)
 
@@ -350,6 +352,7 @@ def _whole_words(text: str, spaceless: bool) -> str:
 def windows(
     lines: Iterable[str | None],
     max_lines: int = MAX_LINES,
+    max_characters: int | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[list[str]]:
     """The lines in order, some at a time; None ends a window, as no other line is ready yet.
@@ -357,9 +360,9 @@ def windows(
     Lines of similar length share batches only within a window, so it must not be too small; no
     line is returned before its window is done, so it must not be too large. A window has as many
     characters as were translated in `SECONDS` recently: from when one is yielded until the next
-    is requested.
+    is requested; or `max_characters`, which makes the windows the same in every run.
     """
-    budget = FIRST_CHARACTERS
+    budget = max_characters or FIRST_CHARACTERS
     window: list[str] = []
     size = 0
     for line in lines:
@@ -371,7 +374,7 @@ def windows(
         if window:
             start = clock()
             yield window
-            budget = _budget(budget, size, clock() - start)
+            budget = max_characters or _budget(budget, size, clock() - start)
             window, size = [], 0
     if window:
         yield window

@@ -1,0 +1,46 @@
+"""A folder that CTranslate2 itself loads, with tokenizers and proof."""
+
+import json
+
+import ctranslate2
+
+from regard.cli import main
+from regard.tasks import load
+from regard.text.tokenizer import load as load_tokenizer
+
+
+def test_ctranslate2_gives_the_same_output(make_model, tmp_path, capsys):
+    saved = make_model(norm="post", positions="learned", shared=False)
+    out = tmp_path / "out"
+    words = ["export", "--model", saved.path, "--to", "ctranslate2", "--out", out, "--json"]
+    assert main([*map(str, words), "--sentences", "6", "--threads", "1"]) == 0
+    proof = json.loads(capsys.readouterr().out)
+    kept = json.loads((out / "export.json").read_text("utf-8"))
+    assert kept["proof"] == proof and proof["greedy_equal"] == 6
+    assert proof["compared"] == "log-probabilities" and proof["max_difference"] < 1e-3
+
+    source, target = (
+        load_tokenizer(out / f"tokenizer.{side}.model") for side in ("source", "target")
+    )
+    pieces = source.pieces(source.encode("The cat sleeps."))
+    (result,) = ctranslate2.Translator(str(out)).translate_batch(
+        [[*pieces, "</s>"]], beam_size=1, max_decoding_length=12,
+        suppress_sequences=[[token] for token in kept["never_generated"]],
+    )  # fmt: skip
+    own = load(saved.path, threads=1, engine="torch")
+    (sentence,) = own.translate("The cat sleeps.", beam=1, max_length=12).sentences
+    assert target.pieces(sentence.hypothesis.tokens) == result.hypotheses[0]
+
+
+def test_int8_is_smaller(make_model, tmp_path, capsys):
+    saved = make_model()
+    sizes = {}
+    for precision in ("fp32", "int8"):
+        out = tmp_path / precision
+        words = ["export", "--model", saved.path, "--to", "ctranslate2", "--out", out]
+        words += ["--precision", precision, "--sentences", "3", "--threads", "1"]
+        assert main(list(map(str, words))) == 0
+        sizes[precision] = (out / "model.bin").stat().st_size
+    assert sizes["int8"] < 0.7 * sizes["fp32"]
+    words = ["export", "--model", saved.path, "--to", "onnx", "--out", tmp_path / "o"]
+    assert main([*map(str, words), "--precision", "int8"]) == 2

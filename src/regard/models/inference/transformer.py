@@ -107,7 +107,8 @@ class PreparedTransformer:
         if grid is not None:
             query = query.new_zeros(state.num_slots, query.shape[1]).index_copy_(0, grid, query)
         heads = query.view(size, -1, self.num_heads, self.head_dim).transpose(1, 2)
-        context = scaled_dot_product_attention(heads, *keys_values, attn_mask=mask)
+        keys, values = keys_values
+        context = scaled_dot_product_attention(heads, keys, values, attn_mask=mask)
         context = context.transpose(1, 2).reshape(state.num_slots, -1)
         return context if grid is None else context.index_select(0, grid)
 

@@ -301,10 +301,12 @@ class Translator(TranslationModel):
             self._lexicon.required(options.glossary, segment.text, segment.ids, tokenizer)
             for segment in segments
         ]
+        settings = options.settings
+        attends = settings.coverage_penalty or any(terms)  # which a prepared network cannot show
         hypotheses = search(
-            self.network,
+            self.network if attends else self.step_model,
             source,
-            options.settings,
+            settings,
             prefix=prefix,
             sample_ids=seeds,
             bans=self._lexicon.bans(options.forbid),
@@ -367,7 +369,7 @@ class Translator(TranslationModel):
         ids: list[int] = []
         shown = ""
         begin = target.encode(prefix) if prefix else []
-        for step in stream(self.network, source, settings, prefix=begin):
+        for step in stream(self.step_model, source, settings, prefix=begin):
             if step.finished:
                 break
             ids.append(step.token)

@@ -9,20 +9,16 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.util import find_spec
-from inspect import signature
 from pathlib import Path
 
 from benchmarks.decode.models import Sentences, model_folder, test_sentences
-from benchmarks.decode.sides import HuggingFace, Reference, Regard, Side, bare_ctranslate2
+from benchmarks.decode.sides import Reference, Regard, Side, bare_ctranslate2, hugging_face
 from benchmarks.measurement import Measurement
-from benchmarks.regard_command import run_regard
 from regard.bench.row import Row
 from regard.tasks import load
 from regard.tasks.translation.translator import Translator
@@ -30,7 +26,6 @@ from regard.tasks.translation.translator import Translator
 SENTENCES = 512
 SEARCHES = [(64, 1), (64, 5), (1, 1), (1, 5)]  # batch, beam
 STARTS = 5
-HF = "regard.exchange.huggingface"
 
 Sides = Callable[[], AbstractContextManager[Sequence[Side]]]
 
@@ -87,11 +82,13 @@ def measurements(
 
     @cache
     def transformer(engine: str) -> Translator:
-        return _load(model_folder("transformer", model, data), engine)
+        translator: Translator = load(model_folder("transformer", model, data), engine=engine)
+        return translator
 
     @cache
     def recurrent() -> Translator:
-        return _load(model_folder("rnn", rnn, data), "auto")
+        translator: Translator = load(model_folder("rnn", rnn, data))
+        return translator
 
     def own() -> Translator:
         return transformer("torch")
@@ -120,12 +117,11 @@ def measurements(
             "own engine over bare CTranslate2 fp32", bar, search,
             lambda: Regard(own()), lambda: bare_ctranslate2(own(), int8=False),
         )  # fmt: skip
-    if find_spec(HF):
-        for batch in (64, 1):
-            yield race(
-                "own engine over transformers' generate", 4.0, (batch, 1),
-                lambda: Regard(own()), lambda: _hugging_face(own()),
-            )  # fmt: skip
+    for batch in (64, 1):
+        yield race(
+            "own engine over transformers' generate", 4.0, (batch, 1),
+            lambda: Regard(own()), lambda: hugging_face(own()),
+        )  # fmt: skip
     for beam in (1, 5):
         yield race(
             "recurrent (Bahdanau): prepared over plain network", 3.0, (64, beam),
@@ -140,21 +136,6 @@ def measurements(
         lambda: (_start(model_folder("transformer", model, data), texts().sources[0]), None),
         "<=", 1.5,
     )  # fmt: skip
-
-
-def _load(folder: Path, engine: str) -> Translator:
-    chosen = {"engine": engine} if "engine" in signature(load).parameters else {}
-    translator: Translator = load(folder, **chosen)  # type: ignore[arg-type]  # engine
-    return translator
-
-
-@contextmanager
-def _hugging_face(translator: Translator) -> Iterator[list[Side]]:
-    """The same weights as `regard export --to huggingface` writes them."""
-    with tempfile.TemporaryDirectory(prefix="regard-bench-") as name:
-        folder = Path(name) / "model"
-        run_regard("export", translator.path, "--to", "huggingface", "--out", folder)
-        yield [HuggingFace(folder, translator)]
 
 
 def _bleu_difference(chosen: Translator, fp32: Translator, sentences: Sentences) -> float:

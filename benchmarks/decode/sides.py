@@ -15,14 +15,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
 
+from benchmarks.regard_command import run_regard
 from regard.config import SearchOptions
 from regard.decoding import search
+from regard.exchange.ctranslate2_converter import convert, vocabulary
+from regard.exchange.huggingface_export import TransformersRunner
 from regard.models.batch import source_of
+from regard.models.transformer import TransformerModel
 from regard.tasks.translation.translator import Translator
 from regard.worker_pool import WorkerPool
 
 THREADS = (1, 2)
-CONVERTER = "regard.exchange.ctranslate2_converter"
 
 
 class Side(Protocol):
@@ -87,9 +90,10 @@ class CTranslate2:
     """Bare CTranslate2 with our tokenizers and one setting of its threads."""
 
     def __init__(self, folder: Path, translator: Translator, threads: tuple[int, int]) -> None:
-        vocabulary = import_module(CONVERTER).vocabulary
+        import ctranslate2
+
         inter, intra = threads
-        self.engine: Any = import_module("ctranslate2").Translator(
+        self.engine: Any = ctranslate2.Translator(
             str(folder), device="cpu", inter_threads=inter, intra_threads=intra
         )
         self.tokenizers = translator.tokenizers
@@ -109,34 +113,34 @@ class HuggingFace:
     """`generate` of transformers on one batch after the other, on all cores."""
 
     def __init__(self, folder: Path, translator: Translator) -> None:
-        peer: Any = import_module("transformers").MarianMTModel
-        self.model: Any = peer.from_pretrained(str(folder)).eval()
+        self.runner = TransformersRunner(folder, import_module("transformers"))
         self.tokenizers = translator.tokenizers
 
     def translate(self, texts: Sequence[str], beam: int, batch: int) -> list[str]:
         """Translate batches of similar length."""
         import torch
 
-        source, target = self.tokenizers.source, self.tokenizers.target
-        ids = [source.encode(text) for text in texts]
+        ids = [self.tokenizers.source.encode(text) for text in texts]
         order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
         outputs = [""] * len(ids)
-        special = {self.model.config.decoder_start_token_id, self.model.config.eos_token_id}
-        special.add(self.model.config.pad_token_id)
         for start in range(0, len(order), batch):
             rows = order[start : start + batch]
-            given = source_of([ids[row] for row in rows])
-            mask = torch.arange(given.tokens.shape[1]) < given.lengths[:, None]
-            pad = torch.full_like(given.tokens, self.model.config.pad_token_id)
+            source = source_of([ids[row] for row in rows])
+            options = SearchOptions(beam=beam, max_length=2 * source.tokens.shape[1] + 10)
             with torch.inference_mode():
-                found = self.model.generate(
-                    torch.where(mask, given.tokens, pad), attention_mask=mask.long(),
-                    num_beams=beam, do_sample=False,
-                    max_new_tokens=2 * given.tokens.shape[1] + 10,
-                )  # fmt: skip
-            for row, tokens in zip(rows, found.tolist(), strict=True):
-                outputs[row] = target.decode([token for token in tokens if token not in special])
+                found = self.runner.search(source, options)
+            for row, tokens in zip(rows, found, strict=True):
+                outputs[row] = self.tokenizers.target.decode(tokens)
         return outputs
+
+
+@contextmanager
+def hugging_face(translator: Translator) -> Iterator[list[Side]]:
+    """The same weights as `regard export --to huggingface` writes them."""
+    with tempfile.TemporaryDirectory(prefix="regard-bench-") as name:
+        folder = Path(name) / "model"
+        run_regard("export", "--model", translator.path, "--to", "huggingface", "--out", folder)
+        yield [HuggingFace(folder, translator)]
 
 
 @contextmanager
@@ -145,6 +149,6 @@ def bare_ctranslate2(translator: Translator, *, int8: bool) -> Iterator[list[Sid
     with tempfile.TemporaryDirectory(prefix="regard-bench-") as name:
         folder = Path(name) / "model"
         run, tokenizers = translator.run, translator.tokenizers
-        convert = import_module(CONVERTER).convert
+        assert isinstance(translator.network, TransformerModel)
         convert(translator.network, run, tokenizers, folder, int8=int8)
         yield [CTranslate2(folder, translator, threads) for threads in product(THREADS, THREADS)]

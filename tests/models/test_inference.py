@@ -5,11 +5,12 @@ import random
 import pytest
 import torch
 
-from regard.config import SearchOptions, TransformerSettings
+from regard.config import RnnSettings, SearchOptions, TransformerSettings
 from regard.config.mechanisms import LinearSettings, LocalSettings
 from regard.decoding import search
 from regard.models.batch import Source, source_of
 from regard.models.inference import prepared
+from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 
 VOCAB = 40
@@ -28,6 +29,12 @@ def transformer(**settings):
         TransformerSettings(**{**SMALL, "max_length": 90, **settings}), VOCAB, VOCAB
     )
     return livelier(network)
+
+
+def recurrent(**settings):
+    torch.manual_seed(0)
+    sizes = {"embedding": 24, "dim": 32, "attention_dim": 16, "max_length": 90}
+    return livelier(RnnModel(RnnSettings(**{**sizes, **settings}), VOCAB, VOCAB))
 
 
 def livelier(network):
@@ -86,15 +93,24 @@ def test_all_settings_of_a_transformer(settings):
     assert_same(transformer(**settings), sources(), SEARCHES["beam"])
 
 
+@pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_prefixes(kind):
-    network, source = transformer(), sources(3)
+def test_recurrent_network_gives_the_same_hypotheses(cell, kind):
+    network = recurrent(cell=cell, bidirectional=cell != "rnn", tied="none")
+    assert_same(network, sources(), SEARCHES[kind])
+
+
+@pytest.mark.parametrize("build", [transformer, recurrent])
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_prefixes(kind, build):
+    network, source = build(), sources(3)
     assert_same(network, source, SEARCHES[kind], prefix=[[7, 8, 9], [], [10]])
     assert_same(network, sources(1), SEARCHES[kind], prefix=[[7], [8, 9], [], [11, 12, 13]])
 
 
-def test_rows_in_any_order():
-    network = transformer()
+@pytest.mark.parametrize("build", [transformer, recurrent])
+def test_rows_in_any_order(build):
+    network = build()
     fast, source = prepared(network), sources(4)
     with torch.inference_mode():
         states = [network.start(source), fast.start(source)]
@@ -114,6 +130,8 @@ def test_what_cannot_be_prepared_is_returned():
         assert prepared(network) is network
     assert prepared(network := transformer(normalizer="sparsemax")) is network
     assert prepared(network := transformer().double()) is network
+    assert prepared(network := recurrent(attention="coverage")) is network
+    assert prepared(network := recurrent(num_decoder_layers=2)) is network
 
 
 def test_empty_batch():

@@ -39,13 +39,13 @@ class PreparedNorm:
     """Layer normalization, or nothing."""
 
     def __init__(self, norm: nn.Module | None) -> None:
-        self.norm = norm if isinstance(norm, nn.LayerNorm) else None
+        self.parts: tuple[tuple[int, ...], Tensor, Tensor, float] | None = None
+        if isinstance(norm, nn.LayerNorm):
+            weight, bias = norm.weight.detach().clone(), norm.bias.detach().clone()
+            self.parts = norm.normalized_shape, weight, bias, norm.eps
 
     def __call__(self, x: Tensor) -> Tensor:
-        norm = self.norm
-        if norm is None:
-            return x
-        return torch.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+        return x if self.parts is None else torch.layer_norm(x, *self.parts)
 
 
 class PreparedResidual:
@@ -75,7 +75,7 @@ class PreparedEmbedding:
             most = getattr(self.place, "max_length", 2 * end)
             zeros = self.vectors.new_zeros(1, min(most, 2 * end), self.vectors.shape[1])
             self.table = self.place.add(zeros)[0].detach()
-        vectors = F.embedding(tokens, self.vectors)
+        vectors = self.vectors.index_select(0, tokens.view(-1)).view(*tokens.shape, -1)
         return torch.add(self.table[offset:end], vectors, alpha=self.scale)
 
 

@@ -10,7 +10,10 @@ from torch import nn
 from regard.attention import MultiHead, ScaledDot
 from regard.attention.mechanisms.full import Full
 from regard.attention.normalizers.normalizer import Softmax
+from regard.models.inference.rnn import PreparedRnn
 from regard.models.inference.transformer import PreparedTransformer
+from regard.models.rnn.decoder import BahdanauDecoder
+from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 
 
@@ -24,6 +27,8 @@ def prepared(network: nn.Module) -> Any:
         return network
     if isinstance(network, TransformerModel) and _full_attention(network):
         return PreparedTransformer(network)
+    if isinstance(network, RnnModel) and isinstance(network.decoder, BahdanauDecoder):
+        return PreparedRnn(network) if network.decoder.num_layers == 1 else network
     return network
 
 

@@ -17,8 +17,8 @@ HIDDEN = float("-inf")
 REMOVE_BELOW = 0.75  # share of unfinished sentences from which on finished ones are removed
 ROOM = 32  # positions that there is room for at first
 
-KeysValues = tuple[Tensor, Tensor]
-"""Keys and values of one layer, (B, H, N or S, D)."""
+KeysValues = tuple[Tensor, ...]
+"""The keys and the values of one layer, (B, H, N or S, D)."""
 
 
 class SlotCache:
@@ -50,43 +50,44 @@ class SlotCache:
         self.ancestors: Tensor | None = None
         self.length = 0
         self.in_order = True
+        self._index()
+        self._make_views()
 
-    @property
-    def num_slots(self) -> int:
-        """B · K."""
-        return self.cache.shape[1] * self.cache.shape[3]
+    def _index(self) -> None:
+        """Compute what the rows' slots imply for every step until the next `select`.
 
-    def grid(self) -> Tensor | None:
-        """(R,): each row's index among all slots; None if the rows are all slots in order."""
-        if len(self.slot) == self.num_slots and self.in_order:
-            return None
-        return self.sentence * self.cache.shape[3] + self.slot
+        grid    (R,)  each row's index among all slots; None if the rows are all slots in order
+        places  (R,)  where position 0 of each row's slot is in the cache
+        """
+        _, size, room, width, _ = self.cache.shape
+        self.num_slots = size * width
+        complete = self.in_order and len(self.slot) == self.num_slots
+        self.grid = None if complete else self.sentence * width + self.slot
+        self.places = self.sentence * (room * width) + self.slot
 
-    def next_position(self) -> tuple[Tensor, list[Tensor], list[KeysValues], Tensor | None]:
+    def _make_views(self) -> None:
+        """Make views of the caches, whenever these are new tensors."""
+        self.flat = self.cache.flatten(1, 3).unbind(0)
+        self.memory_heads = [] if self.memory is None else split(self.memory, self.num_heads)
+
+    def next_position(self) -> tuple[Tensor, list[KeysValues], Tensor | None]:
         """Make room for a token of each row.
 
-        Returns the places (R,) to write to, each layer's cache (B · C · K, W) to write into, the
-        keys and values including these places, and the mask (B, 1, K, N) added to the scores.
+        Returns the places (R,) in each layer's `flat` cache (B · C · K, W) to write it to, the keys
+        and values including these, and the mask (B, 1, K, N) that is added to the scores.
         """
-        _, _, room, width, _ = self.cache.shape
-        if self.length == room:
-            self._resize(2 * room, width)
-            room *= 2
-        places = self.sentence * room if width == 1 else self.sentence * (room * width) + self.slot
-        places = places + self.length * width
+        if self.length == self.cache.shape[2]:
+            self._resize(2 * self.length, self.cache.shape[3])
+            self._index()
+        width, position = self.cache.shape[3], self.length
         self.length += 1
         mask = None
         if self.ancestors is not None:
             own = torch.full((width, width), HIDDEN).fill_diagonal_(0.0)
-            self.ancestors[:, :, self.length - 1] = own
+            self.ancestors[:, :, position] = own
             mask = self.ancestors[:, :, : self.length].flatten(2)[:, None]
         written = self.cache[:, :, : self.length].flatten(2, 3)
-        return places, list(self.cache.flatten(1, 3)), split_layers(written, self.num_heads), mask
-
-    def memory_heads(self) -> list[KeysValues]:
-        """Each layer's keys and values of the source."""
-        assert self.memory is not None
-        return split_layers(self.memory, self.num_heads)
+        return self.places + position * width, split(written, self.num_heads), mask
 
     def select(self, rows: Tensor) -> None:
         """Go on with the given rows, in that order; a row may occur twice."""
@@ -96,18 +97,16 @@ class SlotCache:
             self._resize(self.cache.shape[2], needed)
         width = self.cache.shape[3]
         self.sentence, self.slot = sentence, before
-        self.in_order = bool((sentence[1:] >= sentence[:-1]).all())
         if self.ancestors is not None:
-            order = sentence.argsort(stable=True)
-            first = counts.cumsum(0) - counts
-            self.slot = torch.empty_like(before)
-            self.slot[order] = torch.arange(len(rows)) - first[sentence[order]]
+            self.slot = ranks(sentence, counts)
             parents = torch.zeros(size * width, dtype=torch.int64)
             parents[sentence * width + self.slot] = sentence * width + before
             picked = self.ancestors.flatten(0, 1).index_select(0, parents)
             self.ancestors = picked.unflatten(0, (size, width))
         if int((counts > 0).sum()) <= REMOVE_BELOW * size:
             self._remove_sentences(counts > 0)
+        self.in_order = bool((sentence[1:] >= sentence[:-1]).all())
+        self._index()
 
     def _resize(self, room: int, width: int) -> None:
         """Give every sentence more positions or more slots."""
@@ -122,6 +121,7 @@ class SlotCache:
                 ancestors[:, :old_width, :old_room, :old_width] = self.ancestors
             self.ancestors = ancestors
         self.cache = cache
+        self._make_views()
 
     def _remove_sentences(self, live: Tensor) -> None:
         keep = live.nonzero()[:, 0]
@@ -133,9 +133,26 @@ class SlotCache:
             self.memory = self.memory.index_select(1, keep)
         if self.memory_mask is not None:
             self.memory_mask = self.memory_mask.index_select(0, keep)
+        self._make_views()
 
 
-def split_layers(cache: Tensor, num_heads: int) -> list[KeysValues]:
+def split(cache: Tensor, num_heads: int) -> list[KeysValues]:
     """Views of keys and values (L, B, N, W) for each layer and head."""
-    heads = cache.unflatten(3, (2, num_heads, -1)).permute(0, 3, 1, 4, 2, 5)
-    return [(keys, values) for keys, values in heads]
+    num_layers, size, length, width = cache.shape
+    heads = cache.view(num_layers, size, length, 2, num_heads, width // (2 * num_heads))
+    return [layer.unbind(0) for layer in heads.permute(0, 3, 1, 4, 2, 5).unbind(0)]
+
+
+def ranks(sentence: Tensor, counts: Tensor) -> Tensor:
+    """(R,): how many rows of the same sentence stand before each row.
+
+    `counts` (B,) are the rows of each sentence.
+
+    >>> ranks(torch.tensor([0, 2, 0, 2, 2]), torch.tensor([2, 0, 3]))
+    tensor([0, 0, 1, 1, 2])
+    """
+    order = sentence.argsort(stable=True)
+    first = counts.cumsum(0) - counts
+    rank = torch.empty_like(sentence)
+    rank[order] = torch.arange(len(sentence)) - first[sentence[order]]
+    return rank

@@ -21,7 +21,7 @@ from regard.models.inference.layers import (
     PreparedNorm,
     PreparedPositions,
 )
-from regard.models.inference.slots import HIDDEN, SlotCache
+from regard.models.inference.slots import HIDDEN, KeysValues, SlotCache
 from regard.models.transformer import TransformerModel
 
 
@@ -70,13 +70,12 @@ class PreparedTransformer:
         """Return logits (R, V) of the token after `tokens` (R,); the state is changed in place."""
         if attention:
             raise ValueError("a prepared network records no attention; use the network itself.")
-        assert state.memory is not None
-        position, width, grid = state.length, self.num_heads * self.head_dim, state.grid()
-        places, caches, keys_values, mask = state.next_position()
+        position, width = state.length, self.num_heads * self.head_dim
+        places, keys_values, mask = state.next_position()
         mask = self._biased(mask, position, keys_values[0][0].shape[2])
         x = self.target(tokens, position, 1)
         for layer, cache, own, memory in zip(
-            self.decoder, caches, keys_values, state.memory_heads(), strict=True
+            self.decoder, state.flat, keys_values, state.memory_heads, strict=True
         ):
             qkv = layer.qkv(layer.own.pre(x))
             query, new = qkv[:, :width], qkv[:, width:]
@@ -88,10 +87,10 @@ class PreparedTransformer:
                     torch.cat((turned[:, width:], qkv[:, 2 * width :]), 1),
                 )
             cache.index_copy_(0, places, new)
-            context = self._attend(query, own, mask, state, grid)
+            context = self._attend(query, own, mask, state)
             x = layer.own.post(x, layer.own_out(context))
             query = layer.query(layer.across.pre(x))
-            context = self._attend(query, memory, state.memory_mask, state, grid)
+            context = self._attend(query, memory, state.memory_mask, state)
             x = layer.feed_forward(layer.across.post(x, layer.across_out(context)))
         return self.output(self.norm(x)), state, ()
 
@@ -101,15 +100,15 @@ class PreparedTransformer:
         return state
 
     def _attend(
-        self, query: Tensor, keys_values: tuple[Tensor, Tensor], mask: Tensor | None,
-        state: SlotCache, grid: Tensor | None,
-    ) -> Tensor:  # fmt: skip
+        self, query: Tensor, keys_values: KeysValues, mask: Tensor | None, state: SlotCache
+    ) -> Tensor:
         """(R, H · D): contexts of queries (R, H · D), which attend to their sentence's keys."""
-        size = len(keys_values[0])
+        size, grid = len(keys_values[0]), state.grid
         if grid is not None:
             query = query.new_zeros(state.num_slots, query.shape[1]).index_copy_(0, grid, query)
         heads = query.view(size, -1, self.num_heads, self.head_dim).transpose(1, 2)
-        context = scaled_dot_product_attention(heads, *keys_values, attn_mask=mask)
+        keys, values = keys_values
+        context = scaled_dot_product_attention(heads, keys, values, attn_mask=mask)
         context = context.transpose(1, 2).reshape(state.num_slots, -1)
         return context if grid is None else context.index_select(0, grid)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,12 +19,14 @@ from regard.alignment import (
     word_links,
 )
 from regard.attention import AttentionMap
+from regard.attention.inspection import observe
 from regard.config import SearchOptions, TransformerSettings
 from regard.decoding import Hypothesis, alternatives, word_confidence
 from regard.decoding.ctranslate2_engine import EngineResult
 from regard.errors import InputError
 from regard.folder import LoadedModel, SavedModel
 from regard.models.batch import Batch, batch_of, source_of
+from regard.models.inference import prepared
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 from regard.tasks.translation.engine import (
@@ -67,6 +70,15 @@ class TranslationModel(LoadedModel):
     def engine(self) -> EngineChoice:
         """The engine that searches; the model is converted on first use."""
         return choose_engine(self._saved, self.threads, *self._engine_names)
+
+    @property
+    def step_model(self) -> Any:
+        """What our own engine runs: the prepared network, or the network while it is observed."""
+        return self.network if observe.observers() else self._prepared
+
+    @cached_property
+    def _prepared(self) -> Any:
+        return prepared(self.network)
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Sentence]:
         """Sentences and given translations of them, with words and links by the model's attention.

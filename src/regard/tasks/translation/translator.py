@@ -280,7 +280,8 @@ class Translator(TranslationModel):
         source = source_of(ids).to(self.device)
         start = self.tokenizers.target.encode(options.prefix) if options.prefix else []
         prefix = [start] * len(ids) if start else None
-        hypotheses = search(self.network, source, options.settings, prefix=prefix, sample_ids=seeds)
+        model, settings = self.step_model, options.settings
+        hypotheses = search(model, source, settings, prefix=prefix, sample_ids=seeds)
         maps: list[AttentionMap] | None = None
         if options.alignment or options.attention:
             maps = self._maps(ids, [ranked[0].tokens for ranked in hypotheses])
@@ -328,7 +329,7 @@ class Translator(TranslationModel):
         ids: list[int] = []
         shown = ""
         begin = target.encode(prefix) if prefix else []
-        for step in stream(self.network, source, settings, prefix=begin):
+        for step in stream(self.step_model, source, settings, prefix=begin):
             if step.finished:
                 break
             ids.append(step.token)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from regard.storage import atomic_path, replace_file
+from regard.storage import atomic_folder, atomic_path, replace_file
 
 
 def test_a_link_is_followed(tmp_path):
@@ -43,3 +43,15 @@ def test_a_failure_keeps_the_old_file(tmp_path):
         raise RuntimeError
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_is_whole_or_not_there(tmp_path):
+    with pytest.raises(OSError, match="full"), atomic_folder(tmp_path / "new") as draft:
+        (draft / "first").write_text("a")
+        raise OSError("the disk is full")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "new").mkdir()  # an empty one may be there
+    with atomic_folder(tmp_path / "new") as draft:
+        (draft / "first").write_text("a")
+        assert not list((tmp_path / "new").iterdir())
+    assert [path.name for path in tmp_path.rglob("*")] == ["new", "first"]

@@ -25,8 +25,20 @@ from regard.exchange.requirements import exportable, needed
 from regard.folder import SavedModel, save_tokenizers
 from regard.models.batch import Source, batch_of
 from regard.models.transformer import TransformerModel
-from regard.storage import atomic_folder
+from regard.storage import atomic_folder, replace_file
 from regard.text.tokenizer import BOS, EOS, MASK, PAD, UNK
+from regard.version import __version__
+
+CARD = """# {name} in ONNX
+
+Run by onnxruntime; written by regard {version}. `export.json` has the proof and the special ids.
+
+    encoder.onnx  tokens (B, S) and lengths (B,): ids (int64) with eos, padded, and how many
+                  ▶ memory.0.key, memory.0.value, … of each layer of the decoder
+    decoder.onnx  tokens (B,): bos, then the last token; lengths; memory.…;
+                  cache.0.key, … (B, H, P, E), which are empty (P = 0) at first
+                  ▶ logits (B, V) of the next token; present.0.key, …: the next step's caches
+"""
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
 
@@ -73,6 +85,8 @@ def export_onnx(
             onnx.save_model(encoder_graph(network, settings.activation), folder / ENCODER)
             onnx.save_model(decoder_graph(network, settings.activation), folder / DECODER)
         save_tokenizers(folder, saved.tokenizers)
+        name = saved.path.absolute().name
+        replace_file(folder / "README.md", CARD.format(name=name, version=__version__))
         runner = OnnxRunner(OnnxModel(folder, network.max_length, threads))
         figures = compare(saved, runner, sources, progress)
         runtime = f"onnxruntime {onnxruntime.__version__}"

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.decoding.ranking import log_probabilities, top_k
+from regard.decoding.ranking import first_argmax, log_probabilities, top_k
 from regard.errors import InputError
 
 FEW = st.sampled_from([0.0, -0.0, 1.0, -1.5, 3e30, 1e-40, -1e-40, float("-inf")])
@@ -51,3 +51,12 @@ def test_half_precision_is_measured_in_full_and_the_models_scores_are_left_alone
 def test_where_all_is_impossible_nothing_is_probable():
     logs = log_probabilities(torch.tensor([[-torch.inf, -torch.inf], [0.0, -torch.inf]]))
     assert logs.tolist() == [[-torch.inf, -torch.inf], [0.0, -torch.inf]]
+
+
+@pytest.mark.parametrize("vocab", [3, 64, 130, 640, 1000])
+def test_first_argmax_is_the_lowest_of_equal_scores(vocab):
+    torch.manual_seed(vocab)
+    for rows in (1, 5):
+        scores = torch.randint(0, 4, (rows, vocab)).float()  # many ties
+        assert torch.equal(first_argmax(scores), top_k(scores, 1)[1][:, 0])
+        assert torch.equal(first_argmax(scores.flip(1)), top_k(scores.flip(1), 1)[1][:, 0])

@@ -52,6 +52,30 @@ def top_k(scores_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return values, indices
 
 
+def first_argmax(scores_RV: Tensor) -> Tensor:
+    """(R,): the index of each row's largest score, the lowest on ties.
+
+    By blocks: `argmax` over a large vocabulary is eight times as slow as `amax`.
+
+    >>> first_argmax(torch.tensor([[1.0, 5.0, 5.0]]))
+    tensor([1])
+    """
+    num_rows, num_blocks = scores_RV.shape[0], scores_RV.shape[1] // BLOCK
+    if num_rows == 1 or num_blocks < 2:
+        return scores_RV.argmax(1)
+    blocks_RNb = scores_RV[:, : num_blocks * BLOCK].unflatten(1, (num_blocks, BLOCK))
+    block_R = blocks_RNb.amax(2).argmax(1)
+    best_Rb = blocks_RNb[torch.arange(num_rows, device=block_R.device), block_R]
+    index_R = best_Rb.argmax(1)
+    rest = scores_RV[:, num_blocks * BLOCK :]
+    chosen_R = block_R * BLOCK + index_R
+    if not rest.shape[1]:
+        return chosen_R
+    rest_R = rest.argmax(1, keepdim=True)
+    better_R1 = rest.gather(1, rest_R) > best_Rb.gather(1, index_R[:, None])
+    return torch.where(better_R1, rest_R + num_blocks * BLOCK, chosen_R[:, None])[:, 0]
+
+
 def _largest(scores_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """`torch.topk` in two stages, about three times as fast when the vocabulary is large.
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from regard.config import SearchOptions
 from regard.decoding.constraints import ChooseTokens, constrained, option_bans
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis, ranked
-from regard.decoding.ranking import IMPOSSIBLE, log_probabilities
+from regard.decoding.ranking import IMPOSSIBLE, first_argmax, log_probabilities
 from regard.decoding.ranking import top_k as best_k
 from regard.decoding.request import (
     FREE,
@@ -137,7 +137,7 @@ def collect(
 
 def argmax(logs_RV: Tensor, rows: Sequence[int]) -> Tensor:
     """(R,): each row's most probable token; of equal ones the lower id."""
-    return best_k(logs_RV, 1)[1][:, 0]
+    return first_argmax(logs_RV)
 
 
 def greedy(

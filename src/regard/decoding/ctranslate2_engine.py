@@ -13,9 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 from regard.config import SearchOptions
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
-from regard.text import BOS, EOS, MASK, PAD
+from regard.text import BOS, EOS, MASK, PAD, UNK
 
 Precision = Literal["int8", "fp32"]
+SUPPRESSED = frozenset({PAD, BOS, MASK, UNK})
+SCORED_TOGETHER = 16  # sentences; with more, the logits of all positions exceed the caches
 COMPUTE_TYPES: dict[Precision, str] = {"int8": "int8", "fp32": "float32"}
 
 OPTIONS = frozenset({
@@ -75,42 +77,85 @@ class CTranslate2Engine:
     def search(
         self, sources: Sequence[Sequence[int]], options: SearchOptions, *, attention: bool = False
     ) -> list[EngineResult | None]:
-        """The results of sentences, given as ids without EOS.
+        """The results of sentences, given as ids without EOS; None for those that are too long.
 
-        None for a sentence that is longer than the model's limit, or whose hypotheses exceed its
-        own limit: CTranslate2 has one limit for a whole batch, and where a sentence is cut off
-        changes the search.
+        With `attention`, that of the best hypotheses, and the log-probabilities of their tokens.
         """
-        if not sources:
-            return []
-        if max(map(len, sources)) >= self.max_length:
-            rows = [row for row, ids in enumerate(sources) if len(ids) < self.max_length]
-            searched = self.search([sources[row] for row in rows], options, attention=attention)
-            by_row = dict(zip(rows, searched, strict=True))
-            return [by_row.get(row) for row in range(len(sources))]
-        limits = [self._limit(len(ids) + 1, options.max_length) for ids in sources]
+        rows = [row for row, ids in enumerate(sources) if len(ids) < self.max_length]
+        limits = {row: self._limit(len(sources[row]) + 1, options.max_length) for row in rows}
+        found: list[EngineResult | None] = [None] * len(sources)
+        largest = max(limits.values(), default=0)
+        while rows:  # CTranslate2 has one limit for a batch: search again where it was too large
+            chosen = [sources[row] for row in rows]
+            for row, result in zip(
+                rows, self._search(chosen, options, largest, attention), strict=True
+            ):
+                found[row] = result
+            open_rows = [row for row, limit in limits.items() if _exceeds(found[row], limit)]
+            largest = max((limits[row] for row in open_rows), default=0)
+            rows = [row for row in open_rows if limits[row] == largest]
+        if attention and options.beam > 1:  # CTranslate2 does not reorder it with the hypotheses
+            return self._with_attention(sources, found, options)
+        return found
+
+    def _search(
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, limit: int, attention: bool
+    ) -> list[EngineResult]:
+        """The results of sentences within one length limit.
+
+        CTranslate2 leaves tokens that are never generated out of the softmax. A greedy search
+        without them first gives the right log-probabilities wherever it does not choose one.
+        """
+        if options.beam > 1:
+            return self._search_batch(sources, options, limit, suppress=True)
+        results = self._search_batch(sources, options, limit, attention=attention)
+        wrong = [
+            row
+            for row, result in enumerate(results)
+            if not SUPPRESSED.isdisjoint(result.hypotheses[0].tokens)
+        ]
+        if wrong:
+            again = self._search_batch(
+                [sources[row] for row in wrong], options, limit, suppress=True, attention=attention
+            )
+            for row, result in zip(wrong, again, strict=True):
+                results[row] = result
+        return results
+
+    def _search_batch(
+        self,
+        sources: Sequence[Sequence[int]],
+        options: SearchOptions,
+        limit: int,
+        *,
+        suppress: bool = False,
+        attention: bool = False,
+    ) -> list[EngineResult]:
+        logs: list[list[float]] = [[] for _ in sources]
+
+        def step(token: Any) -> bool:
+            logs[token.batch_id].append(token.log_prob)
+            return False
+
         results = self._translator.translate_batch(
             self._tokens(sources, self._source),
             beam_size=options.beam,
             num_hypotheses=options.n_best,
             length_penalty=options.length_penalty,
             max_input_length=0,
-            max_decoding_length=max(limits),
+            max_decoding_length=limit,
             min_decoding_length=0,
-            disable_unk=True,
-            suppress_sequences=[[self._target[token]] for token in (PAD, BOS, MASK)],
+            suppress_sequences=[[self._target[token]] for token in SUPPRESSED if suppress],
             return_scores=True,
             return_end_token=True,
-            return_attention=attention and options.beam == 1,
+            return_attention=attention,
+            callback=step if attention and not suppress else None,
             **self._batches(options),
         )
-        found = [
-            self._result(result, limit, max(limits), options)
-            for result, limit in zip(results, limits, strict=True)
+        return [
+            self._result(result, tokens, options)
+            for result, tokens in zip(results, logs, strict=True)
         ]
-        if attention and options.beam > 1:  # CTranslate2 does not reorder it with the hypotheses
-            return self._with_attention(sources, found, options)
-        return found
 
     def token_log_probabilities(
         self,
@@ -118,19 +163,20 @@ class CTranslate2Engine:
         hypotheses: Sequence[Hypothesis],
         options: SearchOptions,
     ) -> list[Hypothesis]:
-        """The hypotheses with the log-probabilities of their tokens."""
-        if not sources:
-            return []
+        """The hypotheses with the log-probabilities of their tokens, where they are missing."""
+        rows = [row for row, found in enumerate(hypotheses) if not found.token_log_probabilities]
+        complete = list(hypotheses)
+        if not rows:
+            return complete
         scored = self._translator.score_batch(
-            self._tokens(sources, self._source),
-            [[self._target[token] for token in hypothesis.tokens] for hypothesis in hypotheses],
+            self._tokens([sources[row] for row in rows], self._source),
+            [[self._target[token] for token in hypotheses[row].tokens] for row in rows],
             max_input_length=0,
-            **self._batches(options),
+            max_batch_size=1 if options.deterministic else SCORED_TOGETHER,
         )
-        return [
-            _scored(hypothesis, scores.log_probs, options.length_penalty)
-            for hypothesis, scores in zip(hypotheses, scored, strict=True)
-        ]
+        for row, scores in zip(rows, scored, strict=True):
+            complete[row] = _scored(hypotheses[row], scores.log_probs, options.length_penalty)
+        return complete
 
     def _with_attention(
         self,
@@ -176,34 +222,34 @@ class CTranslate2Engine:
         end = vocabulary[EOS]
         return [[*map(vocabulary.__getitem__, ids), end] for ids in sentences]
 
-    def _result(
-        self, result: Any, limit: int, longest: int, options: SearchOptions
-    ) -> EngineResult | None:
+    def _result(self, result: Any, logs: Sequence[float], options: SearchOptions) -> EngineResult:
         ids, end = self._ids, self._target[EOS]
         hypotheses = []
         for tokens, score in zip(result.hypotheses, result.scores, strict=True):
             length, finished = len(tokens), bool(tokens) and tokens[-1] == end
-            if length > limit or (not finished and limit < longest):
-                return None
             hypotheses.append(
                 Hypothesis(
                     tuple(map(ids.__getitem__, tokens[:-1] if finished else tokens)),
                     score,
                     score * max(length, 1) ** options.length_penalty,
-                    (),
+                    tuple(logs),
                     finished,
                 )
             )
         return EngineResult(hypotheses, result.attention[0] if result.attention else None)
 
 
+def _exceeds(result: EngineResult | None, limit: int) -> bool:
+    """Whether a hypothesis has more tokens than its sentence's limit, EOS included."""
+    return result is not None and any(
+        len(hypothesis.tokens) + hypothesis.finished > limit for hypothesis in result.hypotheses
+    )
+
+
 def _scored(
     hypothesis: Hypothesis, log_probabilities: Sequence[float], length_penalty: float
 ) -> Hypothesis:
-    """The hypothesis with the log-probabilities of its tokens, and its score by these.
-
-    In its search CTranslate2 leaves tokens that are never generated out of the softmax.
-    """
+    """The hypothesis with the log-probabilities of its tokens, and its score by these."""
     tokens = hypothesis.tokens
     ids = [*tokens, EOS] if hypothesis.finished else tokens
     return make_hypothesis(ids, log_probabilities[: len(ids)], length_penalty)

@@ -64,11 +64,11 @@ def first_argmax(scores_RV: Tensor) -> Tensor:
     if num_rows == 1 or num_blocks < 2:
         return scores_RV.argmax(1)
     blocks_RNb = scores_RV[:, : num_blocks * BLOCK].unflatten(1, (num_blocks, BLOCK))
-    block_R = blocks_RNb.amax(2).argmax(1)
+    block_R: Tensor = blocks_RNb.amax(2).argmax(1)
     best_Rb = blocks_RNb[torch.arange(num_rows, device=block_R.device), block_R]
     index_R = best_Rb.argmax(1)
     rest = scores_RV[:, num_blocks * BLOCK :]
-    chosen_R = block_R * BLOCK + index_R
+    chosen_R: Tensor = block_R * BLOCK + index_R
     if not rest.shape[1]:
         return chosen_R
     rest_R = rest.argmax(1, keepdim=True)

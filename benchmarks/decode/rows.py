@@ -6,6 +6,7 @@ round, and the median of the rounds' ratios counts; a peer runs at its best sett
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -152,11 +153,15 @@ def _bleu_difference(chosen: Translator, fp32: Translator, sentences: Sentences)
 
 
 def _start(folder: Path, sentence: str) -> float:
-    """Median seconds of the command; the first run may prepare the engine."""
+    """Median seconds of the command, with compiled bytecode as pip installs it.
+
+    The first run, which does not count, may prepare the engine and write the bytecode.
+    """
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     words = [sys.executable, "-m", "regard", "translate", "--model", str(folder), sentence]
     seconds = []
     for _ in range(1 + STARTS):
         start = time.perf_counter()
-        subprocess.run(words, check=True, capture_output=True)
+        subprocess.run(words, check=True, capture_output=True, env=environment)
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds[1:])

@@ -11,21 +11,9 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import islice
 from typing import Any
-
-try:
-    import pyarrow
-    import ray
-    import ray.data
-    from ray.data import DataContext, Datasource, ReadTask
-    from ray.data.block import BlockMetadata
-except ImportError as missing:
-    from regard.errors import InputError
-
-    raise InputError(
-        f"--backend ray needs the package {missing.name}; `pip install 'regard[ray]'`."
-    ) from None
 
 from regard.errors import InputError
 from regard.formats.lines import one_line, read_lines
@@ -49,26 +37,40 @@ class FileBlocks:
 
     def __call__(self) -> Iterator[Any]:
         """A table of one row for each block: the number of its first line, and its text."""
+        import pyarrow
+
         lines = islice(read_lines(self.path, self.encoding), self.done, None)
         for first, block in input_blocks(lines, self.done):
             if first not in self.finished:
                 yield pyarrow.table({"first": [first], "text": ["\n".join(block)]})
 
 
-class BlockSource(Datasource):
-    """Ray Data's reader of `FileBlocks`: one task, which streams."""
+def block_source(blocks: FileBlocks) -> Any:
+    """Ray Data's reader of a file's blocks: one task, which streams."""
+    from ray.data import Datasource, ReadTask
+    from ray.data.block import BlockMetadata
 
-    def __init__(self, blocks: FileBlocks) -> None:
-        super().__init__()
-        self.blocks = blocks
+    class BlockSource(Datasource):
+        """Reads the blocks of one file."""
 
-    def estimate_inmemory_data_size(self) -> int | None:
-        """Unknown: the file may be compressed."""
-        return None
+        def estimate_inmemory_data_size(self) -> int | None:
+            """Unknown: the file may be compressed."""
+            return None
 
-    def get_read_tasks(self, *_: object, **__: object) -> list[ReadTask]:
-        """The task that reads the file."""
-        return [ReadTask(self.blocks, BlockMetadata(None, None, None))]
+        def get_read_tasks(self, *_: object, **__: object) -> list[ReadTask]:
+            """The task that reads the file."""
+            return [ReadTask(blocks, BlockMetadata(None, None, None))]
+
+    return BlockSource()
+
+
+def check_installed() -> None:
+    """Raise an error if Ray Data is not installed."""
+    for name in ("ray", "pyarrow"):
+        if find_spec(name) is None:
+            raise InputError(
+                f"--backend ray needs the package {name}; `pip install 'regard[ray]'`."
+            )
 
 
 class BlockWorker:
@@ -121,19 +123,23 @@ def translate_with_ray(
     num_workers  most workers; as many as the cluster has cores by default
     loading      options of `regard.load`
     """
+    check_installed()
+    import ray
+    import ray.data
+
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.WARNING)
     logging.getLogger("ray.data").setLevel(logging.WARNING)
     num_cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
     most = num_workers or num_cores
-    context = DataContext.get_current()
+    context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.target_min_block_size = context.target_max_block_size = 1  # one row: one block of lines
     try:
         # the reader takes no core of its own: workers that wait for it may occupy all of them
         dataset = ray.data.read_datasource(
-            BlockSource(blocks), num_cpus=0, override_num_blocks=1
+            block_source(blocks), num_cpus=0, override_num_blocks=1
         ).map_batches(
             BlockWorker,
             fn_constructor_args=(folders, dict(loading or {}), layout, options),

@@ -12,6 +12,7 @@ from regard.bench.mechanisms import error_against_exact, inputs, read_tensors, s
 from regard.cli import main
 
 
+@pytest.mark.slow
 def test_all_figures_of_one(capsys, tmp_path):
     figure = tmp_path / "growth.png"
     words = ["bench", "mechanisms", "--only", "linear", "--lengths", "64", "128", "--repeats", "1"]

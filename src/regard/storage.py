@@ -1,7 +1,8 @@
-"""Atomic writes: after a crash there is the old file (or no folder), or all of the new one."""
+"""Atomic writes, after a crash all or nothing of the new file or folder; checksums of files."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -79,3 +80,9 @@ def atomic_folder(path: str | PathLike[str]) -> Iterator[Path]:
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     sync_folder(final.parent)
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -162,22 +162,6 @@ class PartialOutput:
         self.done += 1
 
 
-def model_digest(folder: str | PathLike[str]) -> str:
-    """A hash of the files that a model's output depends on: settings, weights, tokenizers."""
-    files = [
-        file
-        for file in sorted(Path(folder).iterdir())
-        if file.name in ("config.yaml", "model.safetensors") or file.name.startswith("tokenizer.")
-    ]
-    digest = blake2b(digest_size=16)
-    for file in files:
-        digest.update(f"{file.name} {file.stat().st_size}\n".encode())
-        with file.open("rb") as opened:
-            while chunk := opened.read(1 << 20):
-                digest.update(chunk)
-    return digest.hexdigest()
-
-
 def _locked(partial: Path) -> BinaryIO:
     """Open a file for reading and writing, locked by this process."""
     file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b")

@@ -20,7 +20,7 @@ from regard.cli.line_input import (
     stdin_lines,
 )
 from regard.cli.line_progress import LineProgress
-from regard.cli.partial_output import PartialOutput, model_digest
+from regard.cli.partial_output import PartialOutput
 from regard.cli.searching import (
     add_sampling,
     add_search,
@@ -29,6 +29,7 @@ from regard.cli.searching import (
     search_options,
 )
 from regard.cli.translate_one import print_alternatives, translate_pages
+from regard.config.stored import model_checksum
 from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
@@ -251,7 +252,7 @@ def _write_file(
         {"engine": "ctranslate2", "precision": engine.precision} if engine else {"engine": "torch"}
     )
     identity = {
-        "model": "-".join(map(model_digest, arguments.model)), "version": __version__,
+        "model": "-".join(map(model_checksum, arguments.model)), "version": __version__,
         "engine": loading,
         "options": {**options, "settings": settings, "layout": layout},
     }  # fmt: skip

@@ -150,6 +150,10 @@ class TrainingSettings:
             )
 
 
+EnginePrecision = Literal["int8", "fp32"]
+"""Precision in which CTranslate2 searches."""
+
+
 @dataclass(frozen=True)
 class SearchOptions:
     """How the output is searched for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from regard.config.kind import Kind
 from regard.config.run import Run
 from regard.config.settings import read_settings, run_from
 from regard.errors import InputError, InputWarning
+from regard.storage import checksum
 
 CONFIG, METRICS = "config.yaml", "metrics.json"
 
@@ -59,3 +61,13 @@ def load_metrics(folder: str | PathLike[str]) -> dict[str, Any]:
         stacklevel=2,
     )
     return {}
+
+
+def model_checksum(folder: str | PathLike[str]) -> str:
+    """The checksum of the files that a model's output depends on: settings, weights, tokenizers."""
+    files = [
+        file
+        for file in sorted(Path(folder).iterdir())
+        if file.name in (CONFIG, "model.safetensors") or file.name.startswith("tokenizer.")
+    ]
+    return sha256("\n".join(f"{file.name} {checksum(file)}" for file in files).encode()).hexdigest()

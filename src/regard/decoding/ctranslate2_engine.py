@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from regard.config import SearchOptions
+from regard.config.run import EnginePrecision
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.text import BOS, EOS, MASK, PAD, UNK
 
-Precision = Literal["int8", "fp32"]
 SUPPRESSED = frozenset({PAD, BOS, MASK, UNK})
 SCORED_TOGETHER = 16  # sentences; with more, the logits of all positions exceed the caches
-COMPUTE_TYPES: dict[Precision, str] = {"int8": "int8", "fp32": "float32"}
+COMPUTE_TYPES: dict[EnginePrecision, str] = {"int8": "int8", "fp32": "float32"}
 
 OPTIONS = frozenset({
     "beam", "length_penalty", "n_best", "max_length", "batch_tokens", "deterministic",
@@ -50,7 +50,7 @@ class CTranslate2Engine:
         *,
         max_length: int,
         threads: int = 1,
-        precision: Precision = "fp32",
+        precision: EnginePrecision = "fp32",
         device: str = "cpu",
     ) -> None:
         from ctranslate2 import Translator
@@ -85,15 +85,19 @@ class CTranslate2Engine:
         limits = {row: self._limit(len(sources[row]) + 1, options.max_length) for row in rows}
         found: list[EngineResult | None] = [None] * len(sources)
         largest = max(limits.values(), default=0)
-        while rows:  # CTranslate2 has one limit for a batch: search again where it was too large
+        while rows:  # CTranslate2 has one limit for a batch: search again where it is too large
             chosen = [sources[row] for row in rows]
             for row, result in zip(
                 rows, self._search(chosen, options, largest, attention), strict=True
             ):
                 found[row] = result
-            open_rows = [row for row, limit in limits.items() if _exceeds(found[row], limit)]
-            largest = max((limits[row] for row in open_rows), default=0)
-            rows = [row for row in open_rows if limits[row] == largest]
+            limits = {
+                row: limit
+                for row, limit in limits.items()
+                if limit < largest and _exceeds(found[row], limit)
+            }
+            largest = max(limits.values(), default=0)
+            rows = [row for row in limits if limits[row] == largest]
         if attention and options.beam > 1:  # CTranslate2 does not reorder it with the hypotheses
             return self._with_attention(sources, found, options)
         return found

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import AlignmentSettings, Run, TransformerSettings
-from regard.errors import InputError
-from regard.exchange.ctranslate2_support import ACTIVATIONS, unsupported
+from regard.exchange.ctranslate2_support import ACTIVATIONS, POSITIONS
+from regard.exchange.requirements import exportable
 from regard.folder import Tokenizers
 from regard.models.embedding import Embedding
 from regard.models.transformer import TransformerModel
@@ -42,9 +42,7 @@ def convert(
     network: TransformerModel, run: Run, tokenizers: Tokenizers, folder: Path, *, int8: bool = False
 ) -> None:
     """Write the CTranslate2 model; the folder must not exist yet."""
-    reason = unsupported(run)
-    if reason:
-        raise InputError(f"CTranslate2 cannot run a model with {reason}; use --engine torch.")
+    exportable(run, "ctranslate2", positions=POSITIONS, activations=ACTIVATIONS)
     spec = _specification(network, run)
     spec.register_source_vocabulary(vocabulary(tokenizers.source))
     spec.register_target_vocabulary(target := vocabulary(tokenizers.target))

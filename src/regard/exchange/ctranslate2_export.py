@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from regard.config import SearchOptions
+from regard.config.run import EnginePrecision
 from regard.decoding import score
-from regard.decoding.ctranslate2_engine import CTranslate2Engine, Precision
-from regard.errors import InputError
+from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.exchange.ctranslate2_converter import convert, vocabulary
-from regard.exchange.ctranslate2_support import unsupported
+from regard.exchange.ctranslate2_support import ACTIVATIONS, POSITIONS
 from regard.exchange.proof import (
     NUM_SENTENCES,
     TOLERANCE,
@@ -23,7 +23,7 @@ from regard.exchange.proof import (
     compare,
     proof_sentences,
 )
-from regard.exchange.requirements import needed
+from regard.exchange.requirements import exportable, needed
 from regard.folder import SavedModel, save_tokenizers
 from regard.models.batch import Source, source_of
 from regard.models.transformer import TransformerModel
@@ -39,7 +39,7 @@ class CTranslate2Runner:
     compared = "log-probabilities"
     tolerance: float | None
 
-    def __init__(self, engine: CTranslate2Engine, precision: Precision) -> None:
+    def __init__(self, engine: CTranslate2Engine, precision: EnginePrecision) -> None:
         self.engine = engine
         self.tolerance = TOLERANCE if precision == "fp32" else None
 
@@ -69,15 +69,10 @@ def export_ctranslate2(
     progress: Progress = lambda _: None,
     threads: int = 0,
     count: int = NUM_SENTENCES,
-    precision: Precision = "fp32",
+    precision: EnginePrecision = "fp32",
 ) -> Proof:
     """Write a folder of CTranslate2, run and compare it."""
-    setting = unsupported(saved.run)
-    if setting:
-        raise InputError(
-            f"ctranslate2 cannot hold a model with {setting}; train a transformer with full "
-            "softmax attention and sinusoidal, learned or no positions."
-        )
+    exportable(saved.run, "ctranslate2", positions=POSITIONS, activations=ACTIVATIONS)
     ctranslate2 = needed("ctranslate2")
     network = cast(TransformerModel, saved.network)
     tokenizers = saved.tokenizers

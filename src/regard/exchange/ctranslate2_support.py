@@ -6,34 +6,18 @@ import json
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from regard.config import Run, TransformerSettings
+from regard.config import Run
+from regard.config.run import EnginePrecision
+from regard.exchange.requirements import unsupported
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "tanh": "Tanh"}
 POSITIONS = ("sinusoidal", "learned", "none")
 
 
-def unsupported(run: Run) -> str | None:
-    """The setting that CTranslate2 cannot run, or None if it can run the model."""
-    model = run.model
-    if not isinstance(model, TransformerSettings):
-        return f"model.kind {model.kind}"
-    mechanisms = {model.attention.name}
-    if model.decoder_attention != "same":
-        mechanisms.add(model.decoder_attention.name)
-    reasons = {
-        f"model.attention {', '.join(sorted(mechanisms - {'full'}))}": mechanisms != {"full"},
-        f"model.normalizer {model.normalizer}": model.normalizer != "softmax",
-        f"model.positions {model.positions}": model.positions not in POSITIONS,
-        f"model.activation {model.activation}": model.activation not in ACTIVATIONS,
-    }
-    return next((reason for reason, applies in reasons.items() if applies), None)
-
-
 FOLDER, PROOF = "engine", "engine.json"
 MIN_SENTENCES, MAX_BLEU_LOSS = 100, 0.1
-Precision = Literal["int8", "fp32"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +37,7 @@ class EngineCheck:
     bleu_int8: float = 0.0
 
     @property
-    def precision(self) -> Precision:
+    def precision(self) -> EnginePrecision:
         """int8 where it was measured to be as good."""
         measured = self.sentences >= MIN_SENTENCES
         good = self.bleu_int8 >= self.bleu_fp32 - MAX_BLEU_LOSS
@@ -72,7 +56,7 @@ def missing(run: Run) -> str:
     """Why CTranslate2 cannot be used for a model; empty if it can."""
     if installed() is None:
         return "CTranslate2 is not installed (pip install 'regard[fast]')"
-    setting = unsupported(run)
+    setting = unsupported(run, positions=POSITIONS, activations=ACTIVATIONS)
     return f"CTranslate2 cannot run a model with {setting}" if setting else ""
 
 

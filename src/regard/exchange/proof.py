@@ -93,16 +93,21 @@ class Proof:
         return values | more
 
 
+def development_pairs(folder: Path) -> list[tuple[str, str]]:
+    """The development set that a run keeps beside its checkpoints; damaged or pruned: none."""
+    try:
+        pairs = json.loads((folder / "checkpoints" / "dev.json").read_text("utf-8"))
+        return [(str(source), str(target)) for source, target, *_ in pairs]
+    except (OSError, ValueError, TypeError, RecursionError):
+        return []
+
+
 def proof_sentences(saved: SavedModel, count: int = NUM_SENTENCES) -> tuple[list[str], str]:
     """Return sentences to compare, and where they are from.
 
     They are of the development set, if training left it in the folder; else of random tokens.
     """
-    try:
-        pairs = json.loads((saved.path / "checkpoints" / "dev.json").read_text("utf-8"))
-        texts = [str(source) for source, _ in pairs]
-    except (OSError, ValueError, TypeError):
-        texts = []
+    texts = [source for source, _ in development_pairs(saved.path)]
     tokenizer = saved.tokenizers.source
     room = int(saved.run.model.max_length) - 1
     if texts:

@@ -6,7 +6,7 @@ import importlib
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from regard.config import Run, TransformerSettings
 from regard.errors import InputError
@@ -20,34 +20,47 @@ def exportable(
     Only exact softmax attention can be exported; `positions` and `activations` are what the format
     has besides.
     """
+    setting = unsupported(run, positions=positions, activations=activations)
+    if setting is None:
+        assert isinstance(run.model, TransformerSettings)
+        return run.model
+    *most, last = setting.allowed
+    choice = f"{', '.join(most)} or {last}" if most else last
+    raise InputError(f"{to} cannot hold a model with {setting}; train one with {choice}.")
+
+
+class UnsupportedSetting(NamedTuple):
+    """A setting that a format cannot hold, and the values that it can."""
+
+    name: str
+    value: str
+    allowed: Collection[str]
+
+    def __str__(self) -> str:
+        return f"model.{self.name} {self.value}"
+
+
+def unsupported(
+    run: Run, *, positions: Collection[str], activations: Collection[str]
+) -> UnsupportedSetting | None:
+    """The first setting that the format cannot hold; None if it can hold the model."""
     model = run.model
     if not isinstance(model, TransformerSettings):
-        raise InputError(
-            f"{to} cannot hold a model with model.kind {model.kind}; only a transformer can be "
-            "exported."
-        )
+        return UnsupportedSetting("kind", model.kind, ("transformer",))
     mechanisms = [model.attention]
     if model.decoder_attention != "same":
         mechanisms.append(model.decoder_attention)
-    for mechanism in mechanisms:
-        if mechanism.facts.answer != "exact":
-            raise _refused(to, "attention", mechanism.name, ("full",))
+    other = [mechanism.name for mechanism in mechanisms if mechanism.facts.answer != "exact"]
+    if other:
+        return UnsupportedSetting("attention", other[0], ("full",))
     for name, value, allowed in (
         ("normalizer", model.normalizer, ("softmax",)),
         ("positions", model.positions, positions),
         ("activation", model.activation, activations),
     ):
         if value not in allowed:
-            raise _refused(to, name, value, allowed)
-    return model
-
-
-def _refused(to: str, setting: str, value: str, allowed: Collection[str]) -> InputError:
-    *most, last = allowed
-    choice = f"{', '.join(most)} or {last}" if most else last
-    return InputError(
-        f"{to} cannot hold a model with model.{setting} {value}; train one with {choice}."
-    )
+            return UnsupportedSetting(name, value, allowed)
+    return None
 
 
 def needed(package: str) -> Any:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from regard.errors import InputError
 from regard.folder import load_weights, save_weights
-from regard.storage import replace_file, sync_folder
+from regard.storage import checksum, replace_file, sync_folder
 from regard.training.optimizer import Optimizers
 
 TENSORS, STATE, LATEST = "tensors.safetensors", "state.json", "latest"
@@ -204,9 +204,3 @@ def _state_checksum(state: Mapping[str, Any]) -> str:
     """Return the checksum of all in a state but the checksum itself."""
     rest = {name: value for name, value in state.items() if name != "state_sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

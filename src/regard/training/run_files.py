@@ -17,8 +17,8 @@ from regard.config import Run
 from regard.config.stored import CONFIG, METRICS
 from regard.errors import InputError
 from regard.folder import CARD, WEIGHTS, load_weights, save_metrics, save_run, save_weights
-from regard.storage import replace_file
-from regard.training.checkpoint import checksum, matching
+from regard.storage import checksum, replace_file
+from regard.training.checkpoint import matching
 from regard.training.loop import Trainer, TrainOutcome
 from regard.training.report import clock
 from regard.training.task import Task

@@ -14,7 +14,7 @@ from regard.decoding import search
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.errors import InputError
 from regard.exchange.ctranslate2_converter import convert, vocabulary
-from regard.exchange.ctranslate2_support import unsupported
+from regard.exchange.ctranslate2_support import missing
 from regard.models.batch import batch_of, source_of
 from regard.tasks import build, load_folder
 from trained import taught, trained
@@ -169,7 +169,7 @@ def test_names_that_are_not_known_and_models_that_cannot_be_converted(folder, tm
         regard.load(recurrent, engine="ctranslate2")
     for change in ({"positions": "rotary"}, {"normalizer": "sparsemax"}, {"activation": "elu"}):
         (setting,) = change
-        assert f"model.{setting}" in unsupported(Run(model=replace(SMALL, **change)))
+        assert f"model.{setting}" in missing(Run(model=replace(SMALL, **change)))
 
 
 def test_on_the_command_line(folder, capsys):

@@ -17,8 +17,6 @@ import json
 import logging
 import os
 import shutil
-import tempfile
-import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -28,6 +26,8 @@ from typing import Any, cast
 import torch
 
 from regard.config import SearchOptions
+from regard.config.run import EnginePrecision
+from regard.config.stored import model_checksum
 from regard.decoding import score
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.errors import InputError
@@ -37,20 +37,19 @@ from regard.exchange.ctranslate2_support import (
     FOLDER,
     PROOF,
     EngineCheck,
-    Precision,
     installed,
     missing,
     read_proof,
 )
-from regard.folder import WEIGHTS, SavedModel
+from regard.exchange.proof import development_pairs
+from regard.folder import SavedModel
 from regard.models.batch import source_of
 from regard.models.ensemble import EnsembleModel
-from regard.storage import replace_file
+from regard.storage import atomic_folder, checksum, replace_file
 
 ENGINES = ("auto", "ctranslate2", "torch")
 PRECISIONS = ("auto", "int8", "fp32")
 
-DEVELOPMENT = "checkpoints/dev.json"
 MAX_COMPARED = 32  # sentences of the development set whose log-probabilities are compared
 MAX_SENTENCES = 1000  # whose BLEU is measured
 MAX_LOG_DIFFERENCE = 0.02
@@ -60,7 +59,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """The engine that searches, and why it is not CTranslate2 or not int8."""
+    """What searches: CTranslate2 with its check, or our own engine (None) and the reason."""
 
     engine: CTranslate2Engine | None
     reason: str = ""
@@ -108,17 +107,15 @@ def _missing(saved: SavedModel) -> str:
 
 def _open(saved: SavedModel, threads: int, precision: str) -> EngineChoice:
     """The engine from the cache; converted and checked if there is none that fits."""
-    checksum = _checksum(saved.path)
-    home = _home(saved.path, checksum)
-    check = _read_proof(home, checksum)
-    if check is None:
-        check = _convert(saved, home, checksum, threads)
-    chosen = check.precision if precision == "auto" else cast(Precision, precision)
+    model = f"{installed()}-{model_checksum(saved.path)}"
+    home = _home(saved.path, model)
+    check = _read_proof(home, model) or _convert(saved, home, model, threads)
+    chosen = check.precision if precision == "auto" else cast(EnginePrecision, precision)
     return EngineChoice(_engine(saved, home / chosen, threads, chosen), "", check)
 
 
 def _engine(
-    saved: SavedModel, folder: Path, threads: int, precision: Precision
+    saved: SavedModel, folder: Path, threads: int, precision: EnginePrecision
 ) -> CTranslate2Engine:
     source, target = map(vocabulary, (saved.tokenizers.source, saved.tokenizers.target))
     device = next(saved.network.parameters()).device.type
@@ -129,38 +126,36 @@ def _engine(
     )  # fmt: skip
 
 
-def _convert(saved: SavedModel, home: Path, checksum: str, threads: int) -> EngineCheck:
+def _convert(saved: SavedModel, home: Path, model: str, threads: int) -> EngineCheck:
     """Write both precisions and their proof, all or nothing."""
     home.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{home.name}.", dir=home.parent) as name:
-        draft = Path(name) / home.name
-        engines = {}
-        precisions: tuple[Precision, ...] = ("fp32", "int8")
-        for precision in precisions:
-            convert(
-                saved.network, saved.run, saved.tokenizers,  # type: ignore[arg-type]  # a Transformer
-                draft / precision, int8=precision == "int8",
-            )  # fmt: skip
-            engines[precision] = _engine(saved, draft / precision, threads, precision)
-        check = _check(saved, engines["fp32"], engines["int8"])
-        sums = {
-            str(path.relative_to(draft)): _crc(path)
-            for path in sorted(draft.rglob("*")) if path.is_file()
-        }  # fmt: skip
-        proof = {"model": checksum, "files": sums, "check": asdict(check)}
-        replace_file(draft / PROOF, json.dumps(proof, indent=1) + "\n")
-        shutil.rmtree(home, ignore_errors=True)
-        try:
-            draft.rename(home)
-        except OSError:  # another process was faster
-            if _read_proof(home, checksum) is None:
-                raise
+    try:
+        with atomic_folder(home) as draft:
+            engines = {}
+            precisions: tuple[EnginePrecision, ...] = ("fp32", "int8")
+            for precision in precisions:
+                convert(
+                    saved.network, saved.run, saved.tokenizers,  # type: ignore[arg-type]  # a Transformer
+                    draft / precision, int8=precision == "int8",
+                )  # fmt: skip
+                engines[precision] = _engine(saved, draft / precision, threads, precision)
+            check = _check(saved, engines["fp32"], engines["int8"])
+            files = [path for path in sorted(draft.rglob("*")) if path.is_file()]
+            sums = {str(path.relative_to(draft)): checksum(path) for path in files}
+            proof = {"model": model, "files": sums, "check": asdict(check)}
+            replace_file(draft / PROOF, json.dumps(proof, indent=1) + "\n")
+            shutil.rmtree(home, ignore_errors=True)
+    except OSError:
+        made = _read_proof(home, model)  # perhaps another process was faster
+        if made is None:
+            raise
+        return made
     return check
 
 
 def _check(saved: SavedModel, fp32: CTranslate2Engine, int8: CTranslate2Engine) -> EngineCheck:
     """Translate development sentences with both; wrong log-probabilities are an error."""
-    pairs = _development_pairs(saved.path)[:MAX_SENTENCES]
+    pairs = development_pairs(saved.path)[:MAX_SENTENCES]
     encode, room = saved.tokenizers.source.encode, fp32.max_length - 1
     encoded = [(encode(source), target) for source, target in pairs]
     encoded = [(ids, target) for ids, target in encoded if 0 < len(ids) <= room]
@@ -222,43 +217,20 @@ def _log_difference(
     )
 
 
-def _development_pairs(folder: Path) -> list[tuple[str, str]]:
-    """The development set that a run keeps beside its checkpoints; damaged or pruned: none."""
-    try:
-        pairs = json.loads((folder / DEVELOPMENT).read_text("utf-8"))
-        return [(str(source), str(target)) for source, target, *_ in pairs]
-    except (OSError, ValueError, TypeError, RecursionError):
-        return []
-
-
-def _checksum(folder: Path) -> str:
-    """Of the files that the conversion depends on, and of CTranslate2's version."""
-    names = [WEIGHTS, "config.yaml", *sorted(path.name for path in folder.glob("tokenizer*"))]
-    return "-".join([str(installed()), *(f"{_crc(folder / name):08x}" for name in names)])
-
-
-def _crc(path: Path) -> int:
-    with path.open("rb") as file:
-        value = 0
-        while block := file.read(1 << 20):
-            value = zlib.crc32(block, value)
-    return value
-
-
-def _home(folder: Path, checksum: str) -> Path:
+def _home(folder: Path, model: str) -> Path:
     """The folder of the conversion: in the model's folder, or in the user's cache."""
     if os.access(folder, os.W_OK | os.X_OK):
         return folder / FOLDER
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "regard" / "engines" / checksum
+    return cache / "regard" / "engines" / model
 
 
-def _read_proof(home: Path, checksum: str) -> EngineCheck | None:
+def _read_proof(home: Path, model: str) -> EngineCheck | None:
     """The check of a conversion of this very model; None if there is none or it is damaged."""
     proof = read_proof(home)
     with suppress(OSError, TypeError, KeyError, AttributeError):
         files = proof["files"]
-        whole = all((home / name).is_file() and _crc(home / name) == files[name] for name in files)
-        if proof["model"] == checksum and whole and files:
+        whole = all(checksum(home / name) == files[name] for name in files)
+        if proof["model"] == model and whole and files:
             return EngineCheck(**proof["check"])
     return None

@@ -32,6 +32,7 @@ from regard.attention.feature_maps import (
 from regard.attention.inspection.edit import Edit, ForceAlignment, Overwrite, SwitchOff
 from regard.attention.inspection.intervene import intervene
 from regard.attention.inspection.record import AttentionMap, Recording, record
+from regard.attention.inspection.trace import Step, Trace, trace
 from regard.attention.layers.cache import KeyValue
 from regard.attention.layers.multi_head import MultiHead
 from regard.attention.layers.pooling import Pooling
@@ -104,9 +105,10 @@ __all__ = [
     "NadarayaWatson", "NonLocal", "Normalizer", "Overwrite", "Performer", "Pooling", "Position",
     "Recording", "Reformer", "RelativeBias", "Ring", "Rotary", "ScaledDot", "Score", "Sigmoid",
     "Sinusoidal", "Softmax", "Sparse", "Sparsemax", "SpatialGate", "SqueezeExcitation",
-    "SwitchOff", "Uniform", "attend", "dropout", "dropout_stream", "entmax15", "from_keras",
-    "from_onnx", "from_torch_mha", "from_torch_sdpa", "intervene", "masked_softmax", "record",
-    "rotate", "sparsemax", "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa",
+    "Step", "SwitchOff", "Trace", "Uniform", "attend", "dropout", "dropout_stream", "entmax15",
+    "from_keras", "from_onnx", "from_torch_mha", "from_torch_sdpa", "intervene", "masked_softmax",
+    "record", "rotate", "sparsemax", "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa",
+    "trace",
 ]  # fmt: skip
 
 

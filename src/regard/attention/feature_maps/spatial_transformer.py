@@ -42,8 +42,8 @@ class Localization(nn.Module):
             low = torch.finfo(scores_BKN.dtype).min
             scores_BKN = scores_BKN.masked_fill(~mask.flatten(1)[:, None], low)
         points_BKd = torch.softmax(scores_BKN, dim=-1) @ places_BNd
-        transform: Tensor = self.out_proj(points_BKd.flatten(1))
-        return transform.unflatten(1, (dims, dims + 1)).to(places_BNd.dtype)
+        numbers: Tensor = self.out_proj(points_BKd.flatten(1))
+        return numbers.reshape(-1, dims, dims + 1).to(places_BNd.dtype)
 
 
 class SpatialTransformer(nn.Module):

@@ -157,10 +157,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         told = average_1QV
         if self.kernel == "gaussian":
             parts.tell("distances", "d_i = |(x − x_i) / h|", told, "key", distances)
-            kernel = "K_i = exp(−d_i² / 2)"
-            parts.tell(
-                "kernel", kernel, told, "key", lambda rows: (-(distances(rows) ** 2) / 2).exp()
-            )
+            parts.tell("kernel", "K_i = exp(−d_i² / 2)", told, "key", kernel)
         parts.tell("weights", "a_i = K_i / Σ_j K_j", told, "key", weights)
         parts.tell("prediction", "f(x) = Σ_i a_i y_i", told)
 

@@ -22,16 +22,24 @@ from regard.attention.aligners import (
 )
 from regard.attention.attend import Attended, attend
 from regard.attention.feature_maps import (
+    BAM,
     CBAM,
+    ChannelAttention,
     ChannelGate,
+    DualAttention,
     EfficientChannel,
+    ExternalAttention,
     NonLocal,
+    PositionAttention,
+    SelectiveKernels,
     SpatialGate,
+    SpatialTransformer,
     SqueezeExcitation,
 )
 from regard.attention.inspection.edit import Edit, ForceAlignment, Overwrite, SwitchOff
 from regard.attention.inspection.intervene import intervene
 from regard.attention.inspection.record import AttentionMap, Recording, record
+from regard.attention.inspection.trace import Step, Trace, trace
 from regard.attention.layers.cache import KeyValue
 from regard.attention.layers.multi_head import MultiHead
 from regard.attention.layers.pooling import Pooling
@@ -96,17 +104,19 @@ if TYPE_CHECKING:
     from regard.attention.kernel_regression.nadaraya_watson import NadarayaWatson
 
 __all__ = [
-    "CBAM", "NORMALIZERS", "AdaptiveSpan", "Additive", "Alibi", "Aligner", "Attended",
-    "AttentionMap", "Bias", "Blockwise", "ChannelGate", "Content", "Cosine", "Coverage",
-    "DistanceBias", "Dot", "Dropout", "Edit", "EfficientChannel", "Entmax15", "ForceAlignment",
-    "Full", "Gaussian", "General", "Graves", "KeyValue", "Learned", "LinearAttention", "Linformer",
-    "Local", "Location", "LocationSensitive", "Mask", "Mechanism", "Monotonic", "MultiHead",
-    "NadarayaWatson", "NonLocal", "Normalizer", "Overwrite", "Performer", "Pooling", "Position",
-    "Recording", "Reformer", "RelativeBias", "Ring", "Rotary", "ScaledDot", "Score", "Sigmoid",
-    "Sinusoidal", "Softmax", "Sparse", "Sparsemax", "SpatialGate", "SqueezeExcitation",
-    "SwitchOff", "Uniform", "attend", "dropout", "dropout_stream", "entmax15", "from_keras",
-    "from_onnx", "from_torch_mha", "from_torch_sdpa", "intervene", "masked_softmax", "record",
-    "rotate", "sparsemax", "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa",
+    "BAM", "CBAM", "NORMALIZERS", "AdaptiveSpan", "Additive", "Alibi", "Aligner", "Attended",
+    "AttentionMap", "Bias", "Blockwise", "ChannelAttention", "ChannelGate", "Content", "Cosine",
+    "Coverage", "DistanceBias", "Dot", "Dropout", "DualAttention", "Edit", "EfficientChannel",
+    "Entmax15", "ExternalAttention", "ForceAlignment", "Full", "Gaussian", "General", "Graves",
+    "KeyValue", "Learned", "LinearAttention", "Linformer", "Local", "Location", "LocationSensitive",
+    "Mask", "Mechanism", "Monotonic", "MultiHead", "NadarayaWatson", "NonLocal", "Normalizer",
+    "Overwrite", "Performer", "Pooling", "Position", "PositionAttention", "Recording", "Reformer",
+    "RelativeBias", "Ring", "Rotary", "ScaledDot", "Score", "SelectiveKernels", "Sigmoid",
+    "Sinusoidal", "Softmax", "Sparse", "Sparsemax", "SpatialGate", "SpatialTransformer",
+    "SqueezeExcitation", "Step", "SwitchOff", "Trace", "Uniform", "attend", "dropout",
+    "dropout_stream", "entmax15", "from_keras", "from_onnx", "from_torch_mha", "from_torch_sdpa",
+    "intervene", "masked_softmax", "record", "rotate", "sparsemax", "to_keras", "to_onnx",
+    "to_torch_mha", "to_torch_sdpa", "trace",
 ]  # fmt: skip
 
 

@@ -30,13 +30,9 @@ EASY_TOKENS = 1400
 """Tokens of a batch of easy sentences; with fewer, the antecedent is not learned."""
 
 
-def easy_rows(pairs: Sequence[GrammarPair]) -> list[int]:
-    """Indices of the easy sentences: the short ones with a pronoun."""
-    return [
-        row
-        for row, pair in enumerate(pairs)
-        if pair.coreference and len(pair.source_words) <= MAX_EASY_WORDS
-    ]
+def is_easy(pair: GrammarPair) -> bool:
+    """Whether a sentence is short and has a pronoun."""
+    return bool(pair.coreference) and len(pair.source_words) <= MAX_EASY_WORDS
 
 
 class CurriculumCorpus(EncodedCorpus):

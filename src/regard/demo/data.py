@@ -4,26 +4,42 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from typing import NamedTuple
 
 from regard.config import Run
 from regard.corpus.grammar import GrammarPair, Language, sample, seed_sentences
 from regard.corpus.pairs import Pair
-from regard.demo.curriculum import RARE, SAME_GENDER, CurriculumCorpus, easy_rows
+from regard.demo.curriculum import RARE, SAME_GENDER, CurriculumCorpus, is_easy
 from regard.demo.settings import Budget
 from regard.folder import Tokenizers
 from regard.tasks import find_task
 from regard.tasks.text.task import TextTask, train_tokenizer
 from regard.text import Tokenizer
+from regard.training.gradient_processes import can_fork
 from regard.training.task import TrainData
+from regard.worker_pool import cores
+
+PARTS = 2  # samples that the training pairs consist of, each drawn by a process of its own
+
+
+class TrainingPair(NamedTuple):
+    """The text of a pair, and whether it is easy: cheaper to hand over than its annotations."""
+
+    source: str
+    target: str
+    easy: bool
 
 
 @dataclass(frozen=True)
 class DemoData:
     """Training, development and test pairs, and the showcase, which is in none of them."""
 
-    train: Sequence[GrammarPair]
+    train: Sequence[TrainingPair]
     dev: Sequence[GrammarPair]
     test: Sequence[GrammarPair]
     showcase: Sequence[GrammarPair]
@@ -31,16 +47,33 @@ class DemoData:
 
 def draw_data(language: Language, budget: Budget, seed: int = 0) -> DemoData:
     """Draw the pairs of a budget."""
+    return DemoData(
+        _draw_training(language, budget.sentences, seed),
+        sample("dev", budget.dev, language=language, seed=seed),
+        sample("test", budget.test, language=language, seed=seed),
+        seed_sentences(language),
+    )
+
+
+def _draw_training(language: Language, count: int, seed: int) -> list[TrainingPair]:
+    """The training pairs: samples of several seeds, without the sources that are in two of them."""
+    draw = partial(_draw_part, language, int(1.03 * count / PARTS) + 1)  # 1 % are in both
+    seeds = [PARTS * seed + part for part in range(PARTS)]
+    if cores() > 1 and can_fork():
+        with ProcessPoolExecutor(PARTS, mp_context=get_context("fork")) as processes:
+            drawn = list(processes.map(draw, seeds))
+    else:
+        drawn = list(map(draw, seeds))
+    unique = {pair.source: pair for part in drawn for pair in part}
+    return list(unique.values())[:count]
+
+
+def _draw_part(language: Language, count: int, seed: int) -> list[TrainingPair]:
     with _no_garbage_collection():  # it would take a third of the time and free nothing
-        return DemoData(
-            sample(
-                "train", budget.sentences, language=language, seed=seed,
-                same_gender=SAME_GENDER, rare=RARE,
-            ),
-            sample("dev", budget.dev, language=language, seed=seed),
-            sample("test", budget.test, language=language, seed=seed),
-            seed_sentences(language),
-        )  # fmt: skip
+        pairs = sample(
+            "train", count, language=language, seed=seed, same_gender=SAME_GENDER, rare=RARE
+        )
+    return [TrainingPair(pair.source, pair.target, is_easy(pair)) for pair in pairs]
 
 
 def prepare_data(data: DemoData, run: Run, easy_updates: int = 0) -> TrainData:
@@ -55,7 +88,7 @@ def prepare_data(data: DemoData, run: Run, easy_updates: int = 0) -> TrainData:
         [target.encode(pair.target) for pair in data.train],
         run.training.batch_tokens,
         run.training.seed,
-        easy_rows(data.train),
+        [row for row, pair in enumerate(data.train) if pair.easy],
         easy_updates,
     )
     dev = [Pair(pair.source, pair.target) for pair in data.dev]

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from regard.evaluation.aer import AlignmentScores, alignment_error_rate
 from regard.evaluation.bootstrap import Difference, LengthScores, by_length, paired_bootstrap
-from regard.evaluation.scores import Scores, corpus_scores, exact_match
+from regard.evaluation.scores import Scores, corpus_bleu, corpus_scores, exact_match
 
 __all__ = [
     "AlignmentScores", "Difference", "LengthScores", "Scores", "alignment_error_rate", "by_length",
-    "corpus_scores", "exact_match", "paired_bootstrap",
+    "corpus_bleu", "corpus_scores", "exact_match", "paired_bootstrap",
 ]  # fmt: skip

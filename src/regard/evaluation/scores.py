@@ -76,6 +76,12 @@ def corpus_scores(
     )
 
 
+def corpus_bleu(hypotheses: Sequence[str], references: References, language: str = "") -> float:
+    """The cased BLEU of `corpus_scores` alone, from 0 to 100."""
+    given = streams(check_references(hypotheses, references))
+    return float(bleu_metric(language).corpus_score(hypotheses, given).score)
+
+
 def exact_match(hypotheses: Sequence[str], references: References) -> float:
     """The share of translations that equal a reference after normalization, from 0 to 1.
 

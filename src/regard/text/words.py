@@ -73,9 +73,19 @@ def words(text: str, language: str = "") -> list[Word]:
     return [Word(match.group(), match.start(), match.end()) for match in matches]
 
 
+def word_texts(text: str, language: str = "") -> list[str]:
+    """The words of a text in order, without their places; faster than `words`.
+
+    >>> word_texts("L'animal dort.", "fr")
+    ["L'", 'animal', 'dort', '.']
+    """
+    matches = _pattern(base_language(language) in ELIDING).finditer(text)
+    return [match.group() for match in matches]
+
+
 def count_words(text: str, language: str = "") -> int:
     """The number of words of a text."""
-    return len(_pattern(base_language(language) in ELIDING).findall(text))
+    return len(word_texts(text, language))
 
 
 def has_long_word(text: str, longest: int) -> bool:

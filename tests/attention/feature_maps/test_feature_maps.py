@@ -9,13 +9,18 @@ from torch.autograd import gradcheck
 from torch.nn import functional as F
 
 from regard.attention import (
+    BAM,
     CBAM,
     ChannelGate,
+    DualAttention,
     EfficientChannel,
+    ExternalAttention,
     ForceAlignment,
     NonLocal,
     Overwrite,
+    SelectiveKernels,
     SpatialGate,
+    SpatialTransformer,
     SqueezeExcitation,
     SwitchOff,
     intervene,
@@ -38,6 +43,11 @@ MODULES = {
     "cbam": lambda dims: CBAM(C, reduction=2, kernel_size=3, dims=dims),
     **{p: lambda dims, p=p: NonLocal(C, pairwise=p) for p in PAIRWISE},
     "subsampled": lambda dims: NonLocal(C, subsample=2),
+    "bam": lambda dims: BAM(C, reduction=2, dilation=2, dims=dims),
+    "selective": lambda dims: SelectiveKernels(C, min_hidden=4, groups=2, dims=dims),
+    "dual": lambda dims: DualAttention(C, reduction=2),
+    "external": lambda dims: ExternalAttention(C, num_slots=4),
+    "transformer": lambda dims: SpatialTransformer(C, num_points=3, kernel_size=3, dims=dims),
 }
 
 
@@ -148,7 +158,7 @@ def test_gradients_are_exact(name, size):
     assert gradcheck(lambda x, *_: module(x), (x, *module.parameters()), fast_mode=True)
 
 
-@pytest.mark.parametrize("name", ["squeeze", "eca", "channel", *PAIRWISE])
+@pytest.mark.parametrize("name", ["squeeze", "eca", "channel", "dual", "external", *PAIRWISE])
 @positions
 def test_where_a_place_is_does_not_matter(name, size):
     module, x = made(name, size)

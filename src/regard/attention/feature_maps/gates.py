@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from regard.attention.engines import arguments
 from regard.attention.inspection import observe
 
-_FILTERS: dict[int, type[nn.Conv1d] | type[nn.Conv2d] | type[nn.Conv3d]] = {
+Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
+_CONVOLUTIONS: dict[int, type[nn.Conv1d] | type[nn.Conv2d] | type[nn.Conv3d]] = {
     1: nn.Conv1d,
     2: nn.Conv2d,
     3: nn.Conv3d,
@@ -53,22 +54,48 @@ class FeatureGate(nn.Module):
         check_feature_map(x)
 
 
-def observed_gate(gate_BK: Tensor, kind: str) -> Tensor:
-    """Return the gate (B, K) after all observers have received it.
+def observed_gate(gate: Tensor, kind: str) -> Tensor:
+    """Return the gate (B, K), or (B, R, K), after all observers have received it.
 
-    It is shown as weights (B, 1, 1, K) over the unit vectors, whose weighted sum is the gate.
+    It is shown as weights (B, 1, R, K) over the unit vectors, whose weighted sum is the gate.
     """
     if not observe.observers():
-        return gate_BK
-    row, (size, num_keys) = gate_BK[:, None, None, :], gate_BK.shape
+        return gate
+    size, num_keys = gate.shape[0], gate.shape[-1]
+    rows = gate.reshape(size, 1, -1, num_keys)
 
     def unit_vectors() -> Tensor:
-        ones = torch.eye(num_keys, dtype=row.dtype, device=row.device)
+        ones = torch.eye(num_keys, dtype=rows.dtype, device=rows.device)
         return ones.expand(size, 1, num_keys, num_keys)
 
     with observe.describe_calls(observe.CallInfo(kind)):
-        source = observe.GivenWeights(row, unit_vectors)
-        return observe.observe_call(row, source, kind).context[:, 0, 0]
+        source = observe.GivenWeights(rows, unit_vectors)
+        return observe.observe_call(rows, source, kind).context.reshape(gate.shape)
+
+
+def convolution(
+    in_channels: int,
+    out_channels: int,
+    kernel_size: int,
+    *,
+    dims: int,
+    dilation: int = 1,
+    groups: int = 1,
+) -> Convolution:
+    """A convolution over `dims` dimensions of positions that keeps their number."""
+    if not arguments.positive("kernel_size", kernel_size) % 2:
+        raise ValueError(f"kernel_size must be odd, got {kernel_size}.")
+    if dims not in _CONVOLUTIONS:
+        raise ValueError(f"dims must be 1, 2 or 3, got {dims!r}.")
+    padding = dilation * (kernel_size // 2)
+    return _CONVOLUTIONS[dims](
+        in_channels, out_channels, kernel_size, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def without_padding(x: Tensor, mask: Tensor | None) -> Tensor:
+    """x (B, C, *positions) with zeros at the masked positions."""
+    return x if mask is None else x.masked_fill(~mask[:, None], 0.0)
 
 
 def check_feature_map(x: Tensor, channels: int | None = None, dims: int | None = None) -> None:
@@ -102,7 +129,7 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return x.mean(dim=dims)
     count = mask.flatten(1).sum(dim=1, keepdim=True).clamp(min=1)
-    return x.masked_fill(~mask[:, None], 0.0).sum(dim=dims) / count
+    return without_padding(x, mask).sum(dim=dims) / count
 
 
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -166,19 +193,13 @@ class SpatialGate(FeatureGate):
 
     def __init__(self, *, kernel_size: int = 7, dims: int = 2) -> None:
         super().__init__()
-        if not arguments.positive("kernel_size", kernel_size) % 2:
-            raise ValueError(f"kernel_size must be odd, got {kernel_size}.")
-        if dims not in _FILTERS:
-            raise ValueError(f"dims must be 1, 2 or 3, got {dims!r}.")
+        self.filter = convolution(2, 1, kernel_size, dims=dims)
         self.dims = dims
-        self.filter = _FILTERS[dims](2, 1, kernel_size, padding=kernel_size // 2)
         assert self.filter.bias is not None
         nn.init.zeros_(self.filter.bias)
 
     def gate(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        pooled = torch.stack([x.mean(dim=1), x.amax(dim=1)], dim=1)
-        if mask is not None:
-            pooled = pooled.masked_fill(~mask[:, None], 0.0)
+        pooled = without_padding(torch.stack([x.mean(dim=1), x.amax(dim=1)], dim=1), mask)
         scores = self.filter(pooled).flatten(1)
         if mask is not None:
             scores = scores.masked_fill(~mask.flatten(1), -math.inf)

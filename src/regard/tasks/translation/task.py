@@ -29,6 +29,7 @@ from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.text.task import Files, TextTask, shortened, train_tokenizer
 from regard.tasks.translation.validation import TranslationDevelopmentSet
 from regard.text import is_spaceless
+from regard.text.words import word_texts
 from regard.training.task import TrainData
 
 NUM_COMPARED = 300  # sentences that readings of the alignment are compared on
@@ -171,12 +172,14 @@ def choose_alignment(
     if not sources or getattr(run.model, "attention", "") == "none":
         return None
     compared = [pair for index, pair in enumerate(dev) if index not in too_long]
-    pairs = [*compared, *_decoded(train, tokenizers)]
-    source = [tokenized_words(p.source, tokenizers.source, run.source_language) for p in pairs]
-    target = [tokenized_words(p.target, tokenizers.target, run.target_language) for p in pairs]
+    source = [tokenized_words(p.source, tokenizers.source, run.source_language) for p in compared]
+    target = [tokenized_words(p.target, tokenizers.target, run.target_language) for p in compared]
+    others = _decoded(train, tokenizers)
     aligned = align_bidirectional(
-        [[word.text for word in sentence.words] for sentence in source],
-        [[word.text for word in sentence.words] for sentence in target],
+        [[word.text for word in sentence.words] for sentence in source]
+        + [word_texts(pair.source, run.source_language) for pair in others],
+        [[word.text for word in sentence.words] for sentence in target]
+        + [word_texts(pair.target, run.target_language) for pair in others],
     )
     device = next(network.parameters()).device
     batches = []

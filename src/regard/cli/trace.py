@@ -32,7 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true",
         help="print the steps as JSON; without --layer and --head those of all",
     )  # fmt: skip
-    parser.add_argument("--out", metavar="FILE", help="write the steps as an HTML page")
+    parser.add_argument(
+        "--out", metavar="FILE",
+        help="write an HTML page to go through the steps of every word, layer and head",
+    )  # fmt: skip
 
 
 def natural(text: str) -> int:
@@ -50,30 +53,39 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("there is no model; give its folder with --model DIR, or --toy.")
     if arguments.out:
         check_parent(arguments.out)
-    traced = _traced(arguments)
-    number = None if arguments.step is None else _number(traced, arguments.step)
-    if number is not None and (arguments.json or arguments.out):
-        from dataclasses import replace
-
-        traced = replace(traced, steps=tuple(s for s in traced.steps if s.number == number))
-    if arguments.json:
-        from regard.views.html.trace_payload import trace_payload
-
-        print(json.dumps(trace_payload(traced), ensure_ascii=False))
     if arguments.out:
-        from regard.storage import replace_file
-        from regard.views.html.trace_page import trace_page
-
-        replace_file(arguments.out, trace_page(traced))
-        if not arguments.json:
-            print(f"{arguments.out}: {len(traced.steps)} steps of “{traced.word}”")
+        _write_page(arguments)
+    if arguments.json:
+        _print_json(arguments)
     if not arguments.json and not arguments.out:
         from rich.console import Console
 
         from regard.views.terminal.blackboard import Blackboard
 
-        Console(highlight=False).print(Blackboard(traced, number), end="")
+        traced = _traced(arguments)
+        Console(highlight=False).print(Blackboard(traced, _number(traced, arguments.step)), end="")
     return 0
+
+
+def _write_page(arguments: argparse.Namespace) -> None:
+    from regard.storage import replace_file
+    from regard.views.html.trace_page import trace_page
+
+    traced = _traced(arguments, everything=True, every_word=True)
+    replace_file(arguments.out, trace_page(traced, start=_number(traced, arguments.step)))
+    if not arguments.json:
+        print(f"{arguments.out}: {len(traced.steps)} steps of “{traced.word}”")
+
+
+def _print_json(arguments: argparse.Namespace) -> None:
+    from dataclasses import replace
+
+    from regard.views.html.trace_payload import trace_payload
+
+    traced = _traced(arguments, everything=True)
+    number = _number(traced, arguments.step)
+    steps = tuple(step for step in traced.steps if number in (None, step.number))
+    print(json.dumps(trace_payload(replace(traced, steps=steps)), ensure_ascii=False))
 
 
 def _run_toy(arguments: argparse.Namespace) -> int:
@@ -89,7 +101,9 @@ def _run_toy(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _traced(arguments: argparse.Namespace) -> TracedText:
+def _traced(
+    arguments: argparse.Namespace, *, everything: bool = False, every_word: bool = False
+) -> TracedText:
     from regard.folder import model_names
     from regard.tasks import load, load_run
     from regard.tasks.inspection import check_inspectable
@@ -100,12 +114,14 @@ def _traced(arguments: argparse.Namespace) -> TracedText:
     return trace_text(
         load(arguments.model, threads=arguments.threads, run=run), arguments.text,
         word=arguments.word, layer=arguments.layer, head=arguments.head,
-        everything=arguments.json, name=model_names([arguments.model])[0],
+        everything=everything, every_word=every_word, name=model_names([arguments.model])[0],
     )  # fmt: skip
 
 
-def _number(traced: TracedText, step: str) -> int:
-    """The number of the step that is asked for by number or name."""
+def _number(traced: TracedText, step: str | None) -> int | None:
+    """The number of the step that is asked for by number or name; None if none is."""
+    if step is None:
+        return None
     names = list(dict.fromkeys(shown.name for shown in traced.steps))
     if step.isdecimal():
         if not 1 <= int(step) <= len(traced.steps):

@@ -28,6 +28,7 @@ def trace_text(
     layer: int | None = None,
     head: int | None = None,
     everything: bool = True,
+    every_word: bool = False,
     name: str = "",
 ) -> TracedText:
     """Run a model on a text and collect the steps of one word, by default the last one.
@@ -35,6 +36,8 @@ def trace_text(
     In a translation the word is followed on both sides: a word of the text, and the word that is
     linked to it; on the decoder's side at the position where it is written. `layer` and `head`
     select (counted from 0); None is all of them, or the first unless `everything` is asked for.
+    `every_word` collects the steps of all positions, without the weighted values, which are the
+    product of two other steps.
     """
     inspections = inspect(model, [text], InspectOptions(name=name))
     if len(inspections) != 1:
@@ -51,7 +54,8 @@ def trace_text(
     network = model.network
     sides = _sides(view, network)
     followed, rows = _followed(view, sides, word)
-    with torch.no_grad(), warnings.catch_warnings(), trace(network, rows=rows) as traced:
+    chosen: dict[str, Any] = {"without": "weighted values"} if every_word else {"rows": rows}
+    with torch.no_grad(), warnings.catch_warnings(), trace(network, **chosen) as traced:
         warnings.simplefilter("ignore")
         network(batch)
     sizes = _sizes(traced.steps)

@@ -115,13 +115,15 @@ def trace(
     heads: Choice = None,
     sides: str | Iterable[str] | None = None,
     steps: str | Iterable[str] | None = None,
+    without: str | Iterable[str] = (),
 ) -> Iterator[Trace]:
     """Collect the steps of what runs inside, on this thread; outputs do not change, to the bit.
 
     Only what is selected is computed and copied: `rows`, absolute positions of queries (for each
     side if it is a mapping, as `{"encoder": 3, "decoder": [4, 5]}`; a side that it leaves out is
-    not traced), `layers`, `heads`, `sides`, and `steps` by name. Of a model that is not ours the
-    attention calls are traced, as `record` sees them. The steps are there when the block ends.
+    not traced), `layers`, `heads`, `sides`, and `steps` by name, `without` some of them. Of a model
+    that is not ours the attention calls are traced, as `record` sees them. The steps are there when
+    the block ends.
 
     >>> from regard.attention import Mask, MultiHead, trace
     >>> layer = MultiHead(8, num_heads=2)
@@ -142,6 +144,7 @@ def trace(
         chosen_numbers("heads", heads),
         _names(sides),
         _names(steps),
+        _names(without) or set(),
     )
     with tracer.sites.tracked(), observe.observing(tracer), parts.listening(tracer), intercepted():
         yield tracer.trace
@@ -170,6 +173,7 @@ class _Tracer:
     heads: set[int] | None
     sides: set[str] | None
     names: set[str] | None
+    unwanted: set[str]
     place: _Place | None = None
     awaits_call: bool = False  # whether a layer has entered the place of the next attention call
     known: dict[str, list[object]] = field(default_factory=dict)  # layers of each side, as numbered
@@ -263,7 +267,7 @@ class _Tracer:
         self.trace.steps.append(step)
 
     def _wants(self, name: str) -> bool:
-        return self.names is None or name in self.names
+        return name not in self.unwanted and (self.names is None or name in self.names)
 
     def _positions(self, place: _Place, count: int) -> list[int]:
         """The chosen positions among `count` from the place's offset on; none if not selected."""

@@ -102,16 +102,16 @@ def _render(
         facts=_facts(facts),
         texts="\n".join(_list_item(number, group[0]) for number, group in enumerate(groups)),
         entries="\n".join(
-            _data_element("application/json", f"entry-{number}", embed_json(entry))
+            data_element("application/json", f"entry-{number}", embed_json(entry))
             for number, entry in enumerate(payloads)
         ),
         blobs="\n".join(
-            _data_element("application/octet-stream", name, text) for name, text in blobs.items()
+            data_element("application/octet-stream", name, text) for name, text in blobs.items()
         ),
     )
 
 
-def _data_element(mime_type: str, name: str, text: str) -> str:
+def data_element(mime_type: str, name: str, text: str) -> str:
     """A script element with data, which is not executed."""
     return f'<script type="{mime_type}" id="{name}">{text}</script>'
 

@@ -32,7 +32,12 @@
         keys      the side whose tokens the key axis runs over, "" without one
         tokens    only where the last axis is the vocabulary, and for "word": for each row the
                   tokens of its columns, the most probable first; `values` has these columns only
-        values    numbers, nested as `axes` says; null is −∞, "NaN" is not a number
+        temperatures, others  of logits: for each row log Σ exp(logit / T) of the tokens that are
+                  left out, at each of the temperatures T
+        values    numbers, nested as `axes` says; null is −∞, "NaN" is not a number. In a page
+                  {"blob": id of an element}, whose text is base64 of deflated float32; there are
+                  no "weighted values", which are the weights times the values
+    start     in a page: the number of the step that is shown first
 
 Everything that comes from a text is text: a page must insert it as text, never as HTML.
 """
@@ -42,14 +47,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from regard.views.maps.traced import ShownStep, TracedText
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.views.html.packing import to_blob
+from regard.views.maps.traced import TEMPERATURES, ShownStep, TracedText
 
 VERSION = 1
 DIGITS = 6  # significant ones of a number
 
 
-def trace_payload(traced: TracedText) -> dict[str, Any]:
-    """The payload of a traced text, as described at the top of this file."""
+def trace_payload(traced: TracedText, blobs: dict[str, str] | None = None) -> dict[str, Any]:
+    """The payload of a traced text, as described at the top of this file.
+
+    The numbers are put into `blobs` by the names of their elements, if given.
+    """
     return {
         "version": VERSION,
         "text": traced.text,
@@ -70,18 +82,31 @@ def trace_payload(traced: TracedText) -> dict[str, Any]:
             {"side": side, "part": part, "layers": layers, "heads": heads}
             for (side, part), (layers, heads) in traced.sizes.items()
         ],
-        "steps": [_step(step) for step in traced.steps],
+        "steps": [_step(step, blobs) for step in traced.steps],
     }
 
 
-def _step(step: ShownStep) -> dict[str, Any]:
+def _step(step: ShownStep, blobs: dict[str, str] | None) -> dict[str, Any]:
     names = ("number", "name", "equation", "side", "part", "layer", "head", "keys")
     payload: dict[str, Any] = {name: getattr(step, name) for name in names}
     for name in ("axes", "shape", "rows"):
         payload[name] = list(getattr(step, name))
     if step.tokens:
         payload["tokens"] = [list(row) for row in step.tokens]
-    return payload | {"values": _numbers(step.values.tolist())}
+    if step.others is not None:
+        payload["temperatures"] = list(TEMPERATURES)
+        payload["others"] = _numbers(step.others.tolist())
+    if blobs is None:
+        return payload | {"values": _numbers(step.values.tolist())}
+    name = f"numbers-{step.number}"
+    blobs[name] = to_blob(_rounded(step.values))
+    return payload | {"values": {"blob": name}}
+
+
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Four significant digits: the last bits of each number are zero, and packed to nothing."""
+    bits = values.astype("<f4").view("<u4")
+    return ((bits + 0x400) & 0xFFFFF800).view("<f4")
 
 
 def _numbers(values: Any) -> Any:

@@ -25,6 +25,9 @@ Pieces = Callable[[Sequence[int]], Sequence[str]]
 TOP = 10
 """Tokens of the vocabulary that are shown for each position."""
 
+TEMPERATURES = tuple(number / 10 for number in range(1, 31))
+"""Temperatures at which the distribution over the vocabulary can be shown."""
+
 ONLY_QUERY = "q"  # the label of a learned query, which is at no token
 
 
@@ -55,6 +58,8 @@ class ShownStep:
     rows    the positions of the queries
     keys    the side whose tokens are the keys; empty if there is no such axis
     tokens  for each row the tokens of its columns, if these are of the vocabulary
+    others  of logits: log Σ exp(logit / T) of the tokens that are left out, for each row at each of
+            `TEMPERATURES`
     """
 
     number: int
@@ -70,6 +75,7 @@ class ShownStep:
     keys: str
     values: NDArray[np.float64]
     tokens: tuple[Tokens, ...] = ()
+    others: NDArray[np.float64] | None = None
 
     @property
     def place(self) -> tuple[str, str, int | None, int | None]:
@@ -125,8 +131,9 @@ def shown_steps(steps: Sequence[Step], pieces: Pieces) -> tuple[ShownStep, ...]:
             continue
         if step.name == "input" and shown and np.array_equal(shown[-1].values, values):
             continue
-        shape, tokens = values.shape, ()
+        shape, tokens, others = values.shape, (), None
         if "vocabulary" in step.axes:
+            others = _left_out(values) if step.name == "logits" else None
             values, tokens = _most_probable(values, pieces)
         elif step.name == "word":
             tokens = tuple((piece,) for piece in pieces(values.astype(int).tolist()))
@@ -135,7 +142,8 @@ def shown_steps(steps: Sequence[Step], pieces: Pieces) -> tuple[ShownStep, ...]:
         keys = (step.side if own else "encoder") if has_keys else ""
         place = step.side, step.part, step.layer, step.head
         numbered = len(shown) + 1, step.name, step.equation, *place
-        shown.append(ShownStep(*numbered, step.axes[1:], shape, step.rows, keys, values, tokens))
+        data = step.axes[1:], shape, step.rows, keys, values, tokens, others
+        shown.append(ShownStep(*numbered, *data))
     return tuple(shown)
 
 
@@ -146,3 +154,12 @@ def _most_probable(
     order = np.argsort(-values, axis=1, kind="stable")[:, :TOP]
     tokens = tuple(tuple(pieces(row.tolist())) for row in order)
     return np.take_along_axis(values, order, axis=1), tokens
+
+
+def _left_out(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of what the tokens beyond the most probable add up to, (r, temperatures)."""
+    rest = -np.sort(-logits, axis=1)[:, TOP:]
+    if rest.shape[1] == 0:
+        return np.full((len(logits), len(TEMPERATURES)), -np.inf)
+    columns = [np.logaddexp.reduce(rest / heat, axis=1) for heat in TEMPERATURES]
+    return np.stack(columns, axis=1)

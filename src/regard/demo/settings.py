@@ -76,6 +76,8 @@ SELF_ATTENTIONS: dict[str, MechanismSettings] = {
 """Self-attention of the Transformer, with sizes small enough for a dozen tokens."""
 SOURCE_ATTENTIONS: tuple[str, ...] = get_args(SourceAttention)
 """Cross-attention of the recurrent network."""
+IMAGE_ATTENTIONS = ("cbam", "non-local", "squeeze-excitation")
+"""Attention of the convolutional networks that name shapes."""
 
 
 def kind_of(attention: str) -> Kind:

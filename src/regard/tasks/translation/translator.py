@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple, Unpack, overload
 
 from regard.attention import AttentionMap, Edit, Overwrite, intervene
+from regard.attention.inspection import observe
 from regard.config import SearchOptions
 from regard.decoding import Hypothesis, search, stream
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
@@ -27,7 +28,9 @@ from regard.tasks.translation.translation import (
 from regard.tasks.translation.translation_model import TranslationModel
 from regard.text import is_spaceless
 from regard.text.segments import Segment, join_translations, segment_text, split_long
-from regard.worker_pool import WorkerPool
+from regard.worker_pool import WorkerPool, parallel_map
+
+MIN_FORKED_TOKENS = 512  # of the source, times the beam: a quarter of a second
 
 
 class StreamedText(NamedTuple):
@@ -236,11 +239,10 @@ class Translator(TranslationModel):
             numbers = group if seeds is None else [seeds[row] for row in group]
             return self._search([segments[row] for row in group], options, numbers)
 
-        if len(groups) < 2 or self.threads == 1:
-            done = list(map(translate_group, groups))
-        else:
-            with WorkerPool(self.threads) as pool:
-                done = pool.map(translate_group, groups)
+        # processes take some time to start, and maps are costly to return
+        many = sum(lengths) * options.settings.beam >= MIN_FORKED_TOKENS
+        fork = many and not options.attention and not observe.observers()
+        done = parallel_map(translate_group, groups, self.threads, fork=fork)
         return {
             row: sentence
             for group, translated in zip(groups, done, strict=True)

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -110,7 +110,7 @@ def fork_map(
     def serve(pipe: Connection) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        done = []
+        done: list[tuple[int, Any]] = []
         with suppress(Exception):  # the error is raised where the item is computed again
             done.extend(compute())
         with suppress(OSError):

@@ -74,8 +74,10 @@ class TrainingSettings:
     """Padded tokens of a batch, source and target together."""
     accumulate: int = 1
     """Batches whose gradients are summed for one update."""
-    optimizer: Literal["adam", "adamw"] = "adamw"
-    """Adam, or Adam with decoupled weight decay."""
+    optimizer: Literal["adam", "adamw", "muon"] = "adamw"
+    """Adam; Adam with decoupled weight decay; or Muon for matrices and AdamW for the rest."""
+    muon_factor: float = 2.0
+    """Muon's updates divided by those that Adam would make, on average."""
     learning_rate: float = 1e-3
     """The highest learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = "cosine"

@@ -79,7 +79,7 @@ class Updater:
         self.num_threads = cores(settings.threads) if alone else 1
         self.network = network.to(self.device)
         self.parameters: list[Tensor] = [p for p in network.parameters() if p.requires_grad]
-        self.optimizers = Optimizers(self.parameters, settings, self.num_threads)
+        self.optimizers = Optimizers(self.network, settings, self.num_threads)
         self._processes: GradientProcesses | None = None
 
     @contextmanager

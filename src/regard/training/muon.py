@@ -1,0 +1,94 @@
+"""Muon (Jordan 2024): momentum whose matrices are made orthogonal before they are applied.
+
+With G the gradient of a matrix, the momentum M and its Nesterov form N,
+
+    M ← μ M + (1 − μ) G,    N = μ M + (1 − μ) G,    W ← W − η (0.2 c √d · orthogonal(N) + λ W)
+
+so that every direction of a matrix is learned at the same speed, also those whose gradient is
+small. With d the longer side, 0.2 √d · orthogonal(N) has elements of root mean square 0.2, as an
+update of Adam has; `c` is the factor of the settings. Matrices of one shape are made orthogonal
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+COEFFICIENTS = 3.4445, -4.7750, 2.0315
+"""Of the quintic of Newton and Schulz that brings singular values near 1 soonest (Jordan 2024)."""
+ITERATIONS = 5
+ADAM_SIZE = 0.2  # root mean square of an element of Adam's update, divided by the learning rate
+
+
+class Muon(torch.optim.Optimizer):
+    """Updates of matrices (…, m, n)."""
+
+    def __init__(
+        self,
+        parameters: Sequence[Tensor],
+        lr: float,
+        weight_decay: float = 0.0,
+        momentum: float = 0.95,
+        factor: float = 1.0,
+    ) -> None:
+        settings = {"weight_decay": weight_decay, "momentum": momentum, "factor": factor}
+        super().__init__(list(parameters), {"lr": lr, **settings})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]  # no closure is called
+        """Update all matrices by their gradients."""
+        for group in self.param_groups:
+            parameters = group["params"]
+            for parameter in parameters:
+                if not self.state[parameter]:
+                    self.state[parameter]["momentum"] = torch.zeros_like(parameter)
+            momenta = [self.state[parameter]["momentum"] for parameter in parameters]
+            gradients = [parameter.grad for parameter in parameters]
+            torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
+            ahead = torch._foreach_lerp(gradients, momenta, group["momentum"])
+            torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
+            for shape, indices in _by_shape(parameters).items():
+                matrices = torch.cat([ahead[n].reshape(-1, *shape) for n in indices])
+                updates = orthogonalize(matrices).split([_count(parameters[n]) for n in indices])
+                length = group["lr"] * ADAM_SIZE * group["factor"] * max(shape) ** 0.5
+                for index, update in zip(indices, updates, strict=True):
+                    parameters[index].sub_(update.view_as(parameters[index]), alpha=length)
+
+
+def suits(parameter: Tensor) -> bool:
+    """Whether a parameter is a matrix, or several, of a useful size."""
+    return parameter.ndim > 1 and min(parameter.shape[-2:]) >= 16
+
+
+def orthogonalize(matrices_Bmn: Tensor) -> Tensor:
+    """U Vᵀ of each U S Vᵀ (B, m, n), roughly: most singular values are between 0.7 and 1.2.
+
+    >>> matrix = torch.randn(1, 24, 32, generator=torch.Generator().manual_seed(0))
+    >>> bool((torch.linalg.svdvals(orthogonalize(matrix)) < 1.3).all())
+    True
+    """
+    a, b, c = COEFFICIENTS
+    tall = matrices_Bmn.shape[1] > matrices_Bmn.shape[2]
+    size = torch.linalg.vector_norm(matrices_Bmn, dim=(1, 2), keepdim=True)
+    x: Tensor = (matrices_Bmn.mT if tall else matrices_Bmn) / (size + 1e-7)
+    for _ in range(ITERATIONS):
+        gram = torch.bmm(x, x.mT)
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.mT if tall else x
+
+
+def _by_shape(parameters: Sequence[Tensor]) -> dict[tuple[int, int], list[int]]:
+    """Indices of the parameters by the shape of their matrices."""
+    shapes: dict[tuple[int, int], list[int]] = {}
+    for index, parameter in enumerate(parameters):
+        shapes.setdefault((parameter.shape[-2], parameter.shape[-1]), []).append(index)
+    return shapes
+
+
+def _count(parameter: Tensor) -> int:
+    """The number of matrices."""
+    return parameter.shape[:-2].numel()

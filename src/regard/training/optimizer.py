@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -23,10 +23,9 @@ class Optimizers:
     def __init__(self, network: nn.Module, settings: TrainingSettings, number: int) -> None:
         self._parameters = parameters = [p for p in network.parameters() if p.requires_grad]
         self._parts = parts([p.numel() for p in parameters], number)
-        muon = settings.optimizer == "muon"
-        orthogonal = _matrices(network) if muon else set()
+        turns = _turns(network) if settings.optimizer == "muon" else {}
         self._each = [
-            _optimizers([parameters[n] for n in part], orthogonal, settings) for part in self._parts
+            _optimizers([parameters[n] for n in part], turns, settings) for part in self._parts
         ]
         self._clip = settings.clip
         self._owner = {
@@ -81,8 +80,11 @@ def parts(sizes: Sequence[int], number: int) -> list[list[int]]:
     return [sorted(part) for part in made]
 
 
-def _matrices(network: nn.Module) -> set[int]:
-    """Identities of the parameters that Muon updates: matrices, but no table of vectors."""
+def _turns(network: nn.Module) -> dict[int, int]:
+    """Turns of the parameters that Muon updates, by identity: matrices, but no table of vectors.
+
+    Those of one shape follow each other, so that each turn has about as much work.
+    """
     output = getattr(network, "output", None)
     tables = [
         module
@@ -90,19 +92,25 @@ def _matrices(network: nn.Module) -> set[int]:
         if module is output or isinstance(module, nn.Embedding | Learned)
     ]
     excluded = {id(p) for table in tables for p in table.parameters()}
-    return {id(p) for p in network.parameters() if suits(p)} - excluded
+    matrices = [p for p in network.parameters() if suits(p) and id(p) not in excluded]
+    ordered = sorted(matrices, key=lambda matrix: matrix.shape)
+    return {id(matrix): turn for turn, matrix in enumerate(ordered)}
 
 
 def _optimizers(
-    parameters: Sequence[Tensor], orthogonal: set[int], settings: TrainingSettings
+    parameters: Sequence[Tensor], turns: Mapping[int, int], settings: TrainingSettings
 ) -> list[torch.optim.Optimizer]:
-    """Muon for the orthogonal ones, Adam for the rest; no weight decay for biases and norms."""
+    """Muon for those that have a turn, Adam for the rest; no weight decay for biases and norms."""
     rate, decay = settings.learning_rate, settings.weight_decay
-    matrices = [p for p in parameters if id(p) in orthogonal]
-    others = [p for p in parameters if id(p) not in orthogonal]
+    matrices = [p for p in parameters if id(p) in turns]
+    others = [p for p in parameters if id(p) not in turns]
     optimizers: list[torch.optim.Optimizer] = []
     if matrices:
-        optimizers.append(Muon(matrices, rate, decay, factor=settings.muon_factor))
+        muon = Muon(
+            matrices, rate, decay, factor=settings.muon_factor, period=settings.muon_period,
+            turns=[turns[id(matrix)] for matrix in matrices],
+        )  # fmt: skip
+        optimizers.append(muon)
     if others:
         groups = [
             {"params": [p for p in others if p.ndim > 1], "weight_decay": decay},

@@ -20,8 +20,8 @@ BAM CBAM ChannelAttention ChannelGate DualAttention EfficientChannel Entmax15 Ex
 NORMALIZERS NonLocal PositionAttention SelectiveKernels Sigmoid SpatialGate SpatialTransformer
 Sparsemax SqueezeExcitation entmax15 sparsemax
 Bias DistanceBias Dropout Edit ForceAlignment KeyValue Normalizer Overwrite Pooling Position
-Recording SwitchOff dropout dropout_stream from_keras from_onnx from_torch_mha from_torch_sdpa
-rotate to_keras to_onnx to_torch_mha to_torch_sdpa
+Recording Step SwitchOff Trace dropout dropout_stream from_keras from_onnx from_torch_mha
+from_torch_sdpa rotate to_keras to_onnx to_torch_mha to_torch_sdpa trace
 AdaptiveSpan Blockwise Full LinearAttention Linformer Local Mechanism Performer Reformer Ring Sparse
 """
 

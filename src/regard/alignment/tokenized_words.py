@@ -46,6 +46,14 @@ class TokenizedWords:
         return np.asarray(self.overlap / np.maximum(total, 1))
 
     @cached_property
+    def tokens(self) -> list[list[int]]:
+        """The tokens of each word."""
+        tokens: list[list[int]] = [[] for _ in self.words]
+        for word, token in np.argwhere(self.overlap.T).tolist():
+            tokens[word].append(token)
+        return tokens
+
+    @cached_property
     def means(self) -> Array:
         """(words, tokens): the mean over a word's tokens; rows sum to one, or to zero."""
         member = (self.overlap > 0).T

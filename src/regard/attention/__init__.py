@@ -39,6 +39,7 @@ from regard.attention.feature_maps import (
 from regard.attention.inspection.edit import Edit, ForceAlignment, Overwrite, SwitchOff
 from regard.attention.inspection.intervene import intervene
 from regard.attention.inspection.record import AttentionMap, Recording, record
+from regard.attention.inspection.trace import Step, Trace, trace
 from regard.attention.layers.cache import KeyValue
 from regard.attention.layers.multi_head import MultiHead
 from regard.attention.layers.pooling import Pooling
@@ -112,9 +113,10 @@ __all__ = [
     "Overwrite", "Performer", "Pooling", "Position", "PositionAttention", "Recording", "Reformer",
     "RelativeBias", "Ring", "Rotary", "ScaledDot", "Score", "SelectiveKernels", "Sigmoid",
     "Sinusoidal", "Softmax", "Sparse", "Sparsemax", "SpatialGate", "SpatialTransformer",
-    "SqueezeExcitation", "SwitchOff", "Uniform", "attend", "dropout", "dropout_stream", "entmax15",
-    "from_keras", "from_onnx", "from_torch_mha", "from_torch_sdpa", "intervene", "masked_softmax",
-    "record", "rotate", "sparsemax", "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa",
+    "SqueezeExcitation", "Step", "SwitchOff", "Trace", "Uniform", "attend", "dropout",
+    "dropout_stream", "entmax15", "from_keras", "from_onnx", "from_torch_mha", "from_torch_sdpa",
+    "intervene", "masked_softmax", "record", "rotate", "sparsemax", "to_keras", "to_onnx",
+    "to_torch_mha", "to_torch_sdpa", "trace",
 ]  # fmt: skip
 
 

@@ -6,7 +6,8 @@ those that need them. T target tokens with EOS, S source tokens with EOS.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,10 +15,12 @@ from typing import Any, NamedTuple
 from regard.config import SearchOptions
 from regard.config.run import EnginePrecision
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
+from regard.decoding.length_groups import length_groups
 from regard.text import BOS, EOS, MASK, PAD, UNK
 
 SUPPRESSED = frozenset({PAD, BOS, MASK, UNK})
 SCORED_TOGETHER = 16  # sentences; with more, the logits of all positions exceed the caches
+FORCED_TOGETHER = 64
 COMPUTE_TYPES: dict[EnginePrecision, str] = {"int8": "int8", "fp32": "float32"}
 
 OPTIONS = frozenset({
@@ -37,6 +40,20 @@ class EngineResult(NamedTuple):
 
     hypotheses: list[Hypothesis]
     attention: Attention | None
+
+
+class _Batch(NamedTuple):
+    """Sentences that are searched together, and what is pending of them.
+
+    suppress  whether tokens that are never generated were left out
+    logs      log-probabilities of the tokens of each, if they are noted
+    """
+
+    rows: Sequence[int]
+    limit: int
+    suppress: bool
+    results: Sequence[Any]
+    logs: list[list[float]]
 
 
 class CTranslate2Engine:
@@ -61,8 +78,9 @@ class CTranslate2Engine:
             compute_type=COMPUTE_TYPES[precision],
             inter_threads=threads,
             intra_threads=1,
+            max_queued_batches=-1,
         )
-        self.precision, self.max_length = precision, max_length
+        self.precision, self.max_length, self.threads = precision, max_length, threads
         self._source, self._target = source, target
         self._ids = {token: number for number, token in enumerate(target)}
 
@@ -77,72 +95,137 @@ class CTranslate2Engine:
     def search(
         self, sources: Sequence[Sequence[int]], options: SearchOptions, *, attention: bool = False
     ) -> list[EngineResult | None]:
-        """The results of sentences, given as ids without EOS; None for those that are too long.
-
-        With `attention`, that of the best hypotheses, and the log-probabilities of their tokens.
-        """
-        rows = [row for row, ids in enumerate(sources) if len(ids) < self.max_length]
-        limits = {row: self._limit(len(sources[row]) + 1, options.max_length) for row in rows}
+        """The results of sentences, given as ids without EOS; None for those that are too long."""
         found: list[EngineResult | None] = [None] * len(sources)
-        largest = max(limits.values(), default=0)
-        while rows:  # CTranslate2 has one limit for a batch: search again where it is too large
-            chosen = [sources[row] for row in rows]
-            for row, result in zip(
-                rows, self._search(chosen, options, largest, attention), strict=True
-            ):
-                found[row] = result
-            limits = {
-                row: limit
-                for row, limit in limits.items()
-                if limit < largest and _exceeds(found[row], limit)
-            }
-            largest = max(limits.values(), default=0)
-            rows = [row for row in limits if limits[row] == largest]
-        if attention and options.beam > 1:  # CTranslate2 does not reorder it with the hypotheses
-            return self._with_attention(sources, found, options)
+        for row, result in self.results(sources, options, attention=attention):
+            found[row] = result
         return found
 
-    def _search(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, limit: int, attention: bool
-    ) -> list[EngineResult]:
-        """The results of sentences within one length limit.
+    def results(
+        self,
+        sources: Sequence[Sequence[int]],
+        options: SearchOptions,
+        *,
+        attention: bool = False,
+        log_probabilities: bool = False,
+    ) -> Iterator[tuple[int, EngineResult]]:
+        """The results as they are done, each with its row; none for sentences that are too long.
+
+        With `attention`, that of the best hypotheses, and the log-probabilities of their tokens;
+        with `log_probabilities` only these.
+        """
+        explained = attention or log_probabilities
+        found = self._searched(sources, options, attention, explained)
+        return self._explained(sources, found, options, attention) if explained else found
+
+    def _searched(
+        self,
+        sources: Sequence[Sequence[int]],
+        options: SearchOptions,
+        attention: bool,
+        log_probabilities: bool,
+    ) -> Iterator[tuple[int, EngineResult]]:
+        """Search batches of similar length, all of which wait in CTranslate2's queue.
+
+        CTranslate2 has one length limit for a batch: a beam that exceeded the limit of its sentence
+        is searched again within it, and a greedy output is cut.
 
         CTranslate2 leaves tokens that are never generated out of the softmax. A greedy search
         without them first gives the right log-probabilities wherever it does not choose one.
         """
-        if options.beam > 1:
-            return self._search_batch(sources, options, limit, suppress=True)
-        results = self._search_batch(sources, options, limit, attention=attention)
-        wrong = [
-            row
-            for row, result in enumerate(results)
-            if not SUPPRESSED.isdisjoint(result.hypotheses[0].tokens)
-        ]
-        if wrong:
-            again = self._search_batch(
-                [sources[row] for row in wrong], options, limit, suppress=True, attention=attention
-            )
-            for row, result in zip(wrong, again, strict=True):
-                results[row] = result
-        return results
+        rows = [row for row, ids in enumerate(sources) if len(ids) < self.max_length]
+        limits = {row: self._limit(len(sources[row]) + 1, options.max_length) for row in rows}
+        greedy = options.beam == 1
 
-    def _search_batch(
+        def submit(chosen: Sequence[int], limit: int, suppress: bool) -> _Batch:
+            logs: list[list[float]] = [[] for _ in chosen]
+            results = self._submit(
+                [sources[row] for row in chosen], options, limit, suppress=suppress,
+                attention=attention and greedy,
+                logs=logs if log_probabilities and greedy and not suppress else None,
+            )  # fmt: skip
+            return _Batch(chosen, limit, suppress, results, logs)
+
+        queue = deque(
+            submit(chosen, max(limits[row] for row in chosen), not greedy)
+            for group in length_groups([len(sources[row]) for row in rows], options, self.threads)
+            if (chosen := [rows[number] for number in group])
+        )
+        cut: dict[int, EngineResult] = {}
+        while queue:
+            batch = queue.popleft()
+            again: dict[tuple[int, bool], list[int]] = {}
+            for row, pending, logs in zip(batch.rows, batch.results, batch.logs, strict=True):
+                result = self._result(pending.result(), logs, options)
+                exceeds = _exceeds(result, limits[row])
+                if not batch.suppress and not SUPPRESSED.isdisjoint(result.hypotheses[0].tokens):
+                    again.setdefault((batch.limit, True), []).append(row)
+                elif exceeds and greedy:
+                    cut[row] = _cut(result, limits[row], options)
+                elif exceeds and limits[row] < batch.limit:
+                    again.setdefault((limits[row], batch.suppress), []).append(row)
+                else:
+                    yield row, result
+            queue.extend(submit(chosen, *how) for how, chosen in again.items())
+        best = [result.hypotheses[0] for result in cut.values()]
+        scored = self.token_log_probabilities([sources[row] for row in cut], best, options)
+        for (row, result), hypothesis in zip(cut.items(), scored, strict=True):
+            yield row, result._replace(hypotheses=[hypothesis])
+
+    def _explained(
+        self,
+        sources: Sequence[Sequence[int]],
+        found: Iterator[tuple[int, EngineResult]],
+        options: SearchOptions,
+        attention: bool,
+    ) -> Iterator[tuple[int, EngineResult]]:
+        """The results with log-probabilities and perhaps attention, where the search gave none.
+
+        CTranslate2 does not reorder attention with the hypotheses of a beam, so the best ones are
+        forced as prefixes of a greedy search.
+        """
+        incomplete: dict[int, EngineResult] = {}
+        for row, result in found:
+            known = result.hypotheses[0].token_log_probabilities
+            if known and (result.attention is not None or not attention):
+                yield row, result
+            else:
+                incomplete[row] = result
+        rows, best = list(incomplete), [r.hypotheses[0] for r in incomplete.values()]
+        ids = [sources[row] for row in rows]
+        scores = self._score(ids, best, options)
+        if attention and options.beam > 1:
+            forced = self._force(ids, best, options)
+        else:
+            forced = [None] * len(rows)
+        for row, score, force in zip(rows, scores, forced, strict=True):
+            (first, *others), weights = incomplete[row]
+            if score is not None:
+                first = _scored(first, score.result().log_probs, options.length_penalty)
+            if force is not None:
+                weights = force.result().attention[0][: len(first.tokens) + first.finished]
+            yield row, EngineResult([first, *others], weights)
+
+    def _submit(
         self,
         sources: Sequence[Sequence[int]],
         options: SearchOptions,
         limit: int,
         *,
-        suppress: bool = False,
-        attention: bool = False,
-    ) -> list[EngineResult]:
-        logs: list[list[float]] = [[] for _ in sources]
+        suppress: bool,
+        attention: bool,
+        logs: list[list[float]] | None,
+    ) -> list[Any]:
+        """Search a batch in the background; `logs` receives its tokens' log-probabilities."""
 
         def step(token: Any) -> bool:
+            assert logs is not None
             logs[token.batch_id].append(token.log_prob)
             return False
 
-        results = self._translator.translate_batch(
+        pending: list[Any] = self._translator.translate_batch(
             self._tokens(sources, self._source),
+            asynchronous=True,
             beam_size=options.beam,
             num_hypotheses=options.n_best,
             length_penalty=options.length_penalty,
@@ -153,13 +236,9 @@ class CTranslate2Engine:
             return_scores=True,
             return_end_token=True,
             return_attention=attention,
-            callback=step if attention and not suppress else None,
-            **self._batches(options),
+            callback=None if logs is None else step,
         )
-        return [
-            self._result(result, tokens, options)
-            for result, tokens in zip(results, logs, strict=True)
-        ]
+        return pending
 
     def token_log_probabilities(
         self,
@@ -168,54 +247,56 @@ class CTranslate2Engine:
         options: SearchOptions,
     ) -> list[Hypothesis]:
         """The hypotheses with the log-probabilities of their tokens, where they are missing."""
-        rows = [row for row, found in enumerate(hypotheses) if not found.token_log_probabilities]
-        complete = list(hypotheses)
-        if not rows:
-            return complete
-        scored = self._translator.score_batch(
-            self._tokens([sources[row] for row in rows], self._source),
-            [[self._target[token] for token in hypotheses[row].tokens] for row in rows],
-            max_input_length=0,
-            max_batch_size=1 if options.deterministic else SCORED_TOGETHER,
-        )
-        for row, scores in zip(rows, scored, strict=True):
-            complete[row] = _scored(hypotheses[row], scores.log_probs, options.length_penalty)
-        return complete
+        scores = self._score(sources, hypotheses, options)
+        return [
+            _scored(hypothesis, score.result().log_probs, options.length_penalty)
+            if score is not None
+            else hypothesis
+            for hypothesis, score in zip(hypotheses, scores, strict=True)
+        ]
 
-    def _with_attention(
+    def _score(
         self,
         sources: Sequence[Sequence[int]],
-        results: Sequence[EngineResult | None],
+        hypotheses: Sequence[Hypothesis],
         options: SearchOptions,
-    ) -> list[EngineResult | None]:
-        """The results with the attention of their best hypotheses, which are forced as prefixes."""
-        rows = [row for row, result in enumerate(results) if result is not None]
-        best = [result.hypotheses[0] for result in results if result is not None]
-        complete = list(results)
-        if not rows:
-            return complete
-        forced = self._translator.translate_batch(
-            self._tokens([sources[row] for row in rows], self._source),
-            [[self._target[token] for token in hypothesis.tokens] for hypothesis in best],
+    ) -> list[Any]:
+        """Score in the background the hypotheses without log-probabilities; None for others."""
+        rows = [row for row, found in enumerate(hypotheses) if not found.token_log_probabilities]
+        scores: list[Any] = [None] * len(hypotheses)
+        if rows:
+            pending = self._translator.score_batch(
+                self._tokens([sources[row] for row in rows], self._source),
+                [[self._target[token] for token in hypotheses[row].tokens] for row in rows],
+                asynchronous=True,
+                max_input_length=0,
+                max_batch_size=1 if options.deterministic else SCORED_TOGETHER,
+            )
+            for row, score in zip(rows, pending, strict=True):
+                scores[row] = score
+        return scores
+
+    def _force(
+        self,
+        sources: Sequence[Sequence[int]],
+        hypotheses: Sequence[Hypothesis],
+        options: SearchOptions,
+    ) -> list[Any]:
+        """Generate the given hypotheses in the background, for their attention."""
+        if not hypotheses:
+            return []
+        pending: list[Any] = self._translator.translate_batch(
+            self._tokens(sources, self._source),
+            [[self._target[token] for token in hypothesis.tokens] for hypothesis in hypotheses],
+            asynchronous=True,
             beam_size=1,
             max_input_length=0,
-            max_decoding_length=max(len(hypothesis.tokens) for hypothesis in best) + 1,
+            max_decoding_length=max(len(hypothesis.tokens) for hypothesis in hypotheses) + 1,
             return_end_token=True,
             return_attention=True,
-            **self._batches(options),
+            max_batch_size=1 if options.deterministic else FORCED_TOGETHER,
         )
-        for row, hypothesis, result in zip(rows, best, forced, strict=True):
-            attention = result.attention[0][: len(hypothesis.tokens) + hypothesis.finished]
-            found = results[row]
-            assert found is not None
-            complete[row] = found._replace(attention=attention)
-        return complete
-
-    def _batches(self, options: SearchOptions) -> dict[str, Any]:
-        if options.deterministic:
-            return {"max_batch_size": 1, "batch_type": "examples"}
-        size = max(1, options.batch_tokens // options.beam)
-        return {"max_batch_size": size, "batch_type": "tokens"}
+        return pending
 
     def _limit(self, length: int, max_length: int | None) -> int:
         return min(2 * length + 10 if max_length is None else max_length, self.max_length)
@@ -243,11 +324,19 @@ class CTranslate2Engine:
         return EngineResult(hypotheses, result.attention[0] if result.attention else None)
 
 
-def _exceeds(result: EngineResult | None, limit: int) -> bool:
+def _exceeds(result: EngineResult, limit: int) -> bool:
     """Whether a hypothesis has more tokens than its sentence's limit, EOS included."""
-    return result is not None and any(
+    return any(
         len(hypothesis.tokens) + hypothesis.finished > limit for hypothesis in result.hypotheses
     )
+
+
+def _cut(result: EngineResult, limit: int, options: SearchOptions) -> EngineResult:
+    """A greedy result within a limit, as if the search had ended there."""
+    (best,) = result.hypotheses
+    logs = best.token_log_probabilities[:limit]
+    cut = make_hypothesis(best.tokens[:limit], logs, options.length_penalty)
+    return EngineResult([cut], result.attention and result.attention[:limit])
 
 
 def _scored(

@@ -20,9 +20,8 @@ from regard.folder import Tokenizers
 from regard.tasks import find_task
 from regard.tasks.text.task import TextTask, train_tokenizer
 from regard.text import Tokenizer
-from regard.training.gradient_processes import can_fork
 from regard.training.task import TrainData
-from regard.worker_pool import cores
+from regard.worker_pool import can_fork, cores
 
 PARTS = 2  # samples that the training pairs consist of, each drawn by a process of its own
 

@@ -57,7 +57,7 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 1_000, 500, 2_100, easy_updates=280),
+    ("transformer", False): Budget(50_000, 5.0, 1_000, 500, 1_800, easy_updates=280),
     ("rnn", False): Budget(50_000, 5.0, 1_000, 500, 1_050, easy_updates=160),
     ("transformer", True): Budget(4_000, 0.2, 100, 100),
     ("rnn", True): Budget(4_000, 0.2, 100, 100),
@@ -115,6 +115,7 @@ def run_settings(attention: str, language: Language, budget: Budget, seed: int =
             minutes=budget.minutes,
             target_exact_match=TARGET,
             batch_tokens=1200 if kind_of(attention) == "transformer" else 3000,
+            optimizer="muon" if kind_of(attention) == "transformer" else "adamw",
             learning_rate=2.5e-3,
             schedule="linear",
             schedule_steps=budget.updates,
@@ -123,7 +124,7 @@ def run_settings(attention: str, language: Language, budget: Budget, seed: int =
             label_smoothing=0.05,
             weight_decay=0.1,
             ema_decay=0.99,
-            validate_every=210 if budget.updates else 1_000_000,
+            validate_every=150 if budget.updates else 1_000_000,
             validate_sentences=0,
             checkpoint_minutes=60.0,
             keep=1,

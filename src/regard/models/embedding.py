@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Position, record
+from regard.attention.inspection import parts
 from regard.dropout import dropout
 from regard.errors import InputError
 from regard.text import PAD
@@ -21,6 +22,8 @@ class OutputModel(nn.Module):
     """Base of the networks: logits are a linear function of features, which a subclass defines."""
 
     output: nn.Linear
+    side = "decoder"
+    """The side of the model that the output layer is on, for `trace`."""
 
     def features(self, batch: Any) -> Tensor:
         """Return the output layer's input (B, T, D)."""
@@ -28,7 +31,21 @@ class OutputModel(nn.Module):
 
     def forward(self, batch: Any) -> Tensor:
         """Return logits (B, T, V) at each token; a model of the next token gives those of that."""
-        return self.output(self.features(batch))  # type: ignore[no-any-return]  # modules return Any
+        return self.logits(self.features(batch))
+
+    def logits(self, features: Tensor, offset: int = 0) -> Tensor:
+        """Return logits (B, T, V) of features (B, T, D) at positions from `offset` on."""
+        logits: Tensor = self.output(features)
+        if parts.listeners():
+            rows_BTV = logits if logits.ndim == 3 else logits[:, None]
+            parts.enter(self.side, "output", offset=offset)
+            parts.tell("logits", "W x + b", rows_BTV, "vocabulary")
+            parts.tell(
+                "probabilities", "softmax(logits)", rows_BTV, "vocabulary",
+                lambda rows: rows_BTV.index_select(1, rows).softmax(-1),
+            )  # fmt: skip
+            parts.tell("word", "argmax(logits)", rows_BTV.argmax(-1))
+        return logits
 
     @torch.no_grad()
     def maps(self, batch: Any) -> list[AttentionMap]:
@@ -74,8 +91,11 @@ def output_layer(dim: int, vocab: int, tied: nn.Embedding | None) -> nn.Linear:
 class Embedding(nn.Module):
     """dropout(√D · vector + position) of each token (Vaswani 2017, §3.4–3.5)."""
 
-    def __init__(self, vectors: nn.Embedding, positions: Position, p: float) -> None:
+    def __init__(
+        self, vectors: nn.Embedding, positions: Position, p: float, side: str = "decoder"
+    ) -> None:
         super().__init__()
+        self.side = side
         self.vectors = vectors
         self.place = positions
         self.p = p
@@ -88,7 +108,26 @@ class Embedding(nn.Module):
         """Scale vectors (B, T, D) of the table and add their positions."""
         scaled = vectors * math.sqrt(self.vectors.embedding_dim)
         output = self.place.add(scaled, offset)
+        tell_embedding(scaled, self.place, self.side, offset=offset)
         return dropout(output, self.p) if self.training else output
+
+
+def tell_embedding(
+    scaled: Tensor,
+    place: Position,
+    side: str,
+    equation: str = "√D · E[token]",
+    offset: int = 0,
+) -> None:
+    """Tell `trace` the vectors (B, T, D) of tokens, and the positions added to them."""
+    parts.enter(side, "embedding", offset=offset)
+    parts.tell("token", equation, scaled)
+    if type(place).add is not Position.add:
+
+        def positions(rows: Tensor) -> Tensor:
+            return place.add(torch.zeros_like(scaled), offset).index_select(1, rows)
+
+        parts.tell("position", "p_t", scaled, make=positions)
 
 
 def embed_pair(

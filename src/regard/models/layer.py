@@ -24,6 +24,7 @@ from regard.attention import (
     Rotary,
     Sinusoidal,
 )
+from regard.attention.inspection import parts
 from regard.attention.layers.cache import Cache
 from regard.attention.mechanisms.mechanism import Mechanism
 from regard.attention.normalizers.normalizer import NORMALIZERS
@@ -32,6 +33,7 @@ from regard.dropout import add_dropout, dropout, relu_dropout
 from regard.errors import InputError
 from regard.models.mechanism import self_attention
 
+NORM = "γ (x − mean) / √(variance + ε) + β"
 Settings = TransformerSettings | LanguageModelSettings
 
 
@@ -46,12 +48,18 @@ class Residual(nn.Module):
 
     def pre(self, x: Tensor) -> Tensor:
         """Return the sub-layer's input."""
-        return self.norm(x) if self.pre_norm else x
+        return self._normed(x) if self.pre_norm else x
 
     def post(self, x: Tensor, output: Tensor) -> Tensor:
         """Add the sub-layer's output to x."""
         total = add_dropout(x, output, self.p) if self.training else x + output
-        return total if self.pre_norm else self.norm(total)
+        parts.tell("residual", "x + output", total)
+        return total if self.pre_norm else self._normed(total)
+
+    def _normed(self, x: Tensor) -> Tensor:
+        normed: Tensor = self.norm(x)
+        parts.tell("norm", NORM, normed)
+        return normed
 
 
 class FeedForward(nn.Module):
@@ -75,6 +83,8 @@ class FeedForward(nn.Module):
         else:
             hidden = dropout(self.activation(hidden), p)
         output: Tensor = self.outer(hidden)
+        parts.tell("hidden", f"{self.activation.__name__}(W₁ x + b₁)", hidden)
+        parts.tell("feed-forward", "W₂ hidden + b₂", output)
         return output
 
 
@@ -99,6 +109,7 @@ class Layer(nn.Module):
         self, settings: Settings, positions: Position, *, cross: bool, causal: bool = False
     ) -> None:
         super().__init__()
+        self.side = "decoder" if causal else "encoder"
         self.around_attention = Residual(settings)
         self.attention = _attention(settings, positions, self_attention(settings, causal=causal))
         self.around_cross = Residual(settings) if cross else None
@@ -121,12 +132,16 @@ class Layer(nn.Module):
         the position of x in its sentence; with a cache, x follows the tokens in it.
         """
         offset = offset if cache is None else cache.length
+        parts.enter(self.side, "self-attention", self, offset)
+        parts.tell("input", "x", x)
         attended: Attended = self.attention(
             self.around_attention.pre(x), mask=mask, cache=cache, offset=offset
         )
         x = self.around_attention.post(x, attended.context)
         if self.cross is not None and self.around_cross is not None:
             projected = isinstance(memory, KeyValue)
+            parts.enter(self.side, "cross-attention", self, offset)
+            parts.tell("input", "x", x)
             across: Attended = self.cross(
                 self.around_cross.pre(x),
                 key=None if projected else memory,
@@ -135,8 +150,11 @@ class Layer(nn.Module):
                 offset=offset,
             )
             x = self.around_cross.post(x, across.context)
-        output = self.feed_forward(self.around_feed_forward.pre(x))
-        return self.around_feed_forward.post(x, output), attended.cache
+        parts.enter(self.side, "feed-forward", self, offset)
+        parts.tell("input", "x", x)
+        x = self.around_feed_forward.post(x, self.feed_forward(self.around_feed_forward.pre(x)))
+        parts.tell("next input", "x of the next layer", x)
+        return x, attended.cache
 
     def project_memory(self, memory: Tensor) -> KeyValue:
         """Project the encoder's output (B, S, D) to keys and values, once for all steps."""
@@ -183,6 +201,15 @@ def attention_positions(settings: Settings, *, causal: bool) -> Position:
 def final_norm(settings: Settings) -> nn.Module:
     """Return the norm after the last layer; post-norm layers need none."""
     return nn.LayerNorm(settings.dim) if settings.norm == "pre" else nn.Identity()
+
+
+def normed(norm: nn.Module, x: Tensor, side: str, offset: int = 0) -> Tensor:
+    """Return x (B, T, D) after the `final_norm` of a stack of layers."""
+    x = norm(x)
+    if not isinstance(norm, nn.Identity):
+        parts.enter(side, "output", offset=offset)
+        parts.tell("norm", NORM, x)
+    return x
 
 
 def _attention(

@@ -21,6 +21,7 @@ from regard.models.layer import (
     attention_positions,
     final_norm,
     input_positions,
+    normed,
 )
 from regard.models.sequence_parallel import shard_of
 from regard.models.transformer import CACHED_CAUSAL, CAUSAL
@@ -41,7 +42,8 @@ class TransformerStack(OutputModel):
         super().__init__()
         self.max_length = settings.max_length
         vectors = token_embedding(vocab, settings.dim)
-        self.words = Embedding(vectors, input_positions(settings), settings.dropout)
+        self.side = "decoder" if causal else "encoder"
+        self.words = Embedding(vectors, input_positions(settings), settings.dropout, self.side)
         positions = attention_positions(settings, causal=causal)
         self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
             Layer(settings, positions, cross=False, causal=causal)
@@ -57,7 +59,7 @@ class TransformerStack(OutputModel):
         x = self.words(shard.local(tokens), offset)
         for layer in self.layers:
             x, _ = layer(x, mask, offset=offset)
-        return self.norm(x)  # type: ignore[no-any-return]  # modules return Any
+        return normed(self.norm, x, self.side, offset)
 
 
 class LanguageModel(TransformerStack):
@@ -83,12 +85,14 @@ class LanguageModel(TransformerStack):
             with record(self) as recording:
                 logits, state, _ = self.step(state, tokens)
             return logits, state, recording.maps
-        x = self.words(tokens[:, None], state.layers[0].own.length)
+        offset = state.layers[0].own.length
+        x = self.words(tokens[:, None], offset)
         caches = []
         for layer, cache in zip(self.layers, state.layers, strict=True):
             x, own = layer(x, CACHED_CAUSAL, cache=cache.own)
             caches.append(LayerCache(own))
-        return self.output(self.norm(x[:, 0])), LanguageModelState(tuple(caches)), []
+        x = normed(self.norm, x, self.side, offset)
+        return self.logits(x, offset)[:, 0], LanguageModelState(tuple(caches)), []
 
     def select(self, state: LanguageModelState, rows: Tensor) -> LanguageModelState:
         return LanguageModelState(tuple(cache.select(rows) for cache in state.layers))

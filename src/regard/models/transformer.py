@@ -21,6 +21,7 @@ from regard.models.layer import (
     attention_positions,
     final_norm,
     input_positions,
+    normed,
 )
 from regard.models.sequence_parallel import SequenceShard, gather_sequence, shard_of
 
@@ -56,7 +57,7 @@ class Encoder(nn.Module):
     def forward(self, x: Tensor, mask: Mask, offset: int = 0) -> Tensor:
         for layer in self.layers:
             x, _ = layer(x, mask, offset=offset)
-        return self.norm(x)  # type: ignore[no-any-return]  # modules return Any
+        return normed(self.norm, x, "encoder", offset)
 
 
 class Decoder(nn.Module):
@@ -74,7 +75,7 @@ class Decoder(nn.Module):
     def forward(self, x: Tensor, memory: Tensor, memory_mask: Mask, offset: int = 0) -> Tensor:
         for layer in self.layers:
             x, _ = layer(x, CAUSAL, memory, memory_mask, offset=offset)
-        return self.norm(x)  # type: ignore[no-any-return]  # modules return Any
+        return normed(self.norm, x, "decoder", offset)
 
     def empty_caches(self, memory: Tensor) -> tuple[LayerCache, ...]:
         """Return every layer's empty cache, with the memory projected for that layer."""
@@ -90,7 +91,8 @@ class Decoder(nn.Module):
         for layer, cache in zip(self.layers, state.layers, strict=True):
             x, own = layer(x, CACHED_CAUSAL, cache.memory, memory_mask, cache.own)
             caches.append(replace(cache, own=own))
-        return self.norm(x), replace(state, layers=tuple(caches))
+        x = normed(self.norm, x, "decoder", state.layers[0].own.length)
+        return x, replace(state, layers=tuple(caches))
 
 
 class TransformerModel(OutputModel):
@@ -102,7 +104,9 @@ class TransformerModel(OutputModel):
         source_vectors, target_vectors = embedding_pair(
             settings.tied, source_vocab, target_vocab, settings.dim
         )
-        self.source = Embedding(source_vectors, input_positions(settings), settings.dropout)
+        self.source = Embedding(
+            source_vectors, input_positions(settings), settings.dropout, side="encoder"
+        )
         self.target = Embedding(target_vectors, input_positions(settings), settings.dropout)
         self.encoder = Encoder(settings)
         self.decoder = Decoder(settings)
@@ -143,9 +147,9 @@ class TransformerModel(OutputModel):
             with record(self) as recording:
                 logits, state, _ = self.step(state, tokens)
             return logits, state, recording.maps
-        x = self.target(tokens[:, None], state.layers[0].own.length)
-        x, state = self.decoder.step(x, state)
-        return self.output(x[:, 0]), state, []
+        offset = state.layers[0].own.length
+        x, state = self.decoder.step(self.target(tokens[:, None], offset), state)
+        return self.logits(x, offset)[:, 0], state, []
 
     def select(self, state: DecoderState, rows: Tensor) -> DecoderState:
         """Return the state of the given rows of the batch."""

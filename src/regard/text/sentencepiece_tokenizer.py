@@ -10,7 +10,7 @@ import io
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
@@ -81,11 +81,11 @@ class SentencePieceTokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids."""
-        return decode_parts(self._read(ids)).removeprefix(" ")
+        return decode_parts(map(self._parts.__getitem__, ids)).removeprefix(" ")
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The pieces of ids, ▁ for a space and <0x…> for a byte."""
-        return [self._processor.id_to_piece(int(token)) for token in ids]
+        return list(map(self._pieces.__getitem__, ids))
 
     def spans(self, text: str, ids: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """The span of each piece, found by following the pieces along the text."""
@@ -99,7 +99,7 @@ class SentencePieceTokenizer:
                 bytes_left -= 1
                 position += bytes_left == 0
             else:
-                piece = self._processor.id_to_piece(token)
+                piece = self._pieces[token]
                 end = position + len(piece)
                 start = position + (piece[0] == SPACE_MARK and len(piece) > 1)
                 spans.append((max(start, 0), end))
@@ -117,14 +117,17 @@ class SentencePieceTokenizer:
         ids: list[int] = self._processor.encode(normal)
         return ids
 
-    def _read(self, ids: Iterable[int]) -> Iterator[str | int]:
-        for token in map(int, ids):
-            if token >= FIRST_PIECE:
-                yield self._processor.id_to_piece(token).replace(SPACE_MARK, " ")
-            elif token >= FIRST_BYTE:
-                yield token - FIRST_BYTE
-            elif token == UNK:
-                yield " " + UNKNOWN
+    @cached_property
+    def _pieces(self) -> list[str]:
+        return [self._processor.id_to_piece(token) for token in range(len(self))]
+
+    @cached_property
+    def _parts(self) -> list[str | int]:
+        """What each id is in decoded text: characters, a byte, or nothing."""
+        parts: list[str | int] = [""] * FIRST_BYTE
+        parts[UNK] = " " + UNKNOWN
+        texts = [piece.replace(SPACE_MARK, " ") for piece in self._pieces[FIRST_PIECE:]]
+        return [*parts, *range(256), *texts]
 
     @cached_property
     def _unspaced(self) -> SentencePieceProcessor:

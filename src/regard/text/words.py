@@ -79,7 +79,8 @@ def word_texts(text: str, language: str = "") -> list[str]:
     >>> word_texts("L'animal dort.", "fr")
     ["L'", 'animal', 'dort', '.']
     """
-    return _pattern(base_language(language) in ELIDING).findall(text)
+    matches = _pattern(base_language(language) in ELIDING).finditer(text)
+    return [match.group() for match in matches]
 
 
 def count_words(text: str, language: str = "") -> int:

@@ -26,7 +26,7 @@ from regard.training.optimizer import Optimizers
 
 TENSORS, STATE, LATEST = "tensors.safetensors", "state.json", "latest"
 MODEL, BUFFER = "model.", "buffer."
-_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+_MOMENTS = ("step", "exp_avg", "exp_avg_sq"), ("momentum", "turn")  # of Adam, of Muon
 _OLD_NAMES = {
     "cursor": "place",
     "num_validations": "looks",
@@ -104,11 +104,12 @@ def restore(
         parameter.copy_(tensors[f"{MODEL}{name}"])
         if mean:  # a run without a mean so far begins it with these weights
             mean[number].copy_(tensors.get(f"mean.{name}", tensors[f"{MODEL}{name}"]))
-        if f"optimizer.step.{name}" in tensors:
-            optimizers.of(parameter).state[parameter] = {
-                part: tensors[f"optimizer.{part}.{name}"].to(parameter.device).clone()
-                for part in _MOMENTS
-            }
+        for moments in _MOMENTS:
+            if all(f"optimizer.{part}.{name}" in tensors for part in moments):
+                optimizers.of(parameter).state[parameter] = {
+                    part: tensors[f"optimizer.{part}.{name}"].to(parameter.device).clone()
+                    for part in moments
+                }
 
 
 def read_weights(folder: Path, count: int) -> list[dict[str, Tensor]]:

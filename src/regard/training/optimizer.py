@@ -1,34 +1,39 @@
-"""Adam and AdamW, the parameters shared out among the cores; and the learning rate's schedule."""
+"""Adam, AdamW and Muon, the parameters shared out among the cores; the learning rate's schedule."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from regard.attention.layers.position import Learned
 from regard.config import TrainingSettings
+from regard.training.muon import Muon, suits
 from regard.worker_pool import WorkerPool
 
 CYCLES = 4  # a cycle after the schedule's end is this part of the schedule
 
 
 class Optimizers:
-    """One optimizer for each core, each with its own parameters."""
+    """The optimizers of a network's trained parameters; each core has its own parameters."""
 
-    def __init__(
-        self, parameters: Sequence[Tensor], settings: TrainingSettings, number: int
-    ) -> None:
+    def __init__(self, network: nn.Module, settings: TrainingSettings, number: int) -> None:
+        self._parameters = parameters = [p for p in network.parameters() if p.requires_grad]
         self._parts = parts([p.numel() for p in parameters], number)
-        self._parameters = parameters
-        self._each = [_optimizer([parameters[n] for n in part], settings) for part in self._parts]
+        turns = _turns(network) if settings.optimizer == "muon" else {}
+        self._each = [
+            _optimizers([parameters[n] for n in part], turns, settings) for part in self._parts
+        ]
         self._clip = settings.clip
         self._owner = {
-            id(parameters[index]): optimizer
-            for part, optimizer in zip(self._parts, self._each, strict=True)
-            for index in part
+            id(parameter): optimizer
+            for optimizers in self._each
+            for optimizer in optimizers
+            for group in optimizer.param_groups
+            for parameter in group["params"]
         }
 
     def of(self, parameter: Tensor) -> torch.optim.Optimizer:
@@ -51,9 +56,10 @@ class Optimizers:
                 torch._foreach_mul_([gradients[index] for index in part], scale)
             for index in part:
                 self._parameters[index].grad = gradients[index]
-            for group in self._each[number].param_groups:
-                group["lr"] = rate
-            self._each[number].step()
+            for optimizer in self._each[number]:
+                for group in optimizer.param_groups:
+                    group["lr"] = rate
+                optimizer.step()
 
         pool.map(update, enumerate(self._parts))
         return total
@@ -74,23 +80,53 @@ def parts(sizes: Sequence[int], number: int) -> list[list[int]]:
     return [sorted(part) for part in made]
 
 
-def _optimizer(parameters: Sequence[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
-    """Weight decay for matrices; none for biases and norms."""
-    groups = [
-        {
-            "params": [p for p in parameters if p.ndim > 1],
-            "weight_decay": settings.weight_decay,
-        },
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+def _turns(network: nn.Module) -> dict[int, int]:
+    """Turns of the parameters that Muon updates, by identity: matrices, but no table of vectors.
+
+    Those of one shape follow each other, so that each turn has about as much work.
+    """
+    output = getattr(network, "output", None)
+    tables = [
+        module
+        for module in network.modules()
+        if module is output or isinstance(module, nn.Embedding | Learned)
     ]
-    kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
-    return kind(
-        groups,
-        lr=settings.learning_rate,
-        betas=(settings.beta1, settings.beta2),
-        eps=1e-9,
-        fused=parameters[0].device.type in ("cpu", "cuda"),
-    )
+    excluded = {id(p) for table in tables for p in table.parameters()}
+    matrices = [p for p in network.parameters() if suits(p) and id(p) not in excluded]
+    ordered = sorted(matrices, key=lambda matrix: matrix.shape)
+    return {id(matrix): turn for turn, matrix in enumerate(ordered)}
+
+
+def _optimizers(
+    parameters: Sequence[Tensor], turns: Mapping[int, int], settings: TrainingSettings
+) -> list[torch.optim.Optimizer]:
+    """Muon for those that have a turn, Adam for the rest; no weight decay for biases and norms."""
+    rate, decay = settings.learning_rate, settings.weight_decay
+    matrices = [p for p in parameters if id(p) in turns]
+    others = [p for p in parameters if id(p) not in turns]
+    optimizers: list[torch.optim.Optimizer] = []
+    if matrices:
+        muon = Muon(
+            matrices, rate, decay, factor=settings.muon_factor, period=settings.muon_period,
+            turns=[turns[id(matrix)] for matrix in matrices],
+        )  # fmt: skip
+        optimizers.append(muon)
+    if others:
+        groups = [
+            {"params": [p for p in others if p.ndim > 1], "weight_decay": decay},
+            {"params": [p for p in others if p.ndim <= 1], "weight_decay": 0.0},
+        ]
+        kind = torch.optim.Adam if settings.optimizer == "adam" else torch.optim.AdamW
+        optimizers.append(
+            kind(
+                groups,
+                lr=rate,
+                betas=(settings.beta1, settings.beta2),
+                eps=1e-9,
+                fused=parameters[0].device.type in ("cpu", "cuda"),
+            )
+        )
+    return optimizers
 
 
 class ScheduleProgress(NamedTuple):

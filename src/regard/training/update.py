@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 from regard.dropout import dropout_stream
 from regard.training.checkpoint import DataCursor, RunState
-from regard.training.gradient_processes import GradientProcesses, ShardGradients, can_fork
+from regard.training.gradient_processes import GradientProcesses, ShardGradients
 from regard.training.optimizer import Optimizers
 from regard.training.precision import autocast, choose_device, choose_precision
 from regard.training.ranks import Ranks
 from regard.training.task import Task, TrainBatch, TrainData
-from regard.worker_pool import WorkerPool, cores
+from regard.worker_pool import WorkerPool, can_fork, cores
 
 AnyBatch = TypeVar("AnyBatch", bound=TrainBatch)
 
@@ -79,7 +79,7 @@ class Updater:
         self.num_threads = cores(settings.threads) if alone else 1
         self.network = network.to(self.device)
         self.parameters: list[Tensor] = [p for p in network.parameters() if p.requires_grad]
-        self.optimizers = Optimizers(self.parameters, settings, self.num_threads)
+        self.optimizers = Optimizers(self.network, settings, self.num_threads)
         self._processes: GradientProcesses | None = None
 
     @contextmanager

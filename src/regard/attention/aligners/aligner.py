@@ -122,12 +122,18 @@ def softmax_weights(scores: Tensor, memory: Memory) -> Tensor:
     return weights if memory.empty is None else weights.masked_fill(memory.empty, 0.0)
 
 
-def attended(weights: Tensor, memory: Memory) -> Attended:
-    """context = Σ_s weights_s · value_s, of weights (B, S), passed to the observers."""
+def attended(
+    weights: Tensor, memory: Memory, energies: Tensor | None = None, equation: str = ""
+) -> Attended:
+    """context = Σ_s weights_s · value_s, of weights (B, S), passed to the observers.
+
+    The energies (B, S) and their equation are what the weights were made of.
+    """
     weights = weights[:, None].to(memory.values.dtype)
     with as_given(weights.device):
         context = torch.bmm(weights, memory.values)
-    source = observe.GivenWeights(weights, memory.values)
+    energies = None if energies is None else energies[:, None]
+    source = observe.GivenWeights(weights, memory.values, energies, equation)
     return Attended(observe.observe_call(context, source, "cross").context, weights)
 
 

@@ -146,7 +146,8 @@ class Coverage(EnergyAligner):
         assert isinstance(state, CoverageState)
         scores = self.energy.scores(query, memory.keys, state.total[..., None], self.feature_proj)
         weights = softmax_weights(scores, memory)
-        return attended(weights, memory), CoverageState(state.total + weights)
+        output = attended(weights, memory, scores, "e_s = v · tanh(W_q q + W_k h_s + m c_s)")
+        return output, CoverageState(state.total + weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +185,8 @@ class LocationSensitive(EnergyAligner):
         matrix = self.filters.t() @ self.feature_proj
         scores = self.energy.scores(query, memory.keys, features, matrix)
         weights = softmax_weights(scores, memory)
-        return attended(weights, memory), LocationState(weights)
+        output = attended(weights, memory, scores, "e_s = v · tanh(W_q q + W_k h_s + Mᵀ f_s)")
+        return output, LocationState(weights)
 
 
 def windows(weights: Tensor, width: int) -> Tensor:

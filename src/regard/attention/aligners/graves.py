@@ -25,6 +25,7 @@ from torch.nn import functional as F
 from regard.attention.aligners.aligner import Aligner, AlignerState, Memory, attended
 from regard.attention.attend import Attended
 from regard.attention.engines.precision import accumulated, as_given
+from regard.attention.inspection import observe
 from regard.attention.normalizers.normalizer import Softmax
 
 HIGHEST = 10.0
@@ -88,7 +89,11 @@ class Graves(Aligner):
             logs = F.linear(query.to(weight.dtype), weight, bias)
             window = move_window(logs, state.kappa, self.stride)
             weights = window_weights(window, ~memory.padding, normalize=self.normalize)
-        return attended(weights, memory), GravesState(window.kappa)
+            energies = None
+            if observe.observers():
+                energies = torch.logsumexp(window_logs(window, weights.shape[-1]), dim=1)
+        equation = "e_u = log Σ_k α_k exp(−β_k (κ_k − u)²)"
+        return attended(weights, memory, energies, equation), GravesState(window.kappa)
 
 
 def move_window(logs: Tensor, kappa: Tensor, stride: float) -> GravesWindow:
@@ -99,11 +104,16 @@ def move_window(logs: Tensor, kappa: Tensor, stride: float) -> GravesWindow:
 
 def window_weights(window: GravesWindow, keep: Tensor, *, normalize: bool = False) -> Tensor:
     """φ (B, S) where `keep` (B, S) is True, zero elsewhere; divided by its sum if `normalize`."""
-    distance = window.kappa[..., None] - positions(keep.shape[-1], window.kappa)
-    logs = window.log_alpha[..., None] - window.beta[..., None] * distance.square()
+    logs = window_logs(window, keep.shape[-1])
     if normalize:  # in logarithms: far from every position φ underflows
         return Softmax()(torch.logsumexp(logs, dim=1)[:, None], keep[:, None])[:, 0]
     return logs.exp().sum(1).masked_fill(~keep, 0.0)
+
+
+def window_logs(window: GravesWindow, size: int) -> Tensor:
+    """(B, K, S): log α_k − β_k (κ_k − u)², of every component and position."""
+    distance = window.kappa[..., None] - positions(size, window.kappa)
+    return window.log_alpha[..., None] - window.beta[..., None] * distance.square()
 
 
 def positions(size: int, like: Tensor) -> Tensor:

@@ -89,7 +89,8 @@ class Monotonic(EnergyAligner):
         else:
             energy = energy + self.noise * _normal(energy) if self.noise else energy
             weights = expected_stop(energy, state.weights, memory.padding)
-        return attended(weights, memory), MonotonicState(weights)
+        equation = "e_s = g · v/|v| · tanh(W_q q + W_k h_s + b) + r"
+        return attended(weights, memory, energy, equation), MonotonicState(weights)
 
 
 def first_stop(energy: Tensor, previous: Tensor, padding: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ Shapes: B…H leading dimensions (`batch`), Q queries, K keys, r chosen rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -107,6 +108,24 @@ class AttentionCall:
             if self.nonfinite_rows is None
             else total.masked_fill(self.nonfinite_rows[..., 0], math.nan)
         )
+
+    def steps(self, rows: Tensor, heads: Tensor | None = None) -> Iterator[tuple[str, str, Tensor]]:
+        """Query, keys, values and the scores on their way to the normalizer, for `trace`."""
+        call = (self if heads is None else self._of_heads(heads)).spread()
+        cols = slice(0, call.num_keys)
+        yield "query", "q", take_rows(call.score.query, rows)
+        yield "keys", "k", call.score.key
+        yield "values", "v", call.value
+        scores = call.value
+        for name, equation, scores in call.score.steps(rows, cols):
+            yield name, equation, scores
+        tile = call.tile(rows, cols)
+        if call.bias is not None:
+            scores = replace(call, mask=None).covered(tile, scores)
+            yield "biased", "s_ij + b_ij", scores
+        if call.mask is not None:
+            scores = replace(call, bias=None).covered(tile, scores)
+            yield "masked", "s_ij, or −∞ where masked", scores
 
     def _weights_of(self, rows: Tensor) -> Tensor:
         weights = self.normalizer(self.scores(rows, slice(0, self.num_keys)))

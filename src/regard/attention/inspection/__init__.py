@@ -1,1 +1,1 @@
-"""Record and change attention while a model runs: `record`, `intervene`."""
+"""Record, trace and change attention while a model runs: `record`, `trace`, `intervene`."""

@@ -6,14 +6,17 @@ model is not observed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
 from torch import Tensor
+
+NamedStep = tuple[str, str, Tensor]
+"""Name, equation and tensor of a step, for `trace`."""
 
 
 class WeightSource(Protocol):
@@ -47,16 +50,23 @@ class WeightSource(Protocol):
         """(…, r, K): the weights of the given rows and heads (all by default)."""
         ...
 
+    def steps(self, rows: Tensor, heads: Tensor | None = None) -> Iterator[NamedStep]:
+        """What the weights of the given rows and heads are computed from, in that order."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class GivenWeights:
     """Weights (…, Q, K) that were computed anyway, over values (…, K, Dv) of the same heads.
 
-    The values may be a function that makes them, which is called only by edits that need them.
+    The values may be a function that makes them, which is called only by edits that need them. The
+    energies (…, Q, K) are what the weights were made of, with their equation, if that is known.
     """
 
     given: Tensor
     values: Tensor | Callable[[], Tensor]
+    energies: Tensor | None = None
+    equation: str = ""
 
     @property
     def value(self) -> Tensor:
@@ -78,8 +88,17 @@ class GivenWeights:
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        chosen = self.given if rows is None else self.given.index_select(-2, rows)
-        return chosen if heads is None else chosen.index_select(-3, heads)
+        return _chosen(self.given, rows, heads)
+
+    def steps(self, rows: Tensor, heads: Tensor | None = None) -> Iterator[NamedStep]:
+        yield "values", "v", _chosen(self.value, None, heads)
+        if self.energies is not None:
+            yield "energies", self.equation, _chosen(self.energies, rows, heads)
+
+
+def _chosen(x: Tensor, rows: Tensor | None, heads: Tensor | None) -> Tensor:
+    chosen = x if rows is None else x.index_select(-2, rows)
+    return chosen if heads is None else chosen.index_select(-3, heads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,19 +124,25 @@ class NoWeights:
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
         raise ValueError(f"weights cannot be shown in this call: {self.why}.")
 
+    def steps(self, rows: Tensor, heads: Tensor | None = None) -> Iterator[NamedStep]:
+        yield from ()
+
 
 @dataclass(frozen=True)
 class CallInfo:
     """What is known of a call within its model.
 
-    kind     "self", "causal" or "cross"; "channel" or "spatial" for a gate of a feature map
-    offset   absolute position of the first query
-    guessed  whether the kind was inferred from shapes, so that the enclosing module may know better
+    kind       "self", "causal" or "cross"; "channel" or "spatial" for a gate of a feature map
+    offset     absolute position of the first query
+    guessed    whether the kind was inferred from shapes, so that the enclosing module may know
+               better
+    equations  how the layer made query, keys and values
     """
 
     kind: str
     offset: int = 0
     guessed: bool = False
+    equations: Mapping[str, str] = field(default_factory=dict)
 
 
 class Overlay(Protocol):

@@ -98,9 +98,9 @@ def record(
         Recording(),
         Sites(model),
         _kinds(kinds),
-        _chosen("layers", layers),
-        _chosen("heads", heads),
-        _chosen("rows", rows),
+        chosen_numbers("layers", layers),
+        chosen_numbers("heads", heads),
+        chosen_numbers("rows", rows),
     )
     with recorder.sites.tracked(), observe.observing(recorder), intercepted():
         yield recorder.recording
@@ -128,7 +128,7 @@ class _Recorder:
 
     def __call__(self, call: ObservedCall) -> ObservedCall:
         over = getattr(call.source, "over", "keys")
-        site = None if _in_backward() else self.sites.find(call)
+        site = None if in_backward() else self.sites.find(call)
         if site is None or over == "none":
             return call
         self.num_calls += 1
@@ -137,7 +137,7 @@ class _Recorder:
         if self.layers is not None and site.layer not in self.layers:
             return call
         batch, offset, device = call.source.batch, site.offset, call.context.device
-        heads = self._heads(batch)
+        heads = chosen_heads(self.heads, batch)
         positions = range(offset, offset + call.source.num_queries)
         rows = [p for p in positions if self.rows is None or p in self.rows]
         if not rows and self.rows is not None:
@@ -157,18 +157,20 @@ class _Recorder:
         )
         return call
 
-    def _heads(self, batch: tuple[int, ...]) -> list[int]:
-        num_heads = batch[-1] if len(batch) > 1 else 1
-        if self.heads is None:
-            return list(range(num_heads))
-        heads = sorted(self.heads)
-        if heads and heads[-1] >= num_heads:
-            beyond = next(head for head in heads if head >= num_heads)
-            raise ValueError(f"heads must be below {num_heads}, the number of heads, got {beyond}.")
-        return heads
+
+def chosen_heads(heads: set[int] | None, batch: tuple[int, ...]) -> list[int]:
+    """The chosen heads of a call with these leading dimensions; None is all of them."""
+    num_heads = batch[-1] if len(batch) > 1 else 1
+    if heads is None:
+        return list(range(num_heads))
+    beyond = [head for head in sorted(heads) if head >= num_heads]
+    if beyond:
+        raise ValueError(f"heads must be below {num_heads}, the number of heads, got {beyond[0]}.")
+    return sorted(heads)
 
 
-def _chosen(name: str, choice: Choice) -> set[int] | None:
+def chosen_numbers(name: str, choice: Choice) -> set[int] | None:
+    """The chosen numbers from 0 as a set; None is all of them."""
     if choice is None:
         return None
     chosen = whole_numbers(name, choice)
@@ -186,6 +188,6 @@ def _kinds(kinds: str | Iterable[str] | None) -> set[str] | None:
     return chosen
 
 
-def _in_backward() -> bool:
+def in_backward() -> bool:
     """Whether autograd is running: a checkpointed layer recomputes what was recorded before."""
     return torch._C._current_graph_task_id() != -1

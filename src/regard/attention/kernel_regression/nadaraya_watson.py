@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
 
+from regard.attention.inspection import parts
 from regard.attention.kernel_regression.bandwidth import (
     descended_bandwidth,
     deviations,
@@ -120,6 +122,8 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         else:
             query_QD, key_KD = self._in_bandwidths(X)
             average_QV = gaussian_average(query_QD, key_KD, _columns(self.y_))
+        if parts.listeners():
+            self._tell(X, torch.from_numpy(average_QV)[None])
         return average_QV if self.y_.ndim == 2 else average_QV[:, 0]
 
     def attention_weights(self, X: ArrayLike) -> Floats:
@@ -134,6 +138,28 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
             rows = slice(start, start + step)
             weights_QK[rows] = gaussian_weights(query_QD[rows], key_KD)
         return weights_QK
+
+    def _tell(self, X: Floats, average_1QV: Tensor) -> None:
+        """Tell `trace` how the averages of the points X were computed."""
+
+        def distances(rows: Tensor) -> Tensor:
+            query_QD, key_KD = self._in_bandwidths(X)
+            query, key = torch.from_numpy(query_QD)[rows], torch.from_numpy(key_KD)
+            return torch.cdist(query, key, compute_mode="donot_use_mm_for_euclid_dist")[None]
+
+        def kernel(rows: Tensor) -> Tensor:
+            return torch.exp(-distances(rows).square() / 2)
+
+        def weights(rows: Tensor) -> Tensor:
+            return torch.from_numpy(self.attention_weights(X[rows.numpy()]))[None]
+
+        parts.enter("regression", "cross-attention")
+        told = average_1QV
+        if self.kernel == "gaussian":
+            parts.tell("distances", "d_i = |(x − x_i) / h|", told, "key", distances)
+            parts.tell("kernel", "K_i = exp(−d_i² / 2)", told, "key", kernel)
+        parts.tell("weights", "a_i = K_i / Σ_j K_j", told, "key", weights)
+        parts.tell("prediction", "f(x) = Σ_i a_i y_i", told)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

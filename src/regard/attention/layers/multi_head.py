@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from regard.attention.attend import Attended
 from regard.attention.engines import arguments
 from regard.attention.engines.choice import Engine
-from regard.attention.inspection import observe
+from regard.attention.inspection import observe, parts
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.layers.multi_head_parts import (
     check_mechanism,
@@ -178,13 +178,16 @@ class MultiHead(nn.Module):
             check_cache(cache, mechanism.cache_type)
             bias_offset = offset if cross else mechanism.cached_length(cache)
         observed = not torch.compiler.is_compiling() and observe.OBSERVERS.get()
-        with _info(cross, cache, mask, offset) if observed else nullcontext():
+        with self._info(cross, cache, mask, offset) if observed else nullcontext():
             attended: Attended = mechanism(
                 heads_BHQD, keys.key, keys.value, mask=mask,
                 bias=self._bias(bias, bias_offset),
                 dropout=self.dropout if self.training else 0.0, cache=cache, weights=weights,
             )  # fmt: skip
-        context = self.out_proj(attended.context.transpose(-3, -2).flatten(-2))
+        joined = attended.context.transpose(-3, -2).flatten(-2)
+        context = self.out_proj(joined)
+        parts.tell("heads joined", "[c¹; …; cʰ]", joined)
+        parts.tell("output projection", "W_o [c¹; …; cʰ] + b_o", context)
         return attended.changed(context, None if memory is not None else attended.cache)
 
     def memory(self, key: Tensor, value: Tensor | None = None, offset: int = 0) -> KeyValue:
@@ -241,6 +244,22 @@ class MultiHead(nn.Module):
         given = None if bias is None else as_bias(bias)
         return SumBias(placed, given) if placed and given else placed or given
 
+    def _info(
+        self, cross: bool, cache: Cache | None, mask: Mask | None, offset: int
+    ) -> AbstractContextManager[None]:
+        """Describe a call to its observers."""
+        causal = cache is not None or (mask is not None and mask.is_causal)
+        kind = "cross" if cross else "causal" if causal else "self"
+        key = "q" if self.mechanism.shares_query else f"W_k {'m' if cross else 'x'} + b_k"
+        rotates = type(self.positions).rotate is not Position.rotate
+        turn = "R_p ({})" if rotates else "{}"
+        equations = {
+            "query": "q = " + turn.format("W_q x + b_q"),
+            "keys": "k = " + turn.format(key),
+            "values": f"v = W_v {'m' if cross else 'x'} + b_v",
+        }
+        return observe.describe_calls(observe.CallInfo(kind, offset, equations=equations))
+
     def _weight(self) -> Tensor | None:
         """A parameter of the layer's dtype and device; None if it has no parameters."""
         out = self.out_proj
@@ -267,15 +286,6 @@ class MultiHead(nn.Module):
 
 def _given(name: str, value: int | None, default: int) -> int:
     return default if value is None else arguments.positive(name, value)
-
-
-def _info(
-    cross: bool, cache: Cache | None, mask: Mask | None, offset: int
-) -> AbstractContextManager[None]:
-    """Describe a call to its observers."""
-    causal = cache is not None or (mask is not None and mask.is_causal)
-    kind = "cross" if cross else "causal" if causal else "self"
-    return observe.describe_calls(observe.CallInfo(kind, offset))
 
 
 def split(x: Tensor, num_heads: int) -> Tensor:

@@ -6,6 +6,7 @@ Shapes: query (B, H, Q, D), key (B, H, K, D), value (B, H, K, Dv), context (B, H
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -86,24 +87,34 @@ class KernelWeights:
         return self
 
     def weights(self, rows: Tensor | None = None, heads: Tensor | None = None) -> Tensor:
-        query, key = accumulated(self.query), accumulated(self.key)
+        query, key, _ = self._of_heads(heads)
         every = torch.arange(self.num_queries, device=query.device)
         chosen = every if rows is None else rows
-        if heads is not None:
-            query, key = query.index_select(1, heads), key.index_select(1, heads)
         step = max(1, ROWS_AT_ONCE // max(1, math.prod(query.shape[:2]) * self.num_keys))
-        with as_given(query.device):
-            features, level = self.kernel.key_features(key)
-            blocks = [self._rows(query, features, level, block) for block in chosen.split(step)]
+        pairs = [self._pairs(query, key, block) for block in chosen.split(step)]
+        blocks = [divided(block, block.sum(dim=-1, keepdim=True)) for block in pairs]
         return torch.cat(blocks, dim=-2).to(self.value.dtype)
 
-    def _rows(self, query: Tensor, features: Tensor, level: Tensor | None, rows: Tensor) -> Tensor:
-        queries = self.kernel.query_features(query.index_select(-2, rows))
+    def steps(self, rows: Tensor, heads: Tensor | None = None) -> Iterator[observe.NamedStep]:
+        query, key, value = self._of_heads(heads)
+        yield "query", "q", query.index_select(-2, rows)
+        yield "keys", "k", key
+        yield "values", "v", value
+        yield "raw scores", "φ(q_i) · φ(k_j), 0 where masked", self._pairs(query, key, rows)
+
+    def _of_heads(self, heads: Tensor | None) -> list[Tensor]:
+        tensors = (accumulated(self.query), accumulated(self.key), self.value)
+        return [x if heads is None else x.index_select(1, heads) for x in tensors]
+
+    def _pairs(self, query: Tensor, key: Tensor, rows: Tensor) -> Tensor:
+        """φ(q)·φ(k) of some rows, each up to a factor."""
         cols = slice(0, self.num_keys)
         tile = Tile(rows, cols, self.num_queries, self.num_keys, self.batch, query.device)
         hidden = None if self.mask is None else ~self.mask.tile(tile)
-        pairs = kernel_pairs(queries, features, level, hidden)
-        return divided(pairs, pairs.sum(dim=-1, keepdim=True))
+        with as_given(query.device):
+            features, level = self.kernel.key_features(key)
+            queries = self.kernel.query_features(query.index_select(-2, rows))
+            return kernel_pairs(queries, features, level, hidden)
 
 
 def kernel_pairs(

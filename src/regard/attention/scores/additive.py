@@ -73,6 +73,9 @@ class Additive(Score):
             arguments.same_dtype("key", key, v)
         return PreparedAdditive(self.query_proj(query), self.key_proj(key), v)
 
+    def steps(self, query: Tensor, key: Tensor) -> Iterator[tuple[str, str, Tensor]]:
+        yield "energies", "e_ij = v · tanh(W_q q_i + W_k k_j)", self(query, key)
+
     @property
     def numbers_per_score(self) -> int:
         return self.hidden_dim
@@ -101,6 +104,9 @@ class ProjectedAdditive(Score):
         arguments.width("query", query, self.additive.query_dim)
         arguments.width("key", key, self.additive.hidden_dim)
         return PreparedAdditive(self.additive.query_proj(query), key, self.additive.v)
+
+    def steps(self, query: Tensor, key: Tensor) -> Iterator[tuple[str, str, Tensor]]:
+        yield "energies", "e_ij = v · tanh(W_q q_i + k_j)", self(query, key)
 
     @property
     def numbers_per_score(self) -> int:
@@ -133,6 +139,9 @@ class PreparedAdditive(PreparedScore):
     def tile(self, rows: Index, cols: Index) -> Tensor:
         query, key = take_rows(self.query, rows), take_rows(self.key, cols)
         return self.with_inputs((query, key, self.v)).scores()
+
+    def steps(self, rows: Index, cols: Index) -> Iterator[tuple[str, str, Tensor]]:
+        yield "energies", "e_ij = v · tanh(q_i + k_j)", self.tile(rows, cols)
 
     def tile_backward(
         self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]

@@ -5,7 +5,7 @@ Shapes: query (…, Q, D), key (…, K, D), scores (…, Q, K).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -34,6 +34,7 @@ class Gaussian(Score):
 
     finite = True
     centers_keys = True
+    equation = "−|q_i − k_j|² / 2w²"
 
     def __init__(
         self, width: float | Sequence[float] | Tensor = 1.0, *, learn: bool = False
@@ -127,6 +128,9 @@ class PreparedGaussian(PreparedScore):
         query, key = take_rows(self.query, rows), take_rows(self.key, cols)
         distance = torch.cdist(query, key, compute_mode="donot_use_mm_for_euclid_dist")
         return -0.5 * distance.square()
+
+    def steps(self, rows: Index, cols: Index) -> Iterator[tuple[str, str, Tensor]]:
+        yield "raw scores", "s_ij = −|q_i − k_j|² / 2", self.tile(rows, cols)
 
     def tile_backward(
         self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]

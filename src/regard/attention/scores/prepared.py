@@ -7,7 +7,9 @@ theirs, so that an engine can keep one tile at a time.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -65,6 +67,10 @@ class PreparedScore(ABC):
         """All scores (…, Q, K)."""
         return self.tile(slice(0, self.query.shape[-2]), slice(0, self.key.shape[-2]))
 
+    def steps(self, rows: Index, cols: Index) -> Iterator[tuple[str, str, Tensor]]:
+        """Name, equation and scores (…, r, c) of every step from query and key on, for `trace`."""
+        yield "raw scores", "s_ij = score(q_i, k_j)", self.tile(rows, cols)
+
     def spread(self, num_heads: int) -> Self:
         """The same score with grouped keys repeated to `num_heads` heads."""
         return self.with_inputs((self.query, spread(self.key, num_heads), *self.inputs[2:]))
@@ -93,6 +99,18 @@ class PreparedDot(PreparedScore):
         with as_given(query.device):
             dots = (query * self.scale) @ key.transpose(-2, -1)
         return dots if self.softcap is None else self.softcap * torch.tanh(dots / self.softcap)
+
+    def steps(self, rows: Index, cols: Index) -> Iterator[tuple[str, str, Tensor]]:
+        dots = replace(self, scale=1.0, softcap=None).tile(rows, cols)
+        yield "raw scores", "s_ij = q_i · k_j", dots
+        width = self.query.shape[-1]
+        if self.scale != 1.0:
+            usual = math.isclose(self.scale * math.sqrt(width), 1.0)
+            equation = f"s_ij / √{width}" if usual else f"{self.scale:.4g} · s_ij"
+            yield "scaled", equation, replace(self, softcap=None).tile(rows, cols)
+        if self.softcap is not None:
+            cap = f"{self.softcap:g}"
+            yield "capped", f"{cap} · tanh(s_ij / {cap})", self.tile(rows, cols)
 
     def tile_backward(
         self, rows: slice, cols: slice, grad_of: GradOf, into: tuple[Tensor | None, ...]
@@ -156,6 +174,10 @@ class PreparedPlain(PreparedScore):
         for target, grad, index in zip(into, pull_back(grad_of(scores)), indices, strict=True):
             if target is not None:
                 (target if index is None else take_rows(target, index)).add_(grad)
+
+    def steps(self, rows: Index, cols: Index) -> Iterator[tuple[str, str, Tensor]]:
+        query, key = take_rows(self.query, rows), take_rows(self.key, cols)
+        yield from self.score.steps(query, key)
 
     def _called(self, query: Tensor, key: Tensor, parameters: tuple[Tensor, ...] | None) -> Tensor:
         if self.autocast is not None and not torch.is_autocast_enabled(query.device.type):

@@ -8,6 +8,7 @@ A score is called as `score(query, key)`. One that is a dot product of mapped qu
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +30,7 @@ class Score(nn.Module):
 
     finite = False  # whether finite queries and keys always get finite scores
     centers_keys = False  # whether `as_dot` uses `visible`
+    equation = "score(q_i, k_j)"  # for `trace`
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
         """Scores (…, Q, K)."""
@@ -50,6 +52,10 @@ class Score(nn.Module):
     def prepare(self, query: Tensor, key: Tensor) -> PreparedScore:
         """The score prepared for tiled engines: projections done, nothing (Q, K) yet."""
         return self.as_dot(query, key) or PreparedPlain.of(self, query, key)
+
+    def steps(self, query: Tensor, key: Tensor) -> Iterator[tuple[str, str, Tensor]]:
+        """Name, equation and scores (…, Q, K) of every step of the formula, for `trace`."""
+        yield "raw scores", f"s_ij = {self.equation}", accumulated(self(query, key))
 
     @property
     def numbers_per_score(self) -> int:
@@ -75,6 +81,8 @@ class _DotScore(Score):
 
 class Uniform(_DotScore):
     """s = 0 for every key, so that attention is average pooling."""
+
+    equation = "0"
 
     def as_dot(self, query: Tensor, key: Tensor, visible: Tensor | None = None) -> PreparedDot:
         return PreparedDot(
@@ -103,6 +111,10 @@ class ScaledDot(_DotScore):
         scale = 1 / math.sqrt(max(query.shape[-1], 1)) if self.scale is None else self.scale
         return PreparedDot(query, key, scale, self.softcap)
 
+    def steps(self, query: Tensor, key: Tensor) -> Iterator[tuple[str, str, Tensor]]:
+        rows, cols = slice(0, query.shape[-2]), slice(0, key.shape[-2])
+        yield from self.as_dot(query, key).steps(rows, cols)
+
     @property
     def engines(self) -> frozenset[str]:
         return _ALL_ENGINES if self.softcap is None else _WITHOUT_FUSED
@@ -124,6 +136,8 @@ class General(_DotScore):
     `weight` is (query_dim, key_dim).
     """
 
+    equation = "q_iᵀ W k_j"
+
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__()
         self.query_dim = arguments.positive("query_dim", query_dim)
@@ -143,6 +157,8 @@ class General(_DotScore):
 
 class Cosine(_DotScore):
     """s = scale · q·k / (|q| |k|): only the direction matters, and scores are within ±scale."""
+
+    equation = "scale · q_i · k_j / |q_i| |k_j|"
 
     def __init__(self, scale: float = 1.0, eps: float = 1e-8) -> None:
         super().__init__()
@@ -167,6 +183,8 @@ class Location(_DotScore):
 
     `weight` is (max_keys, query_dim); fewer keys use its first rows.
     """
+
+    equation = "(W q_i)_j"
 
     def __init__(self, query_dim: int, max_keys: int) -> None:
         super().__init__()

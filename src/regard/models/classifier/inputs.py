@@ -20,7 +20,7 @@ from regard.attention import Dropout, Mask, Position
 from regard.attention.layers.pooling import Pooling
 from regard.config import ClassifierSettings
 from regard.models.classifier.batch import LabeledBatch
-from regard.models.embedding import token_embedding
+from regard.models.embedding import tell_embedding, token_embedding
 
 MIN_FILTERS = 8
 
@@ -53,6 +53,7 @@ class TextInput(nn.Module):
 
     def tokens(self, embedded: Tensor, lengths: Tensor) -> EncoderInput:
         """Each id is a token."""
+        tell_embedding(embedded, self.place, "encoder")
         return EncoderInput(self.dropout(self.place.add(embedded)), lengths)
 
 
@@ -114,6 +115,7 @@ class TimeInput(SeriesInput):
         channels = embedded.shape[1]
         filtered = F.gelu(self.read(self.pad(embedded.flatten(0, 1)[:, None])))
         x = self.mix(filtered.unflatten(0, (-1, channels)).flatten(1, 2).transpose(1, 2))
+        tell_embedding(x, self.place, "encoder", "W gelu(filters * x)")
         return EncoderInput(self.dropout(self.place.add(x)), self.num_patches(lengths))
 
 
@@ -136,6 +138,7 @@ class ChannelInput(SeriesInput):
         x = context.unflatten(0, (-1, channels))
         patch_weights = weights.mean(1).unflatten(0, (-1, channels))
         num_tokens = torch.full_like(lengths, channels)
+        tell_embedding(x, self.place, "encoder", "the channel's patches, pooled")
         return EncoderInput(self.dropout(self.place.add(x)), num_tokens, patch_weights)
 
 

@@ -14,12 +14,21 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from regard.attention import Dropout, Mask, Position
+from regard.attention.inspection import parts
 from regard.attention.layers.pooling import Pooled, Pooling
 from regard.config import ClassifierSettings, MaskedLanguageModelSettings, RnnSettings
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.classifier.inputs import EncoderInput, InputLayer, SeriesInput, input_layer
 from regard.models.embedding import OutputModel, output_layer
-from regard.models.layer import FeedForward, Layer, attention_positions, final_norm, input_positions
+from regard.models.layer import (
+    NORM,
+    FeedForward,
+    Layer,
+    attention_positions,
+    final_norm,
+    input_positions,
+    normed,
+)
 from regard.models.rnn.encoder import RnnEncoder
 
 
@@ -61,7 +70,7 @@ class SelfAttentionEncoder(nn.Module):
         mask = Mask.lengths(lengths)
         for layer in self.layers:
             x, _ = layer(x, mask)
-        return self.norm(x)  # type: ignore[no-any-return]  # modules answer Any
+        return normed(self.norm, x, "encoder")
 
 
 class RecurrentEncoder(nn.Module):
@@ -83,6 +92,7 @@ class RecurrentEncoder(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         states: Tensor = self.encoder(x.transpose(0, 1), lengths).states
+        parts.tell("residual", "x_t + h_t", x + states)
         return x + states
 
 
@@ -95,7 +105,10 @@ class TokenValues(nn.Module):
         self.norm = nn.LayerNorm(settings.dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(x + self.feed_forward(x))  # type: ignore[no-any-return]  # modules answer Any
+        parts.enter("encoder", "feed-forward")
+        values: Tensor = self.norm(x + self.feed_forward(x))
+        parts.tell("norm", NORM, values)
+        return values
 
 
 class FixedPooling(nn.Module):
@@ -107,7 +120,13 @@ class FixedPooling(nn.Module):
 
     def forward(self, x: Tensor, mask: Mask, value: Tensor | None = None) -> Tensor:
         """(B, D) of tokens x (B, N, D), or of `value` in their stead."""
-        return self.looked(x, mask, value).context
+        pooled = self.looked(x, mask, value)
+        parts.enter("pooling", "cross-attention")
+        parts.tell(
+            "weights", "1 at the last token" if self.last else "1 / N", pooled.weights, "key"
+        )
+        parts.tell("context", "c = Σ_j a_j v_j", pooled.context[:, None])
+        return pooled.context
 
     def looked(self, x: Tensor, mask: Mask, value: Tensor | None = None) -> Pooled:
         """The same with weights and contributions, as `Pooling` gives them."""
@@ -122,6 +141,8 @@ class FixedPooling(nn.Module):
 
 class ClassifierModel(OutputModel):
     """Logits (B, L) of labels, for texts or series."""
+
+    side = "pooling"
 
     def __init__(self, settings: ClassifierSettings, vocab: int) -> None:
         super().__init__()

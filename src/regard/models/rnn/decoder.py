@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from regard.attention import Additive
 from regard.attention.aligners import AlignerState, Content, Memory
-from regard.attention.inspection import observe
+from regard.attention.inspection import observe, parts
 from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.rnn.attention import ALIGNERS
@@ -50,6 +50,9 @@ class RnnState(NamedTuple):
 class RnnDecoder(nn.Module):
     """Base of all decoders: recurrent layers, the bridge from the encoder, and the readout."""
 
+    joined = "[h_t; c_t; y_{t−1}]"
+    """What the readout's input is made of: state, context, embedded token."""
+
     def __init__(self, settings: RnnSettings, readout_dim: int) -> None:
         super().__init__()
         self.cell = CELLS[settings.cell]
@@ -80,6 +83,9 @@ class RnnDecoder(nn.Module):
         """Return features (T, B, I) after each of the embedded tokens (T, B, I), and the state."""
         joined, layers, aligner = self.run(embedded, state)
         features: Tensor = self.dropout(torch.tanh(self.readout(joined)))
+        parts.enter("decoder", "output", offset=state.length)
+        parts.tell("joined", self.joined, joined.transpose(0, 1))
+        parts.tell("feed-forward", "tanh(W joined + b)", features.transpose(0, 1))
         return features, RnnState(state.memory, layers, aligner, state.length + len(embedded))
 
     def run(self, embedded: Tensor, state: RnnState) -> tuple[Tensor, States, AlignerState]:
@@ -102,7 +108,14 @@ class RnnDecoder(nn.Module):
             states = layer(gates, tuple(x[number : number + 1] for x in first))
             top = states[0].squeeze(1)
             last.append(tuple(x[-1] for x in states))
-        return top, tuple(torch.cat(parts) for parts in zip(*last, strict=True))
+        return top, tuple(torch.cat(states) for states in zip(*last, strict=True))
+
+    def tell_states(self, top: Tensor, state: RnnState, equation: str) -> None:
+        """Tell `trace` the top layer's states (T, B, D), and those before each step."""
+        if parts.listeners():
+            before = torch.cat([state.layers[0][-1:], top[:-1]]).transpose(0, 1)
+            parts.tell("previous state", "h_{t−1}", before)
+            parts.tell("state", equation, top.transpose(0, 1))
 
 
 class FixedContextDecoder(RnnDecoder):
@@ -114,6 +127,7 @@ class FixedContextDecoder(RnnDecoder):
     def __init__(self, settings: RnnSettings) -> None:
         self.every = settings.context == "every"
         super().__init__(settings, settings.dim * (1 + self.every) + settings.embedding)
+        self.joined = "[h_t; c; y_{t−1}]" if self.every else "[h_t; y_{t−1}]"
         if self.every:
             width = self.cell.num_gates * settings.dim
             self.context_proj = nn.Linear(settings.dim, width, bias=False)
@@ -129,6 +143,10 @@ class FixedContextDecoder(RnnDecoder):
         if self.every:
             gates = gates + self.context_proj(context)
         top, last = self.run_layers(gates, state.layers)
+        parts.enter("decoder", "recurrence", offset=state.length)
+        self.tell_states(top, state, "h_t = cell(y_{t−1}, h_{t−1})")
+        every = context[:, None].expand(-1, len(embedded), -1)
+        parts.tell("context", "c: the encoder's last state", every)
         contexts = [context.expand(len(embedded), -1, -1)] if self.every else []
         return torch.cat((top, *contexts, embedded), -1), last, state.aligner
 
@@ -148,11 +166,16 @@ class AttentionDecoder(RnnDecoder):
 class LuongDecoder(AttentionDecoder):
     """Attention after the step: tanh(W [context; state]), then the token (Luong 2015, §3.1)."""
 
+    joined = "[c_t; h_t]"
+
     def __init__(self, settings: RnnSettings) -> None:
         super().__init__(settings, 2 * settings.dim)
 
     def run(self, embedded: Tensor, state: RnnState) -> tuple[Tensor, States, AlignerState]:
         top, last = self.run_layers(self.input_gates(embedded), state.layers)
+        parts.enter("decoder", "recurrence", offset=state.length)
+        self.tell_states(top, state, "h_t = cell(y_{t−1}, h_{t−1})")
+        parts.enter("decoder", "cross-attention", offset=state.length)
         attended, aligner = self.attention.align(
             top.transpose(0, 1), state.memory, state.aligner, offset=state.length
         )
@@ -189,6 +212,8 @@ class AttendFirstDecoder(AttentionDecoder):
         matrices = self.context_ih, first.weight_hh.squeeze(0), first.bias_hh.squeeze(0)
         tops, contexts, aligner = [], [], state.aligner
         for position, x in enumerate(gates, state.length):
+            parts.enter("decoder", "cross-attention", offset=position)
+            parts.tell("previous state", "h_{t−1}", layers[-1][0][:, None])
             attended, aligner = self.attention.align(
                 layers[-1][0], state.memory, aligner, offset=position
             )
@@ -198,9 +223,11 @@ class AttendFirstDecoder(AttentionDecoder):
                 below = layer.input_gates(self.dropout(layers[number - 1][0])[None, None])
                 states = layer(below, tuple(h[None] for h in layers[number]))
                 layers[number] = tuple(h[0, 0] for h in states)
+            parts.enter("decoder", "recurrence", offset=position)
+            parts.tell("state", "h_t = cell([y_{t−1}; c_t], h_{t−1})", layers[-1][0][:, None])
             tops.append(layers[-1][0])
             contexts.append(context)
-        last = tuple(torch.stack(parts) for parts in zip(*layers, strict=True))
+        last = tuple(torch.stack(states) for states in zip(*layers, strict=True))
         return torch.stack(tops), torch.stack(contexts), last, aligner
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, record
 from regard.attention.engines.precision import as_given
+from regard.attention.inspection import parts
 from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.batch import Batch, Source
@@ -48,6 +49,7 @@ class RnnModel(OutputModel):
         if source is None:
             raise ValueError("an encoder–decoder needs a source, got None.")
         with as_given(source.tokens.device):
+            parts.enter("encoder", "embedding")
             embedded = self._embed(self.source, source.tokens)
             return self.decoder.start(self.encoder(embedded, source.lengths))
 
@@ -59,8 +61,9 @@ class RnnModel(OutputModel):
             with record(self) as recording:
                 logits, state, _ = self.step(state, tokens)
             return logits, state, recording.maps
+        offset = state.length
         features, state = self._decode(tokens[:, None], state)
-        return self.output(features[0]), state, []
+        return self.logits(features.transpose(0, 1), offset)[:, 0], state, []
 
     def select(self, state: RnnState, rows: Tensor) -> RnnState:
         return state.select(rows)
@@ -76,6 +79,7 @@ class RnnModel(OutputModel):
         over the steps, and products this small gain nothing.
         """
         with as_given(tokens.device):
+            parts.enter("decoder", "embedding", offset=state.length)
             return self.decoder(self._embed(self.target, tokens), state)  # type: ignore[no-any-return]  # modules return Any
 
     def _embed(self, vectors: nn.Embedding, tokens: Tensor) -> Tensor:
@@ -85,6 +89,7 @@ class RnnModel(OutputModel):
         are learned quickly but generalize late. D^¼ was better than both.
         """
         embedded: Tensor = self.dropout(vectors(tokens.t()) * vectors.embedding_dim**0.25)
+        parts.tell("token", "D^¼ · E[token]", embedded.transpose(0, 1))
         return embedded
 
 

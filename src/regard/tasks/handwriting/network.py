@@ -34,7 +34,7 @@ from regard.attention import dropout
 from regard.attention.aligners.aligner import Memory
 from regard.attention.aligners.graves import Graves, GravesState
 from regard.attention.engines.precision import accumulated, as_given
-from regard.attention.inspection import observe
+from regard.attention.inspection import observe, parts
 from regard.models.batch import Source
 from regard.models.rnn.cell import CELLS, States
 from regard.models.rnn.scan import Recurrence
@@ -191,7 +191,10 @@ class HandwritingModel(nn.Module):
     def forward(self, batch: StrokeBatch) -> Density:
         """The density (B, T, …) of every point, given those before it."""
         with as_given(batch.points.device):
-            return Density.from_output(self.output(self.features(batch)))
+            output = self.output(self.features(batch))
+            parts.enter("decoder", "output")
+            parts.tell("density", "W joined + b", output)
+            return Density.from_output(output)
 
     def features(self, batch: Any) -> Tensor:
         """(B, T, layers · D): input of the output layer before every point of a `StrokeBatch`."""
@@ -243,11 +246,16 @@ class HandwritingModel(nn.Module):
             states.append(tuple(part[0] for part in after))
             outputs.append(after[0][0, 0])
             if number == 0:
+                parts.enter("decoder", "cross-attention", offset=state.num_points)
+                parts.tell("state", "h_t = cell([x_{t−1}; c_{t−1}], h_{t−1})", outputs[0][:, None])
                 attended, window = self.window.align(  # type: ignore[assignment]  # its own state
                     outputs[0], state.memory, state.window, offset=state.num_points
                 )
                 assert attended.weights is not None
                 context, weights = attended.context[:, 0], attended.weights[:, 0]
+        features = torch.cat(outputs, -1)
+        parts.enter("decoder", "output", offset=state.num_points)
+        parts.tell("joined", "[h¹_t; h²_t; …]", features[:, None])
         state = replace(
             state,
             window=window,
@@ -255,7 +263,7 @@ class HandwritingModel(nn.Module):
             layers=tuple(states),
             num_points=state.num_points + 1,
         )
-        return torch.cat(outputs, -1), state, weights
+        return features, state, weights
 
     def _all_steps(self, inputs: Tensor, memory: Memory) -> Tensor:
         """Features of all steps in one loop; `inputs` (T, B, 3) holds the point before each."""

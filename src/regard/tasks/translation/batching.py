@@ -1,39 +1,13 @@
-"""Sentences of similar length together, as our own engine searches them; windows of lines."""
+"""Windows of lines that are translated together."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
-from regard.config import SearchOptions
-
-MANY_SENTENCES = 64  # per core, from which on each core takes whole groups of sentences
 MAX_LINES = 4096
 FIRST_CHARACTERS, MIN_CHARACTERS, MAX_CHARACTERS = 16_000, 4_000, 1_000_000  # of a window of lines
 SECONDS = 4.0  # that a window should take
-
-
-def length_groups(
-    lengths: Sequence[int], settings: SearchOptions, num_cores: int = 1
-) -> list[list[int]]:
-    """Indices of sentences of similar length, as many together as `batch_tokens` allows.
-
-    Many sentences make at least as many groups as there are cores. A deterministic search has
-    each sentence by itself.
-    """
-    width = settings.n_best if settings.sample else settings.beam
-    most = settings.batch_tokens
-    if settings.deterministic:
-        return [[index] for index in range(len(lengths))]
-    if len(lengths) >= num_cores * MANY_SENTENCES:
-        most = min(most, -(-(sum(lengths) + len(lengths)) * width // num_cores))
-    groups: list[list[int]] = []
-    for index in sorted(range(len(lengths)), key=lambda n: lengths[n]):
-        full = not groups or (len(groups[-1]) + 1) * (lengths[index] + 1) * width > most
-        if full:
-            groups.append([])
-        groups[-1].append(index)
-    return groups[::-1]  # the longest first, so that the last ones to finish are short
 
 
 def windows(

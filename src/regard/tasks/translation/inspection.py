@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 
 from regard.alignment import AlignmentHead, alignment_weights
@@ -127,10 +126,7 @@ def long_sentence_view(
     network, run = translator.network, translator.run
     assert sentence.hypothesis is not None
     source, target = translator.words(sentence)
-    source_groups, groups = (
-        tuple(tuple(np.flatnonzero(column).tolist()) for column in side.overlap.T)
-        for side in (source, target)
-    )
+    source_groups, groups = (tuple(map(tuple, side.tokens)) for side in (source, target))
     source_tokens = (*sentence.source_tokens, END)
     ended = batch.inputs.shape[1] > len(sentence.tokens)
     tokens = (*sentence.tokens, END) if ended else sentence.tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from regard.alignment import (
     tokenized_output,
     tokenized_words,
 )
+from regard.alignment.heads import shift_rows
 from regard.alignment.tokenized_words import Array
 from regard.attention import AttentionMap
 from regard.attention.inspection import observe
@@ -40,6 +41,17 @@ from regard.tasks.translation.engine import (
 )
 from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.text.segments import Segment
+
+
+class Explanation(NamedTuple):
+    """The attention of a sentence.
+
+    weights  (T, S) of the head for alignment, T target and S source tokens; None without attention
+    maps     of all layers and heads, if they were requested
+    """
+
+    weights: Array | None
+    maps: tuple[AttentionMap, ...] = ()
 
 
 class TranslationModel(LoadedModel):
@@ -96,7 +108,9 @@ class TranslationModel(LoadedModel):
         targets = [self.tokenizers.target.encode(target)[:room] for _, target in pairs]
         maps = self._maps([segment.ids for segment in segments], targets)
         return [
-            self._sentence(segment, target, maps, row)
+            self._sentence(
+                segment, target, explanation=self._explanation(maps, row, segment, target, False)
+            )
             for row, (segment, target) in enumerate(zip(segments, targets, strict=True))
         ]
 
@@ -108,7 +122,7 @@ class TranslationModel(LoadedModel):
         target = tokenized_output(ids, self.tokenizers.target, self.info.target_language)
         if not 0 <= word < len(target.words):
             raise InputError(f"word {word} is not in {translation!r}; count from 0.")
-        position = int(np.flatnonzero(target.overlap[:, word])[0])
+        position = target.tokens[word][0]
         source = source_of([source_ids]).to(self.device)
         choices = alternatives(
             self.network, source, ids, position, count, options=SearchOptions(beam=1)
@@ -150,24 +164,9 @@ class TranslationModel(LoadedModel):
 
         By the head that training selected; without one, by the last layer's mean.
         """
-        cross = [layer_map for layer_map in maps if layer_map.kind == "cross"]
-        if not cross:
-            return None
-        chosen = self.run.alignment
-        last = max(layer_map.layer for layer_map in cross)
-        head = (
-            AlignmentHead(chosen.layer, chosen.head, chosen.shift)
-            if chosen
-            else AlignmentHead(last, None, False)
-        )
-        weights = alignment_weights(
-            cross,
-            head,
-            row,
-            target_length=target.num_tokens + 1,
-            source_length=source.num_tokens + 1,
-        )
-        return pool(weights, target, source)
+        lengths = target.num_tokens + 1, source.num_tokens + 1
+        weights = self._token_weights(maps, row, *lengths)
+        return None if weights is None else pool(weights, target, source)
 
     def links(
         self, maps: Iterable[AttentionMap], row: int, source: TokenizedWords, target: TokenizedWords
@@ -192,44 +191,48 @@ class TranslationModel(LoadedModel):
         self,
         segment: Segment,
         tokens: Sequence[int],
-        maps: Sequence[AttentionMap] | None,
-        row: int,
         hypotheses: Sequence[Hypothesis] = (),
-        attention: bool = False,
+        explanation: Explanation | None = None,
     ) -> Sentence:
-        """A segment and the tokens of its translation; with the batch's maps, words and links."""
-        target = self.tokenizers.target
-        sentence = Sentence(
+        """A segment and the tokens of its translation; with an explanation, words and links."""
+        source, target = self.tokenizers.source, self.tokenizers.target
+        words: dict[str, Any] = {}
+        if explanation is not None:
+            words = self._explained(segment, tokens, hypotheses, explanation)
+        return Sentence(
             source=segment.text,
             text=target.decode(tokens),
             score=hypotheses[0].score if hypotheses else 0.0,
-            source_tokens=tuple(self.tokenizers.source.pieces(segment.ids)),
+            source_tokens=tuple(source.pieces(segment.ids)),
             tokens=tuple(target.pieces(tokens)),
             alternatives=tuple((target.decode(h.tokens), h.score) for h in hypotheses[1:]),
             finished=not hypotheses or hypotheses[0].finished,
             hypothesis=hypotheses[0] if hypotheses else None,
+            **words,
         )
-        if maps is None:
-            return sentence
-        source_words, words = self._words(segment, tokens)
-        confidence: Sequence[float] = ()
-        if hypotheses:
-            spelled = [np.flatnonzero(column).tolist() for column in words.overlap.T]
-            confidence = word_confidence(hypotheses[0], spelled)
-        lengths = len(segment.ids) + 1, len(tokens) + 1
-        weights = self.word_weights(maps, row, source_words, words)
-        read, written = (tuple(word.text for word in side.words) for side in (source_words, words))
-        return replace(
-            sentence,
-            source_words=read,
-            words=written,
-            alignment=self._links(weights),
-            flags=quality_flags(weights, read, written, self.run.cleaning),
-            confidence=tuple(confidence),
-            attention=tuple(_row(layer_map, row, *lengths) for layer_map in maps)
-            if attention
+
+    def _explained(
+        self,
+        segment: Segment,
+        tokens: Sequence[int],
+        hypotheses: Sequence[Hypothesis],
+        explanation: Explanation,
+    ) -> dict[str, Any]:
+        """The fields of a sentence that are about its words."""
+        source, target = self._words(segment, tokens)
+        plane, maps = explanation
+        weights = None if plane is None else pool(plane, target, source)
+        read, written = (tuple(word.text for word in side.words) for side in (source, target))
+        return {
+            "source_words": read,
+            "words": written,
+            "alignment": self._links(weights),
+            "flags": quality_flags(weights, read, written, self.run.cleaning),
+            "confidence": tuple(word_confidence(hypotheses[0], target.tokens))
+            if hypotheses
             else (),
-        )
+            "attention": maps,
+        }
 
     def _links(self, weights: Array | None) -> tuple[tuple[int, int], ...]:
         mutual = bool(self.run.alignment and self.run.alignment.mutual)
@@ -250,15 +253,45 @@ class TranslationModel(LoadedModel):
         with torch.no_grad():
             return self.network.maps(self.batch(sources, targets))
 
-    def _alignment_map(self, result: EngineResult) -> AttentionMap:
-        """The map of the head for alignment that CTranslate2 returns, as one of ours."""
+    def _token_weights(
+        self, maps: Iterable[AttentionMap], row: int, target_length: int, source_length: int
+    ) -> Array | None:
+        """(T, S): the maps' weights of the head for alignment, None without any; EOS counts."""
+        cross = [layer_map for layer_map in maps if layer_map.kind == "cross"]
+        if not cross:
+            return None
         chosen = self.run.alignment
-        assert isinstance(self.run.model, TransformerSettings) and result.attention is not None
-        layer = chosen.layer if chosen else self.run.model.num_decoder_layers - 1
-        weights = torch.tensor(result.attention)[None, None]
-        heads = (chosen.head if chosen and chosen.head is not None else 0,)
-        rows = tuple(range(weights.shape[2]))
-        return AttentionMap(weights, "cross", layer, heads, rows, "")
+        last = max(layer_map.layer for layer_map in cross)
+        head = (
+            AlignmentHead(chosen.layer, chosen.head, chosen.shift)
+            if chosen
+            else AlignmentHead(last, None, False)
+        )
+        return alignment_weights(
+            cross, head, row, target_length=target_length, source_length=source_length
+        )
+
+    def _explanation(
+        self,
+        maps: Sequence[AttentionMap],
+        row: int,
+        segment: Segment,
+        tokens: Sequence[int],
+        attention: bool,
+    ) -> Explanation:
+        """What a batch's maps say about one of its sentences."""
+        target, source = len(tokens) + 1, len(segment.ids) + 1
+        weights = self._token_weights(maps, row, target, source)
+        own = (_row(layer_map, row, source, target) for layer_map in maps if attention)
+        return Explanation(weights, tuple(own))
+
+    def _engine_explanation(self, result: EngineResult) -> Explanation | None:
+        """The attention of the head for alignment, if CTranslate2 returned it."""
+        if result.attention is None:
+            return None
+        weights = np.array(result.attention, np.float32)
+        shift = self.run.alignment is not None and self.run.alignment.shift
+        return Explanation(shift_rows(weights) if shift else weights)
 
 
 def _row(batch_map: AttentionMap, row: int, source: int, target: int) -> AttentionMap:

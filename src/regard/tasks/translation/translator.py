@@ -7,14 +7,16 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, Unpack, overload
 
-from regard.attention import AttentionMap, Edit, Overwrite, intervene
+from regard.attention import Edit, Overwrite, intervene
+from regard.attention.inspection import observe
 from regard.config import SearchOptions
-from regard.decoding import Hypothesis, search, stream
+from regard.decoding import search, stream
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
+from regard.decoding.length_groups import length_groups
 from regard.errors import InputError
 from regard.models.batch import source_of
 from regard.models.ensemble import EnsembleModel
-from regard.tasks.translation.batching import MAX_LINES, length_groups, windows
+from regard.tasks.translation.batching import MAX_LINES, windows
 from regard.tasks.translation.glossary import TargetLexicon, glossary_terms
 from regard.tasks.translation.translation import (
     SearchKeywords,
@@ -24,10 +26,12 @@ from regard.tasks.translation.translation import (
     Translation,
     copied_sentence,
 )
-from regard.tasks.translation.translation_model import TranslationModel
+from regard.tasks.translation.translation_model import Explanation, TranslationModel
 from regard.text import is_spaceless
 from regard.text.segments import Segment, join_translations, segment_text, split_long
-from regard.worker_pool import WorkerPool
+from regard.worker_pool import WorkerPool, parallel_map
+
+MIN_FORKED_TOKENS = 512  # of the source, times the beam: a quarter of a second
 
 
 class StreamedText(NamedTuple):
@@ -177,46 +181,53 @@ class Translator(TranslationModel):
         engine = self.engine.engine
         if engine is None:
             return {}
-        aligned, mapped = options.alignment, options.attention
-        results = engine.search(
-            [segments[row].ids for row in rows], settings, attention=aligned and not mapped
-        )
-        found = {row: result for row, result in zip(rows, results, strict=True) if result}
-        ids = [segments[row].ids for row in found]
-        best = [result.hypotheses[0] for result in found.values()]
-        if aligned or mapped:
-            best = engine.token_log_probabilities(ids, best, settings)
-        maps = self._maps_of_all(ids, best, settings) if mapped else {}
+        aligned, mapped = options.alignment and not options.attention, options.attention
+        ids = [segments[row].ids for row in rows]
+        results = engine.results(ids, settings, attention=aligned, log_probabilities=mapped)
         sentences = {}
-        for number, (row, result) in enumerate(found.items()):
-            seen, place = maps.get(number, (None, 0))
-            if aligned and not mapped:
-                seen = [self._alignment_map(result)]
-            hypotheses = [best[number], *result.hypotheses[1:]]
-            sentences[row] = self._sentence(
-                segments[row], best[number].tokens, seen, place, hypotheses, mapped
-            )
+        if not mapped:
+            for number, result in results:
+                row, tokens = rows[number], result.hypotheses[0].tokens
+                explanation = self._engine_explanation(result)
+                sentences[row] = self._sentence(
+                    segments[row], tokens, result.hypotheses, explanation
+                )
+            return sentences
+        found = dict(results)
+        maps = self._explanations(
+            [segments[rows[number]] for number in found],
+            [result.hypotheses[0].tokens for result in found.values()],
+            settings,
+        )
+        for (number, result), explanation in zip(found.items(), maps, strict=True):
+            row, tokens = rows[number], result.hypotheses[0].tokens
+            sentences[row] = self._sentence(segments[row], tokens, result.hypotheses, explanation)
         return sentences
 
-    def _maps_of_all(
+    def _explanations(
         self,
-        sources: Sequence[Sequence[int]],
-        hypotheses: Sequence[Hypothesis],
+        segments: Sequence[Segment],
+        targets: Sequence[Sequence[int]],
         settings: SearchOptions,
-    ) -> dict[int, tuple[list[AttentionMap] | None, int]]:
-        """The maps of each sentence's batch, and its row there."""
-        groups = length_groups([len(ids) for ids in sources], settings, self.threads)
-        places: dict[int, tuple[list[AttentionMap] | None, int]] = {}
+    ) -> list[Explanation]:
+        """The attention maps of sentences and given translations, by our own forward pass."""
+        groups = length_groups([len(s.ids) for s in segments], settings, self.threads)
+
+        def explain(group: list[int]) -> list[Explanation]:
+            maps = self._maps([segments[n].ids for n in group], [targets[n] for n in group])
+            return [
+                self._explanation(maps, row, segments[n], targets[n], True)
+                for row, n in enumerate(group)
+            ]
+
         with WorkerPool(self.threads) as pool:
-            done = pool.map(
-                lambda group: self._maps(
-                    [sources[n] for n in group], [hypotheses[n].tokens for n in group]
-                ),
-                groups,
-            )
-        for group, maps in zip(groups, done, strict=True):
-            places |= {number: (maps, row) for row, number in enumerate(group)}
-        return places
+            done = pool.map(explain, groups)
+        explained = {
+            number: explanation
+            for group, explanations in zip(groups, done, strict=True)
+            for number, explanation in zip(group, explanations, strict=True)
+        }
+        return [explained[number] for number in range(len(segments))]
 
     def _search_by_torch(
         self,
@@ -236,11 +247,11 @@ class Translator(TranslationModel):
             numbers = group if seeds is None else [seeds[row] for row in group]
             return self._search([segments[row] for row in group], options, numbers)
 
-        if len(groups) < 2 or self.threads == 1:
-            done = list(map(translate_group, groups))
-        else:
-            with WorkerPool(self.threads) as pool:
-                done = pool.map(translate_group, groups)
+        # processes take some time to start, and maps are costly to return
+        many = sum(lengths) * options.settings.beam >= MIN_FORKED_TOKENS
+        fork = many and not options.attention and not observe.observers()
+        _ = self.step_model  # prepared once, before processes are forked
+        done = parallel_map(translate_group, groups, self.threads, fork=fork)
         return {
             row: sentence
             for group, translated in zip(groups, done, strict=True)
@@ -313,13 +324,15 @@ class Translator(TranslationModel):
             phrases=[list(required.values()) for required in terms],
             alignment=self.run.alignment,
         )
-        maps: list[AttentionMap] | None = None
+        targets = [ranked[0].tokens for ranked in hypotheses]
+        explanations: list[Explanation | None] = [None] * len(ids)
         if options.alignment or options.attention:
-            maps = self._maps(ids, [ranked[0].tokens for ranked in hypotheses])
-        sentences = [
-            self._sentence(segment, ranked[0].tokens, maps, row, ranked, options.attention)
-            for row, (segment, ranked) in enumerate(zip(segments, hypotheses, strict=True))
-        ]
+            maps = self._maps(ids, targets)
+            explanations = [
+                self._explanation(maps, row, segment, tokens, options.attention)
+                for row, (segment, tokens) in enumerate(zip(segments, targets, strict=True))
+            ]
+        sentences = list(map(self._sentence, segments, targets, hypotheses, explanations))
         if not options.glossary:
             return sentences
         missing = [

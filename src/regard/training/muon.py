@@ -39,14 +39,14 @@ class Muon(torch.optim.Optimizer):
         momentum: float = 0.95,
         factor: float = 1.0,
         period: int = 1,
-        turns: Sequence[int] | None = None,
     ) -> None:
-        """`turns` are the parameters' places in the order of updates, by default 0, 1, 2 …"""
         settings = {"momentum": momentum, "factor": factor, "period": period}
         super().__init__(list(parameters), {"lr": lr, "weight_decay": weight_decay, **settings})
         for number, parameter in enumerate(parameters):
-            turn = torch.tensor(number if turns is None else turns[number])
-            self.state[parameter] = {"momentum": torch.zeros_like(parameter), "turn": turn}
+            self.state[parameter] = {
+                "momentum": torch.zeros_like(parameter),
+                "turn": torch.tensor(number),
+            }
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]  # no closure is called

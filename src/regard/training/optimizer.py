@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -23,9 +23,9 @@ class Optimizers:
     def __init__(self, network: nn.Module, settings: TrainingSettings, number: int) -> None:
         self._parameters = parameters = [p for p in network.parameters() if p.requires_grad]
         self._parts = parts([p.numel() for p in parameters], number)
-        turns = _turns(network) if settings.optimizer == "muon" else {}
+        matrices = _matrices(network) if settings.optimizer == "muon" else set()
         self._each = [
-            _optimizers([parameters[n] for n in part], turns, settings) for part in self._parts
+            _optimizers([parameters[n] for n in part], matrices, settings) for part in self._parts
         ]
         self._clip = settings.clip
         self._owner = {
@@ -80,11 +80,8 @@ def parts(sizes: Sequence[int], number: int) -> list[list[int]]:
     return [sorted(part) for part in made]
 
 
-def _turns(network: nn.Module) -> dict[int, int]:
-    """Turns of the parameters that Muon updates, by identity: matrices, but no table of vectors.
-
-    Those of one shape follow each other, so that each turn has about as much work.
-    """
+def _matrices(network: nn.Module) -> set[int]:
+    """Identities of the parameters that Muon updates: matrices, but no table of vectors."""
     output = getattr(network, "output", None)
     tables = [
         module
@@ -92,25 +89,21 @@ def _turns(network: nn.Module) -> dict[int, int]:
         if module is output or isinstance(module, nn.Embedding | Learned)
     ]
     excluded = {id(p) for table in tables for p in table.parameters()}
-    matrices = [p for p in network.parameters() if suits(p) and id(p) not in excluded]
-    ordered = sorted(matrices, key=lambda matrix: matrix.shape)
-    return {id(matrix): turn for turn, matrix in enumerate(ordered)}
+    return {id(p) for p in network.parameters() if suits(p)} - excluded
 
 
 def _optimizers(
-    parameters: Sequence[Tensor], turns: Mapping[int, int], settings: TrainingSettings
+    parameters: Sequence[Tensor], matrices: set[int], settings: TrainingSettings
 ) -> list[torch.optim.Optimizer]:
-    """Muon for those that have a turn, Adam for the rest; no weight decay for biases and norms."""
+    """Muon for the matrices, Adam for the rest; no weight decay for biases and norms."""
     rate, decay = settings.learning_rate, settings.weight_decay
-    matrices = [p for p in parameters if id(p) in turns]
-    others = [p for p in parameters if id(p) not in turns]
+    orthogonal = [p for p in parameters if id(p) in matrices]
+    others = [p for p in parameters if id(p) not in matrices]
     optimizers: list[torch.optim.Optimizer] = []
-    if matrices:
-        muon = Muon(
-            matrices, rate, decay, factor=settings.muon_factor, period=settings.muon_period,
-            turns=[turns[id(matrix)] for matrix in matrices],
-        )  # fmt: skip
-        optimizers.append(muon)
+    if orthogonal:
+        factor, period = settings.muon_factor, settings.muon_period
+        orthogonal.sort(key=lambda p: (p.numel(), p.shape))  # each turn has about as much work
+        optimizers.append(Muon(orthogonal, rate, decay, factor=factor, period=period))
     if others:
         groups = [
             {"params": [p for p in others if p.ndim > 1], "weight_decay": decay},

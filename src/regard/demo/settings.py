@@ -57,7 +57,7 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 1_000, 500, 1_500, easy_updates=280),
+    ("transformer", False): Budget(50_000, 5.0, 1_000, 500, 1_800, easy_updates=280),
     ("rnn", False): Budget(50_000, 5.0, 1_000, 500, 1_050, easy_updates=160),
     ("transformer", True): Budget(4_000, 0.2, 100, 100),
     ("rnn", True): Budget(4_000, 0.2, 100, 100),

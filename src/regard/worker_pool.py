@@ -29,15 +29,6 @@ BYTES = 4  # of a number in a pipe
 MAX_RANGES = 4096  # in a pipe, which holds 64 KiB at least
 
 
-def cores(requested: int = 0) -> int:
-    """Return the number of cores to use: as requested, or all that this process may run on."""
-    if requested:
-        return requested
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class WorkerPool:
     """Threads with one core each; torch uses one thread per operation while the pool is open."""
 

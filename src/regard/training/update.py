@@ -9,6 +9,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from regard.cores import cores
 from regard.dropout import dropout_stream
 from regard.training.checkpoint import DataCursor, RunState
 from regard.training.gradient_processes import GradientProcesses, ShardGradients
@@ -16,7 +17,7 @@ from regard.training.optimizer import Optimizers
 from regard.training.precision import autocast, choose_device, choose_precision
 from regard.training.ranks import Ranks
 from regard.training.task import Task, TrainBatch, TrainData
-from regard.worker_pool import WorkerPool, can_fork, cores
+from regard.worker_pool import WorkerPool, can_fork
 
 AnyBatch = TypeVar("AnyBatch", bound=TrainBatch)
 

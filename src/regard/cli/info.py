@@ -20,7 +20,11 @@ from regard.tasks import KINDS, load_run
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("folder", metavar="DIR", help="folder of the model")
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of the model")
+    parser.add_argument(
+        "--curves", metavar="FILE", type=Path,
+        help="draw loss, learning rate and BLEU by update (.png, .svg, .pdf); of several folders",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.add_argument(
         "--prune", action="store_true",
@@ -35,13 +39,37 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the description, or prune."""
     if arguments.force and not arguments.prune:
         raise InputError("--force is for --prune; give both.")
+    folders = list(map(Path, arguments.folders))
+    if arguments.curves:
+        return _draw_curves(folders, arguments)
+    if len(folders) > 1:
+        raise InputError("several folders are for --curves; give one, or draw their curves.")
     if arguments.prune:
-        return _prune(Path(arguments.folder), arguments)
-    description = described(Path(arguments.folder))
+        return _prune(folders[0], arguments)
+    description = described(folders[0])
     if arguments.json:
         print(json.dumps(description, ensure_ascii=False))
     else:
         _print(description)
+    return 0
+
+
+def _draw_curves(folders: list[Path], arguments: argparse.Namespace) -> int:
+    """Draw the curves of the folders' trainings."""
+    from regard.folder import model_names
+    from regard.views.figures.curves import curves_figure, read_history
+    from regard.views.figures.figure import check_figure
+
+    check_figure(arguments.curves)
+    histories = [read_history(folder) for folder in folders if load_run(folder)]
+    names = model_names(folders)
+    curves_figure(dict(zip(names, histories, strict=True))).save(arguments.curves)
+    last = {name: rows[-1]["step"] for name, rows in zip(names, histories, strict=True)}
+    if arguments.json:
+        print(json.dumps({"file": str(arguments.curves), "updates": last}, ensure_ascii=False))
+    else:
+        shown = ", ".join(f"{name} ({step:,} updates)" for name, step in last.items())
+        print(f"{arguments.curves}: {shown}")
     return 0
 
 

@@ -16,12 +16,14 @@ from regard.decoding.beam import beam_search
 from regard.decoding.hypothesis import Hypothesis, word_confidence
 from regard.decoding.phrases import RequiredPhrase, TokenTexts, forbidden_phrases
 from regard.decoding.questions import Alternative, alternatives, score
+from regard.decoding.ranking import RankedToken, ranked_tokens
 from regard.decoding.request import SearchRequest, SourceBatch, StepModel, prepare_request
 from regard.decoding.search import search
 from regard.decoding.step_loop import StreamedToken, greedy, sample, stream
 
 __all__ = [
-    "Alternative", "Hypothesis", "RequiredPhrase", "SearchRequest", "SourceBatch", "StepModel",
-    "StreamedToken", "TokenTexts", "alternatives", "beam_search", "forbidden_phrases", "greedy",
-    "prepare_request", "sample", "score", "search", "stream", "word_confidence",
+    "Alternative", "Hypothesis", "RankedToken", "RequiredPhrase", "SearchRequest", "SourceBatch",
+    "StepModel", "StreamedToken", "TokenTexts", "alternatives", "beam_search", "forbidden_phrases",
+    "greedy", "prepare_request", "ranked_tokens", "sample", "score", "search", "stream",
+    "word_confidence",
 ]  # fmt: skip

@@ -125,7 +125,6 @@ def test_curves(regard, refused, lm, mlm, tmp_path):
     both = tmp_path / "both.svg"
     found = json.loads(regard("info", lm, mlm, "--curves", both, "--json").out)
     assert found["updates"] == {"lm": 60, "mlm": 200} and both.is_file()
-    assert "several folders are for --curves" in refused("info", lm, mlm)
     assert "a figure ends in .png" in refused("info", lm, "--curves", tmp_path / "curves.txt")
     bare = tmp_path / "bare"
     shutil.copytree(lm, bare, ignore=shutil.ignore_patterns("checkpoints", "metrics.jsonl"))

@@ -31,7 +31,7 @@ from regard.training.loop import TrainOutcome
 from regard.training.report import Spoken, clock
 from regard.training.run import train
 
-PAGE, MODEL = "demo.html", "model"
+PAGE, MODEL, SHAPES = "demo.html", "model", "shapes.png"
 
 
 def demo(
@@ -125,11 +125,12 @@ def clear_folder(out: Path) -> Path:
     """Remove the files of an earlier demonstration; a folder with other files is an error."""
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: --out must be a folder, got a file.")
-    known = {PAGE, MODEL}
+    known = {PAGE, MODEL, SHAPES}
     if out.exists() and any(path.name not in known for path in out.iterdir()):
         raise InputError(f"{out}: the folder contains other files; give another as --out.")
     shutil.rmtree(out / MODEL, ignore_errors=True)
-    (out / PAGE).unlink(missing_ok=True)
+    for name in (PAGE, SHAPES):
+        (out / name).unlink(missing_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     return out
 

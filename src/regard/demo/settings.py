@@ -57,7 +57,7 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 1_000, 500, 1_500, easy_updates=280),
+    ("transformer", False): Budget(50_000, 5.0, 1_000, 500, 1_800, easy_updates=280),
     ("rnn", False): Budget(50_000, 5.0, 1_000, 500, 1_050, easy_updates=160),
     ("transformer", True): Budget(4_000, 0.2, 100, 100),
     ("rnn", True): Budget(4_000, 0.2, 100, 100),
@@ -76,6 +76,8 @@ SELF_ATTENTIONS: dict[str, MechanismSettings] = {
 """Self-attention of the Transformer, with sizes small enough for a dozen tokens."""
 SOURCE_ATTENTIONS: tuple[str, ...] = get_args(SourceAttention)
 """Cross-attention of the recurrent network."""
+IMAGE_ATTENTIONS = ("cbam", "non-local", "squeeze-excitation")
+"""Attention of the convolutional networks that name shapes."""
 
 
 def kind_of(attention: str) -> Kind:

@@ -125,7 +125,8 @@ def shown_steps(steps: Sequence[Step], pieces: Pieces) -> tuple[ShownStep, ...]:
             continue
         if step.name == "input" and shown and np.array_equal(shown[-1].values, values):
             continue
-        shape, tokens = values.shape, ()
+        shape = values.shape
+        tokens: tuple[Tokens, ...] = ()
         if "vocabulary" in step.axes:
             values, tokens = _most_probable(values, pieces)
         elif step.name == "word":

@@ -34,6 +34,7 @@ from regard.views import (
     kernel_regression_figure,
     positions_figure,
     rollout_figure,
+    vector_plane,
 )
 from regard.views.figures.alignment_lines import MAX_WORDS
 from regard.views.figures.figure import MAX_INCHES
@@ -309,3 +310,29 @@ def test_gates_over_the_image_they_came_from():
         gate_figure(recording[0], image=x, features=features[0])
     with pytest.raises(ValueError, match="one map per image, got 1 of a"):
         gaze_figure(x, {"a": [heat]})
+
+
+def test_a_plane_of_vectors():
+    square = np.array([[0.0, 0, 5], [3, 0, 5], [0, 2, 5], [3, 2, 5]])
+    arrows = [(0, 1), (2, 3)]
+    figure = drawn(
+        vector_plane(
+            square, ["man", "king", "女人", "女王"], arrows, groups=[0, 0, 1, 1],
+            names=["first", "second"], title="analogy",
+        )
+    )  # fmt: skip
+    assert {"man", "king", "女人", "女王", "first", "second", "analogy"} <= set(texts(figure))
+    points = np.concatenate([line.get_xydata() for line in figure.canvas.axes[0].lines])
+    for first, second in [(0, 1), (0, 2), (1, 2), (0, 3)]:  # distances are kept
+        expected = np.linalg.norm(square[first] - square[second])
+        assert np.linalg.norm(points[first] - points[second]) == pytest.approx(expected)
+    assert "0%" not in texts(vector_plane(square[:2], ["a", ""]))
+    for bad, message in (
+        (lambda: vector_plane(square[:1], ["a"]), "P ≥ 2"),
+        (lambda: vector_plane(square, ["a"]), "one entry for each of 4"),
+        (lambda: vector_plane(square, list("abcd"), [(0, 4)]), "between points 0 to 3"),
+        (lambda: vector_plane(square * np.nan, list("abcd")), "must be finite"),
+        (lambda: vector_plane(np.ones((201, 2)), ["a"] * 201), "at most 200"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bad()

@@ -16,11 +16,16 @@ from regard.config.stored import load_metrics
 from regard.errors import InputError
 from regard.exchange.ctranslate2_support import FOLDER, EngineCheck, missing, read_proof
 from regard.tasks import KINDS, load_run
+from regard.tasks.commands import positive
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("folder", metavar="DIR", help="folder of the model")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="compare its attention's costs")
+    parser.add_argument(
+        "--length", metavar="N", type=positive, help="with two folders: tokens of a text (25)"
+    )
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.add_argument(
         "--prune", action="store_true",
@@ -35,6 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the description, or prune."""
     if arguments.force and not arguments.prune:
         raise InputError("--force is for --prune; give both.")
+    if arguments.other:
+        from regard.cli.model_costs import compare_costs
+
+        return compare_costs(arguments)
+    if arguments.length:
+        raise InputError("--length is for two folders, whose attention is compared.")
     if arguments.prune:
         return _prune(Path(arguments.folder), arguments)
     description = described(Path(arguments.folder))

@@ -73,8 +73,9 @@ class GazeNetwork(ShapeNetwork):
 
     def pool(self, features: Tensor) -> Tensor:
         """(B, C): the mean of the features, weighted by the spatial gate."""
-        gate_BN = self.attention.spatial.gate(self.attention.channel(features))
-        attended: Tensor = self.attention(features)
+        scaled = self.attention.channel(features)
+        gate_BN = self.attention.spatial.gate(scaled)
+        attended: Tensor = self.attention.spatial(scaled)
         return attended.flatten(2).sum(dim=2) / (gate_BN.sum(dim=1, keepdim=True) + 1e-3)
 
 

@@ -24,19 +24,22 @@ if TYPE_CHECKING:
     from regard.decoding.beam import beam_search
     from regard.decoding.dispatch import search
     from regard.decoding.questions import Alternative, alternatives, score
+    from regard.decoding.ranking import RankedToken, ranked_tokens
     from regard.decoding.request import SearchRequest, SourceBatch, StepModel, prepare_request
     from regard.decoding.step_loop import StreamedToken, greedy, sample, stream
 
 __all__ = [
-    "Alternative", "Hypothesis", "RequiredPhrase", "SearchRequest", "SourceBatch", "StepModel",
-    "StreamedToken", "TokenTexts", "alternatives", "beam_search", "forbidden_phrases", "greedy",
-    "prepare_request", "sample", "score", "search", "stream", "word_confidence",
+    "Alternative", "Hypothesis", "RankedToken", "RequiredPhrase", "SearchRequest", "SourceBatch",
+    "StepModel", "StreamedToken", "TokenTexts", "alternatives", "beam_search", "forbidden_phrases",
+    "greedy", "prepare_request", "ranked_tokens", "sample", "score", "search", "stream",
+    "word_confidence",
 ]  # fmt: skip
 
 _NEED_TORCH = {
     "beam": ("beam_search",),
     "dispatch": ("search",),
     "questions": ("Alternative", "alternatives", "score"),
+    "ranking": ("RankedToken", "ranked_tokens"),
     "request": ("SearchRequest", "SourceBatch", "StepModel", "prepare_request"),
     "step_loop": ("StreamedToken", "greedy", "sample", "stream"),
 }

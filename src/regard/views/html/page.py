@@ -97,8 +97,8 @@ def _render(
         title=escape_text(title),
         style=css,
         script=script,
-        style_hash=_policy_hash(css),
-        script_hash=_policy_hash(script),
+        style_hash=policy_hash(css),
+        script_hash=policy_hash(script),
         facts=_facts(facts),
         texts="\n".join(_list_item(number, group[0]) for number, group in enumerate(groups)),
         entries="\n".join(
@@ -145,6 +145,6 @@ def _lang(language: str) -> str:
     return f' lang="{name}" dir="auto"' if language else ' dir="auto"'
 
 
-def _policy_hash(code: str) -> str:
+def policy_hash(code: str) -> str:
     """The hash by which the content security policy allows a style or script."""
     return f"'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'"

@@ -1,0 +1,116 @@
+"""`regard trace`: every number on one word's way through a model, in the terminal, JSON or HTML."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from regard.cli.line_input import check_parent
+from regard.errors import InputError
+from regard.tasks.commands import add_model, positive
+
+if TYPE_CHECKING:
+    from regard.views.maps.traced import TracedText
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument("text", nargs="?", metavar="TEXT", help="one sentence")
+    add_model(parser, required=False)
+    parser.add_argument(
+        "--toy", action="store_true",
+        help="no model: three words of four whole numbers, by hand and as matrices",
+    )  # fmt: skip
+    parser.add_argument("--word", metavar="WORD", help="the word to follow (the last one)")
+    parser.add_argument("--layer", metavar="N", type=natural, help="layer, counted from 0 (0)")
+    parser.add_argument("--head", metavar="N", type=natural, help="head, counted from 0 (0)")
+    parser.add_argument(
+        "--step", metavar="STEP", help="only this step, with all its numbers: its number or name"
+    )
+    parser.add_argument(
+        "--json", action="store_true",
+        help="print the steps as JSON; without --layer and --head those of all",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="FILE", help="write the steps as an HTML page")
+
+
+def natural(text: str) -> int:
+    """A whole number from 0."""
+    return positive(text) if text != "0" else 0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Trace, and print or write the steps."""
+    if arguments.toy:
+        return _run_toy(arguments)
+    if not arguments.text or not arguments.text.strip():
+        raise InputError("there is no text to trace; give a sentence, or --toy.")
+    if not arguments.model:
+        raise InputError("there is no model; give its folder with --model DIR, or --toy.")
+    if arguments.out:
+        check_parent(arguments.out)
+    traced = _traced(arguments)
+    number = None if arguments.step is None else _number(traced, arguments.step)
+    if number is not None and (arguments.json or arguments.out):
+        from dataclasses import replace
+
+        traced = replace(traced, steps=tuple(s for s in traced.steps if s.number == number))
+    if arguments.json:
+        from regard.views.html.trace_payload import trace_payload
+
+        print(json.dumps(trace_payload(traced), ensure_ascii=False))
+    if arguments.out:
+        from regard.storage import replace_file
+        from regard.views.html.trace_page import trace_page
+
+        replace_file(arguments.out, trace_page(traced))
+        if not arguments.json:
+            print(f"{arguments.out}: {len(traced.steps)} steps of “{traced.word}”")
+    if not arguments.json and not arguments.out:
+        from rich.console import Console
+
+        from regard.views.terminal.blackboard import Blackboard
+
+        Console(highlight=False).print(Blackboard(traced, number), end="")
+    return 0
+
+
+def _run_toy(arguments: argparse.Namespace) -> int:
+    from regard.demo.toy import toy_attention
+
+    if arguments.text or arguments.model or arguments.out:
+        raise InputError("--toy needs no text and no model, and writes no page; leave them out.")
+    toy = toy_attention()
+    if arguments.json:
+        print(json.dumps(toy.payload(), ensure_ascii=False))
+    else:
+        print(toy.text())
+    return 0
+
+
+def _traced(arguments: argparse.Namespace) -> TracedText:
+    from regard.folder import model_names
+    from regard.tasks import load, load_run
+    from regard.tasks.inspection import check_inspectable
+    from regard.tasks.tracing import trace_text
+
+    run = load_run(arguments.model)
+    check_inspectable(run, arguments.model)
+    return trace_text(
+        load(arguments.model, threads=arguments.threads, run=run), arguments.text,
+        word=arguments.word, layer=arguments.layer, head=arguments.head,
+        everything=arguments.json, name=model_names([arguments.model])[0],
+    )  # fmt: skip
+
+
+def _number(traced: TracedText, step: str) -> int:
+    """The number of the step that is asked for by number or name."""
+    names = list(dict.fromkeys(shown.name for shown in traced.steps))
+    if step.isdecimal():
+        if not 1 <= int(step) <= len(traced.steps):
+            raise InputError(f"there is no step {step}: the steps are 1 to {len(traced.steps)}.")
+        return int(step)
+    if step not in names:
+        raise InputError(f"this model has no step {step!r}; its steps are: {', '.join(names)}.")
+    return next(shown.number for shown in traced.steps if shown.name == step)

@@ -117,7 +117,7 @@ def run_load(
         _log(f"{clients} clients for {seconds:g} s …")
         run_clients(_load(server, sentences, clients, WARMUP))
         with MemorySampler(server) as memory:
-            load = _load(server, sentences, clients, seconds, timeout=TIMEOUT, leave=True)
+            load = _load(server, sentences, clients, seconds, timeout=TIMEOUT, disconnect=True)
             outcome = run_clients(load)
         freed = seconds_until_idle(server)
     return load_figures(
@@ -202,11 +202,17 @@ def speedup(speeds: tuple[list[float], list[float]], clients: int) -> Row:
 
 
 def _load(
-    server: ServerProcess, sentences: ReferenceSentences, clients: int, seconds: float, **more: Any
+    server: ServerProcess,
+    sentences: ReferenceSentences,
+    clients: int,
+    seconds: float,
+    *,
+    timeout: float = 0.0,
+    disconnect: bool = False,
 ) -> Load:
     return Load(
         server.host, server.port, sentences.source, sentences.target,
-        sentences.dealt(clients), seconds, **more,
+        sentences.dealt(clients), seconds, timeout, disconnect,
     )  # fmt: skip
 
 

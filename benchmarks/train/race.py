@@ -100,7 +100,7 @@ def losses(task: Task) -> tuple[float, float]:
 
 def _task(rounds: int, steps: int, data: Sequence[str] | None) -> Task:
     from benchmarks.train.batches import first_batches, random_sentences, tokenize_files
-    from regard.worker_pool import cores
+    from regard.cores import cores
 
     vocab = Sizes().vocab
     if data:

@@ -14,27 +14,29 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
 
 from regard.config import Run
 from regard.config.settings import plain
 from regard.config.stored import CONFIG, METRICS
+from regard.cores import cores
 from regard.errors import InputError
 from regard.storage import atomic_path, replace_file
 from regard.text import Tokenizer, load
 from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from regard.text.tokenizer import NullTokenizer
 from regard.version import __version__
-from regard.worker_pool import cores
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from torch import device as Device
 
 WEIGHTS, CARD = "model.safetensors", "README.md"
 
@@ -54,30 +56,52 @@ class Tokenizers:
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What a folder holds."""
+    """What a folder holds; the network is built, and torch imported, when it is first used.
+
+    num_networks  more than one in an ensemble
+    """
 
     path: Path
     run: Run
     tokenizers: Tokenizers
-    network: nn.Module
+    build_network: Callable[[], nn.Module]
     metrics: Mapping[str, Any]
+    device: str = "cpu"
+    num_networks: int = 1
+
+    @cached_property
+    def network(self) -> nn.Module:
+        """The network with its weights, as in use."""
+        return self.build_network().eval()
 
 
 class LoadedModel:
     """Base of the façades: the model of a folder; `threads` are the cores it may use, 0 for all."""
 
-    network: nn.Module
     tokenizer: Tokenizer
     """The tokenizer of a model of one language."""
 
     def __init__(self, saved: SavedModel, threads: int = 0) -> None:
-        self.run, self.path, self.network = saved.run, saved.path, saved.network
+        self.saved, self.run, self.path = saved, saved.run, saved.path
         self.tokenizers, self.tokenizer = saved.tokenizers, saved.tokenizers.target
-        self.device = next(saved.network.parameters()).device
-        self.threads = cores(threads) if self.device.type == "cpu" else 1
+        self.threads = cores(threads) if saved.device == "cpu" else 1
+
+    @cached_property
+    def network(self) -> Any:
+        """The network, which is built on first use."""
+        return self.saved.network
+
+    @cached_property
+    def device(self) -> Device:
+        """The device of the network."""
+        return next(self.saved.network.parameters()).device
 
     def use_engine(self, engine: str = "auto", precision: str = "auto") -> None:
-        """Choose the engine; most kinds of model have our own only."""
+        """Choose the engine; most kinds of model have our own only.
+
+        Whatever is wrong with the model is an error now.
+        """
+        _ = self.network
         if engine not in ("auto", "torch") or precision not in ("auto", "fp32"):
             raise InputError(
                 f"{self.path}: a model of the kind {self.run.model.kind} has the engine torch in "
@@ -123,6 +147,9 @@ def no_tokenizers() -> Tokenizers:
 
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     """Write tensors; what is shared under several names is written under the first."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
     try:
         with atomic_path(path) as draft:
             save_file(_once(weights), draft, metadata={"format": "pt"})
@@ -132,6 +159,9 @@ def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
 
 def load_weights(path: Path) -> dict[str, Tensor]:
     """The tensors of a file."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:

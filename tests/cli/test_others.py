@@ -6,8 +6,10 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from regard.cli import COMMANDS
+from regard.tasks import load
 from trained import FLAGS, taught, write_corpus
 
 TEXTS = [source for source, _ in taught("lm")]
@@ -64,9 +66,40 @@ def test_fill(regard, mlm):
     words = ["fill", "The [MASK] was playing during the [MASK].", "--model", mlm]
     found = json.loads(regard(*words, "--json", "--count", 3).out)
     assert [len(guesses) for guesses in found["masks"]] == [3, 3]
-    assert set(found["masks"][0][0]) == {"token", "probability", "text"}
+    assert set(found["masks"][0][0]) == {"token", "probability", "text", "logit", "sampled"}
     table = regard(*words).out
     assert "[MASK] 1" in table and "[MASK] 2" in table and "%" in table
+    cut = json.loads(regard(*words, "--json", "--top-k", 2).out)["masks"][0]
+    assert [guess["sampled"] > 0 for guess in cut] == [True, True, False, False, False]
+    assert "cut" in regard(*words, "--top-k", 2).out
+
+
+def test_the_next_word(regard, refused, lm):
+    """What is printed is the distribution that sampling draws from."""
+    model = load(lm)
+    words = ["generate", "--next", 10, "The", "--model", lm]
+    found = json.loads(regard(*words, "--json").out)
+    with torch.no_grad():
+        logits = model.network(model.batch(model.tokenizer.encode("The")))[0, -1].double()
+    logits[[0, 2, 4]] = -torch.inf  # what is never written; the end, 3, is
+    expected = logits.softmax(-1).sort(descending=True)
+    assert model.tokenizer.pieces(expected.indices[:10].tolist()) == [
+        row["token"] for row in found["next"]
+    ]
+    shares = [row["probability"] for row in found["next"]]
+    assert shares == pytest.approx(expected.values[:10].tolist(), abs=1e-5)
+    assert [row["sampled"] for row in found["next"]] == pytest.approx(shares, abs=1e-6)
+    cut = json.loads(regard(*words, "--json", "--temperature", 2, "--top-k", 3).out)["next"]
+    best = (logits.sort(descending=True).values[:3] / 2).softmax(-1).tolist()
+    assert [row["sampled"] for row in cut] == pytest.approx([*best, *[0.0] * 7], abs=1e-5)
+    nucleus = json.loads(regard(*words, "--json", "--top-p", 0.5).out)["next"]
+    kept = [row for row in nucleus if row["sampled"]]
+    assert sum(row["probability"] for row in kept) >= 0.5 or len(kept) == 10
+    assert sum(row["probability"] for row in kept[:-1]) < 0.5
+    table = regard(*words, "--top-k", 3).out
+    assert "sampled with top-k 3" in table and table.count("cut") == 7 and "logit" in table
+    assert "of the probability" in regard(*words).out
+    assert "temperature must be above 0" in refused(*words, "--temperature", 0)
 
 
 @pytest.mark.parametrize("name", ["en_fr", "lm", "mlm"])
@@ -82,6 +115,22 @@ def test_info(regard, name, request):
     table = regard("info", folder).out
     assert f"{found['parameters']:,}" in table
     assert "resumable" in table and "development" in table
+
+
+def test_curves(regard, refused, lm, mlm, tmp_path):
+    picture = tmp_path / "curves.png"
+    said = regard("info", lm, "--curves", picture)
+    assert said.code == 0 and "60 updates" in said.out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    both = tmp_path / "both.svg"
+    found = json.loads(regard("info", lm, mlm, "--curves", both, "--json").out)
+    assert found["updates"] == {"lm": 60, "mlm": 200} and both.is_file()
+    assert "a figure ends in .png" in refused("info", lm, "--curves", tmp_path / "curves.txt")
+    bare = tmp_path / "bare"
+    shutil.copytree(lm, bare, ignore=shutil.ignore_patterns("checkpoints", "metrics.jsonl"))
+    assert "there is no metrics.jsonl" in refused("info", bare, "--curves", picture)
+    (bare / "metrics.jsonl").write_text("nonsense")
+    assert "line 1: this is not JSON" in refused("info", bare, "--curves", picture)
 
 
 def test_info_of_a_folder_without_all_its_parts(regard, refused, lm, tmp_path):

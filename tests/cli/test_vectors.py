@@ -129,3 +129,24 @@ def test_another_width_is_refused_before_anything_is_written(regard, refused, fo
     assert said.code == 2
     assert "vectors must have 8 numbers" in said.err
     assert not (tmp_path / "m").exists()
+
+
+def test_plane(regard, folder):
+    learn(regard, folder, out="drawn.vec")
+    vectors, out = folder / "drawn.vec", folder / "plane.svg"
+    words = read_vectors(vectors).words
+    assert regard("vectors", "plane", "--vectors", vectors, "--out", out).code == 0
+    assert words[0] in out.read_text("utf-8")
+    said = regard(
+        "vectors", "plane", words[5], "--analogy", *words[:3], "--vectors", vectors, "--out", out,
+        "--json",
+    )  # fmt: skip
+    answer = json.loads(said.out)
+    assert answer["words"][:4] == [words[5], *words[:3]] and len(answer["answers"]) == 1
+    for flags, sentence in (
+        (["nonsenseword"], "without this one"),
+        ([words[0]], "a plane holds 2 to 200 words, got 1"),
+        (["--out", folder / "plane.txt"], "a figure ends in"),
+    ):
+        said = regard("vectors", "plane", *flags, "--vectors", vectors)
+        assert said.code == 2 and sentence in said.err

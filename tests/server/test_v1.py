@@ -88,6 +88,8 @@ def test_a_stream_comes_word_by_word(client, catalogue, target):
 def test_a_stream_goes_on_from_a_beginning(client):
     assert streamed(client, prefix="Une")[-1][1]["text"].startswith("Une")
     assert "error" in asked(client, "/v1/stream", 400, target="x")
+    for field, value in (("forbid", ["Une"]), ("glossary", {"owl": "hibou"})):
+        assert "/v1/translate" in asked(client, "/v1/stream", 400, **{field: value})["error"]
 
 
 def test_switching_heads_off_changes_the_translation(client):

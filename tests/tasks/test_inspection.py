@@ -50,7 +50,7 @@ def like(model, settings, **run):
     )
     made = Run(model=settings, languages=model.run.languages, **run)
     network = build(settings, len(tokenizers.source), len(tokenizers.target)).eval()
-    return type(model)(SavedModel(model.path, made, tokenizers, network, {}))
+    return type(model)(SavedModel(model.path, made, tokenizers, lambda: network, {}))
 
 
 def test_sentences_of_a_translator(en_fr):

@@ -9,8 +9,9 @@ import torch
 from torch import nn
 
 from regard.errors import InputError
-from regard.training.gradient_processes import GradientProcesses, can_fork
+from regard.training.gradient_processes import GradientProcesses
 from regard.training.update import shard_gradients
+from regard.worker_pool import can_fork
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="gradients are computed in threads here")
 

@@ -35,6 +35,19 @@ def test_an_update_of_several_matrices_together():
         torch.testing.assert_close(new.detach(), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_matrices_take_turns():
+    torch.manual_seed(0)
+    matrices = [torch.randn(16, 16, requires_grad=True) for _ in range(5)]
+    muon = Muon(matrices, lr=0.1, period=3)
+    for step in range(6):
+        before = [matrix.detach().clone() for matrix in matrices]
+        for matrix in matrices:
+            matrix.grad = torch.randn_like(matrix)
+        muon.step()
+        changed = [not torch.equal(a, b) for a, b in zip(before, matrices, strict=True)]
+        assert changed == [(number + step) % 3 == 0 for number in range(5)]
+
+
 def test_only_matrices_of_useful_sizes_suit():
     assert suits(torch.empty(2, 16, 48)) and suits(torch.empty(64, 16))
     assert not any(map(suits, (torch.empty(64), torch.empty(1, 64), torch.empty(48, 8))))

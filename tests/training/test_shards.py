@@ -5,13 +5,14 @@ import torch
 
 from regard.attention import dropout_stream
 from regard.config import RnnSettings, TransformerSettings
+from regard.cores import cores
 from regard.models.batch import batch_of
 from regard.tasks import build
 from regard.tasks.masked_language_model.task import masked
 from regard.tasks.text.loss import label_loss
 from regard.text import PAD
 from regard.training.update import shard_gradients, shards, summed_gradients
-from regard.worker_pool import WorkerPool, cores
+from regard.worker_pool import WorkerPool
 
 SOURCES = [[5, 6, 7, 8, 9], [9, 6], [7, 7, 8], [5] * 9, [6, 8]]
 TARGETS = [[5, 6, 7], [8, 9, 10, 11, 12, 5], [7], [9] * 7, [10, 11]]

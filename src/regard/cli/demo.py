@@ -14,18 +14,20 @@ OPTIONS = {
     "grammar": ("kind", "attention", "minutes", "languages", "explain", "out"),
     "spelling": ("kind", "attention", "minutes", "out"),
     "series": ("kind",),
+    "shapes": ("attention", "out"),
 }
 """Options of each task, besides those common to all."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    from regard.demo.settings import SELF_ATTENTIONS, SOURCE_ATTENTIONS
+    from regard.demo.settings import IMAGE_ATTENTIONS, SELF_ATTENTIONS, SOURCE_ATTENTIONS
 
     parser.add_argument(
         "--task", choices=tuple(OPTIONS), default="grammar",
         help="grammar: translate; spelling: spell words out, with monotonic attention; series: "
-        "classify time series, and locate the cause (grammar)",
+        "classify time series, and locate the cause; shapes: name a shape in an image, and find it "
+        "(grammar)",
     )  # fmt: skip
     parser.add_argument(
         "--kind", choices=("transformer", "rnn"),
@@ -34,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attention", metavar="NAME",
         help=f"attention of the Transformer: {', '.join(SELF_ATTENTIONS)}; of the recurrent "
-        f"network: {', '.join(SOURCE_ATTENTIONS)}",
+        f"network: {', '.join(SOURCE_ATTENTIONS)}; of shapes: {', '.join(IMAGE_ATTENTIONS)}",
     )  # fmt: skip
     parser.add_argument(
         "--minutes", metavar="N", type=float,
@@ -61,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     console = Console(stderr=arguments.json)
-    tasks = {"grammar": _grammar, "spelling": _spelling, "series": _series}
+    tasks = {"grammar": _grammar, "spelling": _spelling, "series": _series, "shapes": _shapes}
     result = tasks[arguments.task](arguments, console)
     if arguments.json:
         print(json.dumps(result, ensure_ascii=False))
@@ -124,6 +126,25 @@ def _series(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
     encoders: Any = (arguments.kind,) if arguments.kind else ("transformer", "rnn")
     steps = 60 if arguments.quick else None
     return planted_demo(encoders=encoders, steps=steps, seed=arguments.seed, console=console)
+
+
+def _shapes(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
+    from regard.demo.run import clear_folder
+    from regard.demo.settings import IMAGE_ATTENTIONS
+
+    chosen: str | None = arguments.attention
+    if chosen not in (None, *IMAGE_ATTENTIONS):
+        names = ", ".join(IMAGE_ATTENTIONS)
+        raise InputError(f"--attention of the task shapes must be one of {names}, got {chosen!r}.")
+    from regard.demo.shapes import STEPS, shapes_demo
+
+    return shapes_demo(
+        attentions=(chosen,) if chosen else IMAGE_ATTENTIONS,
+        steps=40 if arguments.quick else STEPS,
+        seed=arguments.seed,
+        out=clear_folder(arguments.out or Path(OUT)),
+        console=console,
+    )
 
 
 def _attention(arguments: argparse.Namespace) -> str:

@@ -7,10 +7,12 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from regard.cli.searching import add_sampling, search_options
 from regard.errors import InputError
 from regard.tasks.commands import add_model, open_model, positive
 
 if TYPE_CHECKING:
+    from regard.config import SearchOptions
     from regard.tasks.masked_language_model.mask_filler import MaskFiller, MaskPrediction
 
 MASK = "[MASK]"
@@ -23,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--count", metavar="N", type=positive, default=5, help="predictions each (5)"
     )
+    add_sampling(parser)
     parser.add_argument("--json", action="store_true", help="print the predictions as JSON")
 
 
@@ -31,29 +34,21 @@ def run(arguments: argparse.Namespace) -> int:
     if MASK not in arguments.text:
         raise InputError(f"there is no {MASK} in {arguments.text!r}; write one in place of a word.")
     filler: MaskFiller = open_model(arguments.model, "fill", arguments.threads)
-    masks = filler.fill(arguments.text, arguments.count)
+    arguments.beam = None
+    settings = search_options(arguments, filler.run.decoding, sample=True)
+    masks = filler.fill(arguments.text, arguments.count, settings=settings)
     if arguments.json:
         rows = [[asdict(prediction) for prediction in predictions] for predictions in masks]
         print(json.dumps({"text": arguments.text, "masks": rows}, ensure_ascii=False))
     else:
-        _print(masks)
+        _print(masks, settings)
     return 0
 
 
-def _print(masks: list[list[MaskPrediction]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+def _print(masks: list[list[MaskPrediction]], settings: SearchOptions) -> None:
+    from regard.cli.distribution import print_distribution
 
-    console = Console(highlight=False)
     for number, predictions in enumerate(masks, start=1):
         title = f"{MASK} {number}" if len(masks) > 1 else MASK
-        table = Table(box=box.SIMPLE)
-        table.add_column(escape(title))
-        table.add_column("probability", justify="right")
-        table.add_column("text", overflow="fold")
-        for prediction in predictions:
-            word = prediction.token.replace("▁", " ").strip() or prediction.token
-            table.add_row(escape(word), f"{prediction.probability:.1%}", escape(prediction.text))
-        console.print(table)
+        texts = [prediction.text for prediction in predictions]
+        print_distribution(predictions, settings, title, texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from regard.cli.searching import add_sampling, add_search, search_options
@@ -24,6 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--count", metavar="N", type=positive, default=1, help="continuations (1)")
     parser.add_argument(
+        "--next", metavar="N", type=positive,
+        help="print the N most probable next tokens instead, with logits and probabilities",
+    )  # fmt: skip
+    parser.add_argument(
         "--max-length",
         metavar="N",
         type=positive,
@@ -41,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     generator: Generator = open_model(arguments.model, "generate", arguments.threads)
     own = replace(generator.run.decoding, beam=1)
     settings = search_options(arguments, own, sample=arguments.beam is None)
+    if arguments.next:
+        return _print_next(generator, arguments, settings)
     prompt_tokens = len(generator.tokenizer.encode(arguments.prompt)) if arguments.prompt else 0
     settings = replace(settings, max_length=prompt_tokens + max_tokens)
     streams = sys.stdout.isatty() and arguments.count == 1 and settings.beam == 1
@@ -63,3 +69,20 @@ def _print(generator: Generator, arguments: argparse.Namespace, settings: Search
             print(json.dumps(row, ensure_ascii=False))
         else:
             print(generated.text)
+
+
+def _print_next(
+    generator: Generator, arguments: argparse.Namespace, settings: SearchOptions
+) -> int:
+    """Print the distribution of the next token."""
+    words = generator.next_words(arguments.prompt, arguments.next, settings=settings)
+    if arguments.json:
+        names = ("temperature", "top_k", "top_p")
+        about = {"text": arguments.prompt} | {name: getattr(settings, name) for name in names}
+        rows = [asdict(word) for word in words]
+        print(json.dumps({**about, "next": rows}, ensure_ascii=False))
+        return 0
+    from regard.cli.distribution import print_distribution
+
+    print_distribution(words, settings, f"after “{arguments.prompt}”")
+    return 0

@@ -16,11 +16,20 @@ from regard.config.stored import load_metrics
 from regard.errors import InputError
 from regard.exchange.ctranslate2_support import FOLDER, EngineCheck, missing, read_proof
 from regard.tasks import KINDS, load_run
+from regard.tasks.commands import positive
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("folder", metavar="DIR", help="folder of the model")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="compare its attention's costs")
+    parser.add_argument(
+        "--length", metavar="N", type=positive, help="with two folders: tokens of a text (25)"
+    )
+    parser.add_argument(
+        "--curves", metavar="FILE", type=Path,
+        help="draw loss, learning rate and BLEU by update, of one folder or two (.png, .svg, .pdf)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.add_argument(
         "--prune", action="store_true",
@@ -35,6 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the description, or prune."""
     if arguments.force and not arguments.prune:
         raise InputError("--force is for --prune; give both.")
+    if arguments.curves:
+        return _draw_curves(arguments)
+    if arguments.other:
+        from regard.cli.model_costs import compare_costs
+
+        return compare_costs(arguments)
+    if arguments.length:
+        raise InputError("--length is for two folders, whose attention is compared.")
     if arguments.prune:
         return _prune(Path(arguments.folder), arguments)
     description = described(Path(arguments.folder))
@@ -42,6 +59,26 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(description, ensure_ascii=False))
     else:
         _print(description)
+    return 0
+
+
+def _draw_curves(arguments: argparse.Namespace) -> int:
+    """Draw the curves of the training of one folder or two."""
+    from regard.folder import model_names
+    from regard.views.figures.curves import curves_figure, read_history
+    from regard.views.figures.figure import check_figure
+
+    check_figure(arguments.curves)
+    folders = [Path(folder) for folder in (arguments.folder, arguments.other) if folder]
+    histories = [read_history(folder) for folder in folders if load_run(folder)]
+    names = model_names(folders)
+    curves_figure(dict(zip(names, histories, strict=True))).save(arguments.curves)
+    last = {name: rows[-1]["step"] for name, rows in zip(names, histories, strict=True)}
+    if arguments.json:
+        print(json.dumps({"file": str(arguments.curves), "updates": last}, ensure_ascii=False))
+    else:
+        shown = ", ".join(f"{name} ({step:,} updates)" for name, step in last.items())
+        print(f"{arguments.curves}: {shown}")
     return 0
 
 

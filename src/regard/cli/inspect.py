@@ -63,6 +63,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--prefix", metavar="TEXT", default="", help="how a translation begins")
     parser.add_argument("--reference", metavar="TEXT", help="the right translation, to compare")
+    parser.add_argument(
+        "--vectors", metavar="WORD",
+        help="instead of the page: how this word's vector differs between the texts, by layer; "
+        "--out is a figure (regard-vectors.png)",
+    )  # fmt: skip
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument(
         "--figures", metavar="DIR", type=Path, help="draw figures into this folder as well"
@@ -80,6 +85,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look, and write the page."""
     begun = time.monotonic()
+    if arguments.vectors is not None:
+        return _vectors(arguments)
     _check(arguments)
     texts = _texts(arguments)
     looked = _looked(arguments, texts)
@@ -107,6 +114,23 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.open:
         webbrowser.open(Path(arguments.out).resolve().as_uri())
     return 0
+
+
+def _vectors(arguments: argparse.Namespace) -> int:
+    """Follow one word through the layers."""
+    from regard.cli.inspect_vectors import OUT as FIGURE
+    from regard.cli.inspect_vectors import inspect_vectors
+    from regard.views.figures.figure import check_figure
+
+    for name in ("against", "figures", "reference", "open", "effects", "format", "generate"):
+        if getattr(arguments, name):
+            raise InputError(f"--{name} is about the page, which --vectors does not write.")
+    if arguments.text and arguments.input:
+        raise InputError("text and --input were both given; leave one out.")
+    out = Path(FIGURE if arguments.out == OUT else arguments.out)
+    check_figure(out)
+    texts = _texts(arguments)
+    return inspect_vectors(_opened(arguments.model, arguments.threads), texts, arguments, out)
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -18,6 +18,7 @@ from regard.tasks.commands import positive
 if TYPE_CHECKING:
     from regard.vectors import Neighbor, Vectors
 
+NUM_DRAWN = 40  # words of a plane, where none are given
 METHODS = ("skip-gram", "cbow")
 DEFAULTS = {"dim": 100, "window": 5, "negatives": 5, "epochs": 5, "min-count": 5}
 HELP = {
@@ -62,12 +63,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     analogy.add_argument("words", nargs=3, metavar=("A", "B", "C"), help="three words")
     analogy.set_defaults(act=_analogy)
+    plane = actions.add_parser(
+        "plane", help="draw words in a plane, and analogies as arrows: `plane man king woman queen`"
+    )
+    plane.add_argument(
+        "words", nargs="*", metavar="WORD", help="words to draw; the most frequent by default"
+    )
+    plane.add_argument(
+        "--analogy", nargs=3, action="append", default=[], metavar=("A", "B", "C"),
+        help="arrows from A to B, and from C to what is to C as B is to A; repeatable",
+    )  # fmt: skip
+    plane.add_argument(
+        "--out", metavar="FILE", type=Path, default=Path("vectors.png"),
+        help="figure: .png, .svg or .pdf (vectors.png)",
+    )  # fmt: skip
+    plane.add_argument("--vectors", metavar="FILE", required=True, help="file of vectors")
+    plane.set_defaults(act=_plane)
     for action in (near, analogy):
         action.add_argument("--vectors", metavar="FILE", required=True, help="file of vectors")
         action.add_argument(
             "--count", metavar="N", type=positive, default=10, help="number of words (10)"
         )
-    for action in (learn, near, analogy):
+    for action in (learn, near, analogy, plane):
         action.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -155,6 +172,36 @@ def _analogy(arguments: argparse.Namespace) -> None:
         print(json.dumps(_as_rows(nearest), ensure_ascii=False))
     else:
         _print(f"{second} − {first} + {third}", nearest)
+
+
+def _plane(arguments: argparse.Namespace) -> None:
+    from regard.views.figures.figure import check_figure
+    from regard.views.figures.vector_plane import MAX_POINTS, vector_plane
+
+    check_figure(arguments.out)
+    given = list(arguments.words)
+    arguments.words = [*given, *(word for triple in arguments.analogy for word in triple)]
+    vectors = _vectors_of(arguments)
+    triples: list[tuple[str, str, str]] = [(a, b, c) for a, b, c in arguments.analogy]
+    answers = [vectors.analogy(a, b, c, 1)[0] for a, b, c in triples]
+    frequent = () if arguments.words else vectors.words[:NUM_DRAWN]
+    words = list(dict.fromkeys([*arguments.words, *(near.word for near in answers), *frequent]))
+    if not 2 <= len(words) <= MAX_POINTS:
+        raise InputError(f"a plane holds 2 to {MAX_POINTS} words, got {len(words)}.")
+    place = {word: number for number, word in enumerate(words)}
+    arrows = []
+    for (first, second, third), fourth in zip(triples, answers, strict=True):
+        arrows += [(place[first], place[second]), (place[third], place[fourth.word])]
+    groups = [1 if any(word == near.word for near in answers) else 0 for word in words]
+    rows = [vectors.rows[word] for word in words]
+    vector_plane(vectors.unit[rows], words, arrows, groups=groups).save(arguments.out)
+    if arguments.json:
+        found = {"figure": str(arguments.out), "words": words, "answers": _as_rows(answers)}
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for (first, second, third), near in zip(triples, answers, strict=True):
+        print(f"{first} is to {second} as {third} is to {near.word} ({near.cosine:.3f})")
+    print(f"{arguments.out}: {len(words)} words")
 
 
 def _vectors_of(arguments: argparse.Namespace) -> Vectors:

@@ -77,7 +77,9 @@ class TrainingSettings:
     optimizer: Literal["adam", "adamw", "muon"] = "adamw"
     """Adam; Adam with decoupled weight decay; or Muon for matrices and AdamW for the rest."""
     muon_factor: float = 2.0
-    """Muon's updates divided by those that Adam would make, on average."""
+    """Size of Muon's updates, divided by that of Adam's."""
+    muon_period: int = 4
+    """Updates in which every matrix is updated once by Muon; 1: all at each."""
     learning_rate: float = 1e-3
     """The highest learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = "cosine"
@@ -136,12 +138,13 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         at_least(
-            self, 1, "steps", "batch_tokens", "accumulate", "average_last", "keep", "schedule_steps"
-        )
+            self, 1, "steps", "batch_tokens", "accumulate", "average_last", "keep",
+            "schedule_steps", "muon_period",
+        )  # fmt: skip
         at_least(
             self, 0, "epochs", "warmup", "weight_decay", "clip", "validate_every",
             "validate_sentences", "patience", "threads", "learning_rate", "checkpoint_minutes",
-            "target_exact_match",
+            "target_exact_match", "muon_factor",
         )  # fmt: skip
         fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay", "restart_rate")
         if self.minutes is not None and self.minutes <= 0:

@@ -1,6 +1,6 @@
 """Search over any model that has `start`, `step` and `select` (`StepModel`).
 
-    request ◀─ search     the model and the input of a search; the entry point
+    request ◀─ dispatch   the model and the input of a search; the entry point, `search`
     constraints, phrases  tokens that must not come next; words that must not, or must, be written
     step_loop             rows that do not compete: greedy search, sampling, streams
     beam ─▶ ranking       rows that do
@@ -10,18 +10,43 @@
 
 Search does not compute attention maps: those of a hypothesis come from one forward pass over its
 tokens (the model's `maps(batch)`). `stream` returns each step's maps on request.
+
+Names that need torch are imported when they are first used.
 """
 
-from regard.decoding.beam import beam_search
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from regard.decoding.hypothesis import Hypothesis, word_confidence
 from regard.decoding.phrases import RequiredPhrase, TokenTexts, forbidden_phrases
-from regard.decoding.questions import Alternative, alternatives, score
-from regard.decoding.request import SearchRequest, SourceBatch, StepModel, prepare_request
-from regard.decoding.search import search
-from regard.decoding.step_loop import StreamedToken, greedy, sample, stream
+
+if TYPE_CHECKING:
+    from regard.decoding.beam import beam_search
+    from regard.decoding.dispatch import search
+    from regard.decoding.questions import Alternative, alternatives, score
+    from regard.decoding.ranking import RankedToken, ranked_tokens
+    from regard.decoding.request import SearchRequest, SourceBatch, StepModel, prepare_request
+    from regard.decoding.step_loop import StreamedToken, greedy, sample, stream
 
 __all__ = [
-    "Alternative", "Hypothesis", "RequiredPhrase", "SearchRequest", "SourceBatch", "StepModel",
-    "StreamedToken", "TokenTexts", "alternatives", "beam_search", "forbidden_phrases", "greedy",
-    "prepare_request", "sample", "score", "search", "stream", "word_confidence",
+    "Alternative", "Hypothesis", "RankedToken", "RequiredPhrase", "SearchRequest", "SourceBatch",
+    "StepModel", "StreamedToken", "TokenTexts", "alternatives", "beam_search", "forbidden_phrases",
+    "greedy", "prepare_request", "ranked_tokens", "sample", "score", "search", "stream",
+    "word_confidence",
 ]  # fmt: skip
+
+_NEED_TORCH = {
+    "beam": ("beam_search",),
+    "dispatch": ("search",),
+    "questions": ("Alternative", "alternatives", "score"),
+    "ranking": ("RankedToken", "ranked_tokens"),
+    "request": ("SearchRequest", "SourceBatch", "StepModel", "prepare_request"),
+    "step_loop": ("StreamedToken", "greedy", "sample", "stream"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _NEED_TORCH.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,14 +5,19 @@ together, take the free slots. A hypothesis that ends with EOS is finished and k
 the live ones become fewer, until none is left or none can win any more. Only live hypotheses are
 rows of the batch: finished sentences and freed slots cost nothing.
 
-B sentences, R live hypotheses (rows, sentence by sentence, the more probable first), W the most
-live hypotheses of any sentence, K slots of a sentence (the beam), V tokens, T tokens generated.
+Tensors rank the continuations; the bookkeeping of the few that are taken is plain Python, which is
+several times as fast as tensors of that size.
+
+B live sentences, R live hypotheses (rows, sentence by sentence, the more probable first), W the
+most live hypotheses of any sentence, K best continuations, V tokens.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,62 +30,71 @@ from regard.decoding.step_loop import forced_logs
 from regard.text import BOS, EOS
 
 
-class LiveHypotheses(NamedTuple):
-    """The hypotheses that are continued.
+class LiveHypothesis(NamedTuple):
+    """A hypothesis that is continued.
 
-    sentence (R,), rank (R,)  the sentence of each, and its rank there
-    total    (R,)             log-probability
-    tokens   (R, T + 1)       BOS and the generated tokens
-    logs     (R, T)           log-probabilities of these
+    sentence    number of its sentence
+    parent_row  row of the hypothesis that it continues, at the step before
+    total       log-probability
+    token, log  the last token and its log-probability
+    before      the hypothesis that it continues; None for BOS
     """
 
-    sentence: Tensor
-    rank: Tensor
-    total: Tensor
-    tokens: Tensor
-    logs: Tensor
+    sentence: int
+    parent_row: int
+    total: float
+    token: int
+    log: float
+    before: LiveHypothesis | None
+
+    def tokens(self) -> tuple[list[int], list[float]]:
+        """All tokens but BOS, and their log-probabilities."""
+        tokens, logs, last = [], [], self
+        while last.before is not None:
+            tokens.append(last.token)
+            logs.append(last.log)
+            last = last.before
+        return tokens[::-1], logs[::-1]
 
 
 class Candidates(NamedTuple):
-    """The continuations that take the slots of each sentence, best first; all (B, K).
+    """The best continuations of each live sentence, best first.
 
-    total       log-probability with the new token; -inf in unused slots
-    parent      the row that is continued
-    token, log  the new token and its log-probability
+    total       for each sentence, log-probabilities with the new token; -inf if there are no more
+    row, token  for each of these the row that is continued, and the column of its new token
+    tokens      for each row its most probable tokens
+    logs        log-probabilities of these
     """
 
-    total: Tensor
-    parent: Tensor
-    token: Tensor
-    log: Tensor
+    total: list[list[float]]
+    row: list[list[int]]
+    column: list[list[int]]
+    tokens: list[list[int]]
+    logs: list[list[float]]
 
 
 @dataclass
 class FinishedHypotheses:
-    """The finished hypotheses of each sentence, and the score that a live one must exceed.
+    """The finished and cut off hypotheses of a sentence.
 
-    hypotheses  of each sentence
-    num_slots   (B,)  slots that they occupy
-    threshold   (B,)  the `n_best`th score; -inf while there are fewer
+    num_slots  slots that the finished ones occupy
+    threshold  the score that a live one must exceed: the `n_best`th; -inf while there are fewer
     """
 
-    hypotheses: list[list[Hypothesis]]
-    num_slots: Tensor
-    threshold: Tensor
     n_best: int
     length_penalty: float
+    hypotheses: list[Hypothesis] = field(default_factory=list)
+    num_slots: int = 0
+    threshold: float = IMPOSSIBLE
 
-    def add(self, sentences: Tensor, tokens: Tensor, logs: Tensor) -> None:
-        """Add hypotheses: tokens (N, T + 1) with BOS, logs (N, T)."""
-        for sentence, ids, log in zip(
-            sentences.tolist(), tokens[:, 1:].tolist(), logs.tolist(), strict=True
-        ):
-            hypotheses = self.hypotheses[sentence]
-            hypotheses.append(make_hypothesis(ids, log, self.length_penalty))
-            if hypotheses[-1].finished:
-                self.num_slots[sentence] += 1
-                if len(hypotheses) >= self.n_best:
-                    self.threshold[sentence] = ranked(hypotheses)[self.n_best - 1].score
+    def add(self, hypothesis: LiveHypothesis) -> None:
+        """Add a hypothesis."""
+        made = make_hypothesis(*hypothesis.tokens(), self.length_penalty)
+        self.hypotheses.append(made)
+        if made.finished:
+            self.num_slots += 1
+            if len(self.hypotheses) >= self.n_best:
+                self.threshold = ranked(self.hypotheses)[self.n_best - 1].score
 
 
 @torch.inference_mode()
@@ -98,72 +112,62 @@ def beam_search(
     l / limit ** α, since every further token lowers l. A sentence stops when that is no more than
     its `n_best`th finished score, which does not change the result.
     """
-    if not len(request):
-        return []
-    size, device = len(request), request.device
-    finished = FinishedHypotheses(
-        [[] for _ in range(size)],
-        torch.zeros(size, dtype=torch.int64, device=device),
-        torch.full((size,), IMPOSSIBLE, dtype=torch.float64, device="cpu"),
-        n_best,
-        length_penalty,
-    )
-    state, live = request.state, _first_hypotheses(size, device)
-    divisor_B = request.limits.cpu().double() ** length_penalty
-    while len(live.total):
-        logits_RV, state, _ = model.step(state, live.tokens[:, -1])
-        candidates = _candidates(logits_RV, live, request, beam, finished.num_slots)
-        live, parents_R = _advance(live, candidates, request.limits, divisor_B, finished)
-        state = _select(model, state, parents_R, len(logits_RV))
-    return [ranked(hypotheses)[:n_best] for hypotheses in finished.hypotheses]
-
-
-def _first_hypotheses(size: int, device: torch.device) -> LiveHypotheses:
-    return LiveHypotheses(
-        sentence=torch.arange(size, device=device),
-        rank=torch.zeros(size, dtype=torch.int64, device=device),
-        total=torch.zeros(size, device=device),
-        tokens=torch.full((size, 1), BOS, device=device),
-        logs=torch.zeros(size, 0, device=device),
-    )
+    finished = [FinishedHypotheses(n_best, length_penalty) for _ in range(len(request))]
+    live = [LiveHypothesis(number, number, 0.0, BOS, 0.0, None) for number in range(len(request))]
+    limits, device, state, length = request.limits.tolist(), request.device, request.state, 0
+    while live:
+        tokens_R = torch.tensor([hypothesis.token for hypothesis in live], device=device)
+        logits_RV, state, _ = model.step(state, tokens_R)
+        candidates = _candidates(logits_RV, live, request, length, beam)
+        length += 1
+        num_rows, live = len(live), _advance(live, candidates, limits, length, beam, finished)
+        parents = [hypothesis.parent_row for hypothesis in live]
+        if live and parents != list(range(num_rows)):
+            state = model.select(state, torch.tensor(parents, device=device))
+    return [ranked(sentence.hypotheses)[:n_best] for sentence in finished]
 
 
 def _candidates(
-    logits_RV: Tensor, live: LiveHypotheses, request: SearchRequest, beam: int, num_slots_B: Tensor
+    logits_RV: Tensor,
+    live: Sequence[LiveHypothesis],
+    request: SearchRequest,
+    length: int,
+    beam: int,
 ) -> Candidates:
-    """Return the best continuations of each sentence, as many as it has free slots.
+    """Return the `beam` best continuations of each live sentence.
 
     Each row's best K tokens suffice, because no more than K continuations of one row are taken.
     """
-    logs_RV, length = log_probabilities(logits_RV), live.logs.shape[1]
+    logs_RV, device = log_probabilities(logits_RV), logits_RV.device
+    sentences = [hypothesis.sentence for hypothesis in live]
     forced_R = forced_logs_R = None
     if length < request.prefix.shape[1]:
-        forced_R = request.prefix[live.sentence, length]
+        forced_R = request.prefix[torch.tensor(sentences, device=device), length]
         forced_logs_R = forced_logs(logs_RV, forced_R)
     logs_RV.index_fill_(1, request.suppressed, IMPOSSIBLE)
     if request.bans:
-        apply_bans(logs_RV, live.tokens[:, 1:].tolist(), request.bans)
+        apply_bans(logs_RV, [hypothesis.tokens()[0] for hypothesis in live], request.bans)
     logs_RK, tokens_RK = top_k(logs_RV, beam)
     if forced_R is not None and forced_logs_R is not None:
         logs_RK, tokens_RK = _force(forced_R, forced_logs_R, logs_RK, tokens_RK)
 
-    # rows arranged by sentence and rank, so that each sentence's candidates are in one row
-    size, width, num_tokens = len(num_slots_B), int(live.rank.max()) + 1, tokens_RK.shape[1]
-    index_R = live.sentence * width + live.rank
-    totals = torch.full((size * width, num_tokens), IMPOSSIBLE, device=logits_RV.device)
-    totals[index_R] = live.total[:, None] + logs_RK
-    row_of = torch.zeros(size * width, dtype=torch.int64, device=logits_RV.device)
-    row_of[index_R] = torch.arange(len(index_R), device=logits_RV.device)
-    ordered = totals.view(size, width * num_tokens).sort(dim=1, descending=True, stable=True)
-    total_BK, order_BK = ordered.values[:, :beam], ordered.indices[:, :beam]
-
-    slots_K = torch.arange(total_BK.shape[1], device=total_BK.device)
-    total_BK = total_BK.masked_fill(slots_K >= (beam - num_slots_B)[:, None], IMPOSSIBLE)
-    sentence_B1 = torch.arange(size, device=total_BK.device)[:, None]
-    parent_BK = row_of[sentence_B1 * width + order_BK // num_tokens]
-    token_BK = order_BK % num_tokens
+    # rows arranged by sentence, so that each sentence's candidates are in one row
+    counts = [len(list(rows)) for _, rows in groupby(sentences)]
+    size, width, num_tokens = len(counts), max(counts), tokens_RK.shape[1]
+    totals_R = torch.tensor([hypothesis.total for hypothesis in live], device=device)
+    totals_RK = totals_R[:, None] + logs_RK
+    if len(live) < size * width:
+        places = [row * width + rank for row, count in enumerate(counts) for rank in range(count)]
+        slots = totals_RK.new_full((size * width, num_tokens), IMPOSSIBLE)
+        totals_RK = slots.index_copy_(0, torch.tensor(places, device=device), totals_RK)
+    ordered = totals_RK.view(size, width * num_tokens).sort(dim=1, descending=True, stable=True)
+    order_BK = ordered.indices[:, :beam]
     return Candidates(
-        total_BK, parent_BK, tokens_RK[parent_BK, token_BK], logs_RK[parent_BK, token_BK]
+        ordered.values[:, :beam].tolist(),
+        (order_BK // num_tokens).tolist(),
+        (order_BK % num_tokens).tolist(),
+        tokens_RK.tolist(),
+        logs_RK.tolist(),
     )
 
 
@@ -181,56 +185,43 @@ def _force(
 
 
 def _advance(
-    live: LiveHypotheses,
+    live: Sequence[LiveHypothesis],
     candidates: Candidates,
-    limits_B: Tensor,
-    divisor_B: Tensor,
-    finished: FinishedHypotheses,
-) -> tuple[LiveHypotheses, Tensor]:
-    """Store finished and cut off hypotheses; return the live ones and their parents (R',)."""
-    length = live.logs.shape[1] + 1
-    valid_BK = candidates.total > IMPOSSIBLE
-    ended_BK = valid_BK & (candidates.token == EOS)
-    if bool(ended_BK.any()):
-        ended, _ = _extend(live, candidates, ended_BK)
-        finished.add(ended.sentence, ended.tokens, ended.logs)
-    open_BK = valid_BK & ~ended_BK
+    limits: Sequence[int],
+    length: int,
+    beam: int,
+    finished: Sequence[FinishedHypotheses],
+) -> list[LiveHypothesis]:
+    """Store hypotheses of `length` tokens that are finished or cut off; return the live ones."""
+    continued: list[LiveHypothesis] = []
+    first = 0
+    for number, (sentence, rows) in enumerate(groupby(live, key=lambda one: one.sentence)):
+        parents, done = list(rows), finished[sentence]
+        taken = []
+        for total, rank, column in zip(
+            candidates.total[number][: beam - done.num_slots],
+            candidates.row[number],
+            candidates.column[number],
+            strict=False,
+        ):
+            if total == IMPOSSIBLE:
+                break
+            row = first + rank
+            token, log = candidates.tokens[row][column], candidates.logs[row][column]
+            taken.append(LiveHypothesis(sentence, row, total, token, log, parents[rank]))
+        first += len(parents)
 
-    # a sentence without candidates keeps its last live hypotheses, cut off
-    stuck_R = ~valid_BK.any(1)[live.sentence]
-    if bool(stuck_R.any()):
-        finished.add(live.sentence[stuck_R], live.tokens[stuck_R], live.logs[stuck_R])
-
-    full_B = length >= limits_B
-    cut_BK = open_BK & full_B[:, None]
-    if bool(cut_BK.any()):
-        cut, _ = _extend(live, candidates, cut_BK)
-        finished.add(cut.sentence, cut.tokens, cut.logs)
-
-    bound_B = candidates.total.masked_fill(~open_BK, IMPOSSIBLE).amax(1).cpu().double() / divisor_B
-    done_B = full_B | (bound_B <= finished.threshold).to(full_B.device)
-    return _extend(live, candidates, open_BK & ~done_B[:, None])
-
-
-def _extend(
-    live: LiveHypotheses, candidates: Candidates, chosen_BK: Tensor
-) -> tuple[LiveHypotheses, Tensor]:
-    """Return the chosen continuations as hypotheses, sentence by sentence, and their parents."""
-    sentence, _ = chosen_BK.nonzero(as_tuple=True)
-    parent = candidates.parent[chosen_BK]
-    hypotheses = LiveHypotheses(
-        sentence=sentence,
-        rank=(chosen_BK.cumsum(1) - 1)[chosen_BK],
-        total=candidates.total[chosen_BK],
-        tokens=torch.cat([live.tokens[parent], candidates.token[chosen_BK][:, None]], 1),
-        logs=torch.cat([live.logs[parent], candidates.log[chosen_BK][:, None]], 1),
-    )
-    return hypotheses, parent
-
-
-def _select(model: StepModel, state: Any, parents_R: Tensor, num_rows: int) -> Any:
-    """Return the state of the parents; unchanged when they are all rows in order."""
-    every_row = torch.arange(num_rows, device=parents_R.device)
-    if not len(parents_R) or torch.equal(parents_R, every_row):
-        return state
-    return model.select(state, parents_R)
+        for hypothesis in taken:
+            if hypothesis.token == EOS:
+                done.add(hypothesis)
+        going_on = [hypothesis for hypothesis in taken if hypothesis.token != EOS]
+        if not taken:  # without candidates, the last live hypotheses are kept, cut off
+            going_on = parents
+        if not taken or length >= limits[sentence]:
+            for hypothesis in going_on:
+                done.add(hypothesis)
+        elif going_on:
+            bound = going_on[0].total / limits[sentence] ** done.length_penalty
+            if bound > done.threshold:
+                continued += going_on
+    return continued

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from regard.text import BOS, EOS, MASK, PAD, UNK
 SUPPRESSED = frozenset({PAD, BOS, MASK, UNK})
 SCORED_TOGETHER = 16  # sentences; with more, the logits of all positions exceed the caches
 FORCED_TOGETHER = 64
+CPU_TOKENS = 512  # padded source tokens times the beam; on a processor larger batches are slower
 COMPUTE_TYPES: dict[EnginePrecision, str] = {"int8": "int8", "fp32": "float32"}
 
 OPTIONS = frozenset({
@@ -81,6 +82,7 @@ class CTranslate2Engine:
             max_queued_batches=-1,
         )
         self.precision, self.max_length, self.threads = precision, max_length, threads
+        self._max_tokens = CPU_TOKENS if device == "cpu" else None
         self._source, self._target = source, target
         self._ids = {token: number for number, token in enumerate(target)}
 
@@ -136,6 +138,10 @@ class CTranslate2Engine:
         rows = [row for row, ids in enumerate(sources) if len(ids) < self.max_length]
         limits = {row: self._limit(len(sources[row]) + 1, options.max_length) for row in rows}
         greedy = options.beam == 1
+        tokens = min(options.batch_tokens, self._max_tokens or options.batch_tokens)
+        groups = length_groups(
+            [len(sources[row]) for row in rows], replace(options, batch_tokens=tokens), self.threads
+        )
 
         def submit(chosen: Sequence[int], limit: int, suppress: bool) -> _Batch:
             logs: list[list[float]] = [[] for _ in chosen]
@@ -148,7 +154,7 @@ class CTranslate2Engine:
 
         queue = deque(
             submit(chosen, max(limits[row] for row in chosen), not greedy)
-            for group in length_groups([len(sources[row]) for row in rows], options, self.threads)
+            for group in groups
             if (chosen := [rows[number] for number in group])
         )
         cut: dict[int, EngineResult] = {}

@@ -11,12 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import copy
+from typing import TYPE_CHECKING
 
-from regard.decoding.request import Ban
 from regard.text import MASK, UNK, Tokenizer, normalize
 from regard.text.normalization import SPACE_MARK
 from regard.text.tokenizer import SPECIALS
 from regard.text.words import SPACELESS_SCRIPTS
+
+if TYPE_CHECKING:
+    from regard.decoding.request import Ban
 
 _LETTER = rf"(?:[^\W{SPACELESS_SCRIPTS}]|\0)"
 _INSIDE = "\0"  # stands for the letters of a word that the phrase cannot begin in

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import SearchOptions
+from regard.decoding.dispatch import search
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
 from regard.decoding.request import SourceBatch, StepModel, device_of, prepare_request
-from regard.decoding.search import search
 from regard.decoding.step_loop import forced_logs
 from regard.errors import InputError
 from regard.text import BOS, EOS, PAD, UNK

@@ -6,6 +6,8 @@ the batch. R rows, V tokens of the vocabulary, K best, N blocks of tokens.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -50,6 +52,43 @@ def top_k(scores_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
         indices = indices.index_copy(0, rows, _keys(scores_RV[rows]).topk(k, dim=1).indices)
         values = scores_RV.gather(1, indices)
     return values, indices
+
+
+class RankedToken(NamedTuple):
+    """A token of a distribution.
+
+    logit        the network's number
+    probability  softmax(logits)
+    sampled      with what probability sampling draws it: after temperature, top-k and top-p; 0 if
+                 it is cut off
+    """
+
+    token: int
+    logit: float
+    probability: float
+    sampled: float
+
+
+def ranked_tokens(
+    logits_V: Tensor, count: int, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0
+) -> list[RankedToken]:
+    """The most probable tokens of a distribution (V,), the best first; −inf is never listed.
+
+    >>> [t.token for t in ranked_tokens(torch.tensor([0.0, 2.0, 1.0]), 2)]
+    [1, 2]
+    """
+    logits_V = logits_V.float()
+    values, order = logits_V.sort(descending=True, stable=True)
+    probabilities = values.softmax(-1)
+    kept = values[: top_k or len(values)] / temperature
+    sampled = kept.softmax(-1)
+    before = sampled.cumsum(-1) - sampled
+    sampled = torch.where(before < top_p, sampled, 0.0)
+    sampled = sampled / sampled.sum()
+    sampled = torch.cat([sampled, sampled.new_zeros(len(values) - len(sampled))])
+    columns = (order.tolist(), values.tolist(), probabilities.tolist(), sampled.tolist())
+    rows = list(zip(*columns, strict=True))[:count]
+    return [RankedToken(*row) for row in rows if row[1] > IMPOSSIBLE]
 
 
 def first_argmax(scores_RV: Tensor) -> Tensor:

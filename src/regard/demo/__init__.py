@@ -4,5 +4,5 @@ settings, data, curriculum   training budget, settings and sentences
 scores                       scores on held-out sentences, and of attention heads
 head_ablation                the heads that resolve `it`, found by switching heads off
 report, run                  what is printed, and the whole sequence
-spelling, series             two other tasks
+spelling, series, shapes     three other tasks
 """

@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from typing import NamedTuple
 
 from regard.config import Run
+from regard.cores import cores
 from regard.corpus.grammar import GrammarPair, Language, sample, seed_sentences
 from regard.corpus.pairs import Pair
 from regard.demo.curriculum import RARE, SAME_GENDER, CurriculumCorpus, is_easy
@@ -20,9 +21,8 @@ from regard.folder import Tokenizers
 from regard.tasks import find_task
 from regard.tasks.text.task import TextTask, train_tokenizer
 from regard.text import Tokenizer
-from regard.training.gradient_processes import can_fork
 from regard.training.task import TrainData
-from regard.worker_pool import cores
+from regard.worker_pool import can_fork
 
 PARTS = 2  # samples that the training pairs consist of, each drawn by a process of its own
 

@@ -23,7 +23,7 @@ from regard.demo.report import (
     write_page,
 )
 from regard.demo.scores import score
-from regard.demo.settings import BUDGETS, TARGET, kind_of, run_settings
+from regard.demo.settings import TARGET, choose_budget, kind_of, run_settings
 from regard.errors import InputError
 from regard.tasks import find_task, load
 from regard.tasks.translation.translator import Translator
@@ -31,7 +31,7 @@ from regard.training.loop import TrainOutcome
 from regard.training.report import Spoken, clock
 from regard.training.run import train
 
-PAGE, MODEL = "demo.html", "model"
+PAGE, MODEL, SHAPES = "demo.html", "model", "shapes.png"
 
 
 def demo(
@@ -49,7 +49,7 @@ def demo(
     console = console or Console()
     start = time.monotonic()
     kind, language = kind_of(attention), cast(Language, languages.partition("-")[2])
-    budget = BUDGETS[kind, quick]
+    budget = choose_budget(kind, language, quick=quick)
     budget = budget if minutes is None else replace(budget, minutes=minutes)
     run = run_settings(attention, language, budget, seed)
     folder = clear_folder(out) / MODEL
@@ -58,8 +58,7 @@ def demo(
         highlight=False,
     )
     data = draw_data(language, budget, seed)
-    easy_updates = budget.easy_updates if language == "fr" else 0  # Chinese 它 has no gender
-    prepared = prepare_data(data, run, easy_updates)
+    prepared = prepare_data(data, run, budget.easy_updates)
     console.print(
         f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.dev:,} "
         f"other sentences exactly, with a time limit of {clock(60 * budget.minutes)} …",
@@ -125,11 +124,12 @@ def clear_folder(out: Path) -> Path:
     """Remove the files of an earlier demonstration; a folder with other files is an error."""
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: --out must be a folder, got a file.")
-    known = {PAGE, MODEL}
+    known = {PAGE, MODEL, SHAPES}
     if out.exists() and any(path.name not in known for path in out.iterdir()):
         raise InputError(f"{out}: the folder contains other files; give another as --out.")
     shutil.rmtree(out / MODEL, ignore_errors=True)
-    (out / PAGE).unlink(missing_ok=True)
+    for name in (PAGE, SHAPES):
+        (out / name).unlink(missing_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     return out
 

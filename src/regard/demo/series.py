@@ -162,7 +162,7 @@ def _train_and_score(
     outcome = Trainer(task, network, prepared, reporter=reporter).train()
     if not outcome.finished:
         raise KeyboardInterrupt
-    model = Classifier(SavedModel(Path(), prepared.run, prepared.tokenizers, network.eval(), {}))
+    model = Classifier(SavedModel(Path(), prepared.run, prepared.tokenizers, lambda: network, {}))
     by_method = {method: model.classify(list(test.x), why=method) for method in METHODS}
     results = by_method["gradient"]
     right = sum(result.label == test.labels[y] for result, y in zip(results, test.y, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from regard.config import (
@@ -57,7 +57,7 @@ class Budget:
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {
-    ("transformer", False): Budget(50_000, 5.0, 1_000, 500, 1_500, easy_updates=280),
+    ("transformer", False): Budget(50_000, 5.0, 1_000, 500, 1_800, easy_updates=280),
     ("rnn", False): Budget(50_000, 5.0, 1_000, 500, 1_050, easy_updates=160),
     ("transformer", True): Budget(4_000, 0.2, 100, 100),
     ("rnn", True): Budget(4_000, 0.2, 100, 100),
@@ -76,6 +76,17 @@ SELF_ATTENTIONS: dict[str, MechanismSettings] = {
 """Self-attention of the Transformer, with sizes small enough for a dozen tokens."""
 SOURCE_ATTENTIONS: tuple[str, ...] = get_args(SourceAttention)
 """Cross-attention of the recurrent network."""
+IMAGE_ATTENTIONS = ("cbam", "non-local", "squeeze-excitation")
+"""Attention of the convolutional networks that name shapes."""
+
+
+def choose_budget(kind: Kind, language: Language, *, quick: bool = False) -> Budget:
+    """The budget; Chinese needs more updates, and no easy sentences, as 它 has no gender."""
+    budget = BUDGETS[kind, quick]
+    if language == "zh":
+        updates = budget.updates and budget.updates * 4 // 3
+        return replace(budget, updates=updates, easy_updates=0)
+    return budget
 
 
 def kind_of(attention: str) -> Kind:

@@ -138,7 +138,8 @@ def _seconds(run: Callable[[], object]) -> float:
 
 def _softmax(scores: Floats) -> Floats:
     shares = np.exp(scores - scores.max(1, keepdims=True))
-    return shares / shares.sum(1, keepdims=True)
+    weights: Floats = shares / shares.sum(1, keepdims=True)
+    return weights
 
 
 def _layer(form: str) -> Floats:
@@ -148,7 +149,8 @@ def _layer(form: str) -> Floats:
     joint.load_state_dict({f"{n}.weight": torch.tensor(w.T.copy()) for n, w in matrices.items()})
     layer = joint if form == "joint" else joint.with_projections("separate")
     with torch.no_grad():
-        return layer(torch.tensor(X)[None]).context[0].numpy()
+        output: Floats = layer(torch.tensor(X)[None]).context[0].numpy()
+    return output
 
 
 def _matrix(name: str, x: Floats, decimals: int = 2, rows: tuple[str, ...] = ()) -> Iterator[str]:

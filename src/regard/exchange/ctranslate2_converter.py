@@ -16,26 +16,15 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import AlignmentSettings, Run, TransformerSettings
-from regard.exchange.ctranslate2_support import ACTIVATIONS, POSITIONS
+from regard.exchange.ctranslate2_support import ACTIVATIONS, POSITIONS, vocabulary
 from regard.exchange.requirements import exportable
 from regard.folder import Tokenizers
 from regard.models.embedding import Embedding
 from regard.models.transformer import TransformerModel
-from regard.text import BOS, EOS, UNK, Tokenizer
+from regard.text import BOS, EOS, UNK
 
 if TYPE_CHECKING:
     from ctranslate2.specs import TransformerSpec
-
-
-def vocabulary(tokenizer: Tokenizer) -> list[str]:
-    """The tokens of a vocabulary as text, all different, in the order of their ids."""
-    seen: set[str] = set()
-    tokens = []
-    for number, piece in enumerate(tokenizer.pieces(range(len(tokenizer)))):
-        token = piece if piece not in seen and "\n" not in piece else f"<{number}>"
-        seen.add(token)
-        tokens.append(token)
-    return tokens
 
 
 def convert(

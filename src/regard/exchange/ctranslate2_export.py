@@ -13,8 +13,8 @@ from regard.config import SearchOptions
 from regard.config.run import EnginePrecision
 from regard.decoding import score
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
-from regard.exchange.ctranslate2_converter import convert, vocabulary
-from regard.exchange.ctranslate2_support import ACTIVATIONS, POSITIONS
+from regard.exchange.ctranslate2_converter import convert
+from regard.exchange.ctranslate2_support import ACTIVATIONS, POSITIONS, vocabulary
 from regard.exchange.proof import (
     NUM_SENTENCES,
     TOLERANCE,

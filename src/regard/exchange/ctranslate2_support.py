@@ -1,8 +1,9 @@
-"""Which models CTranslate2 can run, by their settings, and where a conversion is kept."""
+"""Which models CTranslate2 can run, by their settings, and what is kept of a conversion."""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -10,7 +11,11 @@ from typing import Any
 
 from regard.config import Run
 from regard.config.run import EnginePrecision
+from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.exchange.requirements import unsupported
+from regard.folder import SavedModel
+from regard.storage import checksum
+from regard.text import Tokenizer
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "tanh": "Tanh"}
 POSITIONS = ("sinusoidal", "learned", "none")
@@ -60,6 +65,17 @@ def missing(run: Run) -> str:
     return f"CTranslate2 cannot run a model with {setting}" if setting else ""
 
 
+def vocabulary(tokenizer: Tokenizer) -> list[str]:
+    """The tokens of a vocabulary as text, all different, in the order of their ids."""
+    seen: set[str] = set()
+    tokens = []
+    for number, piece in enumerate(tokenizer.pieces(range(len(tokenizer)))):
+        token = piece if piece not in seen and "\n" not in piece else f"<{number}>"
+        seen.add(token)
+        tokens.append(token)
+    return tokens
+
+
 def read_proof(home: Path) -> dict[str, Any]:
     """What is noted beside a conversion; empty if there is none, or if the file is damaged."""
     try:
@@ -67,3 +83,30 @@ def read_proof(home: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return proof if isinstance(proof, dict) else {}
+
+
+def checked(home: Path, model: str, precision: str = "auto") -> EngineCheck | None:
+    """The check of a conversion of this very model; None if there is none or it is damaged.
+
+    Only the files of the precision that is used are read.
+    """
+    proof = read_proof(home)
+    with suppress(OSError, TypeError, KeyError, AttributeError):
+        check = EngineCheck(**proof["check"])
+        used = check.precision if precision == "auto" else precision
+        files = [name for name in proof["files"] if Path(name).parts[0] == used]
+        whole = all(checksum(home / name) == proof["files"][name] for name in files)
+        if proof["model"] == model and whole and files:
+            return check
+    return None
+
+
+def open_engine(
+    saved: SavedModel, folder: Path, threads: int, precision: EnginePrecision
+) -> CTranslate2Engine:
+    """The engine in a folder of CTranslate2."""
+    source, target = map(vocabulary, (saved.tokenizers.source, saved.tokenizers.target))
+    return CTranslate2Engine(
+        folder, source, target, max_length=saved.run.model.max_length, threads=threads,
+        precision=precision, device=saved.device.partition(":")[0],
+    )  # fmt: skip

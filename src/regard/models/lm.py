@@ -108,7 +108,11 @@ class MaskedLanguageModel(TransformerStack):
         return self.encode(batch.inputs, Mask.lengths((batch.inputs != PAD).sum(1)))
 
     @torch.no_grad()
+    def predict(self, tokens: Tensor) -> Tensor:
+        """Return logits (B, T, V) of the token at each position of `tokens` (B, T)."""
+        logits: Tensor = self(Batch(None, tokens, torch.full_like(tokens, PAD)))
+        return logits.float()
+
     def fill(self, tokens: Tensor) -> Tensor:
         """Return probabilities (B, T, V) of the token at each position of `tokens` (B, T)."""
-        labels = torch.full_like(tokens, PAD)
-        return torch.softmax(self(Batch(None, tokens, labels)).float(), -1)
+        return torch.softmax(self.predict(tokens), -1)

@@ -122,7 +122,7 @@ def load(
     precision  of CTranslate2: auto, int8 or fp32
     """
     if isinstance(folder, str | PathLike):
-        saved = load_folder(folder, device, run)
+        saved = open_folder(folder, device, run)
     else:
         from regard.tasks.ensemble import combine
 
@@ -137,28 +137,38 @@ def load_folder(
     folder: str | PathLike[str], device: str | Device = "cpu", run: Run | None = None
 ) -> SavedModel:
     """Rebuild the network that a folder holds."""
-    import torch
+    saved = open_folder(folder, device, run)
+    _ = saved.network
+    return saved
 
+
+def open_folder(
+    folder: str | PathLike[str], device: str | Device = "cpu", run: Run | None = None
+) -> SavedModel:
+    """Read a folder without torch; the network is rebuilt when it is first used."""
     from regard.config.stored import load_metrics
-    from regard.folder import (
-        WEIGHTS,
-        SavedModel,
-        load_tokenizers,
-        load_weights,
-        no_tokenizers,
-        put_weights,
-    )
+    from regard.folder import WEIGHTS, SavedModel, load_tokenizers, no_tokenizers
 
     path = Path(folder)
-    run = run or load_run(path)
+    settings = run or load_run(path)
     if not (path / WEIGHTS).is_file():
         raise InputError(
             f"{path}: there is no {WEIGHTS} yet; its training was stopped before the first "
             f"validation: continue with `{command('train', '--resume', path)}`."
         )
-    reads_text = find_task(run.model.kind).reads_text(run)
+    kind = settings.model.kind
+    reads_text = any(path.glob("tokenizer.*")) or find_task(kind).reads_text(settings)
     tokenizers = load_tokenizers(path) if reads_text else no_tokenizers()
-    with torch.device(device):
-        network = build(run.model, len(tokenizers.source), len(tokenizers.target))
-    put_weights(network, load_weights(path / WEIGHTS), str(path / WEIGHTS))
-    return SavedModel(path, run, tokenizers, network.eval(), load_metrics(path))
+
+    def build_network() -> Any:
+        import torch
+
+        from regard.folder import load_weights, put_weights
+
+        with torch.device(device):
+            network = build(settings.model, len(tokenizers.source), len(tokenizers.target))
+        put_weights(network, load_weights(path / WEIGHTS), str(path / WEIGHTS))
+        return network
+
+    metrics = load_metrics(path)
+    return SavedModel(path, settings, tokenizers, build_network, metrics, device=str(device))

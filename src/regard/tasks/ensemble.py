@@ -39,7 +39,7 @@ def combine(models: Sequence[SavedModel]) -> SavedModel:
     if not others:
         return first
     network = EnsembleModel([model.network for model in models])
-    return replace(first, network=network.eval())
+    return replace(first, build_network=lambda: network, num_networks=len(models))
 
 
 def _vocabularies(model: SavedModel) -> list[list[str]]:

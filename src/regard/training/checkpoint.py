@@ -26,7 +26,7 @@ from regard.training.optimizer import Optimizers
 
 TENSORS, STATE, LATEST = "tensors.safetensors", "state.json", "latest"
 MODEL, BUFFER = "model.", "buffer."
-_MOMENTS = ("step", "exp_avg", "exp_avg_sq"), ("momentum",)  # of Adam, of Muon
+_MOMENTS = ("step", "exp_avg", "exp_avg_sq"), ("momentum", "turn")  # of Adam, of Muon
 _OLD_NAMES = {
     "cursor": "place",
     "num_validations": "looks",

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import mmap
 import signal
-import sys
 from collections.abc import Callable, Sequence
-from multiprocessing import current_process, get_context
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple, Self
 
@@ -31,18 +30,6 @@ class ShardGradients(NamedTuple):
 
 Compute = Callable[..., ShardGradients]
 """Called with the number of a shard and the request's arguments."""
-
-
-def can_fork() -> bool:
-    """Whether a forked process can compute gradients: on Linux, without an accelerator.
-
-    Autograd starts threads for accelerators, which do not exist in a forked process.
-    """
-    return (
-        sys.platform == "linux"
-        and not torch.accelerator.is_available()
-        and not current_process().daemon
-    )
 
 
 class GradientProcesses:

@@ -23,10 +23,9 @@ class Optimizers:
     def __init__(self, network: nn.Module, settings: TrainingSettings, number: int) -> None:
         self._parameters = parameters = [p for p in network.parameters() if p.requires_grad]
         self._parts = parts([p.numel() for p in parameters], number)
-        muon = settings.optimizer == "muon"
-        orthogonal = _matrices(network) if muon else set()
+        matrices = _matrices(network) if settings.optimizer == "muon" else set()
         self._each = [
-            _optimizers([parameters[n] for n in part], orthogonal, settings) for part in self._parts
+            _optimizers([parameters[n] for n in part], matrices, settings) for part in self._parts
         ]
         self._clip = settings.clip
         self._owner = {
@@ -94,15 +93,17 @@ def _matrices(network: nn.Module) -> set[int]:
 
 
 def _optimizers(
-    parameters: Sequence[Tensor], orthogonal: set[int], settings: TrainingSettings
+    parameters: Sequence[Tensor], matrices: set[int], settings: TrainingSettings
 ) -> list[torch.optim.Optimizer]:
-    """Muon for the orthogonal ones, Adam for the rest; no weight decay for biases and norms."""
+    """Muon for the matrices, Adam for the rest; no weight decay for biases and norms."""
     rate, decay = settings.learning_rate, settings.weight_decay
-    matrices = [p for p in parameters if id(p) in orthogonal]
-    others = [p for p in parameters if id(p) not in orthogonal]
+    orthogonal = [p for p in parameters if id(p) in matrices]
+    others = [p for p in parameters if id(p) not in matrices]
     optimizers: list[torch.optim.Optimizer] = []
-    if matrices:
-        optimizers.append(Muon(matrices, rate, decay, factor=settings.muon_factor))
+    if orthogonal:
+        factor, period = settings.muon_factor, settings.muon_period
+        orthogonal.sort(key=lambda p: (p.numel(), p.shape))  # each turn has about as much work
+        optimizers.append(Muon(orthogonal, rate, decay, factor=factor, period=period))
     if others:
         groups = [
             {"params": [p for p in others if p.ndim > 1], "weight_decay": decay},

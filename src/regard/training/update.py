@@ -9,14 +9,15 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from regard.cores import cores
 from regard.dropout import dropout_stream
 from regard.training.checkpoint import DataCursor, RunState
-from regard.training.gradient_processes import GradientProcesses, ShardGradients, can_fork
+from regard.training.gradient_processes import GradientProcesses, ShardGradients
 from regard.training.optimizer import Optimizers
 from regard.training.precision import autocast, choose_device, choose_precision
 from regard.training.ranks import Ranks
 from regard.training.task import Task, TrainBatch, TrainData
-from regard.worker_pool import WorkerPool, cores
+from regard.worker_pool import WorkerPool, can_fork
 
 AnyBatch = TypeVar("AnyBatch", bound=TrainBatch)
 

@@ -90,6 +90,12 @@ class Vectors:
         a, b, c = (self.unit[self._row(word)] for word in (first, second, third))
         return self._nearest(b - a + c, [first, second, third], count)
 
+    def nearest(self, vector: Floats, count: int = 10) -> list[Neighbor]:
+        """Return the words of the highest cosine similarity to a vector (D,), best first."""
+        if np.shape(vector) != (self.dim,):
+            raise InputError(f"vector must have {self.dim} numbers, got shape {np.shape(vector)}.")
+        return self._nearest(np.asarray(vector, np.float32), (), count)
+
     def _nearest(self, direction: Floats, without: Iterable[str], count: int) -> list[Neighbor]:
         if count < 1:
             raise InputError(f"--count must be at least 1, got {count}.")

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from regard.views.figures.alignment_lines import alignment_lines
 from regard.views.figures.figure import Figure
-from regard.views.figures.gates import gate_figure
+from regard.views.figures.gates import gate_figure, gaze_figure, gaze_map
 from regard.views.figures.heads import head_distance, head_effects, head_entropy, head_grid
 from regard.views.figures.heatmap import heatmap
 from regard.views.figures.kernel_regression import kernel_regression_figure
 from regard.views.figures.positions import positions_figure
+from regard.views.figures.vector_plane import vector_plane
 from regard.views.html.notebook import Page
 from regard.views.html.page import page
 from regard.views.html.show import show
@@ -39,10 +40,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Figure", "HeadMaps", "HeadTable", "Interlinear", "Matrix", "Page", "SentenceView",
-    "alignment_lines", "distances", "entropies", "gate_figure", "gradient_figure",
-    "gradient_times_attention", "head_distance", "head_effects", "head_entropy", "head_grid",
-    "heatmap", "kernel_regression_figure", "label_score", "page", "positions_figure", "rollout",
-    "rollout_figure", "show", "switch_off_effects", "word_weights",
+    "alignment_lines", "distances", "entropies", "gate_figure", "gaze_figure", "gaze_map",
+    "gradient_figure", "gradient_times_attention", "head_distance", "head_effects", "head_entropy",
+    "head_grid", "heatmap", "kernel_regression_figure", "label_score", "page", "positions_figure",
+    "rollout", "rollout_figure", "show", "switch_off_effects", "vector_plane", "word_weights",
 ]  # fmt: skip
 
 _NEED_TORCH = {"gradient_figure", "gradient_times_attention", "label_score", "switch_off_effects"}

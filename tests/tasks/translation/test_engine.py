@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -13,8 +15,8 @@ from regard.config import AlignmentSettings, Run, SearchOptions, TransformerSett
 from regard.decoding import search
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.errors import InputError
-from regard.exchange.ctranslate2_converter import convert, vocabulary
-from regard.exchange.ctranslate2_support import missing
+from regard.exchange.ctranslate2_converter import convert
+from regard.exchange.ctranslate2_support import missing, vocabulary
 from regard.models.batch import batch_of, source_of
 from regard.tasks import build, load_folder
 from trained import taught, trained
@@ -170,6 +172,34 @@ def test_names_that_are_not_known_and_models_that_cannot_be_converted(folder, tm
     for change in ({"positions": "rotary"}, {"normalizer": "sparsemax"}, {"activation": "elu"}):
         (setting,) = change
         assert f"model.{setting}" in missing(Run(model=replace(SMALL, **change)))
+
+
+def test_a_converted_model_translates_without_torch(folder):
+    """Its links too; the network is built when something else is asked for."""
+    regard.load(folder).prepare_engine()
+    script = """
+import sys
+import regard
+model = regard.load(sys.argv[1])
+done = model.translate(sys.argv[2])
+print(done.text, len(done.alignment) > 0, "torch" in sys.modules)
+print(len(model.translate(sys.argv[2], attention=True).attention) > 0, "torch" in sys.modules)
+"""
+    words = [sys.executable, "-c", script, str(folder), SOURCES[0]]
+    printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    assert printed == f"{TARGETS[0]} True False\nTrue True\n"
+
+
+def test_damaged_weights_are_an_error_when_they_are_loaded(folder, tmp_path):
+    for converted in (True, False):
+        copy = tmp_path / f"converted-{converted}"
+        shutil.copytree(folder, copy)
+        if not converted:
+            shutil.rmtree(copy / "engine")
+        path = copy / "model.safetensors"
+        path.write_bytes(path.read_bytes()[:-9])
+        with pytest.raises(InputError, match="the weights cannot be read"):
+            regard.load(copy)
 
 
 def test_on_the_command_line(folder, capsys):

@@ -83,10 +83,15 @@ def test_a_sentence_longer_than_the_model_is_read_without_loss(en_fr, split):
 
 def test_a_long_text_without_spaces_is_cut_too(en_zh):
     zh = Translator(
-        SavedModel(en_zh.path, replace(en_zh.run, languages="zh-en"),
-              Tokenizers(en_zh.tokenizers.target, en_zh.tokenizers.source), en_zh.network, {}),
+        SavedModel(
+            en_zh.path,
+            replace(en_zh.run, languages="zh-en"),
+            Tokenizers(en_zh.tokenizers.target, en_zh.tokenizers.source),
+            lambda: en_zh.network,
+            {},
+        ),
         threads=1,
-    )  # fmt: skip
+    )
     text = "".join(target.rstrip("。") for _, target in CHINESE * 2)
     pieces = split_sentences(text, "zh", zh.tokenizers.source, 30)
     assert "".join(piece.text for piece in pieces) == text
@@ -241,7 +246,9 @@ def test_an_output_as_long_as_the_model_can_write(positions):
     with torch.no_grad():
         network.output.bias[3] = -100.0  # never an end
     run = Run("en-en", settings, training=TrainingSettings(epochs=1))
-    translator = Translator(SavedModel(Path(), run, Tokenizers(one, one), network, {}), threads=1)
+    translator = Translator(
+        SavedModel(Path(), run, Tokenizers(one, one), lambda: network, {}), threads=1
+    )
     done = translator.translate("a b c d e f g h a b c", attention=True)
     assert " ".join(s.source for s in done.sentences) == "a b c d e f g h a b c"
     assert not any(sentence.finished for sentence in done.sentences)

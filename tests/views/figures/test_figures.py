@@ -13,6 +13,7 @@ from regard.attention import (
     AttentionMap,
     Learned,
     NadarayaWatson,
+    NonLocal,
     RelativeBias,
     Rotary,
     Sinusoidal,
@@ -24,6 +25,8 @@ from regard.views import (
     HeadTable,
     alignment_lines,
     gate_figure,
+    gaze_figure,
+    gaze_map,
     head_distance,
     head_effects,
     head_entropy,
@@ -31,6 +34,7 @@ from regard.views import (
     kernel_regression_figure,
     positions_figure,
     rollout_figure,
+    vector_plane,
 )
 from regard.views.figures.alignment_lines import MAX_WORDS
 from regard.views.figures.figure import MAX_INCHES
@@ -268,3 +272,67 @@ def test_gates():
     assert len(gate_figure(recording[0]).canvas.axes) == 2  # 24 positions are no square: a line
     with pytest.raises(ValueError, match="24 positions"):
         gate_figure(recording[0], shape=(5, 5))
+
+
+def test_gates_over_the_image_they_came_from():
+    torch.manual_seed(0)
+    x = torch.rand(2, 3, 8, 12)
+    features = torch.nn.Conv2d(3, 6, 3, stride=2, padding=1)(x)
+    for layer, kind, name in (
+        (SpatialGate(), "spatial", "spatial gate, layer 0"),
+        (NonLocal(6), "self", "attention received, layer 0"),
+        (SqueezeExcitation(6), "channel", "channel gate, layer 0"),
+    ):
+        with record(layer) as recording:
+            layer(features)
+        scaled = features[1] if kind == "channel" else None
+        figure = drawn(gate_figure(recording[0], row=1, image=x[1], features=scaled))
+        assert name in texts(figure)
+        plain, over = figure.canvas.axes[:2]
+        np.testing.assert_allclose(plain.images[0].get_array(), x[1].movedim(0, 2), rtol=1e-6)
+        heat = gaze_map(recording[0], row=1, shape=(4, 6), features=scaled)
+        assert heat.shape == (4, 6)
+        alpha = over.images[1].get_array()[..., 3]
+        assert alpha.argmax() == heat.argmax() and alpha.min() == 0
+        down, across = np.unravel_index(heat.argmax(), heat.shape)
+        ((at_x, at_y),) = over.lines[0].get_xydata()  # the circle is around the highest place
+        assert (at_x, at_y) == (2 * across + 1, 2 * down + 1)
+    gate = recording[0].weights[1, 0, 0].numpy()
+    expected = np.tensordot(gate, features[1].abs().detach().numpy(), 1) / gate.sum()
+    np.testing.assert_allclose(heat, expected, rtol=1e-5)
+    grid = gaze_figure(x, {"注意": [heat, heat]}, ["圆", "square"])
+    assert len(grid.canvas.axes) == 4
+    with pytest.raises(ValueError, match="features must be given"):
+        gate_figure(recording[0], image=x[0])
+    with pytest.raises(ValueError, match=r"features must have shape \(6, h, w\)"):
+        gate_figure(recording[0], image=x[0], features=x[0])
+    with pytest.raises(ValueError, match="image must have shape"):
+        gate_figure(recording[0], image=x, features=features[0])
+    with pytest.raises(ValueError, match="one map per image, got 1 of a"):
+        gaze_figure(x, {"a": [heat]})
+
+
+def test_a_plane_of_vectors():
+    square = np.array([[0.0, 0, 5], [3, 0, 5], [0, 2, 5], [3, 2, 5]])
+    arrows = [(0, 1), (2, 3)]
+    figure = drawn(
+        vector_plane(
+            square, ["man", "king", "女人", "女王"], arrows, groups=[0, 0, 1, 1],
+            names=["first", "second"], title="analogy",
+        )
+    )  # fmt: skip
+    assert {"man", "king", "女人", "女王", "first", "second", "analogy"} <= set(texts(figure))
+    points = np.concatenate([line.get_xydata() for line in figure.canvas.axes[0].lines])
+    for first, second in [(0, 1), (0, 2), (1, 2), (0, 3)]:  # distances are kept
+        expected = np.linalg.norm(square[first] - square[second])
+        assert np.linalg.norm(points[first] - points[second]) == pytest.approx(expected)
+    assert "0%" not in texts(vector_plane(square[:2], ["a", ""]))
+    for bad, message in (
+        (lambda: vector_plane(square[:1], ["a"]), "P ≥ 2"),
+        (lambda: vector_plane(square, ["a"]), "one entry for each of 4"),
+        (lambda: vector_plane(square, list("abcd"), [(0, 4)]), "between points 0 to 3"),
+        (lambda: vector_plane(square * np.nan, list("abcd")), "must be finite"),
+        (lambda: vector_plane(np.ones((201, 2)), ["a"] * 201), "at most 200"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bad()

@@ -9,6 +9,7 @@ embedding, D of a state, A of a key, E = num_gates · D, V tokens of the vocabul
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from regard.attention import Additive
 from regard.attention.aligners import Content
 from regard.models.batch import Source
 from regard.models.inference.layers import PreparedLinear
-from regard.models.inference.slots import HIDDEN, REMOVE_BELOW, ranks
+from regard.models.inference.slots import HIDDEN, REMOVE_BELOW
 from regard.models.rnn.cell import States
 from regard.models.rnn.decoder import BahdanauDecoder, RnnState
 from regard.models.rnn.model import RnnModel
@@ -29,7 +30,7 @@ class SharedMemory:
     """Keys and values of sentences, and the state of every row.
 
     hidden    (R, D) each
-    sentence  (R,)
+    sentence  R numbers
     grid      (R,)   index of each row among all B · K slots; None if the rows are all of them
     keys      (B, 1, S, A)
     values    (B, S, D)
@@ -39,7 +40,7 @@ class SharedMemory:
     def __init__(self, state: RnnState) -> None:
         memory = state.memory
         self.hidden: States = tuple(x[0] for x in state.layers)
-        self.sentence = torch.arange(len(memory.lengths))
+        self.sentence = list(range(len(memory.lengths)))
         self.grid: Tensor | None = None
         self.width = 1
         self.keys, self.values = memory.keys[:, None], memory.values
@@ -49,20 +50,22 @@ class SharedMemory:
     def select(self, rows: Tensor) -> None:
         """Go on with the given rows, in that order; a row may occur twice."""
         self.hidden = tuple(x.index_select(0, rows) for x in self.hidden)
-        sentence = self.sentence[rows]
-        counts = torch.bincount(sentence, minlength=len(self.values))
-        live = counts > 0
-        if int(live.sum()) <= REMOVE_BELOW * len(live):
-            keep = live.nonzero()[:, 0]
+        sentence = [self.sentence[row] for row in rows.tolist()]
+        counts = Counter(sentence)
+        if len(counts) <= REMOVE_BELOW * self.values.shape[0]:
+            keep = torch.tensor(sorted(counts))
             self.keys, self.values, self.mask = (
                 x.index_select(0, keep) for x in (self.keys, self.values, self.mask)
             )
-            sentence, counts = (live.cumsum(0) - 1)[sentence], counts[keep]
-        self.sentence, self.width = sentence, int(counts.max())
-        self.grid = None
-        in_order = bool((sentence[1:] >= sentence[:-1]).all())
-        if not in_order or len(rows) < len(counts) * self.width:
-            self.grid = sentence * self.width + ranks(sentence, counts)
+            number_of = {old: new for new, old in enumerate(sorted(counts))}
+            sentence = [number_of[old] for old in sentence]
+        self.sentence, self.width = sentence, max(counts.values())
+        slots, grid = Counter[int](), []
+        for number in sentence:
+            grid.append(number * self.width + slots[number])
+            slots[number] += 1
+        complete = grid == list(range(self.values.shape[0] * self.width))
+        self.grid = None if complete else torch.tensor(grid)
 
 
 class PreparedRnn:
@@ -116,7 +119,7 @@ class PreparedRnn:
 
     def _attend(self, query: Tensor, state: SharedMemory) -> Tensor:
         """(R, D): Σ_s softmax_s(v·tanh(q + k_s)) value_s of projected queries q (R, A)."""
-        grid, size = state.grid, len(state.values)
+        grid, size = state.grid, state.values.shape[0]
         if grid is not None:
             slots = query.new_zeros(size * state.width, query.shape[1])
             query = slots.index_copy_(0, grid, query)

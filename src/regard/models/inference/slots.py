@@ -24,14 +24,13 @@ KeysValues = tuple[Tensor, ...]
 class SlotCache:
     """Keys and values of all layers, and which of them each row attends to.
 
-    sentence     (R,)          sentence of each row
-    slot         (R,)          its slot there
+    sentence     R numbers: the sentence of each row
+    slot         R numbers: its slot there
     cache        (L, B, C, K, W)  keys and values of the generated tokens
     ancestors    (B, K, C, K)  0 where an ancestor of a slot's row was, else -inf; None if K is 1
     memory       (L, B, S, W)  keys and values of the source; None for a language model
     memory_mask  (B, 1, 1, S)  0 at source tokens, -inf at padding; None without padding
     length                     number of tokens generated
-    in_order                   whether the rows are in the order of their sentences
     """
 
     def __init__(
@@ -43,13 +42,11 @@ class SlotCache:
     ) -> None:
         num_layers, self.num_heads, head_dim = sizes
         self.memory, self.memory_mask = memory, memory_mask
-        self.sentence = torch.arange(num_sentences)
-        self.slot = torch.zeros_like(self.sentence)
+        self.sentence, self.slot = list(range(num_sentences)), [0] * num_sentences
         # zeros: a weight of 0 times whatever memory holds would be NaN if it holds one
         self.cache = torch.zeros(num_layers, num_sentences, ROOM, 1, 2 * self.num_heads * head_dim)
         self.ancestors: Tensor | None = None
         self.length = 0
-        self.in_order = True
         self._index()
         self._make_views()
 
@@ -61,9 +58,11 @@ class SlotCache:
         """
         _, size, room, width, _ = self.cache.shape
         self.num_slots = size * width
-        complete = self.in_order and len(self.slot) == self.num_slots
-        self.grid = None if complete else self.sentence * width + self.slot
-        self.places = self.sentence * (room * width) + self.slot
+        pairs = list(zip(self.sentence, self.slot, strict=True))
+        grid = [sentence * width + slot for sentence, slot in pairs]
+        complete = grid == list(range(self.num_slots))
+        self.grid = None if complete else torch.tensor(grid)
+        self.places = torch.tensor([number * room * width + slot for number, slot in pairs])
 
     def _make_views(self) -> None:
         """Make views of the caches, whenever these are new tensors."""
@@ -83,29 +82,36 @@ class SlotCache:
         self.length += 1
         mask = None
         if self.ancestors is not None:
-            own = torch.full((width, width), HIDDEN).fill_diagonal_(0.0)
-            self.ancestors[:, :, position] = own
+            self.ancestors[:, :, position] = self.own_slot
             mask = self.ancestors[:, :, : self.length].flatten(2)[:, None]
         written = self.cache[:, :, : self.length].flatten(2, 3)
         return self.places + position * width, split(written, self.num_heads), mask
 
     def select(self, rows: Tensor) -> None:
-        """Go on with the given rows, in that order; a row may occur twice."""
-        before, sentence, size = self.slot[rows], self.sentence[rows], self.cache.shape[1]
-        counts = torch.bincount(sentence, minlength=size)
-        if (needed := int(counts.max())) > self.cache.shape[3]:
+        """Go on with the given rows, in that order; a row may occur twice.
+
+        Plain Python, which is faster than tensors for some hundred rows.
+        """
+        chosen, size = rows.tolist(), self.cache.shape[1]
+        sentence = [self.sentence[row] for row in chosen]
+        counts = [0] * size
+        slot = []
+        for number in sentence:
+            slot.append(counts[number])
+            counts[number] += 1
+        if (needed := max(counts)) > self.cache.shape[3]:
             self._resize(self.cache.shape[2], needed)
         width = self.cache.shape[3]
-        self.sentence, self.slot = sentence, before
         if self.ancestors is not None:
-            self.slot = ranks(sentence, counts)
-            parents = torch.zeros(size * width, dtype=torch.int64)
-            parents[sentence * width + self.slot] = sentence * width + before
-            picked = self.ancestors.flatten(0, 1).index_select(0, parents)
+            parents = [0] * (size * width)
+            for row, number, place in zip(chosen, sentence, slot, strict=True):
+                parents[number * width + place] = number * width + self.slot[row]
+            picked = self.ancestors.flatten(0, 1).index_select(0, torch.tensor(parents))
             self.ancestors = picked.unflatten(0, (size, width))
-        if int((counts > 0).sum()) <= REMOVE_BELOW * size:
-            self._remove_sentences(counts > 0)
-        self.in_order = bool((sentence[1:] >= sentence[:-1]).all())
+        self.sentence, self.slot = sentence, slot
+        live = [number for number, count in enumerate(counts) if count]
+        if len(live) <= REMOVE_BELOW * size:
+            self._remove_sentences(live)
         self._index()
 
     def _resize(self, room: int, width: int) -> None:
@@ -114,6 +120,7 @@ class SlotCache:
         cache = self.cache.new_zeros(num_layers, size, room, width, features)
         cache[:, :, :old_room, :old_width] = self.cache
         if width > 1:
+            self.own_slot = cache.new_full((width, width), HIDDEN).fill_diagonal_(0.0)
             ancestors = self.cache.new_full((size, width, room, width), HIDDEN)
             if self.ancestors is None:
                 ancestors[:, :, : self.length, 0] = 0.0
@@ -123,10 +130,14 @@ class SlotCache:
         self.cache = cache
         self._make_views()
 
-    def _remove_sentences(self, live: Tensor) -> None:
-        keep = live.nonzero()[:, 0]
-        self.sentence = (live.cumsum(0) - 1)[self.sentence]
-        self.cache = self.cache.index_select(1, keep)
+    def _remove_sentences(self, live: list[int]) -> None:
+        """Keep the given sentences only; in the cache, they move to the front."""
+        number_of = {sentence: number for number, sentence in enumerate(live)}
+        self.sentence = [number_of[sentence] for sentence in self.sentence]
+        keep = torch.tensor(live)
+        for layer in self.cache:
+            layer[: len(live), : self.length] = layer[:, : self.length].index_select(0, keep)
+        self.cache = self.cache[:, : len(live)]
         if self.ancestors is not None:
             self.ancestors = self.ancestors.index_select(0, keep)
         if self.memory is not None:
@@ -141,18 +152,3 @@ def split(cache: Tensor, num_heads: int) -> list[KeysValues]:
     num_layers, size, length, width = cache.shape
     heads = cache.view(num_layers, size, length, 2, num_heads, width // (2 * num_heads))
     return [layer.unbind(0) for layer in heads.permute(0, 3, 1, 4, 2, 5).unbind(0)]
-
-
-def ranks(sentence: Tensor, counts: Tensor) -> Tensor:
-    """(R,): how many rows of the same sentence stand before each row.
-
-    `counts` (B,) are the rows of each sentence.
-
-    >>> ranks(torch.tensor([0, 2, 0, 2, 2]), torch.tensor([2, 0, 3]))
-    tensor([0, 0, 1, 1, 2])
-    """
-    order = sentence.argsort(stable=True)
-    first = counts.cumsum(0) - counts
-    rank = torch.empty_like(sentence)
-    rank[order] = torch.arange(len(sentence)) - first[sentence[order]]
-    return rank

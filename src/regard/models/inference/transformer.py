@@ -80,7 +80,7 @@ class PreparedTransformer:
             qkv = layer.qkv(layer.own.pre(x))
             query, new = qkv[:, :width], qkv[:, width:]
             if self.positions.rotary is not None:
-                heads = qkv[:, : 2 * width].view(len(qkv), 1, -1, self.head_dim)
+                heads = qkv[:, : 2 * width].view(qkv.shape[0], 1, -1, self.head_dim)
                 turned = self.positions.rotate(heads, position, 1).flatten(1)
                 query, new = (
                     turned[:, :width],
@@ -103,7 +103,7 @@ class PreparedTransformer:
         self, query: Tensor, keys_values: KeysValues, mask: Tensor | None, state: SlotCache
     ) -> Tensor:
         """(R, H · D): contexts of queries (R, H · D), which attend to their sentence's keys."""
-        size, grid = len(keys_values[0]), state.grid
+        size, grid = keys_values[0].shape[0], state.grid
         if grid is not None:
             query = query.new_zeros(state.num_slots, query.shape[1]).index_copy_(0, grid, query)
         heads = query.view(size, -1, self.num_heads, self.head_dim).transpose(1, 2)

@@ -188,6 +188,8 @@ def routes(service: Service) -> APIRouter:
     )
     async def stream(request: Request) -> StreamingResponse:
         body = await service.admission.admit(request, ExplainRequest)
+        if body.forbid or body.glossary:
+            raise ApiError(400, "a stream takes no forbid and no glossary; use /v1/translate.")
         model, _ = await find_model(service.catalogue.models, body)
         updates = await service.call(
             request,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -9,12 +10,12 @@ import torch
 
 from regard.attention import AttentionMap
 from regard.config import SearchOptions
-from regard.decoding import Hypothesis, search, stream
+from regard.decoding import Hypothesis, ranked_tokens, search, stream
 from regard.errors import InputError
 from regard.folder import LoadedModel
 from regard.models.batch import Batch, batch_of
 from regard.models.lm import LanguageModel
-from regard.text.tokenizer import BOS, SPECIALS
+from regard.text.tokenizer import BOS, MASK, PAD, SPECIALS
 
 SAMPLING = SearchOptions(sample=True, max_length=100)
 """Default search."""
@@ -47,6 +48,16 @@ class Generated:
         return notebook_html(shown if maps else (), self.text)
 
 
+@dataclass(frozen=True)
+class NextWord:
+    """A token that may come next; `sampled` is its probability after temperature and cuts."""
+
+    token: str
+    logit: float
+    probability: float
+    sampled: float
+
+
 class Generator(LoadedModel):
     """Continues texts, with the model of a folder."""
 
@@ -68,6 +79,26 @@ class Generator(LoadedModel):
                 hypothesis,
             )
             for hypothesis in search(self.network, None, settings or SAMPLING, prefix=[ids])[0]
+        ]
+
+    def next_words(
+        self, prompt: str = "", count: int = 10, *, settings: SearchOptions | None = None
+    ) -> list[NextWord]:
+        """The most probable tokens after a prompt, the best first.
+
+        `settings` say how they would be sampled: temperature, top-k and top-p.
+        """
+        settings = settings or SAMPLING
+        with torch.no_grad():
+            logits_V = self.network(self.batch(self._prompt_ids(prompt)))[0, -1]
+        logits_V[[PAD, BOS, MASK]] = -math.inf  # special tokens that are never written
+        ranked = ranked_tokens(
+            logits_V, count, settings.temperature, settings.top_k, settings.top_p
+        )
+        pieces = self.tokenizer.pieces([each.token for each in ranked])
+        return [
+            NextWord(piece, each.logit, each.probability, each.sampled)
+            for piece, each in zip(pieces, ranked, strict=True)
         ]
 
     def stream(self, prompt: str = "", *, settings: SearchOptions | None = None) -> Iterator[str]:

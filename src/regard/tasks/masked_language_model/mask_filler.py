@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
 
 from regard.attention import AttentionMap, record
+from regard.config import SearchOptions
+from regard.decoding import ranked_tokens
 from regard.errors import InputError
 from regard.folder import LoadedModel
 from regard.models.lm import MaskedLanguageModel
@@ -15,11 +18,16 @@ from regard.text import BOS, MASK
 
 @dataclass(frozen=True)
 class MaskPrediction:
-    """A token for a `[MASK]`, its probability, and the text with it."""
+    """A token for a `[MASK]`, its probability, and the text with it.
+
+    `logit` is the network's number, `sampled` the probability after temperature, top-k and top-p.
+    """
 
     token: str
     probability: float
     text: str
+    logit: float
+    sampled: float
 
 
 class MaskFiller(LoadedModel):
@@ -27,29 +35,35 @@ class MaskFiller(LoadedModel):
 
     network: MaskedLanguageModel
 
-    def fill(self, text: str, count: int = 5) -> list[list[MaskPrediction]]:
+    def fill(
+        self, text: str, count: int = 5, *, settings: SearchOptions | None = None
+    ) -> list[list[MaskPrediction]]:
         """The `count` best predictions for each `[MASK]` of the text, the best first.
 
-        In a prediction's text the other masks have their best token.
+        In a prediction's text the other masks have their best token. `settings` say how tokens
+        would be sampled: temperature, top-k and top-p.
         """
+        settings = settings or SearchOptions()
         ids = self.ids(text)
         masks = [position for position, token in enumerate(ids) if token == MASK]
         if not masks:
             raise InputError(f"there is no [MASK] in {text!r}; write one in place of a word.")
-        probabilities = self.network.fill(torch.tensor([ids], device=self.device))[0]
-        probabilities[:, : MASK + 1] = 0.0  # special tokens are never predicted
+        logits_TV = self.network.predict(torch.tensor([ids], device=self.device))[0]
+        logits_TV[:, : MASK + 1] = -math.inf  # special tokens are never predicted
         best = list(ids)
         for mask in masks:
-            best[mask] = int(probabilities[mask].argmax())
+            best[mask] = int(logits_TV[mask].argmax())
         predictions = []
         for mask in masks:
-            top = probabilities[mask].topk(min(count, probabilities.shape[1]))
+            ranked = ranked_tokens(
+                logits_TV[mask], count, settings.temperature, settings.top_k, settings.top_p
+            )
             options = []
-            for probability, token in zip(top.values.tolist(), top.indices.tolist(), strict=True):
-                filled = [*best[:mask], token, *best[mask + 1 :]]
-                piece = self.tokenizer.pieces([token])[0]
+            for each in ranked:
+                filled = self.tokenizer.decode([*best[1:mask], each.token, *best[mask + 1 :]])
+                piece = self.tokenizer.pieces([each.token])[0]
                 options.append(
-                    MaskPrediction(piece, probability, self.tokenizer.decode(filled[1:]))
+                    MaskPrediction(piece, each.probability, filled, each.logit, each.sampled)
                 )
             predictions.append(options)
         return predictions

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from regard.attention import AttentionMap, Edit
 from regard.config import AlignmentSettings, SearchOptions
 from regard.decoding import Hypothesis
 from regard.tasks.translation.checks import QualityFlag, flag_notes
 from regard.tasks.translation.glossary import Term
+
+if TYPE_CHECKING:
+    from regard.attention import AttentionMap, Edit
 
 
 class SearchKeywords(TypedDict, total=False):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
 
 from regard.alignment import (
     AlignmentHead,
@@ -21,26 +20,24 @@ from regard.alignment import (
 )
 from regard.alignment.heads import shift_rows
 from regard.alignment.tokenized_words import Array
-from regard.attention import AttentionMap
-from regard.attention.inspection import observe
 from regard.config import SearchOptions, TransformerSettings
-from regard.decoding import Hypothesis, alternatives, word_confidence
+from regard.decoding import Hypothesis, word_confidence
 from regard.decoding.ctranslate2_engine import EngineResult
 from regard.errors import InputError
 from regard.folder import LoadedModel, SavedModel
-from regard.models.batch import Batch, batch_of, source_of
-from regard.models.ensemble import EnsembleModel
-from regard.models.inference import prepared
-from regard.models.rnn.model import RnnModel
-from regard.models.transformer import TransformerModel
 from regard.tasks.translation.checks import quality_flags
 from regard.tasks.translation.engine import (
     EngineChoice,
     check_names,
     choose_engine,
+    open_converted,
 )
 from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.text.segments import Segment
+
+if TYPE_CHECKING:
+    from regard.attention import AttentionMap
+    from regard.models.batch import Batch
 
 
 class Explanation(NamedTuple):
@@ -57,15 +54,19 @@ class Explanation(NamedTuple):
 class TranslationModel(LoadedModel):
     """The network and tokenizers of a model folder."""
 
-    network: TransformerModel | RnnModel | EnsembleModel
-
     def __init__(self, saved: SavedModel, threads: int = 0) -> None:
         super().__init__(saved, threads)
-        self.max_source_tokens = self.network.max_length - 1  # without </s>
+        self.max_source_tokens = self.max_length - 1  # without </s>
         languages = saved.run.source_language, saved.run.target_language
         self.info = ModelInfo(*languages, saved.run.alignment)
-        self._saved = saved
         self._engine_names = ("torch", "auto")  # `load` chooses: the folder must hold this network
+
+    @property
+    def max_length(self) -> int:
+        """Most tokens of a sentence, </s> included; the least of an ensemble's."""
+        if self.saved.num_networks > 1:
+            return int(self.network.max_length)
+        return self.run.model.max_length
 
     def use_engine(self, engine: str = "auto", precision: str = "auto") -> None:
         """Choose what searches: CTranslate2 (in int8 or fp32) or our own engine (torch).
@@ -75,8 +76,13 @@ class TranslationModel(LoadedModel):
         check_names(engine, precision)
         self._engine_names = engine, precision
         self.__dict__.pop("engine", None)
-        if engine == "ctranslate2":
+        opened = None if engine == "torch" else open_converted(self.saved, self.threads, precision)
+        if opened is not None:
+            self.engine = opened
+        elif engine == "ctranslate2":
             self.prepare_engine()  # an error now rather than later
+        else:
+            _ = self.network
 
     def prepare_engine(self) -> EngineChoice:
         """Convert the model now rather than when it first translates."""
@@ -85,15 +91,19 @@ class TranslationModel(LoadedModel):
     @cached_property
     def engine(self) -> EngineChoice:
         """The engine that searches; the model is converted on first use."""
-        return choose_engine(self._saved, self.threads, *self._engine_names)
+        return choose_engine(self.saved, self.threads, *self._engine_names)
 
     @property
     def step_model(self) -> Any:
         """What our own engine runs: the prepared network, or the network while it is observed."""
+        from regard.attention.inspection import observe
+
         return self.network if observe.observers() else self._prepared
 
     @cached_property
     def _prepared(self) -> Any:
+        from regard.models.inference import prepared
+
         return prepared(self.network)
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Sentence]:
@@ -106,10 +116,10 @@ class TranslationModel(LoadedModel):
         if any(len(segment.ids) > room for segment in segments):
             raise InputError("each text must be one sentence that fits the model; split it.")
         targets = [self.tokenizers.target.encode(target)[:room] for _, target in pairs]
-        maps = self._maps([segment.ids for segment in segments], targets)
+        maps = self.maps([segment.ids for segment in segments], targets)
         return [
-            self._sentence(
-                segment, target, explanation=self._explanation(maps, row, segment, target, False)
+            self.sentence(
+                segment, target, explanation=self.explanation(maps, row, segment, target, False)
             )
             for row, (segment, target) in enumerate(zip(segments, targets, strict=True))
         ]
@@ -118,6 +128,9 @@ class TranslationModel(LoadedModel):
         self, text: str, translation: str, word: int, count: int = 5
     ) -> list[tuple[str, float]]:
         """Translations that continue differently from a word on, with that choice's probability."""
+        from regard.decoding import alternatives
+        from regard.models.batch import source_of
+
         source_ids, ids = self.encode_pair(text, translation)
         target = tokenized_output(ids, self.tokenizers.target, self.info.target_language)
         if not 0 <= word < len(target.words):
@@ -139,7 +152,7 @@ class TranslationModel(LoadedModel):
         if not 0 < len(source) <= self.max_source_tokens:
             raise InputError("the text must be one sentence that fits the model; give less text.")
         target = self.tokenizers.target.encode(translation)
-        if len(target) > self.network.max_length:
+        if len(target) > self.max_length:
             raise InputError("the translation is longer than the model can write; give less text.")
         return source, target
 
@@ -147,7 +160,7 @@ class TranslationModel(LoadedModel):
         """The approximate number of weights of all maps, for a translation as long as the text."""
         model = self.run.model
         length = len(self.tokenizers.source.encode(text)) + 1
-        at_once = min(length, self.network.max_length)
+        at_once = min(length, self.max_length)
         if not isinstance(model, TransformerSettings):
             return length * at_once
         num_layers = model.num_encoder_layers + 2 * model.num_decoder_layers
@@ -176,7 +189,9 @@ class TranslationModel(LoadedModel):
 
     def batch(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
         """Sentences and their translations as the network takes them, cut to its length."""
-        batch, room = batch_of(sources, targets), self.network.max_length
+        from regard.models.batch import batch_of
+
+        batch, room = batch_of(sources, targets), self.max_length
         # an output that was cut off at the model's length has no step for </s>
         batch = batch._replace(inputs=batch.inputs[:, :room], labels=batch.labels[:, :room])
         return batch.to(self.device)
@@ -187,7 +202,7 @@ class TranslationModel(LoadedModel):
         source = Segment(sentence.source, "", ids=self.tokenizers.source.encode(sentence.source))
         return self._words(source, sentence.hypothesis.tokens)
 
-    def _sentence(
+    def sentence(
         self,
         segment: Segment,
         tokens: Sequence[int],
@@ -247,11 +262,15 @@ class TranslationModel(LoadedModel):
             tokenized_output(tokens, tokenizers.target, info.target_language),
         )
 
-    def _maps(
+    def maps(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[AttentionMap]:
+        """The maps of all layers and heads, by our own forward pass."""
+        import torch
+
         with torch.no_grad():
-            return self.network.maps(self.batch(sources, targets))
+            maps: list[AttentionMap] = self.network.maps(self.batch(sources, targets))
+        return maps
 
     def _token_weights(
         self, maps: Iterable[AttentionMap], row: int, target_length: int, source_length: int
@@ -271,7 +290,7 @@ class TranslationModel(LoadedModel):
             cross, head, row, target_length=target_length, source_length=source_length
         )
 
-    def _explanation(
+    def explanation(
         self,
         maps: Sequence[AttentionMap],
         row: int,
@@ -285,7 +304,7 @@ class TranslationModel(LoadedModel):
         own = (_row(layer_map, row, source, target) for layer_map in maps if attention)
         return Explanation(weights, tuple(own))
 
-    def _engine_explanation(self, result: EngineResult) -> Explanation | None:
+    def engine_explanation(self, result: EngineResult) -> Explanation | None:
         """The attention of the head for alignment, if CTranslate2 returned it."""
         if result.attention is None:
             return None

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, NamedTuple, Unpack, overload
 
-from regard.attention import Edit, Overwrite, intervene
 from regard.config import SearchOptions
-from regard.decoding import search, stream
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
-from regard.decoding.length_groups import length_groups
 from regard.errors import InputError
-from regard.models.batch import source_of
-from regard.models.ensemble import EnsembleModel
 from regard.tasks.translation.batching import MAX_LINES, windows
-from regard.tasks.translation.glossary import TargetLexicon, glossary_terms
+from regard.tasks.translation.glossary import glossary_terms
 from regard.tasks.translation.translation import (
     SearchKeywords,
     Sentence,
@@ -25,10 +20,12 @@ from regard.tasks.translation.translation import (
     Translation,
     copied_sentence,
 )
-from regard.tasks.translation.translation_model import Explanation, TranslationModel
-from regard.text import is_spaceless
+from regard.tasks.translation.translation_model import TranslationModel
 from regard.text.segments import Segment, join_translations, segment_text, split_long
-from regard.worker_pool import WorkerPool
+
+if TYPE_CHECKING:
+    from regard.attention import Edit
+    from regard.tasks.translation.own_search import OwnSearch
 
 
 class StreamedText(NamedTuple):
@@ -78,8 +75,10 @@ class Translator(TranslationModel):
         return translations[0] if isinstance(text, str) else translations
 
     @cached_property
-    def _lexicon(self) -> TargetLexicon:
-        return TargetLexicon(self.tokenizers.target)
+    def _own(self) -> OwnSearch:
+        from regard.tasks.translation.own_search import OwnSearch
+
+        return OwnSearch(self)
 
     def translate_lines(
         self,
@@ -159,11 +158,14 @@ class Translator(TranslationModel):
         copied = {row: copied_sentence(s.text) for row, s in enumerate(segments) if s.copied}
         rows = [row for row in range(len(segments)) if row not in copied]
         if options.edits:  # one by one, on this thread: edits apply to the calling thread only
-            done = {row: self._edited(segments[row], len(segments), options) for row in rows}
+            done = {
+                row: self._own.translate_edited(segments[row], len(segments), options)
+                for row in rows
+            }
         else:
             done = self._search_by_ctranslate2(segments, rows, options)
-            rest = [row for row in rows if row not in done]
-            done |= self._search_by_torch(segments, rest, options, seeds)
+            if rest := [row for row in rows if row not in done]:
+                done |= self._own.translate(segments, rest, options, seeds)
         sentences = copied | done
         return [sentences[row] for row in range(len(segments))]
 
@@ -185,75 +187,21 @@ class Translator(TranslationModel):
         if not mapped:
             for number, result in results:
                 row, tokens = rows[number], result.hypotheses[0].tokens
-                explanation = self._engine_explanation(result)
-                sentences[row] = self._sentence(
+                explanation = self.engine_explanation(result)
+                sentences[row] = self.sentence(
                     segments[row], tokens, result.hypotheses, explanation
                 )
             return sentences
         found = dict(results)
-        maps = self._explanations(
+        maps = self._own.explanations(
             [segments[rows[number]] for number in found],
             [result.hypotheses[0].tokens for result in found.values()],
             settings,
         )
         for (number, result), explanation in zip(found.items(), maps, strict=True):
             row, tokens = rows[number], result.hypotheses[0].tokens
-            sentences[row] = self._sentence(segments[row], tokens, result.hypotheses, explanation)
+            sentences[row] = self.sentence(segments[row], tokens, result.hypotheses, explanation)
         return sentences
-
-    def _explanations(
-        self,
-        segments: Sequence[Segment],
-        targets: Sequence[Sequence[int]],
-        settings: SearchOptions,
-    ) -> list[Explanation]:
-        """The attention maps of sentences and given translations, by our own forward pass."""
-        groups = length_groups([len(s.ids) for s in segments], settings, self.threads)
-
-        def explain(group: list[int]) -> list[Explanation]:
-            maps = self._maps([segments[n].ids for n in group], [targets[n] for n in group])
-            return [
-                self._explanation(maps, row, segments[n], targets[n], True)
-                for row, n in enumerate(group)
-            ]
-
-        with WorkerPool(self.threads) as pool:
-            done = pool.map(explain, groups)
-        explained = {
-            number: explanation
-            for group, explanations in zip(groups, done, strict=True)
-            for number, explanation in zip(group, explanations, strict=True)
-        }
-        return [explained[number] for number in range(len(segments))]
-
-    def _search_by_torch(
-        self,
-        segments: Sequence[Segment],
-        rows: Sequence[int],
-        options: TranslateOptions,
-        seeds: Sequence[int] | None,
-    ) -> dict[int, Sentence]:
-        """The translations of segments by our own engine, by their numbers."""
-        lengths = [len(segments[row].ids) for row in rows]
-        groups = [
-            [rows[number] for number in group]
-            for group in length_groups(lengths, options.settings, self.threads)
-        ]
-
-        def translate_group(group: list[int]) -> list[Sentence]:
-            numbers = group if seeds is None else [seeds[row] for row in group]
-            return self._search([segments[row] for row in group], options, numbers)
-
-        if len(groups) < 2 or self.threads == 1:
-            done = list(map(translate_group, groups))
-        else:
-            with WorkerPool(self.threads) as pool:
-                done = pool.map(translate_group, groups)
-        return {
-            row: sentence
-            for group, translated in zip(groups, done, strict=True)
-            for row, sentence in zip(group, translated, strict=True)
-        }
 
     def assemble(
         self, text: str, segments: Sequence[Segment], sentences: Sequence[Sentence]
@@ -296,105 +244,11 @@ class Translator(TranslationModel):
             for text, segments in zip(texts, cut, strict=True)
         ]
 
-    def _search(
-        self, segments: Sequence[Segment], options: TranslateOptions, seeds: Sequence[int]
-    ) -> list[Sentence]:
-        """The translations of one batch of segments."""
-        ids = [segment.ids for segment in segments]
-        source = source_of(ids).to(self.device)
-        start = self.tokenizers.target.encode(options.prefix) if options.prefix else []
-        prefix = [start] * len(ids) if start else None
-        tokenizer = self.tokenizers.source
-        terms = [
-            self._lexicon.required(options.glossary, segment.text, segment.ids, tokenizer)
-            for segment in segments
-        ]
-        settings = options.settings
-        attends = settings.coverage_penalty or any(terms)  # which a prepared network cannot show
-        hypotheses = search(
-            self.network if attends else self.step_model,
-            source,
-            settings,
-            prefix=prefix,
-            sample_ids=seeds,
-            bans=self._lexicon.bans(options.forbid),
-            phrases=[list(required.values()) for required in terms],
-            alignment=self.run.alignment,
-        )
-        targets = [ranked[0].tokens for ranked in hypotheses]
-        explanations: list[Explanation | None] = [None] * len(ids)
-        if options.alignment or options.attention:
-            maps = self._maps(ids, targets)
-            explanations = [
-                self._explanation(maps, row, segment, tokens, options.attention)
-                for row, (segment, tokens) in enumerate(zip(segments, targets, strict=True))
-            ]
-        sentences = list(map(self._sentence, segments, targets, hypotheses, explanations))
-        if not options.glossary:
-            return sentences
-        missing = [
-            self._lexicon.missing(required, ranked[0].tokens)
-            for required, ranked in zip(terms, hypotheses, strict=True)
-        ]
-        return [replace(s, missing_terms=m) for s, m in zip(sentences, missing, strict=True)]
-
-    def _edited(self, segment: Segment, num_segments: int, options: TranslateOptions) -> Sentence:
-        """The translation of a segment with edits of the attention."""
-        if isinstance(self.network, EnsembleModel):
-            raise InputError("edits are of one model's attention; load it without the others.")
-        if num_segments > 1 and any(isinstance(edit, Overwrite) for edit in options.edits):
-            raise InputError("a row of weights is of one sentence that fits the model.")
-        unused: list[Edit] = []
-        try:
-            with intervene(self.network, options.edits, unused=unused.append):
-                (sentence,) = self._search([segment], options, [0])
-        except InputError as error:
-            if "NaN" not in str(error):
-                raise
-            raise InputError(
-                "with these edits the model's logits are NaN or infinite; choose smaller ones."
-            ) from None
-        except (ValueError, TypeError) as error:  # heads or weights that do not fit the model
-            raise InputError(str(error)) from None
-        return replace(sentence, unused_edits=len(unused))
-
     def _stream(self, segments: Sequence[Segment], prefix: str) -> Iterator[StreamedText]:
         texts: list[str] = []
         for number, segment in enumerate(segments):
             texts.append("")
-            for text in self._growing(segment, prefix):
+            for text in self._own.stream(segment, prefix):
                 texts[-1] = text
                 joined = join_translations(segments[: number + 1], texts, self.info.target_language)
                 yield StreamedText(number, text, joined)
-
-    def _growing(self, segment: Segment, prefix: str) -> Iterator[str]:
-        """The translation of a segment, each time with one more word."""
-        if segment.copied:
-            yield segment.text
-            return
-        target = self.tokenizers.target
-        settings = replace(self.run.decoding, beam=1, n_best=1, sample=False)
-        source = source_of([segment.ids]).to(self.device)
-        spaceless = is_spaceless(self.info.target_language)
-        ids: list[int] = []
-        shown = ""
-        begin = target.encode(prefix) if prefix else []
-        for step in stream(self.step_model, source, settings, prefix=begin):
-            if step.finished:
-                break
-            ids.append(step.token)
-            words = _whole_words(target.decode(ids), spaceless)
-            if words != shown:
-                shown = words
-                yield shown
-        if (final := target.decode(ids)) != shown:
-            yield final
-
-
-def _whole_words(text: str, spaceless: bool) -> str:
-    """The part that will not change any more: all but the last word or unfinished character.
-
-    >>> _whole_words("Le chat dor", False), _whole_words("猫睡", True)
-    ('Le chat', '猫睡')
-    """
-    return text.rstrip("\ufffd") if spaceless else text.rpartition(" ")[0]

@@ -131,7 +131,9 @@ def shown_steps(steps: Sequence[Step], pieces: Pieces) -> tuple[ShownStep, ...]:
             continue
         if step.name == "input" and shown and np.array_equal(shown[-1].values, values):
             continue
-        shape, tokens, others = values.shape, (), None
+        shape = values.shape
+        tokens: tuple[Tokens, ...] = ()
+        others = None
         if "vocabulary" in step.axes:
             others = _left_out(values) if step.name == "logits" else None
             values, tokens = _most_probable(values, pieces)

@@ -1,0 +1,124 @@
+"""The conversion of a model for CTranslate2 as its engine: both precisions, and their check.
+
+The check translates sentences of the development set: in full precision CTranslate2 must give the
+log-probabilities of our own forward pass; int8 is used if its BLEU on at least a hundred sentences
+is at most 0.1 lower.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.config import SearchOptions
+from regard.config.run import EnginePrecision
+from regard.decoding import score
+from regard.decoding.ctranslate2_engine import CTranslate2Engine
+from regard.evaluation import corpus_bleu
+from regard.exchange.ctranslate2_converter import convert
+from regard.exchange.ctranslate2_support import PROOF, EngineCheck, checked, open_engine
+from regard.exchange.proof import development_pairs
+from regard.folder import SavedModel
+from regard.models.batch import source_of
+from regard.storage import atomic_folder, checksum, replace_file
+
+MAX_COMPARED = 32  # sentences of the development set whose log-probabilities are compared
+MAX_SENTENCES = 1000  # whose BLEU is measured
+MAX_LOG_DIFFERENCE = 0.02
+
+
+def convert_engine(saved: SavedModel, home: Path, model: str, threads: int) -> EngineCheck:
+    """Write both precisions and their proof, all or nothing."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with atomic_folder(home) as draft:
+            engines = {}
+            precisions: tuple[EnginePrecision, ...] = ("fp32", "int8")
+            for precision in precisions:
+                convert(
+                    saved.network, saved.run, saved.tokenizers,  # type: ignore[arg-type]  # a Transformer
+                    draft / precision, int8=precision == "int8",
+                )  # fmt: skip
+                engines[precision] = open_engine(saved, draft / precision, threads, precision)
+            check = _check(saved, engines["fp32"], engines["int8"])
+            files = [path for path in sorted(draft.rglob("*")) if path.is_file()]
+            sums = {str(path.relative_to(draft)): checksum(path) for path in files}
+            proof = {"model": model, "files": sums, "check": asdict(check)}
+            replace_file(draft / PROOF, json.dumps(proof, indent=1) + "\n")
+            shutil.rmtree(home, ignore_errors=True)
+    except OSError:
+        made = checked(home, model)  # perhaps another process was faster
+        if made is None:
+            raise
+        return made
+    return check
+
+
+def _check(saved: SavedModel, fp32: CTranslate2Engine, int8: CTranslate2Engine) -> EngineCheck:
+    """Translate development sentences with both; wrong log-probabilities are an error."""
+    pairs = development_pairs(saved.path)[:MAX_SENTENCES]
+    encode, room = saved.tokenizers.source.encode, fp32.max_length - 1
+    encoded = [(encode(source), target) for source, target in pairs]
+    encoded = [(ids, target) for ids, target in encoded if 0 < len(ids) <= room]
+    if not encoded:  # nothing is known of the language: compare on sentences of single tokens
+        known = len(saved.tokenizers.source)
+        encoded = [([number % known], "") for number in range(5, 5 + MAX_COMPARED)]
+        pairs = []
+    sources = [ids for ids, _ in encoded]
+    options = replace(saved.run.decoding, sample=False, n_best=1)
+    if not CTranslate2Engine.can_search(options):
+        options = SearchOptions()
+    difference = _log_difference(saved, fp32, sources[:MAX_COMPARED], options)
+    if difference > MAX_LOG_DIFFERENCE:
+        raise ValueError(
+            f"its log-probabilities differ by up to {difference:.3f} from the model's own"
+        )
+    compared = min(MAX_COMPARED, len(sources))
+    if not pairs:
+        return EngineCheck(compared, difference)
+    decode, language = saved.tokenizers.target.decode, saved.run.target_language
+    references = [target for _, target in encoded]
+    bleu = [
+        corpus_bleu(
+            [decode(r.hypotheses[0].tokens) if r else "" for r in engine.search(sources, options)],
+            references,
+            language,
+        )
+        for engine in (fp32, int8)
+    ]
+    return EngineCheck(compared, difference, len(sources), *bleu)
+
+
+def _log_difference(
+    saved: SavedModel, engine: CTranslate2Engine, sources: Sequence[list[int]], options: Any
+) -> float:
+    """The largest difference of a token's log-probability from our own forward pass."""
+    found = [
+        (ids, result.hypotheses[0])
+        for ids, result in zip(sources, engine.search(sources, options), strict=True)
+        if result is not None
+    ]
+    if not found:
+        return 0.0
+    ids = [source for source, _ in found]
+    hypotheses = engine.token_log_probabilities(ids, [best for _, best in found], options)
+    device = next(saved.network.parameters()).device
+    with torch.inference_mode():
+        own = score(
+            saved.network,  # type: ignore[arg-type]  # a Transformer
+            source_of(ids).to(device),
+            [hypothesis.tokens for hypothesis in hypotheses],
+        )
+    return max(
+        abs(a - b)
+        for hypothesis, other in zip(hypotheses, own, strict=True)
+        for a, b in zip(
+            hypothesis.token_log_probabilities, other.token_log_probabilities, strict=False
+        )
+    )

@@ -79,11 +79,12 @@ WALK = """async ([name, side]) => {
   const text = (selector) => document.querySelector(selector).textContent, seen = [];
   const press = async (key) => {
     document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-    while (document.querySelector("[aria-busy]")) await new Promise((resolve) => setTimeout(resolve));
+    while (document.querySelector("[aria-busy]")) await new Promise((done) => setTimeout(done));
   };
   await press("Home");
   for (;;) {
-    const stage = [".stage h2", ".place", ".equation", ".picture"].map(text), before = text(".count");
+    const stage = [".stage h2", ".place", ".equation", ".picture"].map(text);
+    const before = text(".count");
     seen.push(stage);
     if (stage[0] === name && stage[1].startsWith(side)) return seen;
     await press("ArrowRight");
@@ -110,7 +111,7 @@ def payload(tab):
 
 def axe(tab):
     tab.evaluate(AXE.read_text("utf-8"))
-    found = tab.evaluate("axe.run()")["violations"]
+    found = tab.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
     return [(one["id"], one["nodes"][0]["html"]) for one in found]
 
 
@@ -223,11 +224,9 @@ def test_temperature_reshapes_the_next_words(opened, tmp_path_factory):
     [("en-fr", "light", 1280, "en-GB"), ("rnn", "dark", 390, "zh-CN"), ("lm", "dark", 1280, "zh")],
 )
 def test_axe_finds_nothing(opened, kind, scheme, width, locale):
-    tab = opened(
-        kind, color_scheme=scheme, viewport={"width": width, "height": 900}, locale=locale
-    )
+    tab = opened(kind, color_scheme=scheme, viewport={"width": width, "height": 900}, locale=locale)
     assert tab.locator("html").get_attribute("lang") == locale[:2]
-    for keys in (["Home"], ["PageDown"] * 2 + ["ArrowRight"] * 5, ["End", "ArrowLeft"]):
+    for keys in (["PageDown"] * 2 + ["ArrowRight"] * 5, ["End", "ArrowLeft"]):
         press(tab, *keys)
         assert axe(tab) == []
         assert tab.evaluate("document.documentElement.scrollWidth") <= width

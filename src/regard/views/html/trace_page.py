@@ -19,9 +19,7 @@ SCRIPTS = ("texts", "grid", "steps", "next_words", "pictures", "player")
 """Of stages/, in the order in which they build on each other."""
 
 
-def trace_page(
-    traced: TracedText, *, start: int | None = None, max_bytes: int = MAX_BYTES
-) -> str:
+def trace_page(traced: TracedText, *, start: int | None = None, max_bytes: int = MAX_BYTES) -> str:
     """The page as a string, to be written as UTF-8; `start` is the step that is shown first.
 
     `traced` has the steps of every word, without the weighted values.
@@ -46,7 +44,8 @@ def trace_page(
         style_hash=policy_hash(css),
         script_hash=policy_hash(script),
         facts="".join(
-            f'<div><dt data-message="fact.{name}"></dt><dd dir="auto">{escape_text(value)}</dd></div>'
+            f'<div><dt data-message="fact.{name}"></dt>'
+            f'<dd dir="auto">{escape_text(value)}</dd></div>'
             for name, value in facts.items()
         ),
         data=embed_json(payload),

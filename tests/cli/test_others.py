@@ -149,6 +149,8 @@ def test_info_of_a_folder_without_all_its_parts(regard, refused, lm, tmp_path):
 
 def test_info_tells_what_the_folder_takes_and_prunes_it(regard, refused, en_fr, tmp_path):
     folder = tmp_path / "copy"
+    text = taught("en-fr")[0][0]
+    regard("translate", text, "--model", en_fr)  # converts it, if no test did yet
     shutil.copytree(en_fr, folder)
     mine = folder / "checkpoints" / "notes.txt"
     mine.write_text("mine")
@@ -164,7 +166,6 @@ def test_info_tells_what_the_folder_takes_and_prunes_it(regard, refused, en_fr, 
         and done["bytes"] == whole - done["freed"]
     )
     assert "latest" in done["removed"] and mine.read_text() == "mine"
-    text = taught("en-fr")[0][0]
     assert (
         regard("translate", text, "--model", folder).out
         == regard("translate", text, "--model", en_fr).out

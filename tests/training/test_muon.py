@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.training.muon import Muon, orthogonalize, suits
+from regard.training.optimizers.muon import Muon, orthogonalize, suits
 from tests.training.test_loop import trainer, weights
 
 

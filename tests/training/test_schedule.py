@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.config import TrainingSettings
-from regard.training.optimizer import ScheduleProgress, learning_rate
+from regard.training.optimizers.schedule import ScheduleProgress, learning_rate
 
 SCHEDULES = ("inverse_sqrt", "cosine", "linear", "constant")
 

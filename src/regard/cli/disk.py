@@ -49,11 +49,8 @@ def checkpoint(folder: Path) -> int | None:
     return max((int(n) for n in numbers if n.isdecimal() and len(n) < 19), default=None)
 
 
-def prune(folder: Path, *, force: bool = False) -> list[Path]:
-    """Remove checkpoints and logs; return the files that were removed.
-
-    A run that is not finished could not be resumed: that is refused unless forced.
-    """
+def check_prunable(folder: Path, *, force: bool = False) -> None:
+    """Raise an error if nothing would be left to use, or, unless forced, a run is not finished."""
     if not (folder / WEIGHTS).is_file():
         raise InputError(
             f"{folder}: there is no {WEIGHTS} yet, so there would be nothing left to use; "
@@ -64,6 +61,10 @@ def prune(folder: Path, *, force: bool = False) -> list[Path]:
             f"{folder}: its training is not finished, and pruning removes its "
             f"checkpoints; finish it with `regard train --resume {folder}`, or give --force."
         )
+
+
+def prune(folder: Path) -> list[Path]:
+    """Remove checkpoints and logs; return the files that were removed."""
     removed = [path for patterns in TRAINING.values() for path in _files(folder, patterns)]
     for path in removed:
         path.unlink()

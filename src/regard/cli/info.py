@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from regard.cli.disk import WEIGHTS, checkpoint, prune, usage
+from regard.cli.disk import WEIGHTS, check_prunable, checkpoint, prune, usage
 from regard.command import command
 from regard.config import FORMAT_VERSION, Run
 from regard.config.settings import plain
@@ -261,13 +261,14 @@ def _megabytes(size: int) -> str:
 def _prune(folder: Path, arguments: argparse.Namespace) -> int:
     """Remove what only training needs, and print what that was."""
     run = load_run(folder)  # else it is no model folder, and nothing in it is to be removed
+    check_prunable(folder, force=arguments.force)
     engine = _engine(folder, run) or {}
     if engine.get("name") == "ctranslate2" and not engine["check"]:
         from regard.tasks import load
 
         load(folder, run=run).prepare_engine()  # its check needs the development set
     before = usage(folder)["total"]
-    removed = [str(path.relative_to(folder)) for path in prune(folder, force=arguments.force)]
+    removed = [str(path.relative_to(folder)) for path in prune(folder)]
     after = usage(folder)["total"]
     if arguments.json:
         print(json.dumps({"removed": removed, "freed": before - after, "bytes": after}))

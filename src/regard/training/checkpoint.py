@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from regard.errors import InputError
 from regard.folder import load_weights, save_weights
 from regard.storage import checksum, replace_file, sync_folder
-from regard.training.optimizer import Optimizers
+from regard.training.optimizers.optimizers import Optimizers
 
 TENSORS, STATE, LATEST = "tensors.safetensors", "state.json", "latest"
 MODEL, BUFFER = "model.", "buffer."

@@ -25,7 +25,7 @@ from regard.training.checkpoint import (
     restore,
     write_checkpoint,
 )
-from regard.training.optimizer import ScheduleProgress, learning_rate
+from regard.training.optimizers.schedule import ScheduleProgress, learning_rate
 from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Log, Reporter, Silent
 from regard.training.stopping import Interruption, Stopping

@@ -13,7 +13,7 @@ from regard.cores import cores
 from regard.dropout import dropout_stream
 from regard.training.checkpoint import DataCursor, RunState
 from regard.training.gradient_processes import GradientProcesses, ShardGradients
-from regard.training.optimizer import Optimizers
+from regard.training.optimizers.optimizers import Optimizers
 from regard.training.precision import autocast, choose_device, choose_precision
 from regard.training.ranks import Ranks
 from regard.training.task import Task, TrainBatch, TrainData

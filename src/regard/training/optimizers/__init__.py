@@ -1,0 +1,1 @@
+"""Optimizers of a network's parameters, and the learning rate's schedule."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.cli.disk import WEIGHTS, check_prunable, checkpoint, prune, usage
+from regard.cli.line_input import check_parent
 from regard.command import command
 from regard.config import FORMAT_VERSION, Run
 from regard.config.settings import plain
@@ -30,6 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--curves", metavar="FILE", type=Path,
         help="draw loss, learning rate and BLEU by update, of one folder or two (.png, .svg, .pdf)",
     )  # fmt: skip
+    parser.add_argument(
+        "--picture", metavar="FILE", type=Path,
+        help="draw the whole model with its real shapes (.svg)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.add_argument(
         "--prune", action="store_true",
@@ -46,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--force is for --prune; give both.")
     if arguments.curves:
         return _draw_curves(arguments)
+    if arguments.picture:
+        return _draw_model(arguments)
     if arguments.other:
         from regard.cli.model_costs import compare_costs
 
@@ -79,6 +86,33 @@ def _draw_curves(arguments: argparse.Namespace) -> int:
     else:
         shown = ", ".join(f"{name} ({step:,} updates)" for name, step in last.items())
         print(f"{arguments.curves}: {shown}")
+    return 0
+
+
+def _draw_model(arguments: argparse.Namespace) -> int:
+    """Draw the whole model of one folder."""
+    from regard.folder import model_names
+    from regard.storage import replace_file
+    from regard.views.html.model_drawing import model_blocks, model_svg
+
+    folder, file = Path(arguments.folder), arguments.picture
+    if arguments.other:
+        raise InputError("--picture draws one model; leave the second folder out.")
+    if file.suffix.lower() != ".svg":
+        raise InputError(f"{file}: --picture draws SVG; give the file a name that ends in .svg.")
+    check_parent(file)
+    run = load_run(folder)
+    shapes = weight_shapes(folder / WEIGHTS)
+    if shapes is None:
+        raise InputError(f"{folder}: there are no weights to draw yet; train the model first.")
+    total = sum(math.prod(shape) for shape in shapes.values())
+    columns = model_blocks(shapes, getattr(run.model, "num_heads", None))
+    about = f"{run.model.kind}, {total:,} weights"
+    replace_file(file, model_svg(model_names([folder])[0], about, columns))
+    if arguments.json:
+        print(json.dumps({"file": str(file), "parameters": total}, ensure_ascii=False))
+    else:
+        print(f"{file}: {about}")
     return 0
 
 
@@ -117,14 +151,20 @@ def _model(run: Run) -> dict[str, Any]:
 
 def parameters(weights: Path) -> int | None:
     """Return the number of weights in a file, from its header; None if there is none yet."""
+    shapes = weight_shapes(weights)
+    return None if shapes is None else sum(math.prod(shape) for shape in shapes.values())
+
+
+def weight_shapes(weights: Path) -> dict[str, list[int]] | None:
+    """Return the shapes of the weights in a file by name; None if there is none yet."""
     if not weights.is_file():
         return None
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(weights, framework="numpy") as file:
-            shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118 (no dict: it has keys alone)
-            return sum(int(math.prod(shape)) for shape in shapes)
+            names = file.keys()
+            return {name: file.get_slice(name).get_shape() for name in names}
     except SafetensorError as error:
         raise InputError(f"{weights}: the weights cannot be read ({error}).") from error
 

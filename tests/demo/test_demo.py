@@ -87,7 +87,10 @@ def test_other_files_in_the_folder_are_left_alone(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("series --attention full", "--attention belongs to the task grammar and spelling, not to"),
+        (
+            "series --attention full",
+            "--attention belongs to the task grammar, spelling and shapes, not to",
+        ),
         ("series --minutes 1", "--minutes belongs to"),
         ("series --out regard-demo", "--out belongs to"),
         ("series --languages en-fr", "--languages belongs to the task grammar, not to series"),

@@ -8,6 +8,18 @@ from pathlib import Path
 
 import pytest
 
+COMMANDS = """
+import contextlib, io, json, sys
+from regard.cli import main
+for words in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = end.code
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
 PACKAGE = Path(__file__).parent / "sixth_kind"
 ENTRY_POINTS = "[regard.tasks]\nbigram = bigram:KINDS\n"
 SETTINGS = (
@@ -34,42 +46,56 @@ def run(tmp_path_factory):
     return run
 
 
+@pytest.fixture(scope="module")
+def commands(run):
+    """Runs commands of regard in one process; returns their codes, outputs and errors."""
+
+    def commands(*lists):
+        done = run("-c", COMMANDS, json.dumps([list(map(str, words)) for words in lists]))
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return commands
+
+
 def test_its_folder_has_at_most_150_lines():
     files = list((PACKAGE / "bigram").glob("*.py"))
     assert sum(len(file.read_text().splitlines()) for file in files) <= 150
 
 
-def test_a_kind_from_another_package(run, tmp_path):
+def test_a_kind_from_another_package(run, commands, tmp_path):
     text, folder = tmp_path / "text.txt", tmp_path / "model"
     text.write_text("the cat and the dog and the bee " * 40)
-    assert "spell" in run("-m", "regard", "--help").stdout
-    assert "bigram" in run("-m", "regard", "train", "--help").stdout
-    assert "--model.dim N  (8)" in run(
-        "-m", "regard", "train", "--help-all", *SETTINGS.split()[:4]
-    ).stdout  # fmt: skip
-
     words = ("train", text, "--out", folder, *SETTINGS.split(), "--training.steps")
-    stopped = run("-m", "regard", *words, "60")
-    assert stopped.returncode == 0, stopped.stderr
-    assert f"spell '…' --model {folder}" in stopped.stderr
+    helped, trained, every, stopped = commands(
+        ["--help"], ["train", "--help"], ["train", "--help-all", *SETTINGS.split()[:4]],
+        [*words, 60],
+    )  # fmt: skip
+    assert "spell" in helped[1] and "bigram" in trained[1]
+    assert "--model.dim N  (8)" in every[1]
+    assert stopped[0] == 0 and f"spell '…' --model {folder}" in stopped[2]
+
     resumed = run("-m", "regard", "train", "--resume", folder, "--training.steps", "80")
     assert "Continuing after update 60." in resumed.stderr
     assert "continues words" in (folder / "README.md").read_text()
 
-    info = json.loads(run("-m", "regard", "info", folder, "--json").stdout)
+    described, spelled, refused = commands(
+        ["info", folder, "--json"], ["spell", "d", "--model", folder],
+        ["translate", "x", "--model", folder],
+    )  # fmt: skip
+    info = json.loads(described[1])
     assert (info["kind"], info["command"], info["metrics"]["steps"]) == ("bigram", "spell", 80)
     assert info["model"] == {"dim": 8, "max_length": 64}
-
-    assert run("-m", "regard", "spell", "d", "--model", folder).stdout == "d\n"
+    assert spelled[1] == "d\n"
+    assert refused[0] == 2
+    assert "a model of the kind bigram; use it with `" in refused[2]
+    assert "regard spell" in refused[2]
     loaded = run("-c", f"import regard; print(regard.load({str(folder)!r}).spell('th'))")
     assert loaded.stdout == "the\n", loaded.stderr
-    refused = run("-m", "regard", "translate", "x", "--model", folder)
-    assert refused.returncode == 2
-    assert "a model of the kind bigram; use it with `regard spell" in refused.stderr
 
 
-def test_settings_and_the_kind_are_checked(run, tmp_path):
-    words = ("-m", "regard", "train", "x.txt", "--out", tmp_path / "m", "--model.kind")
-    wrong = run(*words, "bigram", "--model.num_heads", "3")
-    assert wrong.returncode == 2 and "belongs to --model.kind transformer" in wrong.stderr
-    assert "handwriting, bigram, got 'trigram'" in run(*words, "trigram").stderr
+def test_settings_and_the_kind_are_checked(commands, tmp_path):
+    words = ["train", "x.txt", "--out", tmp_path / "m", "--model.kind"]
+    wrong, unknown = commands([*words, "bigram", "--model.num_heads", 3], [*words, "trigram"])
+    assert wrong[0] == 2 and "belongs to --model.kind transformer" in wrong[2]
+    assert "handwriting, bigram, got 'trigram'" in unknown[2]

@@ -75,7 +75,8 @@ def _check(arguments: argparse.Namespace) -> None:
     known = OPTIONS[arguments.task]
     for name in OPTIONS["grammar"]:
         if getattr(arguments, name) is not None and name not in known:
-            tasks = " and ".join(task for task, names in OPTIONS.items() if name in names)
+            *others, last = [task for task, names in OPTIONS.items() if name in names]
+            tasks = f"{', '.join(others)} and {last}" if others else last
             raise InputError(
                 f"--{name} belongs to the task {tasks}, not to {arguments.task}; leave it out."
             )

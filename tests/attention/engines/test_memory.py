@@ -27,10 +27,10 @@ def megabytes(prepare, run, warm=""):
 
 
 def test_additive_forward_and_backward():
-    """One copy of (Q, K, H) would be 256 MB."""
+    """One copy of (Q, K, H) would be 1 GB, the scores alone 16 MB."""
     prepare = """
 score = Additive(16, 16, 64)
-q, k, v = (torch.randn(1, 1024, 16, requires_grad=True) for _ in range(3))
+q, k, v = (torch.randn(1, 2048, 16, requires_grad=True) for _ in range(3))
 """
     run = "attend(q, k, v, score=score, mask=Mask.causal()).context.sum().backward()"
     warm = "attend(q[:, :9], k, v, score=score).context.sum().backward()"

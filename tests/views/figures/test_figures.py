@@ -312,6 +312,7 @@ def test_gates_over_the_image_they_came_from():
         gaze_figure(x, {"a": [heat]})
 
 
+@pytest.mark.needs("cjk-font")
 def test_a_plane_of_vectors():
     square = np.array([[0.0, 0, 5], [3, 0, 5], [0, 2, 5], [3, 2, 5]])
     arrows = [(0, 1), (2, 3)]

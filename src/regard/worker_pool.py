@@ -2,8 +2,8 @@
 
 Torch spreads each operation over the cores; on short sentences most operations are too small for
 that. A worker instead runs its share of the batch through the whole model on one core. Torch
-releases Python's lock inside its operations, but when these are short, threads still wait for it
-half of the time, and processes do not.
+releases Python's lock inside its operations, but when these are short, threads wait for it, and
+processes do not.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ together, take the free slots. A hypothesis that ends with EOS is finished and k
 the live ones become fewer, until none is left or none can win any more. Only live hypotheses are
 rows of the batch: finished sentences and freed slots cost nothing.
 
-Tensors rank the continuations; the bookkeeping of the few that are taken is plain Python, which is
-several times as fast as tensors of that size.
+Tensors rank the continuations; the bookkeeping of the few that are taken is plain Python: an
+operation of torch costs as much on one number as on hundreds.
 
 B live sentences, R live hypotheses (rows, sentence by sentence, the more probable first), W the
 most live hypotheses of any sentence, K best continuations, V tokens.

@@ -22,6 +22,8 @@ from typing import Any, TypeVar
 
 import torch
 
+from regard.cores import threaded_libraries
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -57,12 +59,13 @@ class WorkerPool:
 
 
 def can_fork() -> bool:
-    """Whether a forked process can run torch: on Linux, without an accelerator.
+    """Whether a forked process can run torch: on Linux, without an accelerator or CTranslate2.
 
-    Autograd starts threads for accelerators, which do not exist in a forked process.
+    Threads, which both have, do not exist in a forked process; one beside CTranslate2 has crashed.
     """
     return (
         sys.platform == "linux"
+        and not threaded_libraries()
         and not torch.accelerator.is_available()
         and not current_process().daemon
     )

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from regard.config import SearchOptions
 from regard.config.run import EnginePrecision
+from regard.cores import note_threads
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.length_groups import length_groups
 from regard.text import BOS, EOS, MASK, PAD, UNK
@@ -73,6 +74,7 @@ class CTranslate2Engine:
     ) -> None:
         from ctranslate2 import Translator
 
+        note_threads("ctranslate2")
         self._translator = Translator(
             str(folder),
             device,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from typing import NamedTuple
 
 from regard.config import Run
@@ -22,7 +20,7 @@ from regard.tasks import find_task
 from regard.tasks.text.task import TextTask, train_tokenizer
 from regard.text import Tokenizer
 from regard.training.task import TrainData
-from regard.worker_pool import can_fork
+from regard.worker_pool import parallel_map
 
 PARTS = 2  # samples that the training pairs consist of, each drawn by a process of its own
 
@@ -59,11 +57,7 @@ def _draw_training(language: Language, count: int, seed: int) -> list[TrainingPa
     """The training pairs: samples of several seeds, without the sources that are in two of them."""
     draw = partial(_draw_part, language, int(1.03 * count / PARTS) + 1)  # 1 % are in both
     seeds = [PARTS * seed + part for part in range(PARTS)]
-    if cores() > 1 and can_fork():
-        with ProcessPoolExecutor(PARTS, mp_context=get_context("fork")) as processes:
-            drawn = list(processes.map(draw, seeds))
-    else:
-        drawn = list(map(draw, seeds))
+    drawn = parallel_map(draw, seeds, cores(), fork=True)
     unique = {pair.source: pair for part in drawn for pair in part}
     return list(unique.values())[:count]
 

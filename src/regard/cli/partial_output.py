@@ -28,7 +28,7 @@ from regard.storage import replace_file, sync_folder
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
 except ImportError:  # not a POSIX system
-    flock = None  # type: ignore[assignment]
+    flock = None  # type: ignore[assignment]  # a function elsewhere
 
 
 class PartialOutput:

@@ -53,7 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("there is no model; give its folder with --model DIR, or --toy.")
     if arguments.out:
         check_parent(arguments.out)
-    if arguments.out:
         _write_page(arguments)
     if arguments.json:
         _print_json(arguments)

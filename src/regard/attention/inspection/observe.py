@@ -7,10 +7,10 @@ model is not observed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -174,6 +174,9 @@ class ObservedCall:
         return weights
 
 
+Item = TypeVar("Item")
+
+
 class Observer(Protocol):
     """Receives a call and returns it, possibly changed."""
 
@@ -190,14 +193,19 @@ def observers() -> tuple[Observer, ...]:
     return () if torch.compiler.is_compiling() else OBSERVERS.get()
 
 
-@contextmanager
-def observing(observer: Observer) -> Iterator[None]:
+def observing(observer: Observer) -> AbstractContextManager[None]:
     """Pass every attention call inside to `observer`."""
-    OBSERVERS.set((*OBSERVERS.get(), observer))
+    return added(OBSERVERS, observer)
+
+
+@contextmanager
+def added(variable: ContextVar[tuple[Item, ...]], item: Item) -> Iterator[None]:
+    """Add an item to a variable's tuple, and remove it at the end."""
+    variable.set((*variable.get(), item))
     try:
         yield
     finally:  # not by a token: a generator may be closed in another context than it was started in
-        OBSERVERS.set(tuple(o for o in OBSERVERS.get() if o is not observer))
+        variable.set(tuple(other for other in variable.get() if other is not item))
 
 
 def observe_call(context: Tensor, source: WeightSource, kind: str) -> ObservedCall:

@@ -8,13 +8,15 @@ Shapes: tensors told are (B, T, …), B sentences of T positions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Protocol
 
 import torch
 from torch import Tensor
+
+from regard.attention.inspection.observe import added
 
 Make = Callable[[Tensor], Tensor]
 """From indices (r,) of positions to their part (B, r, …)."""
@@ -40,14 +42,9 @@ def listeners() -> tuple[Listener, ...]:
     return () if torch.compiler.is_compiling() else _LISTENERS.get()
 
 
-@contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def listening(listener: Listener) -> AbstractContextManager[None]:
     """Pass all that layers tell inside to `listener`."""
-    _LISTENERS.set((*_LISTENERS.get(), listener))
-    try:
-        yield
-    finally:  # not by a token: a generator may be closed in another context than it was started in
-        _LISTENERS.set(tuple(other for other in _LISTENERS.get() if other is not listener))
+    return added(_LISTENERS, listener)
 
 
 def enter(side: str, part: str, layer: object = None, offset: int = 0) -> None:

@@ -4,16 +4,6 @@ const $ = (id) => document.getElementById(id);
 const main = $("main");
 let views = [];
 
-// ---- language and theme
-
-function addSwitches() {
-  const language = new regard.RadioGroup("segments", "language", regard.setLanguage);
-  language.show(["en", "zh"], regard.language, (code) => [element("span", { lang: code }, { en: "English", zh: "中文" }[code])]);
-  const theme = new regard.RadioGroup("segments", "theme", regard.setTheme);
-  theme.show(["auto", "light", "dark"], regard.theme, (name) => [element("span", { data: { message: `theme.${name}` } })]);
-  $("switches").replaceChildren(language.box, theme.box);
-}
-
 // ---- facts: known names and values are translated
 
 const FACTS = {
@@ -78,7 +68,7 @@ const list = $("texts"), count = list.querySelectorAll("input").length;
 document.querySelector("nav").hidden = count < 2;
 $("layout").classList.toggle("several", count > 1);
 document.documentElement.lang = regard.language;
-addSwitches();
+$("switches").replaceChildren(...regard.pageSwitches());
 regard.translate(document.documentElement);
 if (!count) return;
 list.addEventListener("change", (event) => show(Number(event.target.value)));

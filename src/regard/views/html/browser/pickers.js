@@ -80,3 +80,12 @@ regard.HeadPicker = class {
 
   destroy() { this.#version++; }
 };
+
+/** Radio buttons for the language and the theme of a page. */
+regard.pageSwitches = () => {
+  const language = new regard.RadioGroup("segments", "language", regard.setLanguage);
+  language.show(["en", "zh"], regard.language, (code) => [element("span", { lang: code }, { en: "English", zh: "中文" }[code])]);
+  const theme = new regard.RadioGroup("segments", "theme", regard.setTheme);
+  theme.show(["auto", "light", "dark"], regard.theme, (name) => [element("span", { data: { message: `theme.${name}` } })]);
+  return [language.box, theme.box];
+};

@@ -55,8 +55,8 @@ function decoding(list, step, position, onPosition) {
     node.addEventListener("click", () => { if (to !== undefined) onPosition(to); });
     return node;
   };
-  const until = tokens.slice(0, position + 1);
+  const writes = step.side === "decoder", until = writes ? tokens.slice(0, position + 1) : tokens; // an encoder sees all
   return element("div", { className: "decoding" }, element("p", { className: "so-far" }, ...until.map((token, number) =>
-    element("span", { className: number === position ? "last" : "" }, token)), element("span", { className: "next" }, "?")),
+    element("span", { className: number === position ? "last" : "" }, token)), ...(writes ? [element("span", { className: "next" }, "?")] : [])),
     element("span", { className: "controls" }, button("wordBefore", step.rows[place - 1]), button("wordAfter", step.rows[place + 1])));
 }

@@ -170,7 +170,8 @@ regard.Pictures = class {
     const row = Math.max(0, step.rows.indexOf(position)), read = this.list.rowLabels(step)[row];
     const told = this.list.data.sides[step.side]?.written[position];
     const chosen = regard.plainToken(step.tokens[row][0]), written = told && regard.plainToken(told);
-    const parts = [element("p", { className: "written" }, element("span", {}, read), " → ", element("b", {}, chosen))];
+    const from = this.list.tokens(step.side) ? [element("span", {}, read), " → "] : []; // a classifier's query is no word
+    const parts = [element("p", { className: "written" }, ...from, element("b", {}, chosen))];
     if (written && written !== chosen) parts.push(element("p", { className: "note" }, message("searchChose", { word: written })));
     return parts;
   }

@@ -39,7 +39,7 @@ class ToyAttention:
     """Every number of the example.
 
     by_vectors, by_matrix  (3, 4)  the contexts, computed in both forms
-    heads                  the contexts (3, 2) of both heads
+    heads, sliced          the contexts (3, 2) of both heads, with matrices and by slices of X
     output                 (3, 4)  [c¹; c²] W_O
     differences            the largest difference of each form from the first one
     seconds                length ▶ seconds by vectors and as one product

@@ -29,7 +29,7 @@ from regard.models.batch import source_of
 from regard.storage import atomic_folder, checksum, replace_file
 
 MAX_COMPARED = 32  # sentences of the development set whose log-probabilities are compared
-MAX_SENTENCES = 1000  # whose BLEU is measured
+MAX_SENTENCES = 500  # whose BLEU is measured
 MAX_LOG_DIFFERENCE = 0.02
 
 

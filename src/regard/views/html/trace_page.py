@@ -38,7 +38,7 @@ def trace_page(traced: TracedText, *, start: int | None = None, max_bytes: int =
     facts = {"model": f"{traced.model}: {traced.kind}", "text": traced.text}
     facts |= {"output": traced.output} if traced.output else {}
     return Template(read("stages/stages.html")).substitute(
-        title=escape_text(f"The way of “{traced.word}”"),
+        title=escape_text(f"Trace of “{traced.word}”"),
         style=css,
         script=script,
         style_hash=policy_hash(css),

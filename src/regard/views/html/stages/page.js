@@ -9,7 +9,7 @@ function entitle({ positions }) {
     const position = positions[side], word = groups.findIndex((group) => group.includes(position));
     return regard.visible(words[word] ?? regard.plainToken((written.length ? written : tokens)[position]));
   });
-  $("title").textContent = document.title = message("way", { word: [...new Set(names)].join(" → ") });
+  $("title").textContent = document.title = message("title", { word: [...new Set(names)].join(" → ") });
 }
 
 document.documentElement.lang = regard.language;

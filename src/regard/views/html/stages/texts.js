@@ -36,7 +36,7 @@ for (const [name, [en, zh, about, aboutZh]] of Object.entries(ABOUT))
   regard.addMessages({ [`step.${name}`]: [en, zh], [`about.${name}`]: [about, aboutZh] });
 
 regard.addMessages({
-  way: ["The way of “{word}”", "“{word}”的计算过程"],
+  title: ["Trace of “{word}”", "“{word}”的计算过程"],
   "fact.model": ["model", "模型"],
   "fact.text": ["reads", "读入"],
   "fact.output": ["writes", "写出"],

@@ -1,11 +1,16 @@
 """Every page of the learning path is a Jupyter notebook too, written beside its HTML page."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blocks import CODE, parts
-from sphinx.application import Sphinx
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 FOLDED = re.compile(r"^\{dropdown\}|^\{solution\}")
 

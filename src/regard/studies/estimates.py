@@ -50,4 +50,6 @@ def share(hits: int, total: int) -> Estimate:
     margin = (z / (1 + z * z / total)) * math.sqrt(
         part * (1 - part) / total + z * z / (4 * total * total)
     )
-    return Estimate(part, min(part, middle - margin), max(part, middle + margin))
+    return Estimate(
+        part, max(0.0, min(part, middle - margin)), min(1.0, max(part, middle + margin))
+    )

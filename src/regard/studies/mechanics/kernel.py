@@ -11,7 +11,6 @@ tenth of the low end).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from regard.attention import NadarayaWatson
 from regard.cores import cores
-from regard.studies.estimates import Estimate, estimate
+from regard.studies.estimates import Estimate, estimate, estimated_curve
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
 from regard.views.charts.panels import Curve, CurvePanel, GridPanel, Panel, Text
 from regard.worker_pool import parallel_map
@@ -30,7 +29,7 @@ LENGTH, NOISE, QUERIES = 5.0, 0.5, 200
 FEW = 50
 """Samples of the textbook experiment."""
 SIZES = (FEW, 150, 500, 1500, 5000, 15_000, 50_000)
-QUICK_SIZES = (FEW, 500, 2000)
+QUICK_SIZES = (FEW, 200, 1000)
 FIXED_WIDTH = 1.0
 
 METHODS: dict[str, tuple[Text, Callable[[], NadarayaWatson]]] = {
@@ -54,7 +53,7 @@ METHODS: dict[str, tuple[Text, Callable[[], NadarayaWatson]]] = {
 
 
 class Sample(NamedTuple):
-    """A data set (n,) in the order of x, and the method's results on it."""
+    """A data set, x and y (n,), in the order of x."""
 
     x: Floats
     y: Floats
@@ -86,6 +85,15 @@ def error(model: NadarayaWatson) -> float:
     """Mean squared difference of the predictions from the curve without noise."""
     x = queries()
     return float(np.mean((model.predict(x[:, None]) - curve(x)) ** 2))
+
+
+def limit_error(width: float) -> float:
+    """The error that a fixed width keeps with any number of samples: that of the curve smoothed.
+
+    f(x) = ∫ K((x − u)/h) f(u) du / ∫ K((x − u)/h) du over [0, 5), as a sum over many equal steps.
+    """
+    x = queries(20_000)
+    return error(NadarayaWatson(bandwidth=width).fit(x[:, None], curve(x)))
 
 
 def errors(item: tuple[int, int]) -> dict[str, tuple[float, float]]:
@@ -136,6 +144,7 @@ def run(options: StudyOptions) -> Findings:
     order = closer_weighs_more(
         models["gradient"].attention_weights(query_Q[:, None]), query_Q, key_K
     )
+    limit = limit_error(FIXED_WIDTH)
     rates = {
         method: rate(sizes, [each.mean for each in estimates])
         for method, estimates in by_size.items()
@@ -148,15 +157,16 @@ def run(options: StudyOptions) -> Findings:
             "平均汇聚忽略查询；固定宽度无论有多少样本都会抹平曲线；按留一误差选择的宽度能跟上曲线，"
             "误差随样本增多持续下降。",
         ),
-        claims=_claims(sizes, by_size, rates, order),
+        claims=_claims(sizes, by_size, rates, order, limit),
         tables=_tables(sizes, by_size, widths),
-        panels=_panels(sample, models, sizes, by_size),
+        panels=_panels(sample, models, sizes, by_size, limit),
         values={
             "sizes": list(sizes),
             "seeds": list(seeds),
             "errors": by_size,
             "widths": widths,
             "rates": rates,
+            "limit_of_fixed_width": limit,
             "closer_weighs_more": order,
             "losses": models["gradient"].losses_.tolist(),
         },
@@ -168,19 +178,21 @@ def _claims(
     by_size: dict[str, list[Estimate]],
     rates: dict[str, float],
     order: float,
+    limit: float,
 ) -> list[Claim]:
     few = {method: estimates[0] for method, estimates in by_size.items()}
     many = {method: estimates[-1] for method, estimates in by_size.items()}
     most = f"{sizes[-1]:,}"
 
-    def falls(method: str, claimed: Text) -> Claim:
+    def falls(method: str, claimed: Text, remark: Text) -> Claim:
         start, end = few[method].written(3), many[method].written(4)
         return Claim(
             claimed,
             Text(
                 f"Error {start} with {FEW} samples and {end} with {most}: "
-                f"it changes as n^{rates[method]:.2f}.",
-                f"{FEW} 个样本时误差为 {start}，{most} 个样本时为 {end}：随 n^{rates[method]:.2f} 变化。",
+                f"it changes as n^{rates[method]:.2f}, {remark.en}.",
+                f"{FEW} 个样本时误差为 {start}，{most} 个样本时为 {end}："
+                f"随 n^{rates[method]:.2f} 变化，{remark.zh}。",
             ),
             consistent(few[method], many[method]),
         )
@@ -192,8 +204,8 @@ def _claims(
                 "键与查询越接近，分配到的注意力权重就越大。",
             ),
             Text(
-                f"In {order:.1%} of the pairs of neighboring keys the closer one weighs at least as "
-                "much.",
+                f"In {order:.1%} of the pairs of neighboring keys the closer one weighs at least "
+                "as much.",
                 f"在 {order:.1%} 的相邻键对中，较近的键权重不小于较远的键。",
             ),
             order == 1.0,
@@ -204,8 +216,8 @@ def _claims(
                 "依赖查询的注意力汇聚比平均汇聚预测得更好。",
             ),
             Text(
-                f"With {FEW} samples the error is {few['fixed'].written()} with a Gaussian of fixed "
-                f"width and {few['average'].written()} with average pooling.",
+                f"With {FEW} samples the error is {few['fixed'].written()} with a Gaussian of "
+                f"fixed width and {few['average'].written()} with average pooling.",
                 f"{FEW} 个样本时，固定宽度高斯核的误差为 {few['fixed'].written()}，"
                 f"平均汇聚为 {few['average'].written()}。",
             ),
@@ -217,8 +229,8 @@ def _claims(
                 "评分函数中带可学习的宽度参数，比固定宽度预测得更好。",
             ),
             Text(
-                f"With {FEW} samples the error is {few['gradient'].written(3)} with the learned width "
-                f"and {few['fixed'].written(3)} with the fixed one.",
+                f"With {FEW} samples the error is {few['gradient'].written(3)} with the learned "
+                f"width and {few['fixed'].written(3)} with the fixed one.",
                 f"{FEW} 个样本时，学得宽度的误差为 {few['gradient'].written(3)}，"
                 f"固定宽度为 {few['fixed'].written(3)}。",
             ),
@@ -231,6 +243,10 @@ def _claims(
                 "to the optimum (measured with the fixed width of the textbook).",
                 "非参数的核回归具有一致性：数据足够多时收敛到最优结果（以教科书的固定宽度测量）。",
             ),
+            Text(
+                f"toward {limit:.4f}, the error of the curve smoothed with that width",
+                f"趋向 {limit:.4f}，即用该宽度平滑后的曲线的误差",
+            ),
         ),
         falls(
             "loo",
@@ -239,6 +255,7 @@ def _claims(
                 "leave-one-out error.",
                 "宽度由留一误差从数据中选出时，核回归具有一致性。",
             ),
+            Text("toward 0 (theory: about n^−0.8)", "趋向 0（理论约为 n^−0.8）"),
         ),
     ]
 
@@ -276,6 +293,7 @@ def _panels(
     models: dict[str, NadarayaWatson],
     sizes: tuple[int, ...],
     by_size: dict[str, list[Estimate]],
+    limit: float,
 ) -> list[Panel]:
     points = queries(100)
     predictions = [
@@ -318,16 +336,7 @@ def _panels(
         Text("Error by number of samples", "误差随样本数的变化"),
         Text("samples", "样本数"),
         Text("mean squared error", "均方误差"),
-        [
-            Curve(
-                METHODS[method][0],
-                sizes,
-                [each.mean for each in by_size[method]],
-                [max(each.low, each.mean / 10) for each in by_size[method]],
-                [each.high for each in by_size[method]],
-            )
-            for method in METHODS
-        ],
+        [estimated_curve(METHODS[method][0], sizes, by_size[method]) for method in METHODS],
         log="xy",
     )
     return [

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,9 +21,9 @@ from torch.nn import functional as F
 
 from regard.attention import ScaledDot, attend
 from regard.cores import cores
-from regard.studies.estimates import Estimate, estimate
+from regard.studies.estimates import Estimate, estimate, estimated_curve
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
-from regard.views.charts.panels import Curve, CurvePanel, Text
+from regard.views.charts.panels import CurvePanel, Text
 from regard.worker_pool import parallel_map
 
 WIDTHS = (4, 16, 64, 256, 1024)
@@ -166,8 +166,8 @@ def run(options: StudyOptions) -> Findings:
             "Without the division the variance of the scores grows with d, one key takes nearly "
             "all the weight, and neither the softmax's gradient nor a training through it is left; "
             "divided by √d nothing changes with d.",
-            "不做缩放时，分数的方差随 d 增长，一个键几乎独占全部权重，softmax 的梯度消失，训练也随之"
-            "失败；除以 √d 后一切不随 d 变化。",
+            "不做缩放时，分数的方差随 d 增长，一个键几乎独占全部权重，softmax 的梯度消失，"
+            "训练也随之失败；除以 √d 后一切不随 d 变化。",
         ),
         claims=_claims(measured, trained),
         tables=_tables(measured, trained),
@@ -246,8 +246,8 @@ def _claims(
             Text(
                 f"Variance / d is between {min(ratios):.3f} and {max(ratios):.3f} for d from "
                 f"{least} to {most}; the mean is at most {means:.3f} standard deviations from 0.",
-                f"d 从 {least} 到 {most}，方差与 d 之比在 {min(ratios):.3f} 与 {max(ratios):.3f} 之间；"
-                f"均值偏离 0 至多 {means:.3f} 个标准差。",
+                f"d 从 {least} 到 {most}，方差与 d 之比在 {min(ratios):.3f} 与 {max(ratios):.3f} "
+                f"之间；均值偏离 0 至多 {means:.3f} 个标准差。",
             ),
             near(raw["variance"], WIDTHS) and means < 0.05,
         ),
@@ -257,17 +257,17 @@ def _claims(
                 "除以 √d 之后，无论向量长度如何，方差都是 1。",
             ),
             Text(
-                f"The variance is between {min(kept):.3f} and {max(kept):.3f}; divided by d instead "
-                f"it would be {by_d['variance'][-1].mean:.4f} at d = {most}.",
-                f"方差在 {min(kept):.3f} 与 {max(kept):.3f} 之间；若改为除以 d，d = {most} 时方差为 "
-                f"{by_d['variance'][-1].mean:.4f}。",
+                f"The variance is between {min(kept):.3f} and {max(kept):.3f}; divided by d "
+                f"instead it would be {by_d['variance'][-1].mean:.4f} at d = {most}.",
+                f"方差在 {min(kept):.3f} 与 {max(kept):.3f} 之间；若改为除以 d，d = {most} "
+                f"时方差为 {by_d['variance'][-1].mean:.4f}。",
             ),
             near(scaled["variance"], [1.0] * len(WIDTHS)),
         ),
         Claim(
             Text(
-                "Large widths push the softmax to where its gradient is small, and scaling prevents "
-                "it.",
+                "Large widths push the softmax to where its gradient is small, and scaling "
+                "prevents it.",
                 "维度很大时 softmax 的梯度很小，缩放可以避免这一点。",
             ),
             Text(
@@ -343,38 +343,33 @@ def _trained_widths(trained: dict[str, list[Estimate]]) -> Sequence[int]:
 def _panels(
     measured: dict[str, dict[str, list[Estimate]]], trained: dict[str, list[Estimate]]
 ) -> list[CurvePanel]:
-    def curves(field: str) -> list[Curve]:
-        return [
-            _curve(SCALES[name][0], WIDTHS, figures[field]) for name, figures in measured.items()
+    def panel(title: Text, label: Text, field: str, log: Literal["x", "xy"]) -> CurvePanel:
+        curves = [
+            estimated_curve(SCALES[name][0], WIDTHS, figures[field])
+            for name, figures in measured.items()
         ]
+        return CurvePanel(title, width, label, curves, log)
 
     width = Text("width d", "维度 d")
     return [
-        CurvePanel(
-            Text("Variance of the scores", "分数的方差"), width, Text("variance", "方差"),
-            curves("variance"), log="xy",
+        panel(
+            Text("Variance of the scores", "分数的方差"), Text("variance", "方差"), "variance", "xy"
         ),
-        CurvePanel(
-            Text("Entropy of the weights", "注意力权重的熵"), width,
-            Text("entropy / log n", "熵 / log n"), curves("entropy"), log="x", y_range=(0.0, 1.05),
+        panel(
+            Text("Entropy of the weights", "注意力权重的熵"),
+            Text("entropy / log n", "熵 / log n"), "entropy", "x",
         ),
-        CurvePanel(
-            Text("Gradient of the softmax", "softmax 的梯度"), width,
-            Text("median norm of the Jacobian", "雅可比矩阵范数的中位数"),
-            curves("gradient"), log="x",
+        panel(
+            Text("Gradient of the softmax", "softmax 的梯度"),
+            Text("median norm of the Jacobian", "雅可比矩阵范数的中位数"), "gradient", "x",
         ),
         CurvePanel(
             Text("Training through the softmax", "经过 softmax 的训练"), width,
             Text("error of retrieval", "检索误差"),
             [
-                _curve(SCALES[name][0], _trained_widths(trained), errors)
+                estimated_curve(SCALES[name][0], _trained_widths(trained), errors)
                 for name, errors in trained.items()
             ],
             log="x",
         ),
     ]  # fmt: skip
-
-
-def _curve(name: Text, x: Sequence[float], values: Sequence[Estimate]) -> Curve:
-    means, low, high = ([getattr(each, end) for each in values] for end in Estimate._fields)
-    return Curve(name, x, means, low, high)

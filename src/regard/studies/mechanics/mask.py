@@ -116,7 +116,7 @@ def pass_seconds(length: int, vocabulary: int = 800, repeats: int = 3) -> tuple[
 
     def step(tokens: Tensor, targets: Tensor) -> None:
         logits = masked.logits(tokens)[:, -targets.shape[1] :]
-        loss_of(logits, targets).backward()  # type: ignore[no-untyped-call]  # untyped in torch
+        loss_of(logits, targets).backward()
 
     def separate() -> None:
         for end in range(1, length + 1):

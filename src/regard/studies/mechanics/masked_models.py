@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -98,11 +99,11 @@ def labels_of(inputs: Tensor) -> Tensor:
 
 def draw_sentences(num_train: int, num_dev: int, seed: int = 0) -> Sentences:
     """English sentences of the built-in grammar, all of the same number of words."""
+    draw = partial(sample, min_words=WORDS, max_words=WORDS, seed=seed)
     drawn = [
-        [pair.source_words for pair in sample(split, count, min_words=WORDS, max_words=WORDS,
-                                              seed=seed)]
-        for split, count in (("train", num_train), ("dev", num_dev))
-    ]  # fmt: skip
+        [pair.source_words for pair in pairs]
+        for pairs in (draw("train", num_train), draw("dev", num_dev))
+    ]
     special = {"<pad>": PAD, "<s>": BOS, "</s>": EOS}
     first = max(special.values()) + 1
     known = sorted({word for part in drawn for words in part for word in words})
@@ -155,7 +156,7 @@ def train(
             kept = torch.arange(inputs.shape[1]) == chosen
             labels = labels.masked_fill(~kept, PAD)
         optimizer.zero_grad()
-        loss_of(masked.logits(inputs), labels).backward()  # type: ignore[no-untyped-call]  # untyped in torch
+        loss_of(masked.logits(inputs), labels).backward()
         optimizer.step()
         if step * checkpoints // steps > (step - 1) * checkpoints // steps:
             found.append(dev_losses(masked, sentences.dev, step * BATCH))

@@ -74,7 +74,8 @@ def query_jacobian_norm(weights: Tensor, key: Tensor, scale: float) -> Tensor:
 
     weights (Q, K), key (K, d), result (Q,).
     """
-    return scale * (weights * torch.cdist(weights @ key, key)).norm(dim=-1)
+    distances: Tensor = torch.cdist(weights @ key, key)
+    return torch.linalg.vector_norm(scale * weights * distances, dim=-1)
 
 
 def score_figures(width: int, power: float, seed: int, num_queries: int) -> ScoreFigures:
@@ -136,7 +137,7 @@ def retrieval_error(training: Training) -> float:
         context, _ = attend(query[:, None], embedding[tokens] @ key_weight, value, score=score)
         loss = F.mse_loss(context[:, 0], value[rows, target])
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]  # untyped in torch
+        loss.backward()
         optimizer.step()
         losses.append(float(loss.detach()))
     last = losses[-max(1, steps // 10) :]

@@ -75,7 +75,7 @@ def query_jacobian_norm(weights: Tensor, key: Tensor, scale: float) -> Tensor:
     weights (Q, K), key (K, d), result (Q,).
     """
     distances: Tensor = torch.cdist(weights @ key, key)
-    return torch.linalg.vector_norm(scale * weights * distances, dim=-1)
+    return (scale * weights * distances).square().sum(-1).sqrt()
 
 
 def score_figures(width: int, power: float, seed: int, num_queries: int) -> ScoreFigures:

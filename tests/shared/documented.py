@@ -32,6 +32,7 @@ TRAIN = (
 KINDS = {
     "transformer": "--model.dim 16 --model.num_heads 2 --model.ff 16 --text.vocab_size 300",
     "rnn": "--model.dim 16 --model.embedding 16 --text.vocab_size 300",
+    "lm": "--model.dim 16 --model.num_heads 2 --model.ff 16 --text.vocab_size 300",
     "classifier": "--model.dim 16 --model.num_heads 2 --model.ff 16 --text.unit word",
     "handwriting": "--model.dim 16 --model.lines 40",
 }

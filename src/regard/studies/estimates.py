@@ -24,10 +24,10 @@ class Estimate(NamedTuple):
         return self.low <= other.high and other.low <= self.high
 
     def written(self, digits: int = 2) -> str:
-        """Such as "0.52 (0.49 to 0.55)", or the mean alone where there is no interval."""
+        """Such as "0.52 [0.49, 0.55]", in any language; the mean alone without an interval."""
         if self.low == self.high:
             return f"{self.mean:.{digits}f}"
-        return f"{self.mean:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+        return f"{self.mean:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
 
 
 def estimate(values: Sequence[float]) -> Estimate:
@@ -50,4 +50,6 @@ def share(hits: int, total: int) -> Estimate:
     margin = (z / (1 + z * z / total)) * math.sqrt(
         part * (1 - part) / total + z * z / (4 * total * total)
     )
-    return Estimate(part, min(part, middle - margin), max(part, middle + margin))
+    return Estimate(
+        part, max(0.0, min(part, middle - margin)), min(1.0, max(part, middle + margin))
+    )

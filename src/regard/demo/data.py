@@ -65,9 +65,7 @@ def _draw_training(language: Language, budget: Budget, seed: int) -> list[Traini
     return list(unique.values())[:count]
 
 
-def _draw_part(
-    language: Language, count: int, max_words: int, seed: int
-) -> list[TrainingPair]:
+def _draw_part(language: Language, count: int, max_words: int, seed: int) -> list[TrainingPair]:
     with _no_garbage_collection():  # it would take a third of the time and free nothing
         pairs = sample(
             "train", count, language=language, seed=seed, max_words=max_words,

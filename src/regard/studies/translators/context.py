@@ -181,7 +181,7 @@ def run(options: StudyOptions) -> Findings:
 def _word_distance(figures: ModelFigures, layer: int) -> float:
     """Mean distance of the word's vectors in the three sentences."""
     cosines = figures.word.cosines()[layer]
-    return float(np.mean(1 - cosines[np.triu_indices(len(cosines), 1)]))
+    return float(np.clip(1 - cosines[np.triu_indices(len(cosines), 1)], 0, None).mean())
 
 
 def _best_head(figures: ModelFigures) -> tuple[Estimate, Estimate]:

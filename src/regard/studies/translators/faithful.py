@@ -62,7 +62,7 @@ class Attributions(NamedTuple):
     heads: Floats
 
 
-class MechanismFigures(NamedTuple):
+class AttributionFigures(NamedTuple):
     """Figures of one translator.
 
     correlations  of each two, one number per sentence
@@ -109,7 +109,7 @@ def deletion_effects(network: torch.nn.Module, source: list[int], target: list[i
     return effects
 
 
-def measure(pairs: Sequence[GrammarPair], translator: Translator) -> MechanismFigures:
+def measure(pairs: Sequence[GrammarPair], translator: Translator) -> AttributionFigures:
     """The figures of a translator over sentences."""
     correlations: dict[tuple[str, str], list[float]] = {names: [] for names in COMPARED}
     hits = total = 0
@@ -128,7 +128,7 @@ def measure(pairs: Sequence[GrammarPair], translator: Translator) -> MechanismFi
             [[np.nanmean(row_correlations(head, effects)) for head in layer]
              for layer in found.heads]
         )  # fmt: skip
-    return MechanismFigures(correlations, hits, total, np.nanmean(by_head, axis=0))
+    return AttributionFigures(correlations, hits, total, np.nanmean(by_head, axis=0))
 
 
 def run(options: StudyOptions) -> Findings:

@@ -59,13 +59,15 @@ def sense_vectors(translator: Translator, pairs: Sequence[GrammarPair]) -> dict[
 def cosine_distances(vectors: Floats) -> Floats:
     """(N, N): 1 − cos of every two of N vectors (N, D)."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    return np.clip(1 - unit @ unit.T, 0.0, None)
+    distances: Floats = np.clip(1 - unit @ unit.T, 0.0, None)
+    return distances
 
 
 def sense_distances(found: SenseVectors, layer: int) -> tuple[float, float]:
     """Mean distance of two occurrences in the same sense, and in different senses; NaN for none."""
     distances = cosine_distances(found.vectors[:, layer])
-    same, different = [], []
+    same: list[float] = []
+    different: list[float] = []
     for one, other in combinations(range(len(found.senses)), 2):
         alike = found.senses[one] == found.senses[other]
         (same if alike else different).append(distances[one, other])

@@ -101,7 +101,7 @@ def trained_translators(
     ]
     if missing:
         names = ", ".join(choice.name for choice, _ in missing)
-        options.report(f"training {len(missing)} translators: {names}")
+        options.report(f"training {names}")
         for choice, _ in missing:  # once for all processes
             _data(choice.language, _budget(choice, options.quick), choice.seed)
         job = partial(_train, options, os.getpid())
@@ -131,7 +131,8 @@ def study_run(choice: TranslatorChoice, quick: bool = False) -> Run:
     )
     model = run.model
     if isinstance(model, RnnSettings):
-        model = replace(model, score="dot", **({"embedding": 64, "dim": 64} if quick else {}))
+        model = replace(model, score="dot")
+        model = replace(model, embedding=64, dim=64) if quick else model
     elif isinstance(model, TransformerSettings) and quick:
         model = replace(model, dim=48, num_heads=2, ff=96)
     return replace(run, model=model, training=training)
@@ -183,13 +184,13 @@ def _train(options: StudyOptions, pid: int, missing: tuple[TranslatorChoice, Pat
 
 
 class _Progress(Silent):
-    """Reports every tenth of a training."""
+    """Reports every quarter of a training."""
 
     def __init__(self, options: StudyOptions, name: str) -> None:
-        self._options, self._name, self._tenths = options, name, 0
+        self._options, self._name, self._quarters = options, name, 0
 
     def update(self, share: float, seconds_left: float, figures: dict[str, Any]) -> None:
-        """Report a tenth once."""
-        if int(10 * share) > self._tenths:
-            self._tenths = int(10 * share)
-            self._options.report(f"training {self._name}: {10 * self._tenths} %")
+        """Report a quarter once."""
+        if int(4 * share) > self._quarters:
+            self._quarters = int(4 * share)
+            self._options.report(f"training {self._name}: {25 * self._quarters} %")

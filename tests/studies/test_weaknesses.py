@@ -8,6 +8,7 @@ import torch
 from regard.attention import Sigmoid, Softmax
 from regard.studies.estimates import Estimate
 from regard.studies.mechanics.fitting import NO_ANSWER, accuracy, fit, num_parameters
+from regard.studies.mechanics.weaknesses.study import asymmetry, cured, repeated_context
 from regard.studies.mechanics.weaknesses.tasks import (
     LENGTHS,
     MAX_COUNT,
@@ -18,7 +19,6 @@ from regard.studies.mechanics.weaknesses.tasks import (
     several_values,
     which_first,
 )
-from regard.studies.mechanics.weaknesses.study import asymmetry, cured, repeated_context
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -128,6 +128,7 @@ def _quality_claim(trained: Trained) -> Claim:
 def _forms_claim(differences: Measured, seconds: Measured) -> Claim:
     """Holds if all forms that should be equal are, up to rounding in float64."""
     largest = max(each for row in differences.values() for each in row.values())
+    bound = f"{largest:.0e}" if largest else "0"
     ratio = seconds[HEADS[-1]]["separate"] / seconds[HEADS[-1]]["joint"]
     return Claim(
         Text(
@@ -137,9 +138,9 @@ def _forms_claim(differences: Measured, seconds: Measured) -> Claim:
         ),
         Text(
             "One joint matrix that is cut, a matrix per head, and heads computed one by one "
-            f"differ by at most {largest:.0e} in float64; with {HEADS[-1]} heads separate "
+            f"differ by at most {bound} in float64; with {HEADS[-1]} heads separate "
             f"matrices take {ratio:.1f} times as long as a joint one.",
-            f"截开的一个大矩阵、每头一个矩阵、逐头计算，三者在 float64 下最多相差 {largest:.0e}；"
+            f"截开的一个大矩阵、每头一个矩阵、逐头计算，三者在 float64 下最多相差 {bound}；"
             f"{HEADS[-1]} 个头时，分开的矩阵用时是合并矩阵的 {ratio:.1f} 倍。",
         ),
         largest < EXACT,

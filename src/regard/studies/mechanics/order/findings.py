@@ -202,7 +202,7 @@ def _window_claim(sequences: Results) -> Claim:
             f"长度 {BEYOND}，即训练长度的 {BEYOND // TRAINED} 倍：{free.zh}；因果掩蔽："
             f"{masked.zh}。学会任务的 {len(learned)} 个模型中有 {len(kept)} 个保持准确率。",
         ),
-        not kept,
+        bool(learned) and not kept,
     )
 
 

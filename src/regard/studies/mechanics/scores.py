@@ -266,11 +266,11 @@ def _claims(
             Text(
                 f"With queries of width {last} and keys of {key_width(last, True)} the additive "
                 f"score aligns {unequal['additive'].written()} of the queries, the plain dot "
-                f"product {'runs' if plain else 'is refused'}, and a dot product after projections to one "
-                f"width aligns {unequal['dot'].written()}.",
+                f"product {'runs' if plain else 'is refused'}, and a dot product after "
+                f"projections to one width aligns {unequal['dot'].written()}.",
                 f"查询长度为 {last}、键长度为 {key_width(last, True)} 时，加性注意力对齐了 "
-                f"{unequal['additive'].written()} 的查询，直接点积"
-                f"{'可以计算' if plain else '报错'}，先投影到同一长度的点积对齐了 {unequal['dot'].written()}。",
+                f"{unequal['additive'].written()} 的查询，直接点积{'可以' if plain else '报错'}，"
+                f"先投影到同一长度的点积对齐了 {unequal['dot'].written()}。",
             ),
             not plain and unequal["additive"].low > 1 / CHOICES,
         ),
@@ -284,8 +284,8 @@ def _claims(
                 f"{min(times):.1f} to {max(times):.1f} times the time, and computed all at once it "
                 f"keeps {min(memories):.1f} to {max(memories):.1f} times the memory.",
                 f"对 {LENGTH} 个查询和键做前向与反向，加性注意力用时是缩放点积的 "
-                f"{min(times):.1f} 至 {max(times):.1f} 倍；一次求全部和时占用内存是其 {min(memories):.1f} 至 "
-                f"{max(memories):.1f} 倍。",
+                f"{min(times):.1f} 至 {max(times):.1f} 倍；一次求全部和时占用内存是其 "
+                f"{min(memories):.1f} 至 {max(memories):.1f} 倍。",
             ),
             min(times) > 1 and min(memories) > 1,
         ),
@@ -349,15 +349,11 @@ def _tables(
             Text("parameters, W_q and W_k of the dot product", "参数量，点积的 W_q 与 W_k"),
         ],
         [
-            [
-                width,
-                *(each.seconds * 1e3 for each in costs_.values()),
-                *(each.megabytes for each in costs_.values()),
-                *parameters[width].values(),
-            ]
-            for width, costs_ in measured.items()
+            [width, *(each.seconds * 1e3 for each in by_score.values()),
+             *(each.megabytes for each in by_score.values()), *parameters[width].values()]
+            for width, by_score in measured.items()
         ],
-    )
+    )  # fmt: skip
     return [quality, cost]
 
 

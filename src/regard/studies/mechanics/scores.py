@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.attention import Additive, MultiHead, ScaledDot, Score, attend
+from regard.attention.engines.choice import Engine
 from regard.attention.scores.prepared import PreparedDot
 from regard.bench.clock import seconds
 from regard.cores import cores
@@ -149,13 +150,12 @@ def costs(width: int, repeats: int) -> dict[str, Cost]:
     query, key, value = torch.randn(3, SENTENCES, LENGTH, width, generator=generator)
     query.requires_grad_()
 
-    def forward(score: Score, textbook: bool = False) -> Tensor:
-        engine = "dense" if textbook else "auto"
+    def forward(score: Score, engine: Engine = "auto") -> Tensor:
         return attend(query, key, value, score=score, engine=engine).context
 
     additive, dot = (make(width, width, width) for make in SCORES.values())
     runs: dict[str, Callable[[], Tensor]] = {
-        "textbook": lambda: forward(additive, textbook=True),
+        "textbook": lambda: forward(additive, "dense"),
         "additive": lambda: forward(additive),
         "dot": lambda: forward(dot),
     }

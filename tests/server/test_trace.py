@@ -1,6 +1,7 @@
 """What the stages of the page ask for: every number on a sentence's way, and chosen next words."""
 
 import base64
+import math
 import zlib
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from regard.server.access.keys import make_key, read_keys
 from regard.server.api import tracing
 from regard.tasks.inspection import InspectOptions
-from regard.tasks.tracing import trace_text
+from regard.tasks.tracing import expected_numbers, trace_text
 from regard.text.tokenizer import EOS
 from servers import held_up, serving
 from trained import taught
@@ -119,9 +120,17 @@ def test_what_does_not_fit_is_refused_at_once(client):
         asked(client, 400, q=f"{SOURCE} " * 40)
 
 
-def test_too_many_numbers_are_refused(client, monkeypatch):
-    monkeypatch.setattr(tracing, "MAX_NUMBERS", 100)
+def test_too_many_numbers_are_refused(client, catalogue, monkeypatch):
+    for name in ("rnn", "en-fr"):
+        steps = asked(client, model=name)["trace"]["steps"]
+        count = sum(math.prod(step["shape"]) for step in steps if "vocabulary" not in step["axes"])
+        translator = next(m.translator for m in catalogue.models if m.name == name)
+        assert count / 3 < expected_numbers(translator, SOURCE) < 2 * count
+    monkeypatch.setattr(tracing, "MAX_NUMBERS", count)
     assert "choose a layer" in asked(client, 400)["error"]
+    monkeypatch.setattr(tracing, "MAX_NUMBERS", 100)
+    with held_up(client.service.batcher):  # before it is computed
+        assert "send a shorter sentence" in asked(client, 400)["error"]
 
 
 def test_a_key_is_needed_where_it_is_for_others(catalogue, tmp_path):

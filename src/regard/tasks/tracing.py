@@ -17,7 +17,7 @@ from regard.views.maps.pieces import is_special
 from regard.views.maps.traced import Pieces, TracedSide, TracedText, shown_steps
 
 MAX_TOKENS = 128  # of a text whose every number is shown
-MAX_NUMBERS = 1_500_000
+MAX_NUMBERS = 1_200_000
 """Of the stages on one report: about 4 MB."""
 
 Rows = dict[str, tuple[int, ...]]
@@ -120,6 +120,19 @@ def check_traceable(model: Any, text: str, options: InspectOptions) -> None:
         )
     if (count := len(segments[0].ids) + 1) > MAX_TOKENS:
         raise _too_long(count)
+
+
+def expected_numbers(model: Any, text: str) -> int:
+    """About how many numbers the steps of a translated text have.
+
+    For each token twice the outputs of every matrix (what is projected, and the sums and norms of
+    it), and four scores for each pair of tokens, head and layer.
+    """
+    tokens = len(model.tokenizers.source.encode(text)) + 1
+    weights = [(n, w) for n, w in model.network.named_parameters() if w.ndim == 2]
+    outputs = sum(len(w) for n, w in weights if not n.startswith(("source.", "target.", "output.")))
+    num_scores = sum(".out_proj." in name for name, _ in weights) * 4
+    return tokens * (2 * outputs + num_scores * tokens * getattr(model.run.model, "num_heads", 1))
 
 
 def _longest(view: SentenceView) -> int:

@@ -16,7 +16,8 @@ from regard.server.http.errors import ApiError
 from regard.server.queue.routing import find_model
 from regard.server.queue.service import Service
 from regard.tasks.inspection import InspectOptions
-from regard.tasks.tracing import check_traceable, trace_text
+from regard.tasks.tracing import check_traceable, expected_numbers, trace_text
+from regard.tasks.translation.translator import Translator
 from regard.views.html.trace_payload import trace_payload
 from regard.views.maps.traced import TracedText
 
@@ -74,7 +75,7 @@ def routes(service: Service) -> APIRouter:
             split=False,
             name=model.name,
         )
-        await asyncio.to_thread(check_traceable, model.translator, body.q, options)
+        await asyncio.to_thread(_check, model.translator, body.q, options)
         traced = await service.call(
             request,
             lambda: trace_text(
@@ -92,6 +93,17 @@ def routes(service: Service) -> APIRouter:
         )
 
     return api
+
+
+def _check(translator: Translator, text: str, options: InspectOptions) -> None:
+    """Refuse, before anything is computed, what would take too much memory."""
+    check_traceable(translator, text, options)
+    if (count := expected_numbers(translator, text)) > 2 * MAX_NUMBERS:
+        raise ApiError(
+            400,
+            f"the steps would have about {count:,} numbers, too many for one answer; send a "
+            "shorter sentence.",
+        )
 
 
 def _payload(traced: TracedText) -> dict[str, Any]:

@@ -43,12 +43,13 @@ SMALLER = {
     "export": "--sentences 2 --threads 1",
     "demo": "--minutes 0.02 --out demonstration",
     "inspect": "--threads 1",
+    "study scaling": "--quick",
     "vectors learn": "--dim 16 --epochs 1 --min-count 1",
 }
 """What is added to a command so that it takes little time; to `train`, TRAIN and KINDS."""
 
 
-SLOW = ("regard demo", "regard bench")
+SLOW = ("regard demo", "regard bench", "regard study all")
 
 
 def commands(block):

@@ -2,13 +2,13 @@
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 
 import pytest
 import torch
 
+from processes import run
 from regard.errors import InputError
 from regard.worker_pool import can_fork, fork_map, parallel_map
 
@@ -20,7 +20,7 @@ def test_no_process_is_forked_beside_threads_of_a_library():
         "from regard.cores import note_threads; from regard.worker_pool import can_fork; "
         "before = can_fork(); note_threads('ctranslate2'); print(before, can_fork())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = run(code=code)
     assert done.stdout.endswith("False\n"), done.stderr
     assert sys.platform != "linux" or torch.accelerator.is_available() or "True" in done.stdout
 

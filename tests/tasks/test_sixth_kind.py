@@ -1,12 +1,11 @@
 """A kind of model that another package registers is trained, loaded and used like ours."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from processes import run as run_process
 
 COMMANDS = """
 import contextlib, io, json, sys
@@ -30,18 +29,15 @@ SETTINGS = (
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Runs Python where the package is installed."""
+    """Runs regard where the package is installed."""
     installed = tmp_path_factory.mktemp("site")
     info = installed / "bigram-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bigram\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    paths = [str(installed), str(PACKAGE), *filter(None, sys.path)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
 
-    def run(*words):
-        command = [sys.executable, *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, env=environment)
+    def run(*words, code=None):
+        return run_process(*words, code=code, path=[installed, PACKAGE])
 
     return run
 
@@ -51,7 +47,7 @@ def commands(run):
     """Runs commands of regard in one process; returns their codes, outputs and errors."""
 
     def commands(*lists):
-        done = run("-c", COMMANDS, json.dumps([list(map(str, words)) for words in lists]))
+        done = run(json.dumps([list(map(str, words)) for words in lists]), code=COMMANDS)
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -75,7 +71,7 @@ def test_a_kind_from_another_package(run, commands, tmp_path):
     assert "--model.dim N  (8)" in every[1]
     assert stopped[0] == 0 and f"spell '…' --model {folder}" in stopped[2]
 
-    resumed = run("-m", "regard", "train", "--resume", folder, "--training.steps", "80")
+    resumed = run("train", "--resume", folder, "--training.steps", "80")
     assert "Continuing after update 60." in resumed.stderr
     assert "continues words" in (folder / "README.md").read_text()
 
@@ -90,7 +86,7 @@ def test_a_kind_from_another_package(run, commands, tmp_path):
     assert refused[0] == 2
     assert "a model of the kind bigram; use it with `" in refused[2]
     assert "regard spell" in refused[2]
-    loaded = run("-c", f"import regard; print(regard.load({str(folder)!r}).spell('th'))")
+    loaded = run(code=f"import regard; print(regard.load({str(folder)!r}).spell('th'))")
     assert loaded.stdout == "the\n", loaded.stderr
 
 

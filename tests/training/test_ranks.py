@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from processes import Process
 from regard.cli import main
 from regard.config import LanguageModelSettings, TransformerSettings
 from regard.config.mechanisms import check_ranks
@@ -34,34 +35,48 @@ def corpus(tmp_path_factory):
 
 
 def together(*words):
-    """`regard` in two processes, as torchrun starts them."""
+    """`regard` in two processes with what torchrun gives each: its number and a meeting place."""
+    store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    given = {
+        "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port),
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+    }  # fmt: skip
+    ranks = [Process(*words, RANK=str(rank), **given) for rank in range(2)]
+    errors = [rank.communicate(timeout=120)[1] for rank in ranks]
+    return max(abs(rank.returncode) for rank in ranks), "\n".join(errors)
+
+
+def torchrun(*words):
+    """`regard` in two processes that torchrun starts."""
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
                "--master-port", "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0",
                "-m", "regard", *words]  # fmt: skip
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
+    return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize(
-    ("kind", "file", "stop"),
+    ("start", "kind", "file", "stop"),
     [
-        ("transformer", "pairs.tsv", None),
-        pytest.param("transformer", "pairs.tsv", 4, marks=pytest.mark.slow),
-        pytest.param("lm", "lines.txt", 4, marks=pytest.mark.slow),
+        (together, "transformer", "pairs.tsv", None),
+        pytest.param(torchrun, "transformer", "pairs.tsv", None, marks=pytest.mark.slow),
+        pytest.param(torchrun, "transformer", "pairs.tsv", 4, marks=pytest.mark.slow),
+        pytest.param(torchrun, "lm", "lines.txt", 4, marks=pytest.mark.slow),
     ],
 )
-def test_two_processes_make_the_model_that_one_makes(corpus, tmp_path, kind, file, stop):
+def test_two_processes_make_the_model_that_one_makes(corpus, tmp_path, start, kind, file, stop):
     """In one go, or stopped and resumed."""
     common = (str(corpus / file), "--model.kind", kind, *COMMON)
     common = (*common, "--languages", "en-fr") if kind == "transformer" else common
-    done = together(
+    code, errors = start(
         "train", *common, "--model.attention", "ring", "--training.steps", str(stop or 6),
         "--out", str(tmp_path / "two"),
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert code == 0, errors
     if stop:
-        resumed = together("train", "--resume", str(tmp_path / "two"), "--training.steps", "6")
-        assert resumed.returncode == 0, resumed.stderr
+        code, errors = start("train", "--resume", str(tmp_path / "two"), "--training.steps", "6")
+        assert code == 0, errors
     code = main(
         ["train", *common, "--training.steps", "6", "--training.threads", "1", "--out",
          str(tmp_path / "one")]

@@ -1,13 +1,11 @@
 """Killed, interrupted, resumed: real processes, and weights that are equal bit for bit."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
+from processes import Process, run
 from regard.cli import main
 from regard.folder import load_weights
 from trained import write_corpus
@@ -23,8 +21,6 @@ FLAGS = (
 KILLER = """
 import os, random, signal, sys, time
 from pathlib import Path
-import jsonargparse, sacrebleu.metrics, torch._dynamo  # once, not in every child
-import regard.training.run, regard.tasks.translation.task
 from regard.cli import main
 
 words, folder, kills = sys.argv[2:], Path(sys.argv[1]), 0
@@ -81,18 +77,9 @@ def assert_equal(one, other):
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
 
 
-def environment():
-    return {**os.environ, "OMP_NUM_THREADS": "1"}
-
-
 def test_killed_again_and_again_it_ends_as_if_never_stopped(corpus, uninterrupted, tmp_path):
     folder = tmp_path / "killed"
-    done = subprocess.run(
-        [sys.executable, "-c", KILLER, folder, corpus, *FLAGS.split()],
-        capture_output=True,
-        text=True,
-        env=environment(),
-    )
+    done = run(folder, corpus, *FLAGS.split(), code=KILLER)
     assert done.returncode == 0, done.stderr
     assert "Continuing after update" in done.stderr
     assert_equal(folder, uninterrupted)
@@ -100,14 +87,13 @@ def test_killed_again_and_again_it_ends_as_if_never_stopped(corpus, uninterrupte
 
 def test_ctrl_c_saves_and_says_how_to_go_on(corpus, uninterrupted, tmp_path):
     folder = tmp_path / "stopped"
-    words = [sys.executable, "-m", "regard", "train", corpus, "--out", folder, *FLAGS.split()]
-    run = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment())
+    process = Process("train", corpus, "--out", folder, *FLAGS.split())
     while not (folder / "latest").exists():
-        assert run.poll() is None
+        assert process.poll() is None
         time.sleep(0.002)
-    run.send_signal(signal.SIGINT)
-    _, said = run.communicate()
-    assert run.returncode == 130
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130
     assert "all is saved" in said
     assert f"regard train --resume {folder}" in " ".join(said.split())
     assert "Traceback" not in said

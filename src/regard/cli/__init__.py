@@ -33,6 +33,7 @@ COMMANDS = {
     "info": "show what a model folder contains",
     "inspect": "show every head's attention over a text on one HTML page",
     "serve": "serve models over HTTP: LibreTranslate's API, and a page that shows attention",
+    "study": "measure a claim about attention, and draw it",
     "trace": "follow one word through a model: every number, step by step",
     "train": "train a model on text",
     "translate": "translate text with a model",

@@ -1,9 +1,8 @@
-"""Memory that grows with the length, not its square: peak of a fresh process, in megabytes."""
-
-import subprocess
-import sys
+"""Memory that grows with the length, not its square: peak of a new process, in megabytes."""
 
 import pytest
+
+from processes import run as run_process
 
 MEASURED = """
 import torch
@@ -21,7 +20,7 @@ print(peak() - before)
 def megabytes(prepare, run, warm=""):
     code = MEASURED.format(prepare=prepare, run=run, warm=warm)
     code = code.replace("import *", "import Additive, Mask, ScaledDot, attend, record")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = run_process(code=code)
     assert done.returncode == 0, done.stderr
     return float(done.stdout)
 

@@ -1,12 +1,13 @@
 """A sequence split over processes is attended as if it were whole; run as a script: one rank."""
 
-import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 import torch.distributed as dist
 
+from processes import Process
 from regard.attention import Mask, ScaledDot, attend
 from regard.attention.mechanisms.ring import Ring, gathered, own_shard, ring_attention
 
@@ -88,17 +89,9 @@ def be_rank(rank, meeting):
 
 def test_rings_of_two_and_four_agree_with_full_attention(tmp_path):
     meeting = str(tmp_path / "meeting")
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, __file__, str(rank), meeting], stderr=subprocess.PIPE, text=True
-        )
-        for rank in range(RANKS)
-    ]
-    try:
-        errors = [rank.communicate(timeout=120)[1] for rank in ranks]
-    finally:
-        for rank in ranks:
-            rank.kill()
+    code = Path(__file__).read_text()
+    ranks = [Process(rank, meeting, code=code) for rank in range(RANKS)]
+    errors = [rank.communicate(timeout=120)[1] for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0] * RANKS, "\n".join(errors)
 
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from regard.errors import InputError
 from regard.storage import replace_file
-from regard.views.figures import palette
 from regard.views.figures.fonts import DEFAULT, FontSelection, select_fonts
+from regard.views.figures.palette import LIGHT, Theme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -33,16 +33,22 @@ _METADATA: dict[str, dict[str, None]] = {  # without dates: a figure always give
     "png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None},
 }  # fmt: skip
 _STYLE: dict[str, Any] = {
-    "axes.edgecolor": palette.LINE, "axes.labelcolor": palette.MUTED, "axes.linewidth": 0.8,
-    "axes.titlelocation": "left", "axes.titlesize": 11, "axes.titlecolor": palette.INK,
-    "axes.labelsize": 9, "axes.axisbelow": True, "figure.facecolor": palette.PAPER,
-    "grid.color": palette.LINE, "grid.linewidth": 0.6, "legend.frameon": False,
-    "legend.fontsize": 9, "text.color": palette.INK, "xtick.color": palette.MUTED,
-    "ytick.color": palette.MUTED, "xtick.labelcolor": palette.INK,
-    "ytick.labelcolor": palette.INK, "xtick.labelsize": 9, "ytick.labelsize": 9,
-    "hatch.linewidth": 0.6, "svg.fonttype": "path", "svg.hashsalt": "regard", "pdf.fonttype": 3,
+    "axes.linewidth": 0.8, "axes.titlelocation": "left", "axes.titlesize": 11, "axes.labelsize": 9,
+    "axes.axisbelow": True, "grid.linewidth": 0.6, "legend.frameon": False, "legend.fontsize": 9,
+    "xtick.labelsize": 9, "ytick.labelsize": 9, "hatch.linewidth": 0.6, "svg.fonttype": "path",
+    "svg.hashsalt": "regard", "pdf.fonttype": 3,
     "text.parse_math": False,  # a token may be a dollar sign
 }  # fmt: skip
+
+
+def _colors(theme: Theme) -> dict[str, str]:
+    """The matplotlib settings of a theme."""
+    return {
+        "axes.edgecolor": theme.line, "axes.labelcolor": theme.muted, "axes.titlecolor": theme.ink,
+        "axes.facecolor": theme.paper, "figure.facecolor": theme.paper, "grid.color": theme.line,
+        "text.color": theme.ink, "xtick.color": theme.muted, "ytick.color": theme.muted,
+        "xtick.labelcolor": theme.ink, "ytick.labelcolor": theme.ink,
+    }  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -57,6 +63,7 @@ class Figure:
     canvas: Canvas = field(repr=False)
     about: str
     families: tuple[str, ...] = (DEFAULT,)
+    theme: Theme = LIGHT
 
     def __repr__(self) -> str:
         return f"Figure({self.about})"
@@ -73,7 +80,7 @@ class Figure:
             raise ValueError(f"file_format must be png, svg or pdf, got {file_format!r}.")
         buffer = BytesIO()
         metadata = _METADATA[file_format]
-        with _style(self.families):
+        with _style(self.families, self.theme):
             self.canvas.savefig(buffer, format=file_format, dpi=dpi, metadata=metadata)
         return buffer.getvalue()
 
@@ -90,13 +97,14 @@ class FigureBuilder:
 
     canvas: Canvas
     fonts: FontSelection
+    theme: Theme = LIGHT
 
     def finish(self, about: str) -> Figure:
         """Lay the figure out once, so that it is always rendered the same, and return it."""
         if self.canvas.get_layout_engine() is not None:
             self.canvas.draw_without_rendering()
             self.canvas.set_layout_engine("none")
-        return Figure(self.canvas, about, self.fonts.families)
+        return Figure(self.canvas, about, self.fonts.families, self.theme)
 
 
 def check_matplotlib() -> None:
@@ -118,7 +126,11 @@ def check_figure(path: Path) -> str:
 
 @contextmanager
 def new_figure(
-    size: tuple[float, float], texts: Iterable[str] = (), *, layout: str | None = "constrained"
+    size: tuple[float, float],
+    texts: Iterable[str] = (),
+    *,
+    layout: str | None = "constrained",
+    theme: Theme = LIGHT,
 ) -> Iterator[FigureBuilder]:
     """Start a figure of `size` inches; `texts` are the texts it will contain, for their fonts."""
     check_matplotlib()
@@ -127,16 +139,18 @@ def new_figure(
     fonts = select_fonts(texts)
     fonts.warn()
     width, height = (min(max(side, 1.6), MAX_INCHES) for side in size)
-    with _style(fonts.families):
-        yield FigureBuilder(Canvas(figsize=(width, height), layout=layout), fonts)  # type: ignore[arg-type]  # a str is fine
+    with _style(fonts.families, theme):
+        canvas = Canvas(figsize=(width, height), layout=layout)  # type: ignore[arg-type]  # a str is fine
+        yield FigureBuilder(canvas, fonts, theme)
 
 
 @contextmanager
-def _style(families: tuple[str, ...]) -> Iterator[None]:
+def _style(families: tuple[str, ...], theme: Theme) -> Iterator[None]:
     from matplotlib import style
 
+    settings = {**_STYLE, **_colors(theme), "font.family": list(families)}
     log = logging.getLogger("matplotlib.font_manager")  # it reports each missing font family
-    with _LOCK, style.context({**_STYLE, "font.family": list(families)}, after_reset=True):
+    with _LOCK, style.context(settings, after_reset=True):
         log.addFilter(_is_not_about_fonts)
         try:
             yield

@@ -6,6 +6,7 @@ or by a word.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +23,25 @@ HATCH = "#a9aeb2"
 
 SERIES = (ACCENT, SECOND, "#2e8b57", "#7d5ba6", "#8a6d00", "#c2577f", "#00798c", "#5d6770")
 MARKERS = "osD^vPX*"
+
+DARK_SERIES = (
+    "#6fb3f7", "#eb9d63", "#63c58d", "#b79be0", "#d1b23c", "#ec8fb4", "#4fc3d4", "#9aa4ad",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colors of a figure on light or dark ground: those of the HTML page."""
+
+    paper: str = PAPER
+    ink: str = INK
+    muted: str = MUTED
+    line: str = LINE
+    series: tuple[str, ...] = SERIES
+
+
+LIGHT = Theme()
+DARK = Theme("#1a1e22", "#e7e9eb", "#9aa4ad", "#2e343a", DARK_SERIES)
 
 GAMMA = 0.7  # exponent of the color scale, which makes small weights visible
 

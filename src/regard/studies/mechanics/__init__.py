@@ -1,0 +1,1 @@
+"""Studies of the mechanisms alone: kernels, scores, masks, heads, positions, cost."""

@@ -1,0 +1,1 @@
+"""Studies of trained translators: length, context, alignment, and what a map says."""

@@ -1,0 +1,1 @@
+"""Charts of measurements, described as data: the same panels in any language, light or dark."""

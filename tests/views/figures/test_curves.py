@@ -17,7 +17,7 @@ def panels(runs):
     for axes in curves_figure(runs).canvas.axes:
         legend = axes.get_legend()
         texts = [text.get_text() for text in legend.get_texts()] if legend else []
-        found[axes.get_title()] = texts
+        found[axes.get_title(loc="left")] = texts
     return found
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from browsers import axe, count, press, settled, stage, walk
 from regard.cli import main
 from regard.errors import InputError
 from regard.tasks import load, tracing
 from regard.tasks.inspection import InspectOptions, inspect
 from regard.tasks.tracing import trace_text, traced_texts
 from regard.views.html.trace_page import trace_page
-from stages import axe, count, press, settled, stage, walk
 from trained import taught, trained
 
 TEXT = taught("en-fr")[0][0]

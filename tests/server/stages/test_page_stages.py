@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
+from browsers import axe, count, settled, stage, walk
 from pages import BAD, opened
 from regard.tasks import tracing
-from stages import axe, count, settled, stage, walk
 from trained import taught
 
 pytestmark = pytest.mark.needs("chromium")

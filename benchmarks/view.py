@@ -71,14 +71,15 @@ def measurements(repeats: int, model: str | None = None) -> Iterator[Measurement
     subjects = _Subjects(repeats, Path(model) if model else None)
     length = f"report of {TOKENS:,} tokens"
     stages = f"stages of {STAGE_TOKENS} tokens: longest frame"
-    for name, measure, bar in (
+    rows: list[tuple[str, Callable[[], float], float]] = [
         ("page: last key to translation, ms", subjects.latency, LATENCY),
         (f"{length}: megabytes", lambda: subjects.size, SIZE),
         (f"{length}: longest frame while it opens, ms", lambda: subjects.frames["open"], FRAME),
         (f"{length}: longest frame while zooming, ms", lambda: subjects.frames["zoom"], FRAME),
         (f"{length}: longest frame while reading, ms", lambda: subjects.frames["read"], FRAME),
         *((f"{stages}, {kind}, ms", partial(subjects.stage_frame, kind), FRAME) for kind in KINDS),
-    ):
+    ]
+    for name, measure, bar in rows:
         yield Measurement(name, _without_peer(measure), "<=", bar)
 
 

@@ -179,7 +179,8 @@ def _score_products(model: Any, length: int) -> tuple[int | None, str]:
 
 def layer_products(mechanism: Any, model: Any, length: int, *, causal: bool) -> float | None:
     """Multiplications a token of a layer's self-attention; None if they are not known."""
-    dim, width = model.dim, model.dim / model.num_heads
+    dim = float(model.dim)
+    width = dim / int(model.num_heads)
     most = (length + 1) / 2 if causal else length
     keys: float
     match mechanism.name:
@@ -194,11 +195,11 @@ def layer_products(mechanism: Any, model: Any, length: int, *, causal: bool) -> 
             else:
                 keys = (stride + mechanism.summary * length / stride) / (2 if causal else 1)
         case "linformer":
-            return 2 * dim * mechanism.projected * 2
+            return 2 * dim * 2 * float(mechanism.projected)
         case "linear":
             return 2 * dim * width
         case "performer":
-            return 2 * dim * (mechanism.num_features or 4 * width) * 2
+            return 2 * dim * 2 * float(mechanism.num_features or 4 * width)
         case _:
             return None
     return 2 * dim * min(keys, most)

@@ -30,6 +30,7 @@ BAR = 0.26  # inches of a horizontal bar
 LEGEND_INSIDE = 4  # names that fit into the axes; more are written below
 CELLS_PER_INCH = 13.0  # columns of the caption's text, of which a Chinese character takes two
 GROUP_CELLS = 44  # columns of the names of a panel's groups, beyond which they are turned
+MAX_TICKS = 7  # measured points of a logarithmic axis that all get their number
 WRITTEN = 0.55  # share of the largest value from which a cell's number is in the paper's color
 
 
@@ -145,8 +146,13 @@ def _draw_curves(axes: Axes, panel: CurvePanel, language: LanguageCode, theme: T
     for axis in ("x", "y"):
         if axis in panel.log:
             getattr(axes, f"set_{axis}scale")("log")
-            getattr(axes, f"{axis}axis").set_major_formatter(lambda value, _: f"{value:,g}")
-            axes.tick_params(axis=axis, which="minor", length=0, labelsize=0)
+            scale = getattr(axes, f"{axis}axis")
+            scale.set_major_formatter(lambda value, _: f"{value:,g}")
+            scale.set_minor_formatter(lambda value, _: "")
+            axes.tick_params(axis=axis, which="minor", length=0)
+    points = sorted({x for curve in panel.curves for x in curve.x})
+    if "x" in panel.log and len(points) <= MAX_TICKS:  # 8, 16, 32 have no power of ten to show
+        axes.set_xticks(points)
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
     axes.set(

@@ -74,6 +74,15 @@ def bert():
     return {"bert": BertModel(config).eval(), "tokenizer": tokenizer, "inputs": inputs}
 
 
+def test_the_chinese_readme_has_the_same_blocks_and_links():
+    chinese = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
+    fences = re.findall(r"^```(\w+)\n(.*?)^```", chinese, re.DOTALL | re.MULTILINE)
+    assert fences == FENCES
+    assert chinese.count("\n## ") == README.count("\n## ")
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", chinese):
+        assert (ROOT / target).exists(), target
+
+
 def test_make_targets_exist():
     named = set(re.findall(r"`?make ([a-z-]+)", README))
     assert {"setup", "test", "test-all", "bench"} <= named <= rules()

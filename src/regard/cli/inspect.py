@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from regard.tasks.inspection import Inspection, InspectOptions
     from regard.views import SentenceView
     from regard.views.html.page import PageEntry
+    from regard.views.maps.traced import TracedText
 
 OUT = "regard-inspect.html"
 SEARCH = ("beam", "length_penalty", "max_length")
@@ -68,6 +69,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="instead of the page: how this word's vector differs between the texts, by layer; "
         "--out is a figure (regard-vectors.png)",
     )  # fmt: skip
+    parser.add_argument(
+        "--no-stages", action="store_true",
+        help="leave out the stages, which take up to 4 MB: every number on each word's way",
+    )  # fmt: skip
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument(
         "--figures", metavar="DIR", type=Path, help="draw figures into this folder as well"
@@ -96,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         check_length(view for each in looked for view in each.shown)
         arguments.figures.mkdir(parents=True, exist_ok=True)
-    size = _write(Path(arguments.out), looked, entries)
+    size = _write(Path(arguments.out), looked, entries, stages=not arguments.no_stages)
     figures = _draw(arguments, looked) if arguments.figures else []
     if arguments.json:
         found = {
@@ -238,7 +243,18 @@ def _entries(looked: list[ModelInspections], reference: str | None) -> list[Page
     return list(shown[0] if len(shown) == 1 else side_by_side(*shown))
 
 
-def _write(out: Path, looked: list[ModelInspections], entries: list[PageEntry]) -> int:
+def _stages(looked: list[ModelInspections]) -> tuple[TracedText | None, ...]:
+    """The steps of every text; of a pair, of one model and of the other."""
+    from regard.tasks.tracing import traced_texts
+
+    own = [traced_texts(one.model, one.inspections, one.options) for one in looked]
+    stages = tuple(traced for group in zip(*own, strict=True) for traced in group)
+    return stages if any(stages) else ()
+
+
+def _write(
+    out: Path, looked: list[ModelInspections], entries: list[PageEntry], *, stages: bool
+) -> int:
     """Write the page; its size in bytes."""
     from regard.tasks.inspection import describe_model
     from regard.views.html.notebook import Page
@@ -248,7 +264,7 @@ def _write(out: Path, looked: list[ModelInspections], entries: list[PageEntry]) 
     if len(told) > 1:  # one line for each model
         facts = {one.pop("model"): "; ".join(map(": ".join, one.items())) for one in told}
     names = " and ".join(one.options.name for one in looked)
-    Page(f"regard · {names}", tuple(entries), facts).save(out)
+    Page(f"regard · {names}", tuple(entries), facts, _stages(looked) if stages else ()).save(out)
     return out.stat().st_size
 
 

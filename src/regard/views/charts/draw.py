@@ -31,7 +31,7 @@ LEGEND_INSIDE = 4  # names that fit into the axes; more are written below
 CELLS_PER_INCH = 13.0  # columns of the caption's text, of which a Chinese character takes two
 GROUP_CELLS = 44  # columns of the names of a panel's groups, beyond which they are turned
 COLUMN_CELLS = 34  # columns of the names of a grid's columns, beyond which they are turned
-MARKED = 8  # values on a logarithmic axis that are marked each
+MAX_TICKS = 8  # measured points of a logarithmic axis that all get their number
 WRITTEN = 0.55  # share of the largest value from which a cell's number is in the paper's color
 
 
@@ -159,12 +159,12 @@ def _draw_curves(axes: Axes, panel: CurvePanel, language: LanguageCode, theme: T
 
 
 def _set_log(axes: Axes, name: str, values: set[float]) -> None:
-    """A logarithmic axis, marked at the values themselves if they are few places on the x axis."""
+    """A logarithmic axis; 8, 16, 32 have no power of ten to show, nor has a short range."""
     from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
     getattr(axes, f"set_{name}scale")("log")
     axis = getattr(axes, f"{name}axis")
-    if name == "x" and len(values) <= MARKED:
+    if name == "x" and len(values) <= MAX_TICKS:
         axis.set_major_locator(FixedLocator(sorted(values)))
     elif max(values) < 50 * min(values):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -7,13 +7,16 @@ STAMP := $(VENV)/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help setup demo check ruff mypy imports test test-all fast-tests all-tests bench clean
+DOCS := $(BIN)/sphinx-build -q -W --keep-going -b html
+
+.PHONY: help setup demo docs check ruff mypy imports test test-all fast-tests all-tests bench clean
 
 help:
 	@echo "make setup     create .venv and install regard with its development tools"
 	@echo "make demo      set-up, then 'regard demo': train a translator in minutes and look inside"
 	@echo "make test      set-up, ruff, mypy --strict, import-linter and the test suite"
 	@echo "make test-all  the same, with the slow tests"
+	@echo "make docs      set-up with Sphinx, then the documentation: docs/_build/html/index.html"
 	@echo "make bench     set-up with the peers, then 'python -m benchmarks attention'"
 
 setup: $(STAMP)
@@ -26,6 +29,12 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: setup
 	$(BIN)/regard demo
+
+docs: setup
+	$(INSTALL) --no-build-isolation -e '.[docs]'
+	$(DOCS) -d docs/_build/doctrees/en docs docs/_build/html
+	$(DOCS) -d docs/_build/doctrees/zh docs/zh docs/_build/html/zh
+	@echo "docs/_build/html/index.html"
 
 check: ruff mypy imports
 
@@ -57,4 +66,4 @@ bench: setup
 	$(BIN)/python -m benchmarks attention
 
 clean:
-	rm -rf $(VENV) regard-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) regard-demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -13,7 +13,7 @@ from regard.corpus.pairs import CleaningReport, Pair
 from regard.errors import InputError
 from regard.folder import save_weights
 from regard.tasks import KINDS, find_task
-from regard.tasks.text.size import Estimate, SizeSearch, dropout
+from regard.tasks.text.size import SizeEstimate, SizeSearch, dropout
 from regard.tasks.text.task import TextCorpus
 from regard.tasks.translation.validation import TranslationResult
 from regard.training.run import train_from_files
@@ -153,7 +153,7 @@ def test_a_preset_too_large_for_the_budget_is_warned_of():
 
 
 def test_estimates():
-    one = Estimate(
+    one = SizeEstimate(
         "small", Run(model=TransformerSettings(), training=TrainingSettings(steps=1)), 0.5, 100.0
     )
     assert one.updates(60) == 120 and one.epochs(60) == 1.2

@@ -1,4 +1,4 @@
-"""Means with their intervals, over seeds or over samples."""
+"""Means with their intervals, over seeds or over samples, and curves through them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from regard.views.charts.panels import Curve, Words
 
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """The 97.5 % quantile of Student's t distribution with 1, 2, … degrees of freedom."""
@@ -53,3 +55,9 @@ def share(hits: int, total: int) -> Estimate:
     return Estimate(
         part, max(0.0, min(part, middle - margin)), min(1.0, max(part, middle + margin))
     )
+
+
+def estimated_curve(name: Words, x: Sequence[float], estimates: Sequence[Estimate]) -> Curve:
+    """A curve through the means, its band from `low` to `high`."""
+    means, low, high = ([each[end] for each in estimates] for end in range(3))
+    return Curve(name, x, means, low, high)

@@ -35,7 +35,7 @@ VOCABULARIES = ((2_000, 1_000), (10_000, 2_000), (50_000, 4_000), (500_000, 8_00
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SizeEstimate:
     """Speed of a preset on a corpus: seconds of an update, and updates of an epoch."""
 
     preset: str
@@ -108,7 +108,7 @@ class SizeSearch:
             f"({other.epochs(budget):.1f} epochs). Without --preset the size is chosen for you."
         )
 
-    def estimate(self, name: str, *, vocabulary: bool = True) -> Estimate:
+    def estimate(self, name: str, *, vocabulary: bool = True) -> SizeEstimate:
         """Time a few updates of a preset on a sample of the corpus.
 
         With `vocabulary`, the size of its vocabulary follows the corpus.
@@ -119,7 +119,7 @@ class SizeSearch:
         kind = self.task.kind
         return resolved(self.given, name, {kind.name: kind}, adjusted)
 
-    def _timed(self, name: str, run: Run) -> Estimate:
+    def _timed(self, name: str, run: Run) -> SizeEstimate:
         train, sentences = self.corpus.train, self.num_sentences
         drawn = random.Random(0).sample(range(sentences), min(SAMPLE, sentences))
         sample = TextCorpus([train[n] for n in drawn], self.corpus.dev[:1], CleaningReport())
@@ -128,9 +128,9 @@ class SizeSearch:
         tokens = int((encoded.lengths_src + encoded.lengths_tgt).sum())
         training = run.training
         epoch = tokens * sentences / len(drawn) / training.batch_tokens / training.accumulate
-        return Estimate(name, run, self._seconds(data), max(1.0, epoch))
+        return SizeEstimate(name, run, self._seconds(data), max(1.0, epoch))
 
-    def _estimates(self, names: Iterable[str]) -> Iterable[Estimate]:
+    def _estimates(self, names: Iterable[str]) -> Iterable[SizeEstimate]:
         """Yield estimates of the presets that the given settings fit; at least one does."""
         fitting, wrong = 0, None
         for name in names:
@@ -173,7 +173,7 @@ class SizeSearch:
         most = 2 * most if any(map(is_spaceless, languages)) else most
         return {"text": {"vocab_size": min(preset.text.vocab_size, most)}}
 
-    def _fitted(self, chosen: Estimate, epochs: float | None) -> Run:
+    def _fitted(self, chosen: SizeEstimate, epochs: float | None) -> Run:
         """Return the run with batch, dropout and, without a time limit, epochs for the corpus."""
         training = chosen.run.training
         tokens = chosen.epoch_updates * training.batch_tokens * training.accumulate
@@ -204,7 +204,7 @@ def dropout(epochs: float, sentences: int) -> float:
     return 0.3 if epochs >= 10 and sentences < 100_000 else 0.1
 
 
-def _with_budget(chosen: Estimate, estimates: list[Estimate], budget: float) -> str:
+def _with_budget(chosen: SizeEstimate, estimates: list[SizeEstimate], budget: float) -> str:
     line = (
         f"{chosen.preset}: {chosen.updates(budget):,} updates ({chosen.epochs(budget):.1f} epochs) "
         f"fit into the {clock(budget)} left for training"
@@ -216,7 +216,7 @@ def _with_budget(chosen: Estimate, estimates: list[Estimate], budget: float) -> 
     return f"{line}; {listed}."
 
 
-def _without_budget(chosen: Estimate) -> str:
+def _without_budget(chosen: SizeEstimate) -> str:
     return (
         f"{chosen.preset}: an epoch of {chosen.epoch_updates:,.0f} updates takes about "
         f"{clock(chosen.seconds * chosen.epoch_updates)}; --minutes sets a time limit."

@@ -21,7 +21,7 @@ from regard.corpus.grammar import sample
 from regard.corpus.pairs import Pair
 from regard.corpus.splits import Split
 from regard.evaluation import corpus_bleu, exact_match
-from regard.studies.estimates import Estimate, estimate
+from regard.studies.estimates import Estimate, estimate, estimated_curve
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
 from regard.studies.translators.word_translator import (
     WordTranslator,
@@ -150,10 +150,15 @@ def run(options: StudyOptions) -> Findings:
     scores: dict[str, list[LengthResult]] = {name: [] for name in NETWORKS}
     for (name, _), result in zip(untrained, results, strict=True):
         scores[name].append(result)
+    return findings(scores, {"sentences": len(corpus.sources), "updates": steps})
+
+
+def findings(scores: Mapping[str, Sequence[LengthResult]], about: dict[str, int]) -> Findings:
+    """What the scores say."""
     return Findings(
         Text(
-            "BLEU by the length of the source: what one context vector for the whole sentence loses, "
-            "and what attention keeps (bands: 95 % intervals over seeds).",
+            "BLEU by the length of the source: what one context vector for the whole sentence "
+            "loses, and what attention keeps (bands: 95 % intervals over seeds).",
             "按源语句长度的 BLEU：整句只用一个上下文向量会丢失多少，注意力又能保留多少"
             "（阴影：不同随机种子的 95% 区间）。",
         ),
@@ -162,8 +167,7 @@ def run(options: StudyOptions) -> Findings:
         [*_panels(scores)],
         {
             "buckets": BUCKETS,
-            "sentences": len(corpus.sources),
-            "updates": steps,
+            **about,
             "scores": {
                 name: [each._asdict() for each in repeated] for name, repeated in scores.items()
             },
@@ -204,7 +208,7 @@ def claims(scores: Mapping[str, Sequence[LengthResult]]) -> list[Claim]:
     kept = {name: estimate([each.kept for each in scores[name]]) for name in NETWORKS}
     mean = {name: estimate([each.mean for each in scores[name]]) for name in NETWORKS}
     share = {name: _percent(part) for name, part in kept.items()}
-    bleu = {name: _interval(part) for name, part in mean.items()}
+    bleu = {name: part.written(1) for name, part in mean.items()}
     fixed = max((name for name in NETWORKS if NETWORKS[name].fixed), key=lambda n: kept[n].high)
     attending = min(
         (name for name in NETWORKS if not NETWORKS[name].fixed), key=lambda n: kept[n].low
@@ -221,12 +225,12 @@ def claims(scores: Mapping[str, Sequence[LengthResult]]) -> list[Claim]:
             ),
             Text(
                 f"From the shortest to the longest sentences, the network with a fixed context "
-                f"that keeps most keeps {share[fixed].en} of its BLEU "
+                f"that keeps most keeps {share[fixed]} of its BLEU "
                 f"({NETWORKS[fixed].title.en}); the one with attention that keeps least, "
-                f"{share[attending].en} ({NETWORKS[attending].title.en}).",
-                f"从最短到最长的句子，固定上下文的网络中保留最多的保留了 {share[fixed].zh} "
+                f"{share[attending]} ({NETWORKS[attending].title.en}).",
+                f"从最短到最长的句子，固定上下文的网络中保留最多的保留了 {share[fixed]} "
                 f"的 BLEU（{NETWORKS[fixed].title.zh}）；有注意力的网络中保留最少的保留了 "
-                f"{share[attending].zh}（{NETWORKS[attending].title.zh}）。",
+                f"{share[attending]}（{NETWORKS[attending].title.zh}）。",
             ),
             kept[fixed].high < kept[attending].low,
         ),
@@ -238,10 +242,10 @@ def claims(scores: Mapping[str, Sequence[LengthResult]]) -> list[Claim]:
             ),
             Text(
                 "BLEU over all lengths, fixed context, one direction: vanilla "
-                f"{bleu['rnn'].en}, GRU {bleu['gru'].en}, "
-                f"LSTM {bleu['lstm'].en}.",
-                f"固定上下文、单向时所有长度的 BLEU：普通 RNN {bleu['rnn'].zh}，"
-                f"GRU {bleu['gru'].zh}，LSTM {bleu['lstm'].zh}。",
+                f"{bleu['rnn']}, GRU {bleu['gru']}, "
+                f"LSTM {bleu['lstm']}.",
+                f"固定上下文、单向时所有长度的 BLEU：普通 RNN {bleu['rnn']}，"
+                f"GRU {bleu['gru']}，LSTM {bleu['lstm']}。",
             ),
             min(mean["gru"].low, mean["lstm"].low) > mean["rnn"].high,
         ),
@@ -252,14 +256,14 @@ def claims(scores: Mapping[str, Sequence[LengthResult]]) -> list[Claim]:
                 "双向读取缓解了严格的顺序，但没有消除单个向量的瓶颈。",
             ),
             Text(
-                f"With a fixed context BLEU is {bleu['gru'].en} in one direction and "
-                f"{bleu['fixed every'].en} in two, which keep "
-                f"{share['fixed every'].en} of it in the longest sentences; with Bahdanau "
-                f"attention {share['bahdanau'].en}.",
-                f"固定上下文时，单向的 BLEU 为 {bleu['gru'].zh}，双向为 "
-                f"{bleu['fixed every'].zh}，在最长的句子中保留 "
-                f"{share['fixed every'].zh}；有 Bahdanau 注意力时保留 "
-                f"{share['bahdanau'].zh}。",
+                f"With a fixed context BLEU is {bleu['gru']} in one direction and "
+                f"{bleu['fixed every']} in two, which keep "
+                f"{share['fixed every']} of it in the longest sentences; with Bahdanau "
+                f"attention {share['bahdanau']}.",
+                f"固定上下文时，单向的 BLEU 为 {bleu['gru']}，双向为 "
+                f"{bleu['fixed every']}，在最长的句子中保留 "
+                f"{share['fixed every']}；有 Bahdanau 注意力时保留 "
+                f"{share['bahdanau']}。",
             ),
             kept["fixed every"].high < kept["bahdanau"].low,
         ),
@@ -284,19 +288,9 @@ def _seconds(results: Sequence[LengthResult]) -> float:
     return estimate([each.seconds for each in results]).mean
 
 
-def _percent(part: Estimate) -> Text:
-    """A share as percents with its interval."""
-    mean, low, high = (f"{100 * value:.0f}" for value in part)
-    if part.low == part.high:
-        return Text(f"{mean} %", f"{mean}%")
-    return Text(f"{mean} % ({low} to {high} %)", f"{mean}%（{low}% 至 {high}%）")
-
-
-def _interval(part: Estimate) -> Text:
-    """A mean with its interval."""
-    if part.low == part.high:
-        return Text(part.written(1), part.written(1))
-    return Text(part.written(1), f"{part.mean:.1f}（{part.low:.1f} 至 {part.high:.1f}）")
+def _percent(part: Estimate) -> str:
+    """A share in percent, with its interval."""
+    return f"{Estimate(*(100 * value for value in part)).written(0)} %"
 
 
 def _table(scores: Mapping[str, Sequence[LengthResult]]) -> FindingsTable:
@@ -308,7 +302,7 @@ def _table(scores: Mapping[str, Sequence[LengthResult]]) -> FindingsTable:
                 NETWORKS[name].title,
                 *(each.written(1) for each in bleu),
                 _percent(estimate([each.kept for each in results])),
-                results[0].num_parameters,
+                f"{results[0].num_parameters:,}",
                 _seconds(results),
             ]
         )
@@ -332,10 +326,9 @@ def _panels(scores: Mapping[str, Sequence[LengthResult]]) -> Iterator[CurvePanel
     def curves(names: Sequence[str], measure: str) -> list[Curve]:
         drawn = []
         for name in names:
-            values = [getattr(each, measure) for each in scores[name]]
-            points = [estimate(column) for column in zip(*values, strict=True)]
-            mean, low, high = zip(*points, strict=True)
-            drawn.append(Curve(NETWORKS[name].title, x, mean, low, high))
+            by_seed = [getattr(each, measure) for each in scores[name]]
+            points = [estimate(values) for values in zip(*by_seed, strict=True)]
+            drawn.append(estimated_curve(NETWORKS[name].title, x, points))
         return drawn
 
     yield CurvePanel(

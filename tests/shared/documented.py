@@ -38,18 +38,18 @@ KINDS = {
     "handwriting": "--model.dim 16 --model.lines 40",
 }
 SMALLER = {
+    "study": "--quick",
     "corpus series": "--count 40",
     "bench": "--lengths 512 --repeats 1 --only local",
     "export": "--sentences 2 --threads 1",
     "demo": "--minutes 0.02 --out demonstration",
     "inspect": "--threads 1",
-    "study scaling": "--quick",
     "vectors learn": "--dim 16 --epochs 1 --min-count 1",
 }
 """What is added to a command so that it takes little time; to `train`, TRAIN and KINDS."""
 
 
-SLOW = ("regard demo", "regard bench", "regard study all")
+SLOW = ("regard demo", "regard bench", "regard study", "regard trace --toy")
 """Commands that take long even when they are small; they have slow tests of their own."""
 
 

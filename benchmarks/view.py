@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ from benchmarks.measurement import Measurement
 from benchmarks.regard_command import run_regard
 from benchmarks.serve.process import ServerProcess
 from benchmarks.serve.sentences import demo_model
+from benchmarks.stages import KINDS, LONGEST, longest_frame, stages_page
+from benchmarks.stages import TOKENS as STAGE_TOKENS
 from regard.corpus.grammar import sample
 from regard.errors import InputError
 from regard.tasks import load_folder
@@ -62,20 +64,22 @@ LISTEN = """() => {
   };
   look();
 }"""
-LONGEST = "() => { const most = Math.max(...window.frames_); window.frames_ = []; return most; }"
 
 
 def measurements(repeats: int, model: str | None = None) -> Iterator[Measurement]:
     """The rows, each the median of `repeats` runs."""
     subjects = _Subjects(repeats, Path(model) if model else None)
     length = f"report of {TOKENS:,} tokens"
-    for name, measure, bar in (
+    stages = f"stages of {STAGE_TOKENS} tokens: longest frame"
+    rows: list[tuple[str, Callable[[], float], float]] = [
         ("page: last key to translation, ms", subjects.latency, LATENCY),
         (f"{length}: megabytes", lambda: subjects.size, SIZE),
         (f"{length}: longest frame while it opens, ms", lambda: subjects.frames["open"], FRAME),
         (f"{length}: longest frame while zooming, ms", lambda: subjects.frames["zoom"], FRAME),
         (f"{length}: longest frame while reading, ms", lambda: subjects.frames["read"], FRAME),
-    ):
+        *((f"{stages}, {kind}, ms", partial(subjects.stage_frame, kind), FRAME) for kind in KINDS),
+    ]
+    for name, measure, bar in rows:
         yield Measurement(name, _without_peer(measure), "<=", bar)
 
 
@@ -117,6 +121,11 @@ class _Subjects:
             "inspect", "--no-split", "--input", text, "--model", self.path / "lm", "--out", out
         )
         return out
+
+    def stage_frame(self, kind: str) -> float:
+        """The longest frame of the stages of a kind of model, in milliseconds."""
+        page = stages_page(kind, self.path, self.model)
+        return statistics.median(longest_frame(page, _opened_alone) for _ in range(self.repeats))
 
     @property
     def size(self) -> float:

@@ -2,13 +2,17 @@
 
 import json
 import re
+from functools import partial
+from html import unescape
 
 import numpy as np
 import pytest
 import torch
 
 from classified import classifier
+from regard.cli import main
 from regard.demo.toy import WORDS, measure, toy_attention
+from regard.demo.toy_page import toy_trace
 from regard.tasks import load
 from regard.views.maps.traced import ONLY_QUERY
 from trained import taught, trained
@@ -151,7 +155,8 @@ def test_what_cannot_be_traced_is_one_sentence(refused, en_fr, rnn, lm, tmp_path
     assert "but the model holds" in refused("trace", " ".join([SOURCE] * 20), "--model", lm)
     assert "there is no text to trace" in refused("trace", *model)
     assert "give its folder with --model" in refused("trace", SOURCE)
-    assert "--toy needs no text" in refused("trace", SOURCE, "--toy")
+    assert "leave text out" in refused("trace", SOURCE, "--toy")
+    assert "leave head out" in refused("trace", "--toy", "--head", "1")
     nowhere = tmp_path / "none" / "steps.html"
     assert "none" in refused("trace", SOURCE, *model, "--out", nowhere)
 
@@ -175,3 +180,18 @@ def test_toy():
     expected = scores / scores.sum(1, keepdims=True) @ (x @ w_v)
     assert np.allclose(expected, payload["results"]["context"], atol=1e-5)
     assert all(seconds > 0 for seconds in measure(4))
+
+
+def test_toy_as_a_page(tmp_path, capsys, monkeypatch):
+    file = tmp_path / "toy.html"
+    short = partial(toy_attention, lengths=(4, 32))  # as longer ones take seconds
+    monkeypatch.setattr("regard.demo.toy.toy_attention", short)
+    assert main(["trace", "--toy", "--out", str(file)]) == 0
+    assert capsys.readouterr().out == f"{file}: attention by hand\n"
+    html = file.read_text("utf-8")
+    assert all(f"<td>{n}</td>" in html for n in (4, 32))
+    assert unescape(html).count("The same result") >= 3 and "NOT the same" not in html
+    traced, toy = toy_trace(), toy_attention(lengths=(4,))
+    last = {step.layer: step for step in traced.steps if step.name[:6] in ("contex", "output")}
+    assert np.allclose(last[0].values, toy.by_matrix) and np.allclose(last[1].values, toy.output)
+    assert not any("b_" in step.equation for step in traced.steps)

@@ -175,7 +175,10 @@ def test_alternatives_of_the_longest_translation_are_given(client, catalogue):
     assert asked(client, "/v1/alternatives", 400, translation=f"{words} le", word=0)
 
 
-@pytest.mark.parametrize("path", ["translate", "intervene", "stream", "view", "alternatives"])
+PATHS = ["translate", "intervene", "stream", "view", "alternatives", "trace"]
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_all_that_comes_is_counted(client, path):
     fields = {"edits": []} if path in ("intervene", "view") else {}
     name = "translation" if path == "alternatives" else "prefix"

@@ -3,11 +3,22 @@
 import json
 
 import pytest
+import torch
 
 from regard import load
+from regard.attention import MultiHead
+from regard.attention.mechanisms import Local, Sparse
 from regard.cli import main
+from regard.config import TransformerSettings
+from regard.config.mechanisms import (
+    MECHANISM_SETTINGS,
+    FullSettings,
+    LocalSettings,
+    ReformerSettings,
+    SparseSettings,
+)
 from regard.errors import InputError
-from regard.tasks.costs import model_costs
+from regard.tasks.costs import layer_products, model_costs
 from trained import trained
 
 
@@ -23,6 +34,45 @@ def test_parameters_are_those_of_the_network(name, tmp_path_factory):
     assert costs.alignment_products < costs.products
     longer = model_costs(folder, length=50)
     assert longer.parameters == costs.parameters and longer.products > costs.products
+
+
+MECHANISMS = ["full", "blockwise", "local", "sparse", "linear", "performer", "linformer"]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_simple_mechanism_is_counted(name):
+    attention = MECHANISM_SETTINGS[name]()
+    decoder = FullSettings() if name == "linformer" else "same"
+    model = TransformerSettings(attention=attention, decoder_attention=decoder, max_length=1024)
+
+    def products(length, causal=False):
+        return layer_products(attention, model, length, causal=causal)
+
+    full = 2 * model.dim * 1024
+    assert products(1024) == full if name in ("full", "blockwise") else products(1024) < full
+    if attention.facts.causal:
+        assert products(1024, causal=True) <= products(1024)
+    growth = products(8192) / products(4096)  # as its facts say, up to the constant part
+    assert growth == pytest.approx(2 ** (attention.facts.growth - 1), rel=0.3)
+
+
+def test_patterns_are_counted_as_they_are_masked():
+    """The average number of visible keys, the edges of the text aside."""
+    model = TransformerSettings(dim=8, num_heads=1, max_length=400)
+    for settings, mechanism in (
+        (LocalSettings(window=9), Local(9)),
+        (SparseSettings(stride=20), Sparse("strided", 20)),
+        (SparseSettings(pattern="fixed", stride=20, summary=2), Sparse("fixed", 20, 2)),
+    ):
+        layer = MultiHead(8, num_heads=1, mechanism=mechanism)
+        maps = layer(torch.randn(1, 400, 8), weights=True).weights[0, 0]
+        counted = layer_products(settings, model, 400, causal=False) / 2 / 8
+        assert counted == pytest.approx(float((maps > 0).sum(1).float().mean()), rel=0.12)
+
+
+def test_a_mechanism_that_is_not_counted_says_so():
+    model = TransformerSettings(attention=ReformerSettings(), max_length=64)
+    assert layer_products(model.attention, model, 20, causal=False) is None
 
 
 def test_a_recurrent_network_goes_word_by_word(tmp_path_factory):

@@ -8,6 +8,7 @@ import sys
 import time
 import webbrowser
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,11 @@ from regard.tasks.commands import add_model, positive
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
+    from regard.tasks.faithfulness import Faithfulness
     from regard.tasks.inspection import Inspection, InspectOptions
     from regard.views import SentenceView
     from regard.views.html.page import PageEntry
+    from regard.views.maps.traced import TracedText
 
 OUT = "regard-inspect.html"
 SEARCH = ("beam", "length_penalty", "max_length")
@@ -39,6 +42,13 @@ class ModelInspections:
     def shown(self) -> list[SentenceView]:
         """What there is to see of each text."""
         return [inspection.view for inspection in self.inspections]
+
+    @cached_property
+    def faithfulness(self) -> Faithfulness | None:
+        """How far the maps are the reason of the output."""
+        from regard.tasks.faithfulness import measure_faithfulness
+
+        return measure_faithfulness(self.model, self.inspections)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,6 +78,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="instead of the page: how this word's vector differs between the texts, by layer; "
         "--out is a figure (regard-vectors.png)",
     )  # fmt: skip
+    parser.add_argument(
+        "--no-stages", action="store_true",
+        help="leave out the stages, which take up to 4 MB: every number on each word's way",
+    )  # fmt: skip
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument(
         "--figures", metavar="DIR", type=Path, help="draw figures into this folder as well"
@@ -96,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         check_length(view for each in looked for view in each.shown)
         arguments.figures.mkdir(parents=True, exist_ok=True)
-    size = _write(Path(arguments.out), looked, entries)
+    size = _write(Path(arguments.out), looked, entries, stages=not arguments.no_stages)
     figures = _draw(arguments, looked) if arguments.figures else []
     if arguments.json:
         found = {
@@ -106,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             "tokens": _tokens(looked),
             "maps": sum(len(maps.heads) for one in looked for v in one.shown for maps in v.maps),
             "figures": [str(path) for path in figures],
+            "faithfulness": [one.faithfulness and one.faithfulness.correlation for one in looked],
             "seconds": round(time.monotonic() - begun, 3),
         }
         print(json.dumps(found, ensure_ascii=False))
@@ -238,17 +253,31 @@ def _entries(looked: list[ModelInspections], reference: str | None) -> list[Page
     return list(shown[0] if len(shown) == 1 else side_by_side(*shown))
 
 
-def _write(out: Path, looked: list[ModelInspections], entries: list[PageEntry]) -> int:
+def _stages(looked: list[ModelInspections]) -> tuple[TracedText | None, ...]:
+    """The steps of every text; of a pair, of one model and of the other."""
+    from regard.tasks.tracing import traced_texts
+
+    own = [traced_texts(one.model, one.inspections, one.options) for one in looked]
+    stages = tuple(traced for group in zip(*own, strict=True) for traced in group)
+    return stages if any(stages) else ()
+
+
+def _write(
+    out: Path, looked: list[ModelInspections], entries: list[PageEntry], *, stages: bool
+) -> int:
     """Write the page; its size in bytes."""
     from regard.tasks.inspection import describe_model
     from regard.views.html.notebook import Page
 
     told = [describe_model(one.model, one.options.name, one.shown) for one in looked]
+    for described, one in zip(told, looked, strict=True):
+        if one.faithfulness:
+            described["as a reason"] = str(one.faithfulness)
     facts = told[0]
     if len(told) > 1:  # one line for each model
         facts = {one.pop("model"): "; ".join(map(": ".join, one.items())) for one in told}
     names = " and ".join(one.options.name for one in looked)
-    Page(f"regard · {names}", tuple(entries), facts).save(out)
+    Page(f"regard · {names}", tuple(entries), facts, _stages(looked) if stages else ()).save(out)
     return out.stat().st_size
 
 
@@ -294,6 +323,8 @@ def _tell(
     for one in looked:
         if why := without_maps(one.model, one.shown):
             print(f"{one.options.name}: there are no maps: {why}.")
+        if one.faithfulness:
+            print(f"{one.options.name}: {one.faithfulness}")
     counted = f"{texts} text{'' if texts == 1 else 's'}, {_tokens(looked):,} tokens"
     print(f"{arguments.out}: {counted}, {sized(size)}")
     if figures:

@@ -90,9 +90,20 @@ def _print_json(arguments: argparse.Namespace) -> None:
 def _run_toy(arguments: argparse.Namespace) -> int:
     from regard.demo.toy import toy_attention
 
-    if arguments.text or arguments.model or arguments.out:
-        raise InputError("--toy needs no text and no model, and writes no page; leave them out.")
+    for name in ("text", "model", "word", "layer", "head", "step"):
+        if getattr(arguments, name) is not None:
+            raise InputError(f"--toy has words and a model of its own; leave {name} out.")
+    if arguments.out:
+        check_parent(arguments.out)
     toy = toy_attention()
+    if arguments.out:
+        from regard.demo.toy_page import toy_page
+        from regard.storage import replace_file
+
+        replace_file(arguments.out, toy_page(toy))
+        if not arguments.json:
+            print(f"{arguments.out}: attention by hand")
+            return 0
     if arguments.json:
         print(json.dumps(toy.payload(), ensure_ascii=False))
     else:
@@ -105,7 +116,7 @@ def _traced(
 ) -> TracedText:
     from regard.folder import model_names
     from regard.tasks import load, load_run
-    from regard.tasks.inspection import check_inspectable
+    from regard.tasks.inspection import InspectOptions, check_inspectable
     from regard.tasks.tracing import trace_text
 
     run = load_run(arguments.model)
@@ -113,7 +124,8 @@ def _traced(
     return trace_text(
         load(arguments.model, threads=arguments.threads, run=run), arguments.text,
         word=arguments.word, layer=arguments.layer, head=arguments.head,
-        everything=everything, every_word=every_word, name=model_names([arguments.model])[0],
+        everything=everything, every_word=every_word,
+        options=InspectOptions(name=model_names([arguments.model])[0]),
     )  # fmt: skip
 
 

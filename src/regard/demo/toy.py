@@ -142,11 +142,17 @@ def _softmax(scores: Floats) -> Floats:
     return weights
 
 
+def toy_layer(num_heads: int = 2, out: Floats = W_O) -> MultiHead:
+    """A `MultiHead` layer with the example's matrices."""
+    layer = MultiHead(4, num_heads=num_heads, bias=False).double()
+    matrices = {"query_proj": W_Q, "key_proj": W_K, "value_proj": W_V, "out_proj": out}
+    layer.load_state_dict({f"{n}.weight": torch.tensor(w.T.copy()) for n, w in matrices.items()})
+    return layer
+
+
 def _layer(form: str) -> Floats:
-    """The output of a `MultiHead` layer of two heads with these matrices."""
-    joint = MultiHead(4, num_heads=2, bias=False).double()
-    matrices = {"query_proj": W_Q, "key_proj": W_K, "value_proj": W_V, "out_proj": W_O}
-    joint.load_state_dict({f"{n}.weight": torch.tensor(w.T.copy()) for n, w in matrices.items()})
+    """The output of a layer of two heads, whose matrices are joint or separate."""
+    joint = toy_layer()
     layer = joint if form == "joint" else joint.with_projections("separate")
     with torch.no_grad():
         output: Floats = layer(torch.tensor(X)[None]).context[0].numpy()
@@ -224,7 +230,7 @@ def _times(toy: ToyAttention) -> Iterator[str]:
     for n, (vectors, matrix) in toy.seconds.items():
         about = "≈ " if n > MEASURED else ""
         yield (
-            f"  {n:>6}  {about + _duration(vectors):>18}  {_duration(matrix):>14}  "
+            f"  {n:>6}  {about + duration(vectors):>18}  {duration(matrix):>14}  "
             f"{vectors / matrix:>13.0f}×"
         )
     if max(toy.seconds) > MEASURED:
@@ -238,9 +244,10 @@ def _same(difference: float, what: str) -> str:
     return f"NOT the same: {what} differ by {difference:.2e}."
 
 
-def _duration(seconds: float) -> str:
-    """
-    >>> _duration(12.3), _duration(0.0042), _duration(3.1e-5)
+def duration(seconds: float) -> str:
+    """A time as people read it.
+
+    >>> duration(12.3), duration(0.0042), duration(3.1e-5)
     ('12.3 s', '4.2 ms', '31 µs')
     """
     if seconds >= 1:

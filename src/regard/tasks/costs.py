@@ -3,8 +3,18 @@
 Counted are multiplications of one output token and one input token, n tokens each: every weight
 matrix once, then what grows with the length, scores and weighted sums.
 
-    full attention, a layer        2 · dim · n         (causal: half of it on average)
+    attention to k keys, a layer   2 · dim · k
+        full, blockwise, ring      k = n                       causal: (n + 1) / 2 on average
+        local                      k = 2 · window + 1 + global causal: window + 1 + global
+        sparse, stride l, strided  k = 2 l - 1 + n / l         causal: l + n / 2l
+        sparse, fixed, summary c   k = l + c · n / l           causal: (l + c · n / l) / 2
+    linformer, s slots             2 · dim · s for the projection, and k = s
+    linear, heads of width w       2 · dim · w
+    performer, m features          2 · dim · m for the features, and w = m
     additive (Bahdanau) attention  (attention_dim + dim) · n
+
+Of a pattern k is at most that of full attention. How many keys Reformer and adaptive spans visit
+depends on what was learned; they are not counted.
 """
 
 from __future__ import annotations
@@ -22,6 +32,8 @@ LENGTH = 25
 """Tokens of a sentence, where none are given."""
 EMBEDDINGS = ("source.", "target.", "words.", "input.")
 ALIGNMENT = {"attention", "cross", "pooling"}
+SLOTS = ("key_slots", "value_slots")
+"""Linformer's projections."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +138,8 @@ def _products(shapes: Mapping[str, tuple[int, ...]], length: int) -> dict[str, i
     for name, shape in shapes.items():
         if len(shape) < 2 or "bias" in name or name.startswith(EMBEDDINGS):
             continue
+        if name.endswith(SLOTS):  # counted with the scores
+            continue
         once = ".bridges." in name  # per text
         products[name] = math.prod(shape) // (length if once else 1)
     if "output.weight" not in shapes:  # tied to the vectors of the tokens
@@ -148,12 +162,44 @@ def _score_products(model: Any, length: int) -> tuple[int | None, str]:
         return length * (width + model.dim), "n²"
     if getattr(model, "encoder", "") == "rnn":
         return length * model.dim, "n"
-    facts = model.attention.facts
-    if facts.answer != "exact" or facts.growth != 2:
-        return None, facts.cost
-    full, causal = 2 * model.dim * length, model.dim * (length + 1)
-    if model.kind == "transformer":
-        own = model.num_encoder_layers * full + model.num_decoder_layers * (causal + full)
-    else:
-        own = model.num_layers * (causal if model.kind == "lm" else full)
-    return own, facts.cost
+    mechanism = model.attention
+    if model.kind != "transformer":
+        own = layer_products(mechanism, model, length, causal=model.kind == "lm")
+        return None if own is None else round(model.num_layers * own), mechanism.facts.cost
+    inner = mechanism if model.decoder_attention == "same" else model.decoder_attention
+    reads = layer_products(mechanism, model, length, causal=False)
+    writes = layer_products(inner, model, length, causal=True)
+    costs = " and ".join(dict.fromkeys((mechanism.facts.cost, inner.facts.cost)))
+    if reads is None or writes is None:
+        return None, costs
+    cross = 2 * model.dim * length
+    own = model.num_encoder_layers * reads + model.num_decoder_layers * (writes + cross)
+    return round(own), costs
+
+
+def layer_products(mechanism: Any, model: Any, length: int, *, causal: bool) -> float | None:
+    """Multiplications a token of a layer's self-attention; None if they are not known."""
+    dim = float(model.dim)
+    width = dim / int(model.num_heads)
+    most = (length + 1) / 2 if causal else length
+    keys: float
+    match mechanism.name:
+        case "full" | "blockwise" | "ring":
+            keys = most
+        case "local":
+            keys = (1 if causal else 2) * mechanism.window + 1 + mechanism.global_tokens
+        case "sparse":
+            stride = mechanism.stride_of(model.max_length)
+            if mechanism.pattern == "strided":
+                keys = stride + length / stride / 2 if causal else 2 * stride - 1 + length / stride
+            else:
+                keys = (stride + mechanism.summary * length / stride) / (2 if causal else 1)
+        case "linformer":
+            return 2 * dim * 2 * float(mechanism.projected)
+        case "linear":
+            return 2 * dim * width
+        case "performer":
+            return 2 * dim * 2 * float(mechanism.num_features or 4 * width)
+        case _:
+            return None
+    return 2 * dim * min(keys, most)

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from regard.attention import AttentionMap, record
+from regard.attention import AttentionMap, Edit, record
 from regard.config import Run, SearchOptions
 from regard.errors import InputError
 from regard.tasks import KINDS
@@ -36,14 +36,16 @@ class InspectOptions:
     """How texts are read.
 
     settings  search of a translator or language model; the model's own by default
-    prefix    beginning of a translation
+    prefix    beginning of a translation, as text or as the ids of its tokens
+    edits     changes of the attention of a translator
     split     whether a translator reads sentence by sentence
     generate  number of tokens by which a language model continues the text
     name      name of the model on the page
     """
 
     settings: SearchOptions | None = None
-    prefix: str = ""
+    prefix: str | tuple[int, ...] = ""
+    edits: tuple[Edit, ...] = ()
     split: bool = True
     generate: int = 0
     name: str = ""

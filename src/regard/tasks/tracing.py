@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from regard.attention import Step, trace
+from regard.attention import Step, intervene, trace
 from regard.errors import InputError
-from regard.tasks.inspection import InspectOptions, describe_kind, inspect
+from regard.tasks.inspection import Inspection, InspectOptions, describe_kind, inspect
 from regard.views import SentenceView
+from regard.views.html.model_drawing import model_blocks, model_drawing
 from regard.views.maps.pieces import is_special
 from regard.views.maps.traced import Pieces, TracedSide, TracedText, shown_steps
 
 MAX_TOKENS = 128  # of a text whose every number is shown
+MAX_NUMBERS = 1_200_000
+"""Of the stages on one report: about 4 MB."""
 
 Rows = dict[str, tuple[int, ...]]
 
@@ -29,7 +32,7 @@ def trace_text(
     head: int | None = None,
     everything: bool = True,
     every_word: bool = False,
-    name: str = "",
+    options: InspectOptions | None = None,
 ) -> TracedText:
     """Run a model on a text and collect the steps of one word, by default the last one.
 
@@ -37,40 +40,113 @@ def trace_text(
     linked to it; on the decoder's side at the position where it is written. `layer` and `head`
     select (counted from 0); None is all of them, or the first unless `everything` is asked for.
     `every_word` collects the steps of all positions, without the weighted values, which are the
-    product of two other steps.
+    product of two other steps. `options` say how the text is read.
     """
-    inspections = inspect(model, [text], InspectOptions(name=name))
-    if len(inspections) != 1:
-        raise InputError(
-            f"one sentence is traced at a time, but the text has {len(inspections)}; give one."
-        )
-    view, batch = inspections[0].view, inspections[0].batch
-    longest = max(len(view.source_tokens), len(view.target_tokens))
-    if longest > MAX_TOKENS:
-        raise InputError(
-            f"the sentence has {longest} tokens, too many to show every number: at most "
-            f"{MAX_TOKENS} are traced; give a shorter one."
-        )
-    network = model.network
-    sides = _sides(view, network)
+    options = options or InspectOptions()
+    check_traceable(model, text, options)
+    (inspection,) = inspect(model, [text], options)
+    return trace_inspection(
+        model, inspection, word=word, layer=layer, head=head, everything=everything,
+        every_word=every_word, options=options,
+    )  # fmt: skip
+
+
+def traced_texts(
+    model: Any, inspections: Sequence[Inspection], options: InspectOptions
+) -> Iterator[TracedText | None]:
+    """The steps of every word of inspected texts; None of one that is too long.
+
+    The texts are traced in their order, until `MAX_NUMBERS` are used up.
+    """
+    left = MAX_NUMBERS
+    for inspection in inspections:
+        traced = None
+        if left > 0 and _longest(inspection.view) <= MAX_TOKENS:
+            traced = trace_inspection(model, inspection, every_word=True, options=options)
+            left -= sum(step.values.size for step in traced.steps)
+        yield traced if left > 0 else None
+
+
+def trace_inspection(
+    model: Any,
+    inspection: Inspection,
+    *,
+    word: str | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    everything: bool = True,
+    every_word: bool = False,
+    options: InspectOptions,
+) -> TracedText:
+    """Collect the steps of a text that was inspected with these options; see `trace_text`."""
+    view, network = inspection.view, model.network
+    if _longest(view) > MAX_TOKENS:
+        raise _too_long(_longest(view))
+    sides = _sides(view, network, inspection.batch)
     followed, rows = _followed(view, sides, word)
     chosen: dict[str, Any] = {"without": "weighted values"} if every_word else {"rows": rows}
-    with torch.no_grad(), warnings.catch_warnings(), trace(network, **chosen) as traced:
+    with (
+        torch.no_grad(), warnings.catch_warnings(), intervene(network, options.edits),
+        trace(network, **chosen) as traced,
+    ):  # fmt: skip
         warnings.simplefilter("ignore")
-        network(batch)
+        network(inspection.batch)
     sizes = _sizes(traced.steps)
     if sizes and not everything:
         layer, head = layer or 0, head or 0
     steps = _selected(traced.steps, sizes, layer, head)
     output = "" if not view.has_target else view.translation
     return TracedText(
-        view.source, output, name, describe_kind(model.run), followed,
+        view.source, output, options.name, describe_kind(model.run), followed,
         {side: positions for side, positions in rows.items() if side in sides},
-        sides, sizes, shown_steps(steps, _pieces(model)),
+        sides, sizes, shown_steps(steps, _pieces(model)), _drawing(model),
     )  # fmt: skip
 
 
-def _sides(view: SentenceView, network: Any) -> dict[str, TracedSide]:
+def _drawing(model: Any) -> dict[str, Any]:
+    """A drawing of the model, whose shared weights are drawn once."""
+    shapes = {name: tuple(weight.shape) for name, weight in model.network.named_parameters()}
+    return model_drawing(model_blocks(shapes, getattr(model.run.model, "num_heads", None)))
+
+
+def check_traceable(model: Any, text: str, options: InspectOptions) -> None:
+    """Check that a text is one sentence that can be traced, before a translator reads it."""
+    if not hasattr(model, "segment"):
+        return
+    segments = model.segment(text, split=options.split, prefix=options.prefix)
+    if len(segments) != 1:
+        raise InputError(
+            f"one sentence is traced at a time, but the text has {len(segments)}; give one."
+        )
+    if (count := len(segments[0].ids) + 1) > MAX_TOKENS:
+        raise _too_long(count)
+
+
+def expected_numbers(model: Any, text: str) -> int:
+    """About how many numbers the steps of a translated text have.
+
+    For each token twice the outputs of every matrix (what is projected, and the sums and norms of
+    it), and four scores for each pair of tokens, head and layer.
+    """
+    tokens = len(model.tokenizers.source.encode(text)) + 1
+    weights = [(n, w) for n, w in model.network.named_parameters() if w.ndim == 2]
+    outputs = sum(len(w) for n, w in weights if not n.startswith(("source.", "target.", "output.")))
+    num_scores = sum(".out_proj." in name for name, _ in weights) * 4
+    return tokens * (2 * outputs + num_scores * tokens * getattr(model.run.model, "num_heads", 1))
+
+
+def _longest(view: SentenceView) -> int:
+    return max(len(view.source_tokens), len(view.target_tokens))
+
+
+def _too_long(count: int) -> InputError:
+    return InputError(
+        f"the sentence has {count} tokens, too many to show every number: at most {MAX_TOKENS} are "
+        "traced; give a shorter one."
+    )
+
+
+def _sides(view: SentenceView, network: Any, batch: Any) -> dict[str, TracedSide]:
     """The sides of a model with their tokens."""
     source = view.axis("source")
     read = TracedSide(source.tokens, view.source_words, source.groups, view.source_language)
@@ -80,8 +156,9 @@ def _sides(view: SentenceView, network: Any) -> dict[str, TracedSide]:
         return {"encoder": read}
     target, inputs = view.axis("target"), view.axis("inputs")
     written = TracedSide(
-        inputs.tokens, view.target_words, target.groups, view.target_language, target.tokens
-    )
+        inputs.tokens, view.target_words, target.groups, view.target_language, target.tokens,
+        tuple(batch.labels[0].tolist()),
+    )  # fmt: skip
     return {"encoder": read, "decoder": written}
 
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from browsers import axe, count, press, settled, stage, walk
 from regard.cli import main
 from regard.errors import InputError
-from regard.tasks import load
-from regard.tasks.tracing import trace_text
+from regard.tasks import load, tracing
+from regard.tasks.inspection import InspectOptions, inspect
+from regard.tasks.tracing import trace_text, traced_texts
 from regard.views.html.trace_page import trace_page
-from requirements import AXE
 from trained import taught, trained
 
 TEXT = taught("en-fr")[0][0]
@@ -53,66 +54,8 @@ def opened(browser, pages):
     assert all(url.startswith(("file:", "data:")) for url in requests)
 
 
-def settled(tab):
-    """Wait until the stage is drawn."""
-    tab.evaluate("""async () => {
-      const frame = () => new Promise(requestAnimationFrame);
-      do { await frame(); } while (document.querySelector("[aria-busy]"));
-    }""")
-
-
-def press(tab, *keys):
-    for key in keys:
-        tab.keyboard.press(key)
-        settled(tab)
-
-
-def stage(tab):
-    return tab.locator(".stage h2").inner_text(), tab.locator(".place").inner_text()
-
-
-def count(tab):
-    return [int(n) for n in re.findall(r"\d+", tab.locator(".count").inner_text())]
-
-
-WALK = """async ([name, side]) => {
-  const text = (selector) => document.querySelector(selector).textContent, seen = [];
-  const press = async (key) => {
-    document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-    while (document.querySelector("[aria-busy]")) await new Promise((done) => setTimeout(done));
-  };
-  await press("Home");
-  for (;;) {
-    const stage = [".stage h2", ".place", ".equation", ".picture"].map(text);
-    const before = text(".count");
-    seen.push(stage);
-    if (stage[0] === name && stage[1].startsWith(side)) return seen;
-    await press("ArrowRight");
-    if (text(".count") === before) return seen;
-  }
-}"""
-
-
-def walk(tab, name="", side=""):
-    """Go on with the arrow key from the first stage to one of that name, or to the end.
-
-    Returns title, place, equation and text of each; the keys are pressed within the page, which
-    is much faster than from here.
-    """
-    seen = tab.evaluate(WALK, [name, side])
-    settled(tab)
-    assert name in ("", stage(tab)[0])
-    return seen
-
-
 def payload(tab):
     return json.loads(tab.locator("#trace").text_content())
-
-
-def axe(tab):
-    tab.evaluate(AXE.read_text("utf-8"))
-    found = tab.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found]
 
 
 @pytest.mark.needs("chromium")
@@ -207,7 +150,7 @@ def test_temperature_reshapes_the_next_words(opened, tmp_path_factory):
 
     temperatures = next(s for s in payload(tab)["steps"] if "temperatures" in s)["temperatures"]
     for heat in (1.0, 0.5, 2.0):
-        tab.locator("#temperature").fill(str(temperatures.index(heat)))
+        tab.locator(".temperature input").fill(str(temperatures.index(heat)))
         expected = np.sort((logits[2] / heat).softmax(-1).numpy())[::-1][:10]
         assert shares() == pytest.approx(expected, rel=0.06, abs=1e-4)
     assert len(tab.locator(".bars li").all()) == 10
@@ -237,11 +180,86 @@ def test_text_stays_text(opened, tmp_path, tmp_path_factory):
     model = load(str(trained("en-fr", tmp_path_factory)))
     bad = "<img src=x onerror=alert(1)> </script><script>document.title=1</script>"
     file = tmp_path / "bad.html"
-    traced = trace_text(model, f"{TEXT[:-1]} {bad}", every_word=True, name=bad)
+    options = InspectOptions(name=bad)
+    traced = trace_text(model, f"{TEXT[:-1]} {bad}", every_word=True, options=options)
     file.write_text(trace_page(traced, start=9), "utf-8")
     tab = opened("en-fr", file)
     assert stage(tab)[0] == traced.steps[8].name
     assert tab.locator("img").count() == 0 and bad in tab.locator(".facts").inner_text()
+
+
+SUMMARY = ".step-by-step summary"
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Reports of `regard inspect`: two texts, a pair of models, a model that only reads."""
+    folder = tmp_path_factory.mktemp("reports")
+    models = {kind: str(trained(kind, tmp_path_factory)) for kind in KINDS}
+    for name, words in {
+        "two": [TEXT, taught("en-fr")[1][0], "--model", models["en-fr"]],
+        "pair": [TEXT, "--model", models["en-fr"], "--against", models["rnn"]],
+        "lm": [TEXT, "--model", models["lm"]],
+        "none": [TEXT, "--model", models["lm"], "--no-stages"],
+    }.items():
+        assert main(["inspect", *words, "--out", str(folder / f"{name}.html")]) == 0
+    return folder
+
+
+@pytest.mark.needs("chromium", "axe-core")
+def test_stages_in_the_report(opened, reports):
+    tab = opened("", reports / "two.html")
+    tab.locator(SUMMARY).press("Enter")
+    settled(tab)
+    tab.keyboard.press("ArrowRight")
+    settled(tab)
+    assert count(tab)[0] == 2
+    seen = walk(tab, keys=SUMMARY)
+    assert len(seen) == count(tab)[1] and stage(tab)[0] == "word"
+    assert all(equation and picture for *_, equation, picture in seen)
+    assert tab.locator(".model-drawing .lit").count() == 2  # norm and output
+    assert axe(tab) == []
+    tab.locator(".model-drawing .block").first.click()
+    settled(tab)
+    assert count(tab)[0] == 1 and tab.locator(".model-drawing .lit").count() == 1
+    tab.locator("#texts label").nth(1).click()
+    tab.locator(SUMMARY).click()
+    settled(tab)
+    assert taught("en-fr")[1][0].split()[1] in tab.locator(".choose").inner_text()
+
+
+@pytest.mark.needs("chromium", "axe-core")
+def test_stages_of_a_pair_and_of_a_text_that_is_only_read(opened, reports):
+    look = {"color_scheme": "dark", "locale": "zh-CN", "viewport": {"width": 390, "height": 800}}
+    tab = opened("", reports / "pair.html", **look)
+    for number in (0, 1):
+        tab.locator(SUMMARY).nth(number).click()
+        settled(tab)
+    assert tab.locator(".stage").count() == 2 and axe(tab) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    tab.locator(SUMMARY).nth(1).press("End")
+    settled(tab)
+    numbers = [re.findall(r"\d+", text) for text in tab.locator(".count").all_inner_texts()]
+    assert numbers[0][0] == "1" and numbers[1][0] == numbers[1][1]  # keys are of one of them
+    tab = opened("", reports / "lm.html")
+    tab.locator(SUMMARY).click()
+    settled(tab)
+    walk(tab, "masked", keys=SUMMARY)
+    assert not (reports / "none.html").read_text("utf-8").count("stages-0")
+
+
+def test_texts_beyond_the_limit_have_no_stages(tmp_path_factory, monkeypatch):
+    model = load(str(trained("lm", tmp_path_factory)))
+    inspections = inspect(model, [TEXT, TEXT, TEXT, " ".join([TEXT] * 2)])
+    options = InspectOptions()
+    first, *_ = traced_texts(model, inspections, options)
+    size = sum(step.values.size for step in first.steps)
+    monkeypatch.setattr(tracing, "MAX_NUMBERS", 2 * size + 1)
+    assert [each is None for each in traced_texts(model, inspections, options)] == [
+        False, False, True, True,
+    ]  # fmt: skip
+    monkeypatch.setattr(tracing, "MAX_TOKENS", len(first.sides["decoder"].tokens))
+    assert next(iter(traced_texts(model, inspections[3:], options))) is None
 
 
 def test_what_is_too_large_is_one_sentence(tmp_path_factory):

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from regard.errors import InputError
-from regard.server.api import files, libretranslate, v1
+from regard.server.api import files, libretranslate, tracing, v1
 from regard.server.api.detection import detect
 from regard.server.api.spec import openapi_document
 from regard.server.http.errors import (
@@ -61,6 +61,7 @@ def create_app(service: Service) -> FastAPI:
     app.include_router(libretranslate.routes(service))
     app.include_router(files.routes(service))
     app.include_router(v1.routes(service))
+    app.include_router(tracing.routes(service))
     app.include_router(page.routes())
     _add_reports(app, service)
     for kind in (ApiError, ClientDisconnect, InputError, RequestValidationError, HTTPException):

@@ -39,7 +39,8 @@ class PageFile(NamedTuple):
 
 def page_files() -> dict[str, PageFile]:
     """All files of the page by path; the view's own scripts and styles are one file each."""
-    texts = {"view.js": browser.scripts(), "view.css": browser.style()}
+    css = f"{browser.style()}\n{browser.read('stages/stages.css')}"
+    texts = {"view.js": browser.scripts(*browser.STAGES), "view.css": css}
     front = files("regard.server.page").joinpath("front")
     for folder in (front, *filter(lambda entry: entry.is_dir(), front.iterdir())):
         before = "" if folder is front else f"{folder.name}/"

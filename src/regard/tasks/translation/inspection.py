@@ -42,6 +42,7 @@ def inspect(
             [texts[index] for index in indices],
             settings=options.settings,
             prefix=options.prefix,
+            edits=options.edits,
             alignment=not lazy,
             attention=not lazy,
             split=options.split,

@@ -9,7 +9,7 @@ from functools import cached_property
 from regard.attention import Edit, Overwrite, intervene
 from regard.attention.inspection import observe
 from regard.config import SearchOptions
-from regard.decoding import search, stream
+from regard.decoding import score, search, stream
 from regard.decoding.length_groups import length_groups
 from regard.errors import InputError
 from regard.models.batch import source_of
@@ -19,6 +19,7 @@ from regard.tasks.translation.translation import Sentence, TranslateOptions
 from regard.tasks.translation.translation_model import Explanation, TranslationModel
 from regard.text import is_spaceless
 from regard.text.segments import Segment
+from regard.text.tokenizer import EOS
 from regard.worker_pool import WorkerPool, parallel_map
 
 MIN_FORKED_TOKENS = 512  # of the source, times the beam: a quarter of a second
@@ -139,7 +140,7 @@ class OwnSearch:
         """The translations of one batch of segments."""
         ids = [segment.ids for segment in segments]
         source = source_of(ids).to(self.model.device)
-        start = self.model.tokenizers.target.encode(options.prefix) if options.prefix else []
+        start = self._prefix(options.prefix)
         prefix = [start] * len(ids) if start else None
         tokenizer = self.model.tokenizers.source
         terms = [
@@ -148,16 +149,20 @@ class OwnSearch:
         ]
         settings = options.settings
         attends = settings.coverage_penalty or any(terms)  # which a prepared network cannot show
-        hypotheses = search(
-            self.model.network if attends else self.model.step_model,
-            source,
-            settings,
-            prefix=prefix,
-            sample_ids=seeds,
-            bans=self._lexicon.bans(options.forbid),
-            phrases=[list(required.values()) for required in terms],
-            alignment=self.model.run.alignment,
-        )
+        if start[-1:] == [EOS]:  # all of it is given
+            given = score(self.model.network, source, [start[:-1]] * len(ids))
+            hypotheses = [[hypothesis] for hypothesis in given]
+        else:
+            hypotheses = search(
+                self.model.network if attends else self.model.step_model,
+                source,
+                settings,
+                prefix=prefix,
+                sample_ids=seeds,
+                bans=self._lexicon.bans(options.forbid),
+                phrases=[list(required.values()) for required in terms],
+                alignment=self.model.run.alignment,
+            )
         targets = [ranked[0].tokens for ranked in hypotheses]
         explanations: list[Explanation | None] = [None] * len(ids)
         if options.alignment or options.attention:
@@ -174,6 +179,19 @@ class OwnSearch:
             for required, ranked in zip(terms, hypotheses, strict=True)
         ]
         return [replace(s, missing_terms=m) for s, m in zip(sentences, missing, strict=True)]
+
+    def _prefix(self, prefix: str | Sequence[int]) -> list[int]:
+        """The ids of what a translation begins with."""
+        target = self.model.tokenizers.target
+        if isinstance(prefix, str):
+            return target.encode(prefix) if prefix else []
+        if wrong := [token for token in prefix if not 0 <= token < len(target)]:
+            raise InputError(
+                f"there is no token {wrong[0]}: the model writes tokens 0 to {len(target) - 1}."
+            )
+        if EOS in prefix[:-1]:
+            raise InputError(f"nothing follows the end of a sentence, token {EOS}; leave it out.")
+        return list(prefix)
 
 
 def _whole_words(text: str, spaceless: bool) -> str:

@@ -40,7 +40,7 @@ class TranslateKeywords(SearchKeywords, total=False):
     """What `Translator.translate` takes besides the text; see `TranslateOptions`."""
 
     settings: SearchOptions | None
-    prefix: str
+    prefix: str | Sequence[int]
     forbid: Sequence[str]
     glossary: Mapping[str, str]
     split: bool
@@ -54,7 +54,7 @@ class TranslateOptions:
     """How texts are translated; segments of equal options can share a batch.
 
     settings   the search
-    prefix     text that the translation of a single sentence begins with
+    prefix     what the translation of a single sentence begins with: text, or ids of tokens
     forbid     words or phrases that are not written
     glossary   terms and the translations that they must have
     split      whether a text is cut into sentences; what exceeds the model's input always is
@@ -64,7 +64,7 @@ class TranslateOptions:
     """
 
     settings: SearchOptions
-    prefix: str = ""
+    prefix: str | tuple[int, ...] = ""
     split: bool = True
     alignment: bool = True
     attention: bool = False

@@ -59,7 +59,8 @@ class Translator(TranslationModel):
 
         beam=5, n_best=3, sample=True, …  the search: any field of `SearchOptions`
         settings   all of the search at once; the model's own by default
-        prefix     text that the translation of a single sentence begins with
+        prefix     what the translation of a single sentence begins with: text, or the ids of its
+                   tokens; after </s> nothing is added
         forbid     words or phrases that are not written, in upper or lower case
         glossary   terms and their translations: where a sentence has a term, its translation has
                    the given one, or `missing_terms` says that it has not
@@ -110,7 +111,7 @@ class Translator(TranslationModel):
         self,
         *,
         settings: SearchOptions | None = None,
-        prefix: str = "",
+        prefix: str | Sequence[int] = "",
         forbid: Sequence[str] = (),
         glossary: Mapping[str, str] | None = None,
         split: bool = True,
@@ -126,7 +127,7 @@ class Translator(TranslationModel):
             search["beam"] = max(chosen.beam, width)
         return TranslateOptions(
             replace(chosen, **search),
-            prefix,
+            prefix if isinstance(prefix, str) else tuple(prefix),
             split,
             alignment,
             attention,
@@ -135,7 +136,9 @@ class Translator(TranslationModel):
             glossary_terms(glossary or {}),
         )
 
-    def segment(self, text: str, *, split: bool = True, prefix: str = "") -> list[Segment]:
+    def segment(
+        self, text: str, *, split: bool = True, prefix: str | Sequence[int] = ""
+    ) -> list[Segment]:
         """The segments of a text, which are translated one by one; just one with a prefix."""
         language, tokenizer = self.info.source_language, self.tokenizers.source
         if not prefix:

@@ -46,6 +46,8 @@ def read_history(folder: Path) -> list[dict[str, Any]]:
 def curves_figure(runs: Mapping[str, History]) -> Figure:
     """Draw the curves of runs by name; a panel that no run has numbers for is left out.
 
+    The accuracy of tokens is drawn unless every run has BLEU; a run without a panel's numbers is
+    not in its legend.
     Lines are means over updates as they were logged, dots with a dashed line are of validations.
     """
     shown = {
@@ -53,7 +55,7 @@ def curves_figure(runs: Mapping[str, History]) -> Figure:
         for title, names in PANELS.items()
         if any(_points(rows, name)[0] for rows in runs.values() for name in names)
     }
-    if "BLEU" in shown:
+    if all(_points(rows, "dev_bleu")[0] for rows in runs.values()):
         shown.pop("accuracy", None)
     with new_figure((4.6 * max(1, len(shown)), 3.6), [*runs, *shown]) as builder:
         for place, (title, names) in enumerate(shown.items(), 1):
@@ -62,6 +64,8 @@ def curves_figure(runs: Mapping[str, History]) -> Figure:
                 color = palette.SERIES[index % len(palette.SERIES)]
                 for name in names:
                     steps, values = _points(rows, name)
+                    if not steps:
+                        continue
                     validated = name.startswith("dev_")
                     what = ("development" if validated else "training") if len(names) > 1 else ""
                     label = ", ".join(part for part in (run if len(runs) > 1 else "", what) if part)

@@ -7,11 +7,14 @@ A matrix is a rectangle whose sides grow with the square root of its sizes.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import Any
 
 Shape = tuple[int, ...]
+DrawnShape = dict[str, Any]
 
 SIDES = {"source": "encoder", "encoder": "encoder", "target": "decoder", "decoder": "decoder"}
 TITLES = {
@@ -26,6 +29,8 @@ MATRICES = {
     "weight_ih": "input", "context_ih": "context", "weight_hh": "hidden",
 }  # fmt: skip
 """What matrices are called, in the order in which they are drawn; others come after them."""
+PARTS = {"attention": "cross-attention", "norm": "output", "readout": "output"}
+"""What `trace` calls the part of a block, where that is another name."""
 MAX_LAYERS = 3  # drawn one by one, if they are alike
 
 WIDTH, GAP, MARGIN, LINE = 330, 26, 28, 18  # pixels: of a block, between blocks, around, of text
@@ -98,7 +103,27 @@ def model_blocks(
 
 def model_svg(title: str, about: str, columns: Mapping[str, Sequence[ModelBlock]]) -> str:
     """The drawing as the text of an SVG file."""
-    parts: list[str] = []
+    drawing = model_drawing(columns)
+    width, height = drawing["width"], drawing["height"]
+    heading = [_text(MARGIN, 32, title, "title"), _text(MARGIN, 52, about, "muted")]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="{escape(f"{title}: {about}")}">\n'
+        f"<style>{STYLE}</style>\n"
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" '
+        'markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>\n'
+        + "\n".join(map(_svg, [*heading, *drawing["shapes"]]))
+        + "\n</svg>\n"
+    )
+
+
+def model_drawing(columns: Mapping[str, Sequence[ModelBlock]]) -> dict[str, Any]:
+    """The drawing as data: {"width", "height", "shapes"}.
+
+    A shape is {"tag": "rect", "path" or "text", "attributes": {…}, "text"}; that of a block has
+    "place" too: {"side", "part", "layers"} of the steps that happen in it, null where any do.
+    """
+    shapes: list[DrawnShape] = []
     tops = 96
     lowest = tops
     links: list[tuple[int, int]] = []  # where the second column reads the first
@@ -106,14 +131,14 @@ def model_svg(title: str, about: str, columns: Mapping[str, Sequence[ModelBlock]
     for number, (side, blocks) in enumerate(columns.items()):
         x, y = MARGIN + number * (WIDTH + 3 * MARGIN), tops
         if len(columns) > 1:
-            parts.append(_text(x, y - 12, side.capitalize(), "muted"))
+            shapes.append(_text(x, y - 12, side.capitalize(), "muted"))
         layer, start = "", y
         for place, block in enumerate(blocks):
             if block.layer != layer:
                 layer, start = block.layer, y
             if place:
-                parts.append(_arrow(f"M{x + WIDTH // 2} {y - GAP} V{y - 3}"))
-            parts.extend(_block(block, x, y))
+                shapes.append(_arrow(f"M{x + WIDTH // 2} {y - GAP} V{y - 3}"))
+            shapes.extend(_block(block, side, x, y))
             reads = block.title.startswith("cross") or (
                 number > 0 and not block.layer and block.title.endswith("attention")
             )
@@ -122,27 +147,18 @@ def model_svg(title: str, about: str, columns: Mapping[str, Sequence[ModelBlock]
             y += block.height
             following = blocks[place + 1].layer if place + 1 < len(blocks) else ""
             if layer and following != layer:
-                frame = f'x="{x - 10}" y="{start - 18}" width="{WIDTH + 20}"'
-                parts.append(f'<rect class="layer" {frame} height="{y - start + 26}" rx="8"/>')
-                parts.append(_text(x, start - 5, layer, "muted"))
+                size = WIDTH + 20, y - start + 26
+                shapes.append(_rect("layer", x - 10, start - 18, *size, 8))
+                shapes.append(_text(x, start - 5, layer, "muted"))
             y += GAP
         lowest = max(lowest, y)
         if number == 0:
             source = x + WIDTH, y - GAP - blocks[-1].height // 2
     for x, y in links:
         bus = x - 2 * MARGIN
-        parts.append(_arrow(f"M{source[0]} {source[1]} H{bus} V{y} H{x - 3}"))
+        shapes.append(_arrow(f"M{source[0]} {source[1]} H{bus} V{y} H{x - 3}"))
     width = 2 * MARGIN + len(columns) * WIDTH + (len(columns) - 1) * 3 * MARGIN
-    heading = _text(MARGIN, 32, title, "title") + _text(MARGIN, 52, about, "muted")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {lowest}" width="{width}" '
-        f'height="{lowest}" role="img" aria-label="{escape(f"{title}: {about}")}">\n'
-        f"<style>{STYLE}</style>\n"
-        '<defs><marker id="head" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" '
-        'markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>\n'
-        + "\n".join([heading, *parts])
-        + "\n</svg>\n"
-    )
+    return {"width": width, "height": lowest, "shapes": shapes}
 
 
 def _place(name: str) -> tuple[str, str, str, str]:
@@ -197,10 +213,10 @@ def _collapsed(blocks: list[ModelBlock]) -> list[ModelBlock]:
     return kept
 
 
-def _block(block: ModelBlock, x: int, y: int) -> Iterator[str]:
+def _block(block: ModelBlock, side: str, x: int, y: int) -> Iterator[DrawnShape]:
     kind = next((k for k in ("attention", "feed-forward", "recurrence") if k in block.title), "")
-    size = f'width="{WIDTH}" height="{block.height}" rx="6"'
-    yield f'<rect class="block {kind}" x="{x}" y="{y}" {size}/>'
+    outline = _rect(f"block {kind}".strip(), x, y, WIDTH, block.height, 6)
+    yield {**outline, "text": block.title, "place": _steps_of(block, side)}
     yield _text(x + 12, y + 22, block.title, "name")
     weights = f"{block.parameters:,} weights" if block.parameters else ""
     yield _text(x + WIDTH - 12, y + 22, weights, "muted", "end")
@@ -211,18 +227,43 @@ def _block(block: ModelBlock, x: int, y: int) -> Iterator[str]:
         middle = x + 12 + step * (place + 0.5)
         across = min(width, step - 8)
         left, top = middle - across / 2, y + 34 + (SIDE - height) / 2
-        yield (
-            f'<rect class="matrix" x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" '
-            f'height="{height:.1f}"/>'
-        )
+        yield _rect("matrix", left, top, across, height, 0)
         yield _text(middle, y + 34 + SIDE + 14, name, "muted", "middle")
         yield _text(middle, y + 34 + SIDE + 28, " × ".join(map(str, shape)), "muted", "middle")
 
 
-def _text(x: float, y: float, text: str, kind: str, anchor: str = "start") -> str:
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-    return f'<text class="{kind}" {place}>{escape(text)}</text>'
+def _steps_of(block: ModelBlock, column: str) -> DrawnShape:
+    """The side, part and layers of the steps that happen in a block, as `trace` names them."""
+    title = re.split(r"[,(]", block.title)[0].strip()
+    side = None if column == "model" else column
+    if title == "pooling":
+        return {"side": "pooling", "part": None, "layers": None}
+    layers = [int(number) for number in re.findall(r"^layer (\d+)$", block.layer)]
+    recurrent = title == "recurrence"  # whose layers are traced as one
+    return {
+        "side": side,
+        "part": PARTS.get(title, title),
+        "layers": layers if layers and not recurrent else None,
+    }
 
 
-def _arrow(path: str) -> str:
-    return f'<path class="arrow" d="{path}"/>'
+def _rect(kind: str, x: float, y: float, width: float, height: float, radius: int) -> DrawnShape:
+    sizes = {"x": x, "y": y, "width": width, "height": height}
+    rounded = {name: round(float(size), 1) for name, size in sizes.items()}
+    return {"tag": "rect", "attributes": {"class": kind, **rounded, "rx": radius}, "text": ""}
+
+
+def _text(x: float, y: float, text: str, kind: str, anchor: str = "start") -> DrawnShape:
+    place = {"x": round(float(x), 1), "y": round(float(y), 1), "text-anchor": anchor}
+    return {"tag": "text", "attributes": {"class": kind, **place}, "text": text}
+
+
+def _arrow(path: str) -> DrawnShape:
+    return {"tag": "path", "attributes": {"class": "arrow", "d": path}, "text": ""}
+
+
+def _svg(shape: DrawnShape) -> str:
+    attributes = " ".join(f'{name}="{value}"' for name, value in shape["attributes"].items())
+    if shape["tag"] != "text":
+        return f"<{shape['tag']} {attributes}/>"
+    return f"<text {attributes}>{escape(shape['text'])}</text>"

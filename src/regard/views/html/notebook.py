@@ -17,6 +17,7 @@ from regard.errors import InputError
 from regard.storage import replace_file
 from regard.views.html.page import PageEntry, escape_text, page
 from regard.views.maps.sentence import SentenceView
+from regard.views.maps.traced import TracedText
 
 WIDTH = 940  # pixels of a notebook's output, about
 MAX_HEIGHT = 1600  # pixels of a frame; it scrolls
@@ -29,11 +30,13 @@ class Page:
 
     entries  texts, or pairs of them that are shown side by side
     facts    names and values listed below the heading
+    stages   the steps of each text, to go through; not in a notebook, where they take too much
     """
 
     title: str
     entries: tuple[PageEntry, ...]
     facts: Mapping[str, object] = field(default_factory=dict)
+    stages: tuple[TracedText | None, ...] = ()
 
     def __repr__(self) -> str:
         count = len(self.entries)
@@ -42,7 +45,7 @@ class Page:
     @cached_property
     def html(self) -> str:
         """The whole page as one string."""
-        return page(self.title, self.entries, self.facts)
+        return page(self.title, self.entries, self.facts, self.stages)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the page atomically, as one file."""

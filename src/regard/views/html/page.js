@@ -2,7 +2,7 @@
 const { element } = regard;
 const $ = (id) => document.getElementById(id);
 const main = $("main");
-let views = [];
+let views = [], players = [];
 
 // ---- facts: known names and values are translated
 
@@ -32,6 +32,18 @@ translateFacts();
 
 // ---- texts
 
+/** The stages of a text, which are made when they are opened; `id` is null if this page has none of them. */
+function stepByStep(id) {
+  const box = element("div"), summary = element("summary", { data: { message: "stepByStep" } }, regard.message("stepByStep"));
+  const details = element("details", { className: "step-by-step" }, summary, box);
+  if (!id) box.append(element("p", { className: "note", data: { message: "noStages" } }, regard.message("noStages")));
+  else
+    details.addEventListener("toggle", () => {
+      if (details.open && !box.hasChildNodes()) players.push(regard.stages(box, JSON.parse($(id).textContent), { keys: details }));
+    });
+  return details;
+}
+
 /** Chooses the same map in both views of a pair, where there is one, and highlights the same source words. */
 function synchronize(pair) {
   const words = pair.map(({ data }) => JSON.stringify(data.sides.source.words));
@@ -47,7 +59,8 @@ function synchronize(pair) {
 
 function show(number) {
   const entry = JSON.parse($(`entry-${number}`).textContent), chosen = views[0]?.state;
-  for (const view of views) view.destroy();
+  for (const part of [...views, ...players]) part.destroy();
+  players = [];
   main.querySelectorAll(".pane").forEach((pane) => pane.remove());
   main.classList.toggle("pair", entry.length > 1);
   views = entry.map((data) => {
@@ -55,7 +68,7 @@ function show(number) {
     const name = [data.title, entry.length > 1 && data.model].filter(Boolean).join(" · ");
     if (name && name !== document.title) pane.append(element("p", { className: "name" }, name));
     if (entry.length > 1) data.model = ""; // it is in the name
-    pane.append(box);
+    pane.append(box, ...(data.stages === undefined ? [] : [stepByStep(data.stages)]));
     main.append(pane);
     const view = regard.view(box, data, {});
     if (chosen && view.has(chosen)) view.choose(chosen);

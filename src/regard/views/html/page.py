@@ -8,6 +8,7 @@ all requests.
 from __future__ import annotations
 
 import json
+import operator
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -16,10 +17,12 @@ from string import Template
 from typing import Any
 
 from regard.errors import InputError
-from regard.views.html.browser import read, scripts, style
+from regard.views.html.browser import STAGES, read, scripts, style
 from regard.views.html.packing import blob_size
 from regard.views.html.payload import MAPS_BUDGET, pack_views, summarize_views
+from regard.views.html.trace_payload import trace_payload
 from regard.views.maps.sentence import SentenceView
+from regard.views.maps.traced import TracedText
 
 PageEntry = SentenceView | tuple[SentenceView, SentenceView]
 """A text, or one text of two models, shown side by side."""
@@ -35,21 +38,28 @@ def page(
     title: str,
     entries: Sequence[PageEntry],
     facts: Mapping[str, object] | None = None,
+    stages: Sequence[TracedText | None] = (),
     *,
     max_bytes: int = MAX_BYTES,
 ) -> str:
     """The page as a string, to be written as UTF-8; `facts` are listed below its heading.
+
+    `stages` are the steps of every word of each text (of a pair: of one, then of the other); None
+    where there are none.
 
     Maps that would exceed `max_bytes` are packed: the largest weights of each row are exact, the
     rest is the maximum of squares of cells, as the page says.
     """
     groups = [entry if isinstance(entry, tuple) else (entry,) for entry in entries]
     views = [view for group in groups for view in group]
+    traced, numbers = _pack_stages(stages)
 
     def render(payloads: Sequence[dict[str, Any]], blobs: Mapping[str, str]) -> str:
-        rest = iter(payloads)
+        names = [f"stages-{number}" for number in range(len(views))] if stages else []
+        known = [{"stages": name if name in traced else None} for name in names]
+        rest = map(operator.or_, payloads, known or [{}] * len(views))
         grouped = [[next(rest) for _ in group] for group in groups]
-        return _render(title, groups, grouped, blobs, facts or {})
+        return _render(title, groups, grouped, {**blobs, **numbers}, facts or {}, traced)
 
     without_maps = pack_views([[]] * len(views), views, None, budget=0)
     budget = min(MAPS_BUDGET, max_bytes - len(render(without_maps, {}).encode()) - MARGIN)
@@ -91,8 +101,12 @@ def _render(
     payloads: Sequence[Sequence[dict[str, Any]]],
     blobs: Mapping[str, str],
     facts: Mapping[str, object],
+    traced: Mapping[str, object],
 ) -> str:
     css, script = f"{style()}\n{read('page.css')}", scripts("page.js")
+    if traced:
+        css, script = f"{css}\n{read('stages/stages.css')}", scripts(*STAGES, "page.js")
+    elements = {f"entry-{number}": entry for number, entry in enumerate(payloads)}
     return Template(read("page.html")).substitute(
         title=escape_text(title),
         style=css,
@@ -102,13 +116,25 @@ def _render(
         facts=_facts(facts),
         texts="\n".join(_list_item(number, group[0]) for number, group in enumerate(groups)),
         entries="\n".join(
-            data_element("application/json", f"entry-{number}", embed_json(entry))
-            for number, entry in enumerate(payloads)
+            data_element("application/json", name, embed_json(data))
+            for name, data in {**elements, **traced}.items()
         ),
         blobs="\n".join(
             data_element("application/octet-stream", name, text) for name, text in blobs.items()
         ),
     )
+
+
+def _pack_stages(
+    stages: Sequence[TracedText | None],
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """The payloads of traced texts by the names of their elements, and their blobs."""
+    payloads, blobs = {}, dict[str, str]()
+    for number, traced in enumerate(stages):
+        if traced is not None:
+            name = f"stages-{number}"
+            payloads[name] = trace_payload(traced, blobs, prefix=f"{name}-")
+    return payloads, blobs
 
 
 def data_element(mime_type: str, name: str, text: str) -> str:

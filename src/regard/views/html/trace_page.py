@@ -10,17 +10,18 @@ from __future__ import annotations
 from string import Template
 
 from regard.errors import InputError
-from regard.views.html.browser import read, scripts, style
+from regard.views.html.browser import STAGES, read, scripts, style
 from regard.views.html.page import MAX_BYTES, data_element, embed_json, escape_text, policy_hash
 from regard.views.html.trace_payload import trace_payload
 from regard.views.maps.traced import TracedText
 
-SCRIPTS = ("texts", "grid", "steps", "next_words", "pictures", "player")
-"""Of stages/, in the order in which they build on each other."""
 
-
-def trace_page(traced: TracedText, *, start: int | None = None, max_bytes: int = MAX_BYTES) -> str:
+def trace_page(
+    traced: TracedText, *, start: int | None = None, more: str = "", max_bytes: int = MAX_BYTES
+) -> str:
     """The page as a string, to be written as UTF-8; `start` is the step that is shown first.
+
+    `more` is HTML of our own below the stages.
 
     `traced` has the steps of every word, without the weighted values.
     """
@@ -34,7 +35,7 @@ def trace_page(traced: TracedText, *, start: int | None = None, max_bytes: int =
             f"{max_bytes / 1e6:g}; give a shorter sentence, or one layer with --layer."
         )
     css = "\n".join((style(), read("page.css"), read("stages/stages.css")))
-    script = scripts(*(f"stages/{name}.js" for name in SCRIPTS), "stages/page.js")
+    script = scripts(*STAGES, "stages/page.js")
     facts = {"model": f"{traced.model}: {traced.kind}", "text": traced.text}
     facts |= {"output": traced.output} if traced.output else {}
     return Template(read("stages/stages.html")).substitute(
@@ -48,6 +49,7 @@ def trace_page(traced: TracedText, *, start: int | None = None, max_bytes: int =
             f'<dd dir="auto">{escape_text(value)}</dd></div>'
             for name, value in facts.items()
         ),
+        more=more,
         data=embed_json(payload),
         blobs="\n".join(
             data_element("application/octet-stream", name, text) for name, text in blobs.items()

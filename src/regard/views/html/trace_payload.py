@@ -8,7 +8,7 @@
     sides     by name ("encoder", "decoder"; a classifier's "pooling" has no tokens of its own):
         language  code, or ""
         tokens    what is read at each position; ▁ is a space, <s> the start
-        written   what is written at each position, [] on a side that only reads
+        written   what is written at each position, [] on a side that only reads; `ids` are its ids
         words     the words of the text; `groups` has the positions of each: where it is read, or
                   in a translation where it is written
     sizes     [{"side", "part", "layers", "heads"}]: what there is to choose from
@@ -31,12 +31,14 @@
         rows      positions of the queries, [] without a query axis
         keys      the side whose tokens the key axis runs over, "" without one
         tokens    only where the last axis is the vocabulary, and for "word": for each row the
-                  tokens of its columns, the most probable first; `values` has these columns only
+                  tokens of its columns, the most probable first; `values` has these columns only,
+                  `ids` their ids
         temperatures, others  of logits: for each row log Σ exp(logit / T) of the tokens that are
                   left out, at each of the temperatures T
-        values    numbers, nested as `axes` says; null is −∞, "NaN" is not a number. In a page
-                  {"blob": id of an element}, whose text is base64 of deflated float32; there are
-                  no "weighted values", which are the weights times the values
+        values    numbers, nested as `axes` says; null is −∞, "NaN" is not a number. Packed: base64
+                  of deflated float32, in a page {"blob": id of an element} with this text; then
+                  there are no "weighted values", which are the weights times the values
+    drawing   in a page, or null: of the model, as `model_drawing` describes it
     start     in a page: the number of the step that is shown first
 
 Everything that comes from a text is text: a page must insert it as text, never as HTML.
@@ -57,11 +59,19 @@ VERSION = 1
 DIGITS = 6  # significant ones of a number
 
 
-def trace_payload(traced: TracedText, blobs: dict[str, str] | None = None) -> dict[str, Any]:
+def trace_payload(
+    traced: TracedText,
+    blobs: dict[str, str] | None = None,
+    *,
+    prefix: str = "",
+    packed: bool = False,
+) -> dict[str, Any]:
     """The payload of a traced text, as described at the top of this file.
 
-    The numbers are put into `blobs` by the names of their elements, if given.
+    The numbers are put into `blobs` by the names of their elements, which begin with `prefix`, if
+    given; else they are in the payload, `packed` or not.
     """
+    paged = packed or blobs is not None
     return {
         "version": VERSION,
         "text": traced.text,
@@ -73,6 +83,7 @@ def trace_payload(traced: TracedText, blobs: dict[str, str] | None = None) -> di
                 "language": side.language,
                 "tokens": list(side.tokens),
                 "written": list(side.written),
+                "ids": list(side.ids),
                 "words": list(side.words),
                 "groups": [list(group) for group in side.groups],
             }
@@ -82,24 +93,31 @@ def trace_payload(traced: TracedText, blobs: dict[str, str] | None = None) -> di
             {"side": side, "part": part, "layers": layers, "heads": heads}
             for (side, part), (layers, heads) in traced.sizes.items()
         ],
-        "steps": [_step(step, blobs) for step in traced.steps],
+        **({"drawing": traced.drawing} if paged else {}),
+        "steps": [_step(step, blobs, prefix, packed) for step in traced.steps],
     }
 
 
-def _step(step: ShownStep, blobs: dict[str, str] | None) -> dict[str, Any]:
+def _step(
+    step: ShownStep, blobs: dict[str, str] | None, prefix: str, packed: bool
+) -> dict[str, Any]:
     names = ("number", "name", "equation", "side", "part", "layer", "head", "keys")
     payload: dict[str, Any] = {name: getattr(step, name) for name in names}
     for name in ("axes", "shape", "rows"):
         payload[name] = list(getattr(step, name))
-    if step.tokens:
-        payload["tokens"] = [list(row) for row in step.tokens]
+    for name in ("tokens", "ids"):
+        if rows := getattr(step, name):
+            payload[name] = [list(row) for row in rows]
     if step.others is not None:
         payload["temperatures"] = list(TEMPERATURES)
         payload["others"] = _numbers(step.others.tolist())
-    if blobs is None:
+    if blobs is None and not packed:
         return payload | {"values": _numbers(step.values.tolist())}
-    name = f"numbers-{step.number}"
-    blobs[name] = to_blob(_rounded(step.values))
+    blob = to_blob(_rounded(step.values))
+    if blobs is None:
+        return payload | {"values": blob}
+    name = f"{prefix}numbers-{step.number}"
+    blobs[name] = blob
     return payload | {"values": {"blob": name}}
 
 

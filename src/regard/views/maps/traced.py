@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ class TracedSide:
     groups    for each word its positions: where it is read, or in a translation where it is written
     language  of the words
     written   what is written at each position, if that is known
+    ids       of the tokens that are written
     """
 
     tokens: Tokens
@@ -47,6 +48,7 @@ class TracedSide:
     groups: Groups
     language: str = ""
     written: Tokens = ()
+    ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,7 @@ class ShownStep:
     rows    the positions of the queries
     keys    the side whose tokens are the keys; empty if there is no such axis
     tokens  for each row the tokens of its columns, if these are of the vocabulary
+    ids     of these tokens
     others  of logits: log Σ exp(logit / T) of the tokens that are left out, for each row at each of
             `TEMPERATURES`
     """
@@ -75,6 +78,7 @@ class ShownStep:
     keys: str
     values: NDArray[np.float64]
     tokens: tuple[Tokens, ...] = ()
+    ids: tuple[tuple[int, ...], ...] = ()
     others: NDArray[np.float64] | None = None
 
     @property
@@ -92,6 +96,7 @@ class TracedText:
     word          the word that is followed
     rows          its positions on each side
     sizes         number of layers and of heads for each (side, part) that has some
+    drawing       of the whole model (`views.html.model_drawing`), if there is one
     """
 
     text: str
@@ -103,6 +108,7 @@ class TracedText:
     sides: Mapping[str, TracedSide]
     sizes: Mapping[tuple[str, str], tuple[int, int]]
     steps: tuple[ShownStep, ...]
+    drawing: Mapping[str, Any] | None = None
 
     def row_labels(self, step: ShownStep) -> Tokens:
         """The tokens at a step's rows."""
@@ -133,10 +139,12 @@ def shown_steps(steps: Sequence[Step], pieces: Pieces) -> tuple[ShownStep, ...]:
             continue
         shape = values.shape
         tokens: tuple[Tokens, ...] = ()
+        ids: tuple[tuple[int, ...], ...] = ()
         others = None
         if "vocabulary" in step.axes:
             others = _left_out(values) if step.name == "logits" else None
-            values, tokens = _most_probable(values, pieces)
+            values, ids = _most_probable(values)
+            tokens = tuple(tuple(pieces(row)) for row in ids)
         elif step.name == "word":
             tokens = tuple((piece,) for piece in pieces(values.astype(int).tolist()))
         has_keys = "key" in step.axes or "slot" in step.axes
@@ -144,18 +152,17 @@ def shown_steps(steps: Sequence[Step], pieces: Pieces) -> tuple[ShownStep, ...]:
         keys = (step.side if own else "encoder") if has_keys else ""
         place = step.side, step.part, step.layer, step.head
         numbered = len(shown) + 1, step.name, step.equation, *place
-        data = step.axes[1:], shape, step.rows, keys, values, tokens, others
-        shown.append(ShownStep(*numbered, *data))
+        data = step.axes[1:], shape, step.rows, keys, values
+        shown.append(ShownStep(*numbered, *data, tokens, ids, others))
     return tuple(shown)
 
 
 def _most_probable(
-    values: NDArray[np.float64], pieces: Pieces
-) -> tuple[NDArray[np.float64], tuple[Tokens, ...]]:
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], tuple[tuple[int, ...], ...]]:
     """The largest numbers of each row (r, V), and the tokens that they belong to."""
     order = np.argsort(-values, axis=1, kind="stable")[:, :TOP]
-    tokens = tuple(tuple(pieces(row.tolist())) for row in order)
-    return np.take_along_axis(values, order, axis=1), tokens
+    return np.take_along_axis(values, order, axis=1), tuple(map(tuple, order.tolist()))
 
 
 def _left_out(logits: NDArray[np.float64]) -> NDArray[np.float64]:

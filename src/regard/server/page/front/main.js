@@ -6,6 +6,7 @@ import * as choices from "./state/choices.js";
 import { $, element } from "./view/element.js";
 import * as files from "./requests/files.js";
 import * as editing from "./edits/edits.js";
+import * as follow from "./view/follow.js";
 import { read, written } from "./state/link.js";
 import * as views from "./view/views.js";
 import * as notices from "./view/notices.js";
@@ -183,6 +184,7 @@ setHandlers({ result: showTranslation, look: showViews, nothing: showNothing, st
 initSettings({ onKey: () => { clearCache(); update({}); } });
 listenToInputs();
 listenToEdits();
+follow.listen();
 notices.listen({ again: () => (connected ? update({}) : connect()), undo: editing.undoAll });
 addEventListener("hashchange", () => restore(read(location.hash)));
 document.addEventListener("regard:language", () => {

@@ -14,6 +14,11 @@ SCRIPTS = (
     "labels.js", "map_input.js", "map.js", "pickers.js", "view.js",
 )  # fmt: skip
 """In the order in which they build on each other."""
+STAGES = tuple(
+    f"stages/{name}.js"
+    for name in ("texts", "grid", "steps", "next_words", "pictures", "drawing", "player")
+)
+"""The scripts of `regard.stages`, for a traced text; `stages/stages.css` is its style."""
 
 
 def scripts(*more: str) -> str:

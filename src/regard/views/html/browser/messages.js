@@ -20,6 +20,10 @@ const messages = {
   "reference.label": ["Right label: {text}", "正确标签：{text}"],
   "referenceSame.label": ["Right label: the same.", "正确标签：相同。"],
   texts: ["Texts", "文本"],
+  stepByStep: ["Step by step: every number on a word's way", "逐步查看：一个词经过的每个数"],
+  noStages: [
+    "The stages of this text are left out, as they take too much; `regard trace` shows those of any sentence.",
+    "这段文本的逐步过程数据过大，未包含在内；可用 `regard trace` 查看任意一句。"],
   kind: ["Kind", "类型"],
   layer: ["Layer", "层"],
   head: ["Head", "注意力头"],

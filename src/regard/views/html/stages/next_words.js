@@ -9,39 +9,44 @@ regard.reshape = (logits, others, heat) => {
   return scaled.map((logit) => Math.exp(logit - most) / total);
 };
 
-function bar(word, share, text, written) {
+/** A word with its bar; a button if `onClick` goes on with it. */
+function bar(word, share, text, written, onClick) {
   const fill = element("span", { className: "fill" });
   fill.style.setProperty("--share", Math.max(0, Math.min(1, share)));
-  return element("li", { className: written ? "written-word" : "" },
+  const row = element(onClick ? "button" : "span", { className: "next-word", ...(onClick ? { type: "button" } : {}) },
     element("span", { className: "name" }, word), element("span", { className: "track" }, fill), element("span", { className: "share" }, text));
+  if (onClick) row.addEventListener("click", onClick);
+  return element("li", { className: written ? "written-word" : "" }, row);
 }
 
-/** The picture of logits or probabilities at a position; `onPosition(position)` goes on to another. */
-regard.nextWords = async (list, step, position, { onPosition }) => {
+/** The picture of logits or probabilities at a position; `onPosition(position)` goes on to another, `onWord(id)` with another word. */
+regard.nextWords = async (list, step, position, { onPosition, onWord }) => {
   const row = Math.max(0, step.rows.indexOf(position)), words = step.tokens[row].map(regard.plainToken), values = await list.at(step, position);
   const side = list.data.sides[step.side], told = side?.written[position], rest = step.shape.at(-1) - words.length;
   const written = words.indexOf(told === undefined ? NaN : regard.plainToken(told)), bars = element("ol", { className: "bars" });
   const logits = list.beside(step, "logits"), parts = [], left = element("p", { className: "note" });
+  const click = (place) => onWord && (() => onWord(step.ids[row][place]));
   if (step.name === "logits") {
     const low = Math.min(...values, 0), high = Math.max(...values, 0);
-    bars.append(...words.map((word, place) => bar(word, (values[place] - low) / (high - low || 1), numberText(values[place]), place === written)));
+    bars.append(...words.map((word, place) => bar(word, (values[place] - low) / (high - low || 1), numberText(values[place]), place === written, click(place))));
     left.textContent = rest ? message("othersLeft", { count: rest.toLocaleString(regard.language) }) : "";
   } else if (logits?.temperatures) {
     const { temperatures, others } = logits, own = await list.at(logits, position), name = element("output", { className: "share" });
-    const slider = element("input", { type: "range", min: 0, max: temperatures.length - 1, step: 1, id: "temperature", value: temperatures.indexOf(temperature) });
+    const slider = element("input", { type: "range", min: 0, max: temperatures.length - 1, step: 1, value: temperatures.indexOf(temperature) });
     const paint = () => {
       temperature = temperatures[slider.value];
       name.textContent = `T = ${temperature.toFixed(1)}`;
       slider.setAttribute("aria-valuetext", name.textContent);
       const shares = regard.reshape(own, others[row][slider.value] ?? -Infinity, temperature), sum = shares.reduce((a, b) => a + b, 0);
-      bars.replaceChildren(...words.map((word, place) => bar(word, shares[place], regard.percent(shares[place]), place === written)));
+      bars.replaceChildren(...words.map((word, place) => bar(word, shares[place], regard.percent(shares[place]), place === written, click(place))));
       left.textContent = rest ? message("othersShare", { count: rest.toLocaleString(regard.language), share: regard.percent(1 - sum) }) : "";
     };
     slider.addEventListener("input", paint);
     paint();
-    parts.push(element("div", { className: "temperature" }, element("label", { htmlFor: "temperature" }, message("temperature")), slider, name),
+    parts.push(element("label", { className: "temperature" }, element("span", {}, message("temperature")), slider, name),
       element("p", { className: "note" }, message("aboutTemperature")));
-  } else bars.append(...words.map((word, place) => bar(word, values[place], regard.percent(values[place]), place === written)));
+  } else bars.append(...words.map((word, place) => bar(word, values[place], regard.percent(values[place]), place === written, click(place))));
+  if (onWord) parts.push(element("p", { className: "note" }, message("clickWord")));
   if (side?.tokens.length > 1) parts.unshift(decoding(list, step, position, onPosition));
   return [...parts, element("div", { className: "block" }, bars, left)];
 };

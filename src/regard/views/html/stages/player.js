@@ -1,6 +1,7 @@
 // The stages of a traced text, one after another.
-//   regard.stages(container, data, { start, keys }): `start` is the number of the first step that is shown, `keys` the element
-//   whose keys are heard.  .state { step, head, positions }, .go(index), .destroy(), .ready
+//   regard.stages(container, data, { start, keys, positions, onWord }): `start` is the number of the first step that is shown,
+//   or a function that finds it, `keys` the element whose keys are heard, `positions` where each side begins, `onWord({ side,
+//   position, id })` is called of a next word that is clicked.  .state { step, name, side, head, positions }, .go(index), .destroy(), .ready
 const { element, message } = regard;
 const PAUSE = 2000; // milliseconds of a stage while playing
 const OWN_KEYS = "input, select, textarea, [role=application]"; // elements that arrow keys belong to
@@ -15,12 +16,13 @@ class Player {
   #version = 0;
   #timer = 0;
 
-  constructor(container, data, { start, keys = document }) {
+  constructor(container, data, { start, keys = document, positions = {}, head = 0, onWord }) {
     this.list = new regard.StepList(data);
     this.pictures = new regard.Pictures(this.list);
-    Object.assign(this, { container, data, head: 0, keys, index: 0, positions: {} });
+    Object.assign(this, { container, data, head, keys, onWord, index: 0, positions: {} });
     for (const [side, rows] of Object.entries(data.word.rows)) this.positions[side] = (data.sides[side]?.written.length ? rows[0] : rows.at(-1)) ?? 0;
-    const first = this.list.steps.find(({ number }) => number === start);
+    for (const [side, position] of Object.entries(positions)) this.positions[side] = Math.min(position, data.sides[side].tokens.length - 1);
+    const first = this.list.steps.find(typeof start === "function" ? start : ({ number }) => number === start);
     if (first?.head) this.head = first.head;
     this.stages = this.list.stages(this.head);
     this.index = Math.max(0, this.stages.indexOf(first));
@@ -36,7 +38,10 @@ class Player {
 
   get step() { return this.stages[this.index]; }
 
-  get state() { return { step: this.step.number, head: this.head, positions: { ...this.positions } }; }
+  get state() {
+    const { name, side, part, layer, number } = this.step;
+    return { step: number, name, side, part, layer, head: this.head, positions: { ...this.positions } };
+  }
 
   #build() {
     const button = (key, onClick) => {
@@ -46,10 +51,16 @@ class Player {
     };
     this.words = Object.keys(this.data.sides).map((side) => {
       const alone = Object.keys(this.data.sides).length === 1;
-      return [side, new regard.RadioGroup("segments tokens", alone ? "words.alone" : `words.${side}`, (position) => this.#move(side, position))];
+      return [side, new regard.RadioGroup("segments tokens", alone ? "words.alone" : `words.${side}`, (position) => this.setPosition(side, position))];
     });
     this.heads = new regard.RadioGroup("segments heads-of-part", "stepHead", (head) => this.#chooseHead(head));
+    const { drawing } = this.data;
+    this.drawing = drawing && new regard.ModelDrawing(drawing, (matches) => {
+      const index = this.stages.findIndex(matches);
+      if (index >= 0) this.go(index);
+    });
     this.parts = element("ol", { className: "parts" });
+    this.nav = element("nav", {}, ...(drawing ? [this.drawing.svg] : []), this.parts);
     this.title = element("h2");
     this.place = element("p", { className: "note place" });
     this.count = element("p", { className: "note count", aria: { live: "polite" } });
@@ -66,7 +77,7 @@ class Player {
     this.container.replaceChildren(
       element("section", { className: "choose" }, ...this.words.map(([, group]) => group.box)),
       element("div", { className: "stage-layout" },
-        element("nav", { data: { messageLabel: "parts" }, aria: { label: message("parts") } }, this.parts),
+        this.nav,
         element("section", { className: "stage" },
           element("div", { className: "stage-top" }, controls, this.count, this.heads.box), this.progress,
           element("div", { className: "line" }, this.title, this.place), this.about, this.equation, this.shape, this.picture,
@@ -83,7 +94,7 @@ class Player {
     this.#show();
   }
 
-  #move(side, position) {
+  setPosition(side, position) {
     this.positions[side] = position;
     this.#show();
   }
@@ -143,9 +154,10 @@ class Player {
       else group.show(shown.map((_, place) => place), this.positions[side], (place) => [element("span", { dir: "auto", lang: regard.languageTag(language) }, regard.plainToken(shown[place]))]);
       group.box.hidden = false;
     }
-    const heads = step.head === null ? 1 : list.heads(step);
-    if (this.heads.inputs?.size !== heads) this.heads.show(Array.from({ length: heads }, (_, head) => head), step.head, (head) => [`${head}`]);
+    const heads = step.head === null ? [] : list.headsAt(step);
+    if (this.shownHeads !== `${heads}`) this.heads.show(heads, step.head, (head) => [`${head}`]);
     else this.heads.select(step.head);
+    this.shownHeads = `${heads}`;
     this.count.textContent = message("stage", { number: this.index + 1, count: this.stages.length });
     this.progress.firstChild.style.setProperty("--share", (this.index + 1) / this.stages.length);
     for (const [node, off] of [[this.back, this.index === 0], [this.next, this.index === this.stages.length - 1]]) node.setAttribute("aria-disabled", String(off));
@@ -163,6 +175,7 @@ class Player {
     const focused = this.picture.contains(document.activeElement) && document.activeElement.dataset.go;
     this.picture.replaceChildren(...parts.nodes);
     this.pictures.repaint();
+    this.#reveal(this.parts.querySelector("[aria-current]"));
     if (focused) this.picture.querySelector(`[data-go=${focused}]`)?.focus();
     this.container.removeAttribute("aria-busy");
     regard.emit(this.container, "regard:stage", this.state);
@@ -171,7 +184,8 @@ class Player {
   async #picture(step, position) {
     const pictures = new regard.Pictures(this.list), width = this.picture.clientWidth;
     try {
-      return { pictures, nodes: await pictures.show(step, position, width, { onPosition: (place) => this.#move(step.side, place) }) };
+      const onPosition = (place) => this.setPosition(step.side, place), onWord = this.onWord && ((id) => this.onWord({ side: step.side, position, id }));
+      return { pictures, nodes: await pictures.show(step, position, width, { onPosition, onWord }) };
     } catch (error) {
       return { pictures, nodes: [element("p", {}, message("broken", { why: error.message }))] };
     }
@@ -185,11 +199,12 @@ class Player {
     const buttons = [...this.parts.querySelectorAll("button")];
     for (const node of buttons) node.removeAttribute("aria-current");
     buttons[current].setAttribute("aria-current", "step");
-    this.#reveal(buttons[current]);
+    this.drawing?.light(this.step);
   }
 
   #buildParts(groups) {
     const sides = [...new Set(groups.map(({ side }) => side))];
+    this.nav.setAttribute("aria-label", `${message("parts")} ${this.data.model.name}`); // two models may be side by side
     this.parts.replaceChildren(...sides.map((side) => element("li", { className: "side" }, element("span", { className: "side-name" }, message(`side.${side}`)),
       element("ol", {}, ...groups.filter((group) => group.side === side).map((group) => {
         const size = group.steps.findLast(({ axes }) => axes.join() === "query,feature") ?? group.steps.at(-1);

@@ -5,6 +5,7 @@ const samePlace = (a, b) => a.side === b.side && a.part === b.part && a.layer ==
 
 regard.StepList = class {
   #numbers = new Map();
+  #heads = new Map();
 
   constructor(data) {
     const order = (step) => ["encoder", "pooling", "decoder"].indexOf(step.side);
@@ -24,9 +25,20 @@ regard.StepList = class {
     return [weighted, context];
   }
 
-  /** The steps with one head of each part. */
+  /** The steps with one head of each part: this one, or the next that there is. */
   stages(head) {
-    return this.steps.filter((step) => step.head === null || step.head === Math.min(head, this.heads(step) - 1));
+    const found = (step) => this.headsAt(step).find((other) => other >= head) ?? this.headsAt(step).at(-1);
+    return this.steps.filter((step) => step.head === null || step.head === found(step));
+  }
+
+  /** The heads whose steps there are in the place of a step. */
+  headsAt(step) {
+    const key = [step.side, step.part, step.layer].join();
+    if (!this.#heads.has(key)) {
+      const heads = this.steps.filter((other) => other.head !== null && samePlace(other, step)).map(({ head }) => head);
+      this.#heads.set(key, [...new Set(heads)].sort((a, b) => a - b));
+    }
+    return this.#heads.get(key);
   }
 
   sizes({ side, part }) { return this.data.sizes.find((size) => size.side === side && size.part === part); }
@@ -39,7 +51,7 @@ regard.StepList = class {
   /** All numbers of a step, flat. */
   numbers(step) {
     const { values } = step, load = async () => {
-      if (values?.blob) return regard.numbers(values, Float32Array);
+      if (values?.blob || typeof values === "string") return regard.numbers(values, Float32Array);
       return Float32Array.from(values.flat(Infinity), (value) => (value === null ? -Infinity : Number(value)));
     };
     if (!this.#numbers.has(step.number)) this.#numbers.set(step.number, load());

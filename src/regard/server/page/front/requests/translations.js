@@ -124,6 +124,13 @@ export function fetchMaps(state, result, number, options) {
   ]);
 }
 
+/** The request for the stages of one sentence, with its edits. */
+export function traceRequest(state, result, number) {
+  const { source, target, model } = result.plain, none = { source: result.sentences[number].source, prefix: "", rows: [] };
+  const { split, maps, ...fields } = viewRequest(state, result.edits.find((entry) => entry.number === number) ?? none, { source, target, model }, false);
+  return fields;
+}
+
 /** The text of the compared model, as nodes, with the words marked that the sentences lack. */
 export function markOther(other, sentences, mark) {
   const between = gapSpans(other);

@@ -34,6 +34,10 @@ window.regard.addMessages({
   "page.intro.hold.why": [
     "Open the maps of every layer and head. Switch a head off, or move its weights, and watch the translation change.",
     "打开每一层、每个头的注意力图。关闭一个头，或移动它的权重，观察译文的变化。"],
+  "page.intro.follow": ["Go step by step", "逐步查看"],
+  "page.intro.follow.why": [
+    "Follow a word through the model, number by number, or choose each next word yourself.",
+    "跟随一个词穿过模型，看清每个数；也可以自己选择每个词。"],
   "page.file": ["Translate a file", "翻译文件"],
   "page.clear": ["Clear", "清除"],
   "page.count": ["{count} of {most} characters", "{count} / {most} 个字符"],
@@ -104,6 +108,10 @@ window.regard.addMessages({
   "page.instead": ["Instead of “{word}”", "替换“{word}”"],
   "page.instead.none": ["The model sees nothing else here.", "模型在这里没有别的选择。"],
   "page.instead.wait": ["Looking …", "正在查找……"],
+  "page.follow": ["Step by step", "逐步查看"],
+  "page.follow.stages": ["Follow a word through the model", "跟随一个词穿过模型"],
+  "page.follow.words": ["Write word by word", "逐词书写"],
+  "page.follow.again": ["Start over", "重新开始"],
   "page.theme": ["Colours", "颜色"],
   "page.theme.auto": ["As the system", "跟随系统"],
   "page.theme.light": ["Light", "浅色"],

@@ -5,6 +5,7 @@ import * as choices from "../state/choices.js";
 import { $, element, percent } from "./element.js";
 import { update } from "../requests/requests.js";
 import * as alternatives from "../edits/alternatives.js";
+import * as follow from "./follow.js";
 import { setPrefix, updateRow, setRow, toggle, rowWord } from "../edits/edits.js";
 import { showEdits } from "../edits/edit_list.js";
 import * as views from "./views.js";
@@ -100,6 +101,7 @@ function showOther() {
 export function showViews(answers) {
   const { state, result } = page;
   $("look").hidden = !answers;
+  follow.update();
   if (!answers) return;
   const [own, other] = answers;
   views.show("first", own.sentences[0], views.first() ? null : state.chosen);
@@ -140,5 +142,6 @@ export function showNothing() {
   for (const side of ["first", "second"]) views.show(side, null);
   rows.close();
   $("look").hidden = true;
+  follow.close();
   showTranslation();
 }

@@ -32,6 +32,7 @@ CELLS_PER_INCH = 13.0  # columns of the caption's text, of which a Chinese chara
 GROUP_CELLS = 44  # columns of the names of a panel's groups, beyond which they are turned
 COLUMN_CELLS = 34  # columns of the names of a grid's columns, beyond which they are turned
 MAX_TICKS = 8  # measured points of a logarithmic axis that all get their number
+MAX_NUMBERS, MAX_WORDS = 10, 40  # labels along a side of a grid, of which numbers may be left out
 WRITTEN = 0.55  # share of the largest value from which a cell's number is in the paper's color
 
 
@@ -235,10 +236,11 @@ def _draw_grid(axes: Axes, panel: GridPanel, language: LanguageCode, theme: Them
     image = axes.imshow(cells, cmap=ramp, norm=norm, aspect="auto", interpolation="nearest")
     for words, ticks in ((panel.columns, axes.set_xticks), (panel.rows, axes.set_yticks)):
         if words:
-            step = math.ceil(len(words) / 40)
-            shown = range(0, len(words), step)
+            most = MAX_NUMBERS if all(map(_is_number, words)) else MAX_WORDS
+            shown = range(0, len(words), math.ceil(len(words) / most))
             ticks(list(shown), [in_language(words[at], language) for at in shown])
-    if sum(cell_len(in_language(words, language)) for words in panel.columns) > COLUMN_CELLS:
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    if sum(cell_len(name) + 1 for name in names) > COLUMN_CELLS:
         axes.tick_params(axis="x", labelrotation=60)
     axes.tick_params(length=0)
     if panel.written:
@@ -251,6 +253,10 @@ def _draw_grid(axes: Axes, panel: GridPanel, language: LanguageCode, theme: Them
     axes.set(
         xlabel=in_language(panel.x_label, language), ylabel=in_language(panel.y_label, language)
     )
+
+
+def _is_number(words: Words) -> bool:
+    return isinstance(words, str) and words.replace(".", "").replace(",", "").isdigit()
 
 
 def _finish(axes: Axes, names: int, *, inside: bool = True) -> None:

@@ -10,7 +10,7 @@ import io
 import re
 import shlex
 import shutil
-import subprocess
+import signal
 import sys
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from marian_folders import save_marian
+from processes import Process
 from regard.cli import main
 from regard.corpus.grammar import sample
 from trained import trained
@@ -37,18 +38,18 @@ KINDS = {
     "handwriting": "--model.dim 16 --model.lines 40",
 }
 SMALLER = {
+    "study": "--quick",
     "corpus series": "--count 40",
     "bench": "--lengths 512 --repeats 1 --only local",
     "export": "--sentences 2 --threads 1",
     "demo": "--minutes 0.02 --out demonstration",
     "inspect": "--threads 1",
-    "study scaling": "--quick",
     "vectors learn": "--dim 16 --epochs 1 --min-count 1",
 }
 """What is added to a command so that it takes little time; to `train`, TRAIN and KINDS."""
 
 
-SLOW = ("regard demo", "regard bench", "regard study all")
+SLOW = ("regard demo", "regard bench", "regard study", "regard trace --toy")
 """Commands that take long even when they are small; they have slow tests of their own."""
 
 
@@ -148,11 +149,10 @@ def smaller(words):
 
 def serve(words):
     """The server starts, is asked once and ends."""
-    command = [sys.executable, "-m", *words, "--port", "0", "--threads", "1"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    server = Process(*words[1:], "--port", "0", "--threads", "1")
     try:
         address = re.search(r"at (http://[\d.:]+)", server.stdout.readline())[1]
         assert httpx.get(f"{address}/health", trust_env=False).json() == {"status": "ok"}
     finally:
-        server.terminate()
+        server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)

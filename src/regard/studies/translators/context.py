@@ -42,7 +42,7 @@ from regard.studies.translators.sense_vectors import (
 from regard.studies.translators.trained import TranslatorChoice, held_out, trained_translators
 from regard.tasks.translation.translator import Translator
 from regard.tasks.word_states import WordStates, word_states
-from regard.views.charts.panels import BarPanel, Bars, Curve, CurvePanel, GridPanel, Text
+from regard.views.charts.panels import BarPanel, Bars, GridPanel, Text
 from regard.views.maps.arrays import Floats
 
 WORD = "mole"
@@ -157,11 +157,11 @@ def run(options: StudyOptions) -> Findings:
     heads = [_best_head(each) for each in figures]
     return Findings(
         Text(
-            "Before the first layer all occurrences of a noun have one vector; after it they part "
-            "by sense, a linear probe names the sense, and single heads look from nouns to their "
-            "adjectives.",
-            "第一层之前，同一名词的各次出现共用一个向量；之后它们按词义分开，线性探针能说出词义，"
-            "个别的头从名词看向修饰它的形容词。",
+            "Layer by layer: how far apart the vectors of a noun are in different sentences, and "
+            "how often a linear probe names its sense; below, how often the largest weight of a "
+            "noun is on one of its adjectives.",
+            "逐层来看：同一名词在不同句子中的向量相距多远，线性探针说对词义的比例；"
+            "下方是名词的最大权重落在其形容词上的比例。",
         ),
         _claims(word, within, between, probe, heads, figures),
         [_layer_table(word, within, between, probe), _head_table(list(seeds), heads, figures),
@@ -311,31 +311,28 @@ def _panels(
     heads: list[tuple[Estimate, Estimate]],
     looks: AdjectiveLooks,
     seeds: list[int],
-) -> list[CurvePanel | BarPanel | GridPanel]:
-    x = [float(layer) for layer in range(len(word))]
-
-    def curve(name: Text, values: list[Estimate]) -> Curve:
-        return Curve(
-            name, x, [e.mean for e in values], [e.low for e in values], [e.high for e in values]
-        )
-
+) -> list[BarPanel | GridPanel]:
     def bars(name: Text, values: list[Estimate]) -> Bars:
         return Bars(
             name, [e.mean for e in values], [e.low for e in values], [e.high for e in values]
         )
 
-    layer = Text("layers passed", "经过的层数")
+    layers = [Text("embedding", "嵌入")] + [
+        Text(f"layer {layer}", f"第 {layer} 层") for layer in range(1, len(word))
+    ]
     return [
-        CurvePanel(
-            Text("Distance of two vectors of one noun", "同一名词两个向量的距离"), layer,
-            Text("cosine distance", "余弦距离"),
-            [curve(Text("“mole”, three sentences", "“mole”，三个句子"), word),
-             curve(Text("different senses", "不同词义"), between),
-             curve(Text("same sense", "同一词义"), within)],
+        BarPanel(
+            Text("Distance of two vectors of one noun", "同一名词两个向量的距离"),
+            Text("cosine distance", "余弦距离"), layers,
+            [bars(Text("“mole”, three sentences", "“mole”，三个句子"), word),
+             bars(Text("different senses", "不同词义"), between),
+             bars(Text("same sense", "同一词义"), within)],
         ),
-        CurvePanel(
-            Text("A linear probe names the sense", "线性探针说出词义"), layer,
-            Text("accuracy", "准确率"), [curve(Text("probe", "探针"), probe)], y_range=(0.0, 1.0),
+        BarPanel(
+            Text("A linear probe names the sense", "线性探针说出词义"),
+            Text("accuracy", "准确率"), layers, [bars(Text("probe", "探针"), probe)],
+            reference=(Text("most frequent sense", "最常见的词义"), probe[0].mean),
+            y_range=(0.0, 1.0),
         ),
         GridPanel(
             Text(f"Nouns looking at their adjectives (seed {seeds[0]})",

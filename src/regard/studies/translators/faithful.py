@@ -149,9 +149,11 @@ def run(options: StudyOptions) -> Findings:
     example = attributions(translators[names.index("full")], seed_sentences("fr")[0])
     return Findings(
         Text(
-            "The largest weight of a map is mostly on the token that the output needs most; the "
-            "order of all other weights says little of what they do.",
-            "注意力图中最大的权重大多落在输出最需要的词元上；其余权重的大小顺序则很少说明它们的作用。",
+            "How well the order of the weights agrees with gradients and with what happens without "
+            "a token, and how often the largest weight is on the token that counts most; below, "
+            "the weights of one sentence beside the effects of switching tokens off.",
+            "权重的大小顺序与梯度、与去掉词元的效果有多一致，最大的权重有多少落在最要紧的词元上；"
+            "下方是一个句子的权重与关闭词元的效果。",
         ),
         _claims(names, estimates, tops),
         [_table(names, estimates, tops)],
@@ -247,17 +249,9 @@ def _panels(
             reference=(Text("unrelated", "无关"), 0.0),
         ),
         BarPanel(
-            Text("Is the largest weight on the token that counts most?",
-                 "最大的权重是否落在最要紧的词元上？"),
+            Text("Largest weight on the token of largest effect", "最大的权重落在效果最大的词元上"),
             Text("share of output tokens", "输出词元的比例"),
             groups, [bars(Text("largest on largest", "最大对最大"), tops)], y_range=(0.0, 1.0),
-        ),
-        GridPanel(
-            Text("Transformer: weight and switch-off by head", "Transformer：各头的权重与关闭效果"),
-            Text("head", "头"), Text("layer", "层"),
-            [str(head + 1) for head in range(heads.shape[1])],
-            [str(layer + 1) for layer in range(heads.shape[0])],
-            heads.tolist(), signed=True, written=True,
         ),
         GridPanel(
             Text("Transformer: weights", "Transformer：权重"), source, output, columns, rows,
@@ -266,5 +260,12 @@ def _panels(
         GridPanel(
             Text("Transformer: effect of switching off", "Transformer：关闭的效果"),
             source, output, columns, rows, example.by_name["switch-off"].tolist(), signed=True,
+        ),
+        GridPanel(
+            Text("Transformer: weight and switch-off by head", "Transformer：各头的权重与关闭效果"),
+            Text("head", "头"), Text("layer", "层"),
+            [str(head + 1) for head in range(heads.shape[1])],
+            [str(layer + 1) for layer in range(heads.shape[0])],
+            heads.tolist(), signed=True, written=True,
         ),
     ]  # fmt: skip

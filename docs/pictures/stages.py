@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 MAX_BYTES = 60_000
-COLORS = 40
+COLORS = 32
 WIDTHS = {"wide": 1280, "narrow": 390}
 
 

@@ -11,7 +11,7 @@ import io
 import re
 import shlex
 import shutil
-import subprocess
+import signal
 import sys
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from marian_folders import save_marian
+from processes import Process
 from regard.cli import main
 from regard.corpus.grammar import sample
 from trained import trained
@@ -158,13 +159,12 @@ def smaller(words):
 
 def serve(words):
     """The server starts, is asked once and ends."""
-    command = [sys.executable, "-m", *words, "--port", "0", "--threads", "1"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    server = Process(*words[1:], "--port", "0", "--threads", "1")
     try:
         address = re.search(r"at (http://[\d.:]+)", server.stdout.readline())[1]
         assert httpx.get(f"{address}/health", trust_env=False).json() == {"status": "ok"}
     finally:
-        server.terminate()
+        server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)
 
 

@@ -34,15 +34,15 @@ SCHEME_NAMES: dict[str, Text] = {
 }
 ENCODER_NAMES: dict[str, Text] = {
     "recurrent": Text("GRU, in order", "按顺序的 GRU"),
-    "attention": Text("attention, no positions", "注意力，无位置编码"),
-    "attention with positions": Text("attention, positions", "注意力，有位置编码"),
+    "attention": Text("attention, no positions", "注意力，无位置"),
+    "attention with positions": Text("attention, sinusoidal", "注意力，正弦位置"),
 }
 READER_NAMES: dict[str, Text] = {
-    "flat": Text("pixels in a line, feed-forward", "像素排成一行，前馈网络"),
+    "flat": Text("in a line, feed-forward", "排成一行，前馈网络"),
     "convolution": Text("convolution", "卷积"),
-    "attention": Text("attention, no positions", "注意力，无位置编码"),
-    "attention, line": Text("attention, 1-D positions", "注意力，一维位置编码"),
-    "attention, plane": Text("attention, 2-D positions", "注意力，二维位置编码"),
+    "attention": Text("attention, no positions", "注意力，无位置"),
+    "attention, line": Text("attention, 1-D", "注意力，一维位置"),
+    "attention, plane": Text("attention, 2-D", "注意力，二维位置"),
 }
 
 
@@ -56,10 +56,12 @@ def order_findings(
     """What was found; `differences` are those of attention alone, by score and normalizer."""
     return Findings(
         Text(
-            "Accuracy of naming the token before each, by length, for all positions; of two "
-            "questions about patient histories; and of shapes in images whose pixels are in their "
-            "places or shuffled (95 % intervals over seeds).",
-            "各种位置编码下说出前一个词元的准确率随长度的变化；患者病史两个问题的准确率；"
+            "Accuracy of naming the token before each, by length, for all positions; of whether "
+            "a patient’s history has a drug with its side effect and which came first; "
+            "and of shapes in images whose pixels are in their places or shuffled (95 % intervals "
+            "over seeds).",
+            "各种位置编码下说出前一个词元的准确率随长度的变化；"
+            "判断病史中药物与其副作用是否同时出现、何者在前的准确率；"
             "像素在原位与被打乱时识别图像中形状的准确率（各种子的 95 % 区间）。",
         ),
         [
@@ -76,9 +78,7 @@ def order_findings(
             _length_panel(sequences, causal=True),
             _bar_panel(
                 Text("Patient histories", "患者病史"), histories, ENCODER_NAMES,
-                (Text("are drug and side effect there? (order does not matter)",
-                      "药物与其副作用是否都出现？（与顺序无关）"),
-                 Text("did the drug come first? (order matters)", "药物是否在前？（与顺序有关）")),
+                (Text("relation matters", "与关系有关"), Text("order matters", "与顺序有关")),
                 0.5,
             ),
             _bar_panel(

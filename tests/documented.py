@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import httpx
@@ -23,7 +24,7 @@ from regard.cli import main
 from regard.corpus.grammar import sample
 from trained import trained
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parent.parent
 NOT_RUN = ("git clone", "pip install", "curl ")
 
 TRAIN = (
@@ -124,7 +125,7 @@ def run(line):
     data = Path(words[words.index("<") + 1]).read_bytes() if "<" in words else b""
     given, made = io.TextIOWrapper(io.BytesIO(data)), io.StringIO()
     target = words[words.index(">") + 1] if ">" in words else None
-    words = words[: words.index("<")] if "<" in words else words
+    words = list(takewhile(lambda word: word not in ("<", ">"), words))
     words += smaller(words)
     if words[0] == "train" and "--out" in words:
         shutil.rmtree(words[words.index("--out") + 1], ignore_errors=True)

@@ -302,7 +302,7 @@ def _length_table(figures: Mapping[str, LayerFigures], sizes: Sizes) -> Findings
         ],
         [
             [
-                _name(name), each.depth[-1], each.path[-1], COSTS[name],
+                _name(name), f"{each.depth[-1]:,}", f"{each.path[-1]:,}", COSTS[name],
                 1e3 * each.seconds[-1], sizes.growth(each.seconds).written(),
                 each.bytes[-1] / 1e6, sizes.growth(each.bytes).written(),
             ]

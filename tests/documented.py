@@ -24,7 +24,7 @@ from regard.cli import main
 from regard.corpus.grammar import sample
 from trained import trained
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parent.parent
 NOT_RUN = ("git clone", "pip install", "curl ")
 
 TRAIN = (

@@ -26,7 +26,7 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_block"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "zh", "log.md", "bulk.md", "studies/models", "studies/*/*.md"]
+exclude_patterns = ["_build", "zh", "log.md", "studies/models", "studies/*/*.md"]
 nitpicky = False
 show_warning_types = True
 

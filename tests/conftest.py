@@ -30,6 +30,21 @@ def pytest_configure(config):
             os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
 
 
+LONGEST = ("training", "demo", "test_readme.py", "tasks", "cli", "benchmarks", "server", "views")
+"""Folders with long tests, which come first: what is left at the end is short for every worker."""
+
+
+def pytest_collection_modifyitems(config, items):
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    tests = config.rootpath / "tests"
+
+    def rank(item):
+        inside = item.path.is_relative_to(tests)
+        return ranks.get(item.path.relative_to(tests).parts[0] if inside else "", len(ranks))
+
+    items.sort(key=rank)
+
+
 @pytest.hookimpl(tryfirst=True)  # before any fixture is made
 def pytest_runtest_setup(item):
     """`needs` names the tools of `requirements.py` without which a test cannot run."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from blocks import code_of
 from PIL import Image
 
+MAX_WIDTH = 1000
 PICTURE = re.compile(r"!\[[^\]]*\]\((?:[./\w]*/)?pictures/([\w.-]+)\)")
 
 
@@ -45,13 +46,16 @@ def in_new_folder() -> Iterator[Path]:
 
 
 def keep(drawn: Path, kept: Path) -> None:
-    """Keep a picture; a PNG with few colors, as most of ours have, in a third of the bytes."""
-    if drawn.suffix == ".png":
-        Image.open(drawn).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(
-            kept, optimize=True
-        )
-    else:
+    """Keep a file; a PNG at most 1,000 pixels wide and with few colors, which ours need."""
+    if drawn.suffix != ".png":
         shutil.copy(drawn, kept)
+        return
+    image = Image.open(drawn).convert("RGB")
+    if image.width > MAX_WIDTH:
+        size = MAX_WIDTH, round(image.height * MAX_WIDTH / image.width)
+        image = image.resize(size, Image.Resampling.LANCZOS)
+    few = image.quantize(255, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
+    few.save(kept, optimize=True)
 
 
 def main(pages: list[str]) -> None:

@@ -58,6 +58,7 @@ def test_facts_as_json(regard, en_fr, here):
     assert found["bytes"] == (here / "a.html").stat().st_size
     assert found["tokens"] > 10 and found["seconds"] > 0 and found["figures"] == []
     assert found["maps"] % 2 == 0 and found["maps"] > 0
+    assert [-1 <= figure <= 1 for figure in found["faithfulness"]] == [True]
 
 
 def test_texts_of_a_file_and_of_standard_input(regard, en_fr, here):
@@ -80,8 +81,10 @@ def test_two_models_side_by_side(regard, en_fr, rnn, here):
 def test_other_kinds_of_models(regard, lm, mlm, here):
     found = facts(regard("inspect", "The", "--model", lm, "--generate", 5, "--json"))
     assert 3 <= found["tokens"] <= 12
+    assert len(found["faithfulness"]) == 1
     said = regard("inspect", "The [MASK] was playing.", "--model", mlm)
     assert said.code == 0
+    assert re.search(r"rank correlation -?\d\.\d\d between a token's weight and the", said.out)
     assert "[MASK] 1:" in (here / "regard-inspect.html").read_text("utf-8")
 
 

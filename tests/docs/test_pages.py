@@ -1,10 +1,13 @@
 """The documentation: its code runs, both languages have the same pages and code, links lead on."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+
+from documented import commands, make_folder, run_commands
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -19,6 +22,8 @@ PAGES = sorted(
     path.relative_to(DOCS).as_posix() for name in FOLDERS for path in (DOCS / name).glob("*.md")
 )
 PROGRAMS = [name for name in PAGES if code_of(DOCS / name)]
+COMMANDED = [name for name in PAGES if commands_of(DOCS / name)]
+README = {line for block in commands_of(ROOT / "README.md") for line in commands(block)}
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)")
 
 
@@ -45,8 +50,23 @@ def _without_comments(page):
     ]
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_folder(tmp_path_factory)
+
+
+@pytest.mark.parametrize("name", COMMANDED)
+def test_the_commands_of_a_page_run(name, folder, monkeypatch, capsys):
+    """Those that the README shows too are run by its test."""
+    monkeypatch.chdir(folder)
+    lines = [line for block in commands_of(DOCS / name) for line in commands(block)]
+    run_commands([line for line in lines if line not in README], capsys)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_code_of_a_page_runs_and_draws_its_pictures(name, tmp_path, monkeypatch):
+def test_the_code_of_a_page_runs_and_draws_its_pictures(name, tmp_path, monkeypatch, request):
+    if name.startswith("guide/"):
+        shutil.copytree(request.getfixturevalue("folder") / "model-a", tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     run_code(DOCS / name)
     for picture in pictures_of(DOCS / name):

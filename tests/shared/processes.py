@@ -15,8 +15,8 @@ import torch
 
 context = get_context("forkserver")
 context.set_forkserver_preload(
-    ["jsonargparse", "pytest", "rich.progress", "sacrebleu.metrics", "torch._dynamo",
-     "regard.tasks.translation.task", "regard.training.run"]
+    ["fastapi", "jsonargparse", "pytest", "rich.progress", "sacrebleu.metrics", "torch._dynamo",
+     "uvicorn", "regard.tasks.translation.task", "regard.training.run"]
 )  # fmt: skip
 
 

@@ -72,5 +72,5 @@ def test_line_breaks_are_paragraphs():
 
 
 def test_a_long_paragraph():
-    text = "Mr. A. B. Smith of the U.S. Army left. " * 20_000
-    assert len(split_sentences(text, "en")) == 20_000
+    text = "Mr. A. B. Smith of the U.S. Army left. " * 8_000
+    assert len(split_sentences(text, "en")) == 8_000

@@ -135,7 +135,8 @@ def test_the_size_follows_the_corpus_and_the_budget():
     assert small.preset == "tiny" and small.run.training.batch_tokens < 2048
     assert small.run.model.dim == 16  # what was given stays
     texts = texts_of(20_000)
-    settings = {**given(), "training": {"precision": "fp32", "threads": 1, "minutes": 60.0}}
+    training = {"precision": "fp32", "threads": 1, "minutes": 60.0, "batch_tokens": 512}
+    settings = {**given(), "training": training}
     search = SizeSearch(TASK, texts, settings)
     short, long = search.choose(1.0), search.choose(1e6)
     assert (short.preset, long.preset) == ("tiny", "small")

@@ -8,6 +8,7 @@ import sys
 import time
 import webbrowser
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from regard.tasks.commands import add_model, positive
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
+    from regard.tasks.faithfulness import Faithfulness
     from regard.tasks.inspection import Inspection, InspectOptions
     from regard.views import SentenceView
     from regard.views.html.page import PageEntry
@@ -40,6 +42,13 @@ class ModelInspections:
     def shown(self) -> list[SentenceView]:
         """What there is to see of each text."""
         return [inspection.view for inspection in self.inspections]
+
+    @cached_property
+    def faithfulness(self) -> Faithfulness | None:
+        """How far the maps are the reason of the output."""
+        from regard.tasks.faithfulness import measure_faithfulness
+
+        return measure_faithfulness(self.model, self.inspections)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -111,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             "tokens": _tokens(looked),
             "maps": sum(len(maps.heads) for one in looked for v in one.shown for maps in v.maps),
             "figures": [str(path) for path in figures],
+            "faithfulness": [one.faithfulness and one.faithfulness.correlation for one in looked],
             "seconds": round(time.monotonic() - begun, 3),
         }
         print(json.dumps(found, ensure_ascii=False))
@@ -260,6 +270,9 @@ def _write(
     from regard.views.html.notebook import Page
 
     told = [describe_model(one.model, one.options.name, one.shown) for one in looked]
+    for described, one in zip(told, looked, strict=True):
+        if one.faithfulness:
+            described["as a reason"] = str(one.faithfulness)
     facts = told[0]
     if len(told) > 1:  # one line for each model
         facts = {one.pop("model"): "; ".join(map(": ".join, one.items())) for one in told}
@@ -310,6 +323,8 @@ def _tell(
     for one in looked:
         if why := without_maps(one.model, one.shown):
             print(f"{one.options.name}: there are no maps: {why}.")
+        if one.faithfulness:
+            print(f"{one.options.name}: {one.faithfulness}")
     counted = f"{texts} text{'' if texts == 1 else 's'}, {_tokens(looked):,} tokens"
     print(f"{arguments.out}: {counted}, {sized(size)}")
     if figures:

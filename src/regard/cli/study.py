@@ -143,7 +143,7 @@ def _print_claims(values: dict[str, Any], language: LanguageCode) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from regard.studies.output import WORDS
+    from regard.studies.output import WORDS, verdict
     from regard.views.charts.panels import in_language, restored_words
 
     console = Console(highlight=False)
@@ -155,8 +155,8 @@ def _print_claims(values: dict[str, Any], language: LanguageCode) -> None:
             label = f"{in_language(WORDS[key], language)}: "
             words = in_language(restored_words(claim[key]), language)
             console.print(Padding(Text.assemble((label, "dim"), words), (0, 0, 0, 2)))
-        verdict = in_language(WORDS["holds" if claim["holds"] else "fails"], language)
-        console.print(Padding(Text(verdict, "green" if claim["holds"] else "yellow"), (0, 0, 1, 2)))
+        words = in_language(verdict(claim["holds"], quick=values["quick"]), language)
+        console.print(Padding(Text(words, "green" if claim["holds"] else "yellow"), (0, 0, 1, 2)))
 
 
 def _print_summary(results: Sequence[dict[str, Any]], language: LanguageCode) -> None:

@@ -45,28 +45,32 @@ class DemoData:
 
 def draw_data(language: Language, budget: Budget, seed: int = 0) -> DemoData:
     """Draw the pairs of a budget."""
+    max_words = budget.max_words
     return DemoData(
-        _draw_training(language, budget.sentences, seed),
-        sample("dev", budget.dev, language=language, seed=seed),
-        sample("test", budget.test, language=language, seed=seed),
+        _draw_training(language, budget, seed),
+        sample("dev", budget.dev, language=language, seed=seed, max_words=max_words),
+        sample("test", budget.test, language=language, seed=seed, max_words=max_words),
         seed_sentences(language),
     )
 
 
-def _draw_training(language: Language, count: int, seed: int) -> list[TrainingPair]:
+def _draw_training(language: Language, budget: Budget, seed: int) -> list[TrainingPair]:
     """The training pairs: samples of several seeds, without the sources that are in two of them."""
-    draw = partial(_draw_part, language, int(1.03 * count / PARTS) + 1)  # 1 % are in both
+    count = budget.sentences
+    drawn_each = int(1.03 * count / PARTS) + 1  # 1 % are in both, more where all are short
+    draw = partial(_draw_part, language, drawn_each, budget.max_words)
     seeds = [PARTS * seed + part for part in range(PARTS)]
     drawn = parallel_map(draw, seeds, cores(), fork=True)
     unique = {pair.source: pair for part in drawn for pair in part}
     return list(unique.values())[:count]
 
 
-def _draw_part(language: Language, count: int, seed: int) -> list[TrainingPair]:
+def _draw_part(language: Language, count: int, max_words: int, seed: int) -> list[TrainingPair]:
     with _no_garbage_collection():  # it would take a third of the time and free nothing
         pairs = sample(
-            "train", count, language=language, seed=seed, same_gender=SAME_GENDER, rare=RARE
-        )
+            "train", count, language=language, seed=seed, max_words=max_words,
+            same_gender=SAME_GENDER, rare=RARE,
+        )  # fmt: skip
     return [TrainingPair(pair.source, pair.target, is_easy(pair)) for pair in pairs]
 
 

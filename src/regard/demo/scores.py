@@ -75,7 +75,7 @@ def score(translator: Translator, test: Sequence[GrammarPair], language: Languag
     )
     links: list[Links] = []
     counts: list[dict[HeadRow, AntecedentCount]] = []
-    for pairs, batch in _mapped(translator, test):
+    for pairs, batch in mapped_batches(translator, test):
         links += _links(batch, translator.run.alignment)
         counts.append(count_antecedents(pairs, batch))
     return DemoScores(
@@ -86,7 +86,7 @@ def score(translator: Translator, test: Sequence[GrammarPair], language: Languag
     )
 
 
-def _mapped(
+def mapped_batches(
     translator: Translator, pairs: Sequence[GrammarPair]
 ) -> Iterator[tuple[Sequence[GrammarPair], MappedBatch]]:
     """Maps of all heads with the pairs' targets forced, batch by batch."""

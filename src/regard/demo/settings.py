@@ -41,11 +41,12 @@ TARGET = 0.985
 class Budget:
     """Size of the data and length of the training.
 
-    sentences      training pairs
+    sentences      training pairs, somewhat fewer where short sentences are drawn twice
     minutes        longest training time
     dev, test      sentences of the development set and of the test set
     updates        updates over which the learning rate decays; None: it decays over the minutes
     easy_updates   updates at the start that use easy sentences only
+    max_words      longest source sentence
     """
 
     sentences: int
@@ -54,6 +55,7 @@ class Budget:
     test: int
     updates: int | None = None
     easy_updates: int = 0
+    max_words: int = 30
 
 
 BUDGETS: dict[tuple[Kind, bool], Budget] = {

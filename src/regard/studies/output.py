@@ -35,6 +35,7 @@ WORDS: dict[str, Text] = {
     "measured": Text("Measured", "测量结果"),
     "holds": Text("It holds.", "成立。"),
     "fails": Text("It does not hold.", "不成立。"),
+    "quick": Text("Not shown by this quick run.", "这次快速运行没有显示出来。"),
     "run": Text("Run with", "运行命令"),
     "on": Text("on", "日期"),
     "took": Text("took {seconds} s", "用时 {seconds} 秒"),
@@ -122,7 +123,7 @@ def markdown(
     for claim in findings.claims:
         yield f"- **{say(WORDS['claimed'])}**{colon}{say(claim.claimed)}\n"
         yield f"  **{say(WORDS['measured'])}**{colon}{say(claim.measured)}\n"
-        yield f"  **{say(WORDS['holds' if claim.holds else 'fails'])}**\n"
+        yield f"  **{say(verdict(claim.holds, quick=values['quick']))}**\n"
     yield f"\n![{say(findings.caption)}]({image})\n"
     for table in findings.tables:
         yield f"\n**{say(table.title)}**\n\n"
@@ -133,6 +134,11 @@ def markdown(
     took = say(WORDS["took"]).format(seconds=f"{values['seconds']:.0f}")
     yield f"\n{say(WORDS['run'])} `{values['command']}`, {say(WORDS['on'])} {values['date']}, "
     yield f"regard {values['version']}, {took}.\n"
+
+
+def verdict(holds: bool, *, quick: bool) -> Text:
+    """Whether a claim holds, in words; a quick run is too small to say that one does not."""
+    return WORDS["holds" if holds else "quick" if quick else "fails"]
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -67,7 +67,7 @@ def word_states(model: Any, texts: Sequence[str], word: str, *, count: int = 5) 
         for inspection in inspect(model, [text]):
             view = inspection.view
             groups = view.axis("source").groups
-            hidden = _hidden_states(model.network, inspection.batch)
+            hidden = hidden_states(model.network, inspection.batch)
             for index, (own, group) in enumerate(zip(view.source_words, groups, strict=True)):
                 if own.casefold() == word.casefold() and group:
                     found = True
@@ -95,7 +95,7 @@ def _context(words: Sequence[str], index: int, around: int = 2) -> str:
     return f"{'… ' if start else ''}{text}{' …' if end < len(words) else ''}"
 
 
-def _hidden_states(network: Any, batch: Batch) -> list[Tensor]:
+def hidden_states(network: Any, batch: Batch) -> list[Tensor]:
     """(B, T, D) each: the tokens' vectors, then the states after each layer that reads them."""
     ids = batch.inputs if batch.source is None else batch.source.tokens
     with torch.no_grad(), _listening(network) as heard:
@@ -151,7 +151,7 @@ def _neighbors(
     if not words:
         return ()
     batch, place = _alone(model.network, [number for number, _ in words])
-    tables = _hidden_states(model.network, batch)
+    tables = hidden_states(model.network, batch)
     found = []
     for layer, table in enumerate(tables):
         vectors = Vectors(tuple(name for _, name in words), table[:, place].float().cpu().numpy())

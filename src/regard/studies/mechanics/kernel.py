@@ -31,6 +31,8 @@ FEW = 50
 SIZES = (FEW, 150, 500, 1500, 5000, 15_000, 50_000)
 QUICK_SIZES = (FEW, 200, 1000)
 FIXED_WIDTH = 1.0
+SHOWN_QUERIES = 15
+LEARNED = ("gradient", "loo")
 
 METHODS: dict[str, tuple[Text, Callable[[], NadarayaWatson]]] = {
     "average": (
@@ -38,15 +40,15 @@ METHODS: dict[str, tuple[Text, Callable[[], NadarayaWatson]]] = {
         lambda: NadarayaWatson("uniform"),
     ),
     "fixed": (
-        Text("Gaussian, fixed width 1", "高斯核，固定宽度 1"),
+        Text("Gaussian, width 1", "高斯核，宽度 1"),
         lambda: NadarayaWatson(bandwidth=FIXED_WIDTH),
     ),
     "gradient": (
-        Text("width learned by gradient descent", "梯度下降学得的宽度"),
+        Text("width by gradient", "梯度下降的宽度"),
         lambda: NadarayaWatson(bandwidth="gradient", initial_bandwidth=FIXED_WIDTH),
     ),
     "loo": (
-        Text("width searched by leave-one-out", "留一法搜索的宽度"),
+        Text("width by leave-one-out", "留一法的宽度"),
         lambda: NadarayaWatson(bandwidth="loo"),
     ),
 }
@@ -138,9 +140,9 @@ def run(options: StudyOptions) -> Findings:
     }
     widths = {
         method: [estimate([each[method][1] for each in measured[size]]) for size in sizes]
-        for method in METHODS
+        for method in LEARNED
     }
-    key_K, query_Q = sample.x, queries(25)
+    key_K, query_Q = sample.x, queries(SHOWN_QUERIES)
     order = closer_weighs_more(
         models["gradient"].attention_weights(query_Q[:, None]), query_Q, key_K
     )
@@ -159,7 +161,7 @@ def run(options: StudyOptions) -> Findings:
         ),
         claims=_claims(sizes, by_size, rates, order, limit),
         tables=_tables(sizes, by_size, widths),
-        panels=_panels(sample, models, sizes, by_size, limit),
+        panels=_panels(sample, models, sizes, by_size, widths, limit),
         values={
             "sizes": list(sizes),
             "seeds": list(seeds),
@@ -284,7 +286,7 @@ def _tables(
             list(METHODS),
             by_size,
         ),
-        table(Text("Width chosen", "选出的宽度"), ["gradient", "loo"], widths),
+        table(Text("Width chosen", "选出的宽度"), list(LEARNED), widths),
     ]
 
 
@@ -293,6 +295,7 @@ def _panels(
     models: dict[str, NadarayaWatson],
     sizes: tuple[int, ...],
     by_size: dict[str, list[Estimate]],
+    widths: dict[str, list[Estimate]],
     limit: float,
 ) -> list[Panel]:
     points = queries(100)
@@ -336,26 +339,38 @@ def _panels(
         Text("Error by number of samples", "误差随样本数的变化"),
         Text("samples", "样本数"),
         Text("mean squared error", "均方误差"),
-        [estimated_curve(METHODS[method][0], sizes, by_size[method]) for method in METHODS],
+        [
+            *(estimated_curve(METHODS[method][0], sizes, by_size[method]) for method in METHODS),
+            Curve(Text("limit of width 1", "宽度 1 的极限"), sizes, [limit] * len(sizes),
+                  kind="dashed"),
+        ],
+        log="xy",
+    )  # fmt: skip
+    chosen = CurvePanel(
+        Text("Width by number of samples", "宽度随样本数的变化"),
+        Text("samples", "样本数"),
+        Text("width", "宽度"),
+        [estimated_curve(METHODS[method][0], sizes, widths[method]) for method in LEARNED],
         log="xy",
     )
     return [
         fits,
         consistency,
         learning,
+        chosen,
         *(_weights(sample, models[method], METHODS[method][0]) for method in ("fixed", "gradient")),
     ]
 
 
 def _weights(sample: Sample, model: NadarayaWatson, name: Text) -> GridPanel:
-    query_Q = queries(25)
+    query_Q = queries(SHOWN_QUERIES)
     weights_QK = model.attention_weights(query_Q[:, None])
     return GridPanel(
         Text(f"Weights: {name.en}", f"注意力权重：{name.zh}"),
         Text("keys, in the order of x", "键（按 x 排序）"),
         Text("query x", "查询 x"),
         [f"{x:.1f}" for x in sample.x],
-        [f"{x:.1f}" for x in query_Q],
+        [f"{x:.2f}" for x in query_Q],
         [_rounded(row) for row in weights_QK],
     )
 

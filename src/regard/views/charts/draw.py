@@ -30,7 +30,9 @@ BAR = 0.26  # inches of a horizontal bar
 LEGEND_INSIDE = 4  # names that fit into the axes; more are written below
 CELLS_PER_INCH = 13.0  # columns of the caption's text, of which a Chinese character takes two
 GROUP_CELLS = 44  # columns of the names of a panel's groups, beyond which they are turned
-MAX_TICKS = 7  # measured points of a logarithmic axis that all get their number
+COLUMN_CELLS = 34  # columns of the names of a grid's columns, beyond which they are turned
+MAX_TICKS = 8  # measured points of a logarithmic axis that all get their number
+MAX_NUMBERS, MAX_WORDS = 10, 40  # labels along a side of a grid, of which numbers may be left out
 WRITTEN = 0.55  # share of the largest value from which a cell's number is in the paper's color
 
 
@@ -145,14 +147,9 @@ def _draw_curves(axes: Axes, panel: CurvePanel, language: LanguageCode, theme: T
             axes.fill_between(curve.x, curve.low, curve.high, color=color, alpha=0.18, linewidth=0)
     for axis in ("x", "y"):
         if axis in panel.log:
-            getattr(axes, f"set_{axis}scale")("log")
-            scale = getattr(axes, f"{axis}axis")
-            scale.set_major_formatter(lambda value, _: f"{value:,g}")
-            scale.set_minor_formatter(lambda value, _: "")
-            axes.tick_params(axis=axis, which="minor", length=0)
-    points = sorted({x for curve in panel.curves for x in curve.x})
-    if "x" in panel.log and len(points) <= MAX_TICKS:  # 8, 16, 32 have no power of ten to show
-        axes.set_xticks(points)
+            _set_log(
+                axes, axis, {value for curve in panel.curves for value in getattr(curve, axis)}
+            )
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
     axes.set(
@@ -160,6 +157,20 @@ def _draw_curves(axes: Axes, panel: CurvePanel, language: LanguageCode, theme: T
     )
     axes.grid(True)
     _finish(axes, len(panel.curves))
+
+
+def _set_log(axes: Axes, name: str, values: set[float]) -> None:
+    """A logarithmic axis; 8, 16, 32 have no power of ten to show, nor has a short range."""
+    from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
+
+    getattr(axes, f"set_{name}scale")("log")
+    axis = getattr(axes, f"{name}axis")
+    if name == "x" and len(values) <= MAX_TICKS:
+        axis.set_major_locator(FixedLocator(sorted(values)))
+    elif max(values) < 50 * min(values):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(lambda value, _: f"{value:,g}")
 
 
 def _draw_bars(axes: Axes, panel: BarPanel, language: LanguageCode, theme: Theme) -> None:
@@ -225,10 +236,11 @@ def _draw_grid(axes: Axes, panel: GridPanel, language: LanguageCode, theme: Them
     image = axes.imshow(cells, cmap=ramp, norm=norm, aspect="auto", interpolation="nearest")
     for words, ticks in ((panel.columns, axes.set_xticks), (panel.rows, axes.set_yticks)):
         if words:
-            step = math.ceil(len(words) / 40)
-            shown = range(0, len(words), step)
+            most = MAX_NUMBERS if all(map(_is_number, words)) else MAX_WORDS
+            shown = range(0, len(words), math.ceil(len(words) / most))
             ticks(list(shown), [in_language(words[at], language) for at in shown])
-    if sum(cell_len(in_language(words, language)) for words in panel.columns) > 44:
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    if sum(cell_len(name) + 1 for name in names) > COLUMN_CELLS:
         axes.tick_params(axis="x", labelrotation=60)
     axes.tick_params(length=0)
     if panel.written:
@@ -241,6 +253,10 @@ def _draw_grid(axes: Axes, panel: GridPanel, language: LanguageCode, theme: Them
     axes.set(
         xlabel=in_language(panel.x_label, language), ylabel=in_language(panel.y_label, language)
     )
+
+
+def _is_number(words: Words) -> bool:
+    return isinstance(words, str) and words.replace(".", "").replace(",", "").isdigit()
 
 
 def _finish(axes: Axes, names: int, *, inside: bool = True) -> None:

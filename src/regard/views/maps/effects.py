@@ -93,18 +93,24 @@ def gradient_times_attention(
     return maps
 
 
-def label_score(batch: Any) -> Callable[[Tensor], Tensor]:
-    """A target: the log-probability of the labels (B, T) under logits (B, T, V), per sentence.
+def token_scores(batch: Any) -> Callable[[Tensor], Tensor]:
+    """A target: the log-probability (B, T) of each label (B, T) under logits (B, T, V).
 
-    Labels of 0, which is padding, are ignored.
+    Labels of 0, which is padding, have 0. One row of labels is for all rows of logits.
     """
 
     def score(logits: Tensor) -> Tensor:
-        labels = batch.labels
+        labels = batch.labels.expand(len(logits), -1)
         scores = logits.log_softmax(-1).gather(-1, labels[..., None])[..., 0]
-        return scores.masked_fill(labels == 0, 0.0).sum(-1)
+        return scores.masked_fill(labels == 0, 0.0)
 
     return score
+
+
+def label_score(batch: Any) -> Callable[[Tensor], Tensor]:
+    """A target: the log-probability (B,) of all labels, the sum of `token_scores`."""
+    score = token_scores(batch)
+    return lambda logits: score(logits).sum(-1)
 
 
 def gradient_figure(

@@ -9,7 +9,9 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 DOCS := $(BIN)/sphinx-build -q -W --keep-going -b html
 
-.PHONY: help setup demo docs check ruff mypy imports test test-all fast-tests all-tests bench clean
+TRY := build/try-wheel
+
+.PHONY: help setup demo docs dist try-wheel check ruff mypy imports test test-all fast-tests all-tests bench clean
 
 help:
 	@echo "make setup     create .venv and install regard with its development tools"
@@ -17,6 +19,8 @@ help:
 	@echo "make test      set-up, ruff, mypy --strict, import-linter and the test suite"
 	@echo "make test-all  the same, with the slow tests"
 	@echo "make docs      set-up with Sphinx, then the documentation: docs/_build/html/index.html"
+	@echo "make dist      set-up, then a wheel and an sdist in dist/, checked by twine"
+	@echo "make try-wheel the wheel in a virtual environment of its own: 'regard demo --quick'"
 	@echo "make bench     set-up with the peers, then 'python -m benchmarks attention'"
 
 setup: $(STAMP)
@@ -35,6 +39,19 @@ docs: setup
 	$(DOCS) -d docs/_build/doctrees/en docs docs/_build/html
 	$(DOCS) -d docs/_build/doctrees/zh docs/zh docs/_build/html/zh
 	@echo "docs/_build/html/index.html"
+
+# The wheel is built from the sdist, without network.
+dist: setup
+	$(INSTALL) build twine
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
+
+try-wheel: dist
+	rm -rf $(TRY)
+	$(PYTHON) -m venv $(TRY)
+	$(TRY)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	cd $(TRY) && bin/regard --version && bin/regard demo --quick
 
 check: ruff mypy imports
 
@@ -66,4 +83,4 @@ bench: setup
 	$(BIN)/python -m benchmarks attention
 
 clean:
-	rm -rf $(VENV) regard-demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build regard-demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

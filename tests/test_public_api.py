@@ -23,6 +23,7 @@ Bias DistanceBias Dropout Edit ForceAlignment KeyValue Normalizer Overwrite Pool
 Recording Step SwitchOff Trace dropout dropout_stream from_keras from_onnx from_torch_mha
 from_torch_sdpa rotate to_keras to_onnx to_torch_mha to_torch_sdpa trace
 AdaptiveSpan Blockwise Full LinearAttention Linformer Local Mechanism Performer Reformer Ring Sparse
+AttentionInput MechanismFacts
 """
 
 

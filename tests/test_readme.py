@@ -1,6 +1,6 @@
 """What the README shows is run: every block of Python and of commands, in order, on small data.
 
-The commands of a block are examples of their own; see `shared/documented.py` for how they are run.
+The commands of a block are examples of their own; see `documented.py` for how they are run.
 """
 
 import re

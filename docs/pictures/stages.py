@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 MAX_BYTES = 60_000
-COLORS = 64
+COLORS = 32
 WIDTHS = {"wide": 1280, "narrow": 390}
 
 
@@ -116,7 +116,7 @@ def chromium() -> Iterator[Browser]:
 @contextmanager
 def opened(browser: Browser, address: str, look: Look) -> Iterator[Page]:
     """A tab at a page."""
-    size = {"width": WIDTHS[look.width], "height": 900}
+    size = {"width": WIDTHS[look.width], "height": 1180}  # the list of parts fits in
     locale = {"en": "en-GB", "zh": "zh-CN"}[look.language]
     context = browser.new_context(viewport=size, color_scheme=look.scheme, locale=locale)
     tab = context.new_page()
@@ -136,22 +136,28 @@ def go_to(tab: Page, name: str, side: str) -> None:
     """Go on with the arrow key to the first stage of that name and side."""
     reached = f"""(event) => event.detail.name === "{name}" && event.detail.side === "{side}" """
     settle(tab)
+    tab.keyboard.press("ArrowRight")
+    settle(tab)
     tab.evaluate(f"""() => {{
       window.reached = false;
       document.addEventListener("regard:stage", (event) => {{
         window.reached ||= ({reached})(event);
       }});
     }}""")
+    key = "Home"
     while not tab.evaluate("window.reached"):
-        tab.keyboard.press("ArrowRight")
-        tab.wait_for_timeout(30)
+        tab.keyboard.press(key)
+        tab.locator(".stages:not([aria-busy])").wait_for()
+        key = "ArrowRight"
     settle(tab)
 
 
-def save(tab: Page, path: Path) -> None:
-    """Write a screenshot of the whole page with a small palette."""
-    png = tab.screenshot(full_page=True)
-    image = Image.open(io.BytesIO(png)).convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
+def save(tab: Page, path: Path, part: str = "main") -> None:
+    """Write a screenshot of a part of the page with a small palette."""
+    png = tab.locator(part).screenshot()
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    method = Image.Quantize.MAXCOVERAGE  # the median cut would lose a rare orange
+    image = image.quantize(COLORS, method, kmeans=3, dither=Image.Dither.NONE)
     image.save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path}: {image.width} × {image.height}, {size / 1000:.0f} kB")
@@ -191,7 +197,7 @@ def word_by_word(browser: Browser, model: Path) -> None:
         settle(tab)
         tab.mouse.move(0, 0)
         tab.evaluate("document.activeElement.blur()")
-        save(tab, FOLDER / "stages-word-by-word.png")
+        save(tab, FOLDER / "stages-word-by-word.png", "#follow")
 
 
 if __name__ == "__main__":

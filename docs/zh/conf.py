@@ -11,5 +11,6 @@ from conf import *  # noqa: F403
 
 jieba.setLogLevel(logging.WARNING)  # the search index is made of its words
 language = "zh_CN"
+extensions = [*extensions, "line_breaks"]  # noqa: F405
 html_title = f"regard {release} 文档"  # noqa: F405
 exclude_patterns = []

@@ -1,6 +1,5 @@
 """Commands that are printed as suggestions can be pasted into a shell."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -56,16 +55,16 @@ def test_neither(monkeypatch):
     assert command("info") == f"{sys.executable} -m regard info"
 
 
-def test_a_printed_command_runs(script, en_fr, tmp_path):
+def test_a_printed_command_runs(script, en_fr, tmp_path, refused, monkeypatch):
     folder = tmp_path / "it's mine"
     shutil.copytree(en_fr, folder)
     (folder / "model.safetensors").unlink()
-    found = subprocess.run(
-        [".venv/bin/regard", "translate", "Hello.", "--model", "it's mine"],
-        cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": "/usr/bin:/bin"},
-    )  # fmt: skip
-    assert found.returncode == 2
-    printed = found.stderr.split("`")[1]
+    words = ["translate", "Hello.", "--model", "it's mine"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [".venv/bin/regard", *words])
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", "/usr/bin:/bin")
+        printed = refused(*words).split("`")[1]
     assert printed.startswith(".venv/bin/regard train --resume ")
     again = subprocess.run(printed, shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr

@@ -50,7 +50,7 @@ def test_info_knows_the_command(regard, pen):
 def test_a_resumed_run_ends_with_the_same_weights(pen, tmp_path, capsys):
     whole, parted = tmp_path / "whole", tmp_path / "parted"
     common = ["--model.lines", 40, "--training.schedule", "constant", "--training.warmup", "0"]
-    common += ["--training.validate_sentences", "0"]
+    common += ["--training.validate_sentences", "0", "--training.validate_every", 3]
     assert train(*common, "--training.steps", 6, "--out", whole) == 0
     assert train(*common, "--training.steps", 3, "--out", parted) == 0
     assert main(["train", "--resume", str(parted), "--training.steps", "6"]) == 0

@@ -1,18 +1,16 @@
 """The command as a process: it starts, drains, swaps models, and refuses what cannot be."""
 
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 
 import httpx
 import pytest
 
+from processes import Process
 from regard.cli import main
 from servers import until
 from trained import taught, trained
@@ -27,12 +25,7 @@ def folder(tmp_path_factory):
 
 def test_a_whole_life(folder):
     """Start on a free port, answer, swap models on SIGHUP, finish on SIGTERM what is under way."""
-    words = [sys.executable, "-m", "regard", "serve", "--model", folder, "--port", "0",
-             "--threads", "1"]  # fmt: skip
-    server = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+    server = Process("serve", "--model", folder, "--port", "0", "--threads", "1")
     log = []
     try:
         line = server.stdout.readline()
@@ -74,12 +67,7 @@ def test_a_hangup_while_models_are_read_ends_nothing(folder):
     """A form that is broken is told as JSON too."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    words = [sys.executable, "-m", "regard", "serve", "--model", folder, "--port", str(port),
-             "--threads", "1"]  # fmt: skip
-    server = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+    server = Process("serve", "--model", folder, "--port", port, "--threads", "1")
 
     def listens():
         with suppress(OSError):

@@ -30,6 +30,9 @@ class Tool:
 
 
 TOOLS = {
+    "bash": Tool("bash", "apt-get install bash"),
+    "fish": Tool("fish", "apt-get install fish"),
+    "zsh": Tool("zsh", "apt-get install zsh"),
     "chromium": Tool("Chromium", "apt-get install chromium"),
     "cjk-font": Tool(
         "the font Noto Sans CJK", "apt-get install fonts-noto-cjk; rm -r ~/.cache/matplotlib"

@@ -77,6 +77,7 @@ from regard.attention.mechanisms import (
     Ring,
     Sparse,
 )
+from regard.attention.mechanisms.mechanism import AttentionInput
 from regard.attention.normalizers.entmax import entmax15, sparsemax
 from regard.attention.normalizers.normalizer import (
     NORMALIZERS,
@@ -98,6 +99,7 @@ from regard.attention.scores.score import (
     Score,
     Uniform,
 )
+from regard.config.mechanisms import MechanismFacts
 from regard.dropout import Dropout, dropout, dropout_stream
 
 if TYPE_CHECKING:
@@ -105,18 +107,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BAM", "CBAM", "NORMALIZERS", "AdaptiveSpan", "Additive", "Alibi", "Aligner", "Attended",
-    "AttentionMap", "Bias", "Blockwise", "ChannelAttention", "ChannelGate", "Content", "Cosine",
-    "Coverage", "DistanceBias", "Dot", "Dropout", "DualAttention", "Edit", "EfficientChannel",
-    "Entmax15", "ExternalAttention", "ForceAlignment", "Full", "Gaussian", "General", "Graves",
-    "KeyValue", "Learned", "LinearAttention", "Linformer", "Local", "Location", "LocationSensitive",
-    "Mask", "Mechanism", "Monotonic", "MultiHead", "NadarayaWatson", "NonLocal", "Normalizer",
-    "Overwrite", "Performer", "Pooling", "Position", "PositionAttention", "Recording", "Reformer",
-    "RelativeBias", "Ring", "Rotary", "ScaledDot", "Score", "SelectiveKernels", "Sigmoid",
-    "Sinusoidal", "Softmax", "Sparse", "Sparsemax", "SpatialGate", "SpatialTransformer",
-    "SqueezeExcitation", "Step", "SwitchOff", "Trace", "Uniform", "attend", "dropout",
-    "dropout_stream", "entmax15", "from_keras", "from_onnx", "from_torch_mha", "from_torch_sdpa",
-    "intervene", "masked_softmax", "record", "rotate", "sparsemax", "to_keras", "to_onnx",
-    "to_torch_mha", "to_torch_sdpa", "trace",
+    "AttentionInput", "AttentionMap", "Bias", "Blockwise", "ChannelAttention", "ChannelGate",
+    "Content", "Cosine", "Coverage", "DistanceBias", "Dot", "Dropout", "DualAttention", "Edit",
+    "EfficientChannel", "Entmax15", "ExternalAttention", "ForceAlignment", "Full", "Gaussian",
+    "General", "Graves", "KeyValue", "Learned", "LinearAttention", "Linformer", "Local", "Location",
+    "LocationSensitive", "Mask", "Mechanism", "MechanismFacts", "Monotonic", "MultiHead",
+    "NadarayaWatson", "NonLocal", "Normalizer", "Overwrite", "Performer", "Pooling", "Position",
+    "PositionAttention", "Recording", "Reformer", "RelativeBias", "Ring", "Rotary", "ScaledDot",
+    "Score", "SelectiveKernels", "Sigmoid", "Sinusoidal", "Softmax", "Sparse", "Sparsemax",
+    "SpatialGate", "SpatialTransformer", "SqueezeExcitation", "Step", "SwitchOff", "Trace",
+    "Uniform", "attend", "dropout", "dropout_stream", "entmax15", "from_keras", "from_onnx",
+    "from_torch_mha", "from_torch_sdpa", "intervene", "masked_softmax", "record", "rotate",
+    "sparsemax", "to_keras", "to_onnx", "to_torch_mha", "to_torch_sdpa", "trace",
 ]  # fmt: skip
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "bench": "measure error, time and memory of the attention mechanisms",
     "classify": "label texts or series with a classifier, and show what decided",
     "compare": "compare two models or outputs, overall and by sentence length",
+    "completion": "print a script that completes commands and flags in bash, zsh or fish",
     "corpus": "write sentences of the built-in grammar, or series with a planted cause",
     "demo": "train a translator of the built-in language pair in minutes, and look inside",
     "export": "write a model for onnxruntime, transformers or CTranslate2",
@@ -112,7 +113,7 @@ def _parse(given: list[str]) -> argparse.Namespace:
     return _parser(name).parse_args(given)
 
 
-def _commands(called: str | None) -> dict[str, tuple[str, str]]:
+def command_modules(called: str | None) -> dict[str, tuple[str, str]]:
     """Return help and module of each command; those of kinds of model if none of ours is called."""
     commands = {name: (line, f"regard.cli.{name}") for name, line in COMMANDS.items()}
     if called in commands or called == "--version":
@@ -142,7 +143,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, (text, path) in _commands(command).items():
+    for name, (text, path) in command_modules(command).items():
         sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         if name == command:
             module = importlib.import_module(path)

@@ -43,6 +43,26 @@ def estimate(values: Sequence[float]) -> Estimate:
     return Estimate(mean, mean - margin, mean + margin)
 
 
+def exponent(sizes: Sequence[float], costs: Sequence[float]) -> Estimate:
+    """The exponent p of cost ≈ c · size^p, with its 95 % interval from the residuals.
+
+    By least squares over the logarithms; two sizes have no residuals, and so no interval.
+
+    >>> exponent([100, 200, 400], [3.0, 12.0, 48.0]).written()
+    '2.00'
+    """
+    x, y = np.log(sizes), np.log(costs)
+    x = x - x.mean()
+    slope = float(x @ y / (x @ x))
+    rest = y - y.mean() - slope * x
+    freedom = len(x) - 2
+    if freedom < 1 or float(np.abs(rest).max()) < 1e-9:
+        return Estimate(slope, slope, slope)
+    quantile = _T[freedom - 1] if freedom <= len(_T) else 1.96
+    margin = quantile * math.sqrt(float(rest @ rest) / freedom / float(x @ x))
+    return Estimate(slope, slope - margin, slope + margin)
+
+
 def share(hits: int, total: int) -> Estimate:
     """A share with its 95 % Wilson interval, which stays within 0 and 1."""
     if total == 0:

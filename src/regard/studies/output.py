@@ -148,7 +148,9 @@ def _row(cells: Sequence[str]) -> str:
 def _cell(value: Words | float | int | None, language: LanguageCode) -> str:
     if value is None:
         return ""
-    return f"{value:,.4g}" if isinstance(value, int | float) else in_language(value, language)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.4g}" if isinstance(value, float) else in_language(value, language)
 
 
 def _finite(value: Any) -> Any:

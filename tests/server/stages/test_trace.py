@@ -86,8 +86,9 @@ def test_the_model_goes_on_after_chosen_words(client, catalogue):
 
 def test_edits_are_seen(client):
     off = {"type": "switch_off", "kind": "cross", "layer": [0], "heads": [0]}
-    (context,) = steps(asked(client, edits=[off]), "heads joined", side="decoder", layer=0,
-                       part="cross-attention")  # fmt: skip
+    found = asked(client, edits=[off])
+    (context,) = steps(found, "heads joined", side="decoder", layer=0, part="cross-attention")
+    assert steps(found, "query", layer=0)[0]["equation"] == "q = W_q x + b_q"
     half = context["shape"][1] // 2
     values = numbers(context)
     assert not values[:, :half].any() and values[:, half:].any()

@@ -65,7 +65,8 @@ class _Editor:
         site = self.sites.find(call)
         if site is None:
             return call
-        call = replace(call, info=observe.CallInfo(site.kind, site.offset))
+        info = replace(call.info, kind=site.kind, offset=site.offset, guessed=False)
+        call = replace(call, info=info)
         for edit in self.edits:
             if not edit.matches(site.kind, site.layer):
                 continue

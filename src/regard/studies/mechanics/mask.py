@@ -52,7 +52,7 @@ class TrainedModel(NamedTuple):
 
     checkpoints: list[Checkpoint]
     effect: float
-    """Change of the predictions before the last token when that is replaced."""
+    """Change of the prediction of the last token when that is replaced."""
     row_sums: list[float]
     """Mean sum of the weights of the query at each position, in the first layer."""
     weights: list[list[float]]
@@ -133,7 +133,7 @@ def run(options: StudyOptions) -> Findings:
     experiments = [
         Experiment(
             name, masked_model("before" if name == "one" else name, len(sentences.words), seed),
-            sentences, 60 if options.quick else 600, seed,
+            sentences, 60 if options.quick else 400, seed,
         )
         for name in (*MASKINGS, "one")
         for seed in seeds
@@ -211,10 +211,10 @@ def _claims(
         return Text(
             f"The loss seems {seems} and is {is_} in use, against "
             f"{losses['before']['honest'].written()} with −∞; replacing the last token changes "
-            f"{effects[name].written(3)} of each earlier prediction, against "
+            f"{effects[name].written(3)} of the prediction of it, against "
             f"{effects['before'].written(3)} with −∞.",
             f"损失看似 {seems}，使用时为 {is_}，而用 −∞ 时为 "
-            f"{losses['before']['honest'].written()}；替换最后一个词元会使之前每个预测改变 "
+            f"{losses['before']['honest'].written()}；替换最后一个词元会使对它的预测改变 "
             f"{effects[name].written(3)}，用 −∞ 时为 {effects['before'].written(3)}。",
         )
 
@@ -234,9 +234,9 @@ def _claims(
             ),
             Text(
                 f"With 0 after the softmax the mean sum is as low as {lowest.written()}; with −∞ "
-                f"before it no sum differs from 1 by more than {off:.0e}.",
+                f"before it no sum differs from 1 by more than {off:.0g}.",
                 f"之后设为 0 时，权重和的均值最低为 {lowest.written()}；之前设为 −∞ 时，"
-                f"与 1 的差不超过 {off:.0e}。",
+                f"与 1 的差不超过 {off:.0g}。",
             ),
             off < 1e-5 and lowest.high < 1,
         ),
@@ -303,7 +303,7 @@ def _tables(
             Text("apparent loss", "表面损失"),
             Text("honest loss", "真实损失"),
             Text("honest − apparent", "真实 − 表面"),
-            Text("effect of the last token on earlier predictions", "最后一个词元对之前预测的影响"),
+            Text("change of its prediction when a token is replaced", "替换词元时对它的预测的改变"),
             Text("sum of weights at the first token", "第一个词元处的权重和"),
         ],
         [

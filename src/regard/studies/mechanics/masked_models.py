@@ -165,12 +165,12 @@ def train(
 
 @torch.no_grad()
 def effect_of_the_future(masked: MaskedModel, inputs: Tensor, seed: int) -> float:
-    """Mean change of the predictions before the last token when that is replaced.
+    """Mean change of the prediction of the last input token when that token is replaced.
 
     The change of a prediction is the total variation ½ Σ |p − p'|, from 0 to 1.
     """
     generator = torch.Generator().manual_seed(seed)
     others = inputs[torch.randperm(len(inputs), generator=generator), -2]
     changed = torch.cat([inputs[:, :-1], others[:, None]], 1)
-    one, other = (masked.logits(each)[:, :-1].softmax(-1) for each in (inputs, changed))
+    one, other = (masked.logits(each)[:, -2].softmax(-1) for each in (inputs, changed))
     return float((one - other).abs().sum(-1).mean() / 2)

@@ -164,11 +164,11 @@ def run(options: StudyOptions) -> Findings:
     trained = _train(options)
     return Findings(
         caption=Text(
-            "Without the division the variance of the scores grows with d, one key takes nearly "
-            "all the weight, and neither the softmax's gradient nor a training through it is left; "
-            "divided by √d nothing changes with d.",
-            "不做缩放时，分数的方差随 d 增长，一个键几乎独占全部权重，softmax 的梯度消失，"
-            "训练也随之失败；除以 √d 后一切不随 d 变化。",
+            "Without the division the variance of the scores grows with d, until one key takes "
+            "nearly all the weight, the softmax has no gradient and a training through it fails; "
+            "divided by √d, variance, entropy and gradient are the same at every d.",
+            "不做缩放时，分数的方差随 d 增长，直到一个键几乎独占全部权重，softmax 没有梯度，"
+            "经过它的训练失败；除以 √d 后，方差、熵和梯度在任何 d 都相同。",
         ),
         claims=_claims(measured, trained),
         tables=_tables(measured, trained),

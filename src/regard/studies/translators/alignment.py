@@ -45,6 +45,7 @@ from regard.studies.translators.trained import (
     TranslatorChoice,
     held_out,
     trained_translators,
+    training_table,
 )
 from regard.tasks.translation.translator import Translator
 from regard.views.charts.panels import BarPanel, Bars, Curve, CurvePanel, GridPanel, Text
@@ -164,9 +165,8 @@ def measure(
 def run(options: StudyOptions) -> Findings:
     """Measure every mechanism on the same sentences."""
     names = list(ATTENTIONS)
-    translators = trained_translators(
-        options, [TranslatorChoice(name, seed=options.seed) for name in names]
-    )
+    choices = [TranslatorChoice(name, seed=options.seed) for name in names]
+    translators = trained_translators(options, choices)
     dev = held_out(options, 20 if options.quick else 100, split="dev")
     test = held_out(options, 20 if options.quick else 400)
     options.report(f"alignment of {len(test)} sentences, {len(names)} mechanisms")
@@ -194,7 +194,10 @@ def run(options: StudyOptions) -> Findings:
             "下方是译文完全正确而图的错误率高于某一水平的句子比例。",
         ),
         _claims(names, rates, diagonal, wrong),
-        _tables(names, rates, [diagonal, statistical], wrong, figures),
+        [
+            *_tables(names, rates, [diagonal, statistical], wrong, figures),
+            training_table(choices, translators),
+        ],
         _panels(names, rates, [diagonal, statistical], figures),
         {
             "diagonal": diagonal,

@@ -39,7 +39,12 @@ from regard.studies.translators.sense_vectors import (
     sense_distances,
     sense_vectors,
 )
-from regard.studies.translators.trained import TranslatorChoice, held_out, trained_translators
+from regard.studies.translators.trained import (
+    TranslatorChoice,
+    held_out,
+    trained_translators,
+    training_table,
+)
 from regard.tasks.translation.translator import Translator
 from regard.tasks.word_states import WordStates, word_states
 from regard.views.charts.panels import BarPanel, Bars, GridPanel, Text
@@ -139,8 +144,9 @@ def run(options: StudyOptions) -> Findings:
     """Measure several Transformers, trained with different seeds."""
     seeds = options.seeds(3)
     choices = [TranslatorChoice(seed=seed) for seed in seeds]
+    translators = trained_translators(options, choices)
     figures = []
-    for choice, translator in zip(choices, trained_translators(options, choices), strict=True):
+    for choice, translator in zip(choices, translators, strict=True):
         options.report(f"vectors and heads of {choice.name}")
         figures.append(measure(options, translator))
     layers = range(len(figures[0].probe))
@@ -165,7 +171,7 @@ def run(options: StudyOptions) -> Findings:
         ),
         _claims(word, within, between, probe, heads, figures),
         [_layer_table(word, within, between, probe), _head_table(list(seeds), heads, figures),
-         _neighbor_table(figures[0].word)],
+         _neighbor_table(figures[0].word), training_table(choices, translators)],
         _panels(word, within, between, probe, heads, figures[0].looks, list(seeds)),
         {
             "word": word, "within": within, "between": between, "probe": probe,

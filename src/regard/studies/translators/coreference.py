@@ -48,7 +48,12 @@ from regard.demo.head_ablation import (
 from regard.demo.scores import mapped_batches
 from regard.studies.estimates import Estimate, estimate, share
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
-from regard.studies.translators.trained import TranslatorChoice, held_out, trained_translators
+from regard.studies.translators.trained import (
+    TranslatorChoice,
+    held_out,
+    trained_translators,
+    training_table,
+)
 from regard.tasks.translation.translator import Translator
 from regard.views.charts.panels import BarPanel, Bars, Curve, CurvePanel, GridPanel, Text
 from regard.views.maps.effects import token_scores
@@ -163,7 +168,8 @@ def measure(
 def run(options: StudyOptions) -> Findings:
     """Measure several Transformers, trained with different seeds."""
     seeds = list(options.seeds(3))
-    translators = trained_translators(options, [TranslatorChoice(seed=seed) for seed in seeds])
+    choices = [TranslatorChoice(seed=seed) for seed in seeds]
+    translators = trained_translators(options, choices)
     dev = held_out(options, 60 if options.quick else 200, split="dev")
     test = held_out(options, 60 if options.quick else 600)
     options.report(f"looking and switching off, {len(seeds)} translators")
@@ -181,7 +187,7 @@ def run(options: StudyOptions) -> Findings:
             "下方：所有模型中各个头的两者关系，以及关闭一些头之后的代词。",
         ),
         _claims(figures, correlation),
-        [_table(seeds, figures)],
+        [_table(seeds, figures), training_table(choices, translators)],
         _panels(seeds, figures),
         {
             "correlation": correlation,

@@ -33,6 +33,7 @@ from regard.studies.translators.trained import (
     TranslatorChoice,
     held_out,
     trained_translators,
+    training_table,
 )
 from regard.tasks.translation.translator import Translator
 from regard.views.charts.panels import BarPanel, Bars, GridPanel, Text
@@ -134,9 +135,8 @@ def measure(pairs: Sequence[GrammarPair], translator: Translator) -> Attribution
 def run(options: StudyOptions) -> Findings:
     """Measure every mechanism on the same sentences."""
     names = list(ATTENTIONS)
-    translators = trained_translators(
-        options, [TranslatorChoice(name, seed=options.seed) for name in names]
-    )
+    choices = [TranslatorChoice(name, seed=options.seed) for name in names]
+    translators = trained_translators(options, choices)
     pairs = held_out(options, 4 if options.quick else 100)
     options.report(f"switching tokens of {len(pairs)} sentences off, {len(names)} mechanisms")
     figures = parallel_map(
@@ -156,7 +156,7 @@ def run(options: StudyOptions) -> Findings:
             "下方是一个句子的权重与关闭词元的效果。",
         ),
         _claims(names, estimates, tops),
-        [_table(names, estimates, tops)],
+        [_table(names, estimates, tops), training_table(choices, translators)],
         _panels(names, estimates, tops, figures[names.index("full")].heads, example),
         {
             name: {

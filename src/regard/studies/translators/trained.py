@@ -30,12 +30,12 @@ from regard.corpus.grammar import GrammarPair, Language, sample
 from regard.demo.data import DemoData, draw_data, prepare_data
 from regard.demo.settings import Budget, kind_of, run_settings
 from regard.errors import InputError
-from regard.studies.study import StudyOptions
+from regard.studies.study import FindingsTable, StudyOptions
 from regard.tasks import find_task, load, load_run
 from regard.tasks.translation.translator import Translator
 from regard.training.report import Silent
 from regard.training.run import train
-from regard.views.charts.panels import Text
+from regard.views.charts.panels import Text, Words
 from regard.worker_pool import can_fork, parallel_map
 
 MAX_WORDS = 16
@@ -156,6 +156,30 @@ def held_out(
     return sample(
         "dev" if split == "dev" else "test", count, language=language, seed=options.seed,
         max_words=budget.max_words,
+    )  # fmt: skip
+
+
+def training_table(
+    choices: Sequence[TranslatorChoice], translators: Sequence[Translator]
+) -> FindingsTable:
+    """How each translator was trained, and how good it is; seconds depend on the machine."""
+    rows: list[list[Words | float | int | None]] = []
+    for choice, translator in zip(choices, translators, strict=True):
+        metrics = translator.saved.metrics
+        rows.append([
+            ATTENTIONS[choice.attention], choice.seed, f"{metrics['train_sentences']:,}",
+            f"{metrics['parameters']:,}", metrics["steps"], metrics["dev"].get("exact"),
+            round(metrics["seconds"]),
+        ])  # fmt: skip
+    return FindingsTable(
+        Text("Translators, trained once for all studies", "各项研究共用的翻译模型"),
+        [
+            Text("attention", "注意力"), Text("seed", "种子"), Text("sentences", "训练句数"),
+            Text("parameters", "参数"), Text("updates", "更新次数"),
+            Text("translated exactly (dev)", "完全译对（开发集）"),
+            Text("seconds on one core", "单核训练秒数"),
+        ],
+        rows,
     )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 COLUMNS = 2  # panels in a row
 WIDTH, HEIGHT = 4.5, 3.5  # inches of a panel
 BAR = 0.26  # inches of a horizontal bar
+NAME_CELLS = 54  # columns of two names below the axes, beyond which each has its own line
 LEGEND_INSIDE = 4  # names that fit into the axes; more are written below
 CELLS_PER_INCH = 13.0  # columns of the caption's text, of which a Chinese character takes two
 GROUP_CELLS = 44  # columns of the names of a panel's groups, beyond which they are turned
@@ -263,7 +264,11 @@ def _finish(axes: Axes, names: int, *, inside: bool = True) -> None:
     """Names of the lines or bars, if there are several, and no frame on the right and on top."""
     axes.spines[["top", "right"]].set_visible(False)
     if names > (LEGEND_INSIDE if inside else 1):
-        axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        handles, labels = axes.get_legend_handles_labels()
+        longest = sum(sorted(map(cell_len, labels))[-2:])  # of two names beside each other
+        axes.figure.legend(
+            handles, labels, loc="outside lower center", ncols=2 if longest <= NAME_CELLS else 1
+        )
     elif names > 1:
         axes.legend()
 

@@ -15,6 +15,7 @@ from regard.studies.mechanics.heads.forms import HEADS, form_differences, form_s
 from regard.studies.mechanics.heads.translators import (
     FULL,
     LAYERS,
+    MANY,
     PARTS,
     QUICK,
     HeadFigures,
@@ -25,8 +26,6 @@ from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
 from regard.views.charts.panels import Curve, CurvePanel, GridPanel, Panel, Text, Words
 from regard.worker_pool import parallel_map
 
-MANY = 8
-"""The number of heads in the documents' example."""
 EXACT = 1e-12
 """Largest difference that counts as rounding in float64."""
 KIND_NAMES = {

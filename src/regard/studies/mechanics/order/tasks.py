@@ -171,7 +171,7 @@ class PlanePosition(Position):
 
 
 class PatchNetwork(nn.Module):
-    """Patches of an image as tokens, layers of self-attention, their mean, and the labels."""
+    """Patches of an image as tokens, layers of self-attention, their maximum, and the labels."""
 
     def __init__(self, positions: Position) -> None:
         super().__init__()
@@ -180,6 +180,7 @@ class PatchNetwork(nn.Module):
             positions="none",
         )  # fmt: skip
         self.patches = nn.Conv2d(3, IMAGE_DIM, PATCH, PATCH)
+        self.norm = nn.LayerNorm(IMAGE_DIM)  # as large as positions, which would drown it
         self.positions = positions
         self.layers = nn.ModuleList(
             Layer(settings, Position(), cross=False) for _ in range(settings.num_layers)
@@ -188,10 +189,10 @@ class PatchNetwork(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Scores (B, L) of images (B, 3, S, S)."""
-        tokens = self.positions.add(self.patches(x).flatten(2).transpose(1, 2))
+        tokens = self.positions.add(self.norm(self.patches(x).flatten(2).transpose(1, 2)))
         for layer in self.layers:
             tokens, _ = layer(tokens, None)
-        scores: Tensor = self.output(tokens.mean(1))
+        scores: Tensor = self.output(tokens.amax(1))
         return scores
 
 

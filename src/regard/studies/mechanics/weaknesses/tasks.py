@@ -111,6 +111,7 @@ class Weakness(NamedTuple):
     """A weakness: what is claimed, a task that shows it, and the networks without and with a cure.
 
     steps  batches to learn from
+    rate   highest learning rate
     """
 
     key: str
@@ -120,6 +121,7 @@ class Weakness(NamedTuple):
     steps: int
     plain: Variant
     cures: Sequence[Variant]
+    rate: float = 3e-3
 
 
 def _linked(layers: Callable[[], Sequence[nn.Module]], dim: int, hidden: int = 64) -> TokenReader:
@@ -128,8 +130,8 @@ def _linked(layers: Callable[[], Sequence[nn.Module]], dim: int, hidden: int = 6
 
 def _several(num_heads: int) -> TokenReader:
     sizes = [NUM_TOKENS] * (1 + NUM_WANTED) + [NUM_VALUES]
-    heads = [MultiHead(DIM, num_heads)]
-    return TokenReader(sizes, DIM, heads, NUM_VALUES, num_answers=NUM_WANTED)
+    heads = [MultiHead(2 * DIM, num_heads)]
+    return TokenReader(sizes, 2 * DIM, heads, NUM_VALUES, num_answers=NUM_WANTED)
 
 
 def _counting(normalizer: Sigmoid | None) -> TokenReader:
@@ -178,7 +180,7 @@ WEAKNESSES: Sequence[Weakness] = (
             "分数只考虑两个单元之间的联系，无法建模多个输入；加深层数或使用三元分数即可解决。",
         ),
         partial(linked_value, hops=2),
-        600,
+        1_200,
         Variant(Text("one layer", "一层"), lambda: _linked(lambda: [MultiHead(48, 2)], 48)),
         [
             Variant(
@@ -189,6 +191,7 @@ WEAKNESSES: Sequence[Weakness] = (
                 Text("three-way score", "三元分数"), lambda: _linked(lambda: [ThreeWay(DIM)], DIM)
             ),
         ],
+        rate=1e-2,
     ),
     Weakness(
         "focus",
@@ -198,7 +201,7 @@ WEAKNESSES: Sequence[Weakness] = (
             "一组注意力无法同时关注多个输入；多头注意力即可解决。",
         ),
         several_values,
-        600,
+        800,
         Variant(Text("one head", "单头"), lambda: _several(1)),
         [Variant(Text("four heads", "四个头"), lambda: _several(4))],
     ),

@@ -17,7 +17,7 @@ regard.largest = (values) => values.reduce((most, value) => (Number.isFinite(val
 
 /**
  * { values, numRows, numColumns } with `rows` and `columns` (labels, or null), `dots`, `max` (the number of the fullest
- * cell), `marked` (a row), `room` (labels for which there is to be room), `hint` (false: none), `label` (for screen readers) and `readout(row, column)`, what is said of a cell.
+ * cell), `marked` (a row), `room` (labels for which there is to be room), `labelShare` (of the width that labels may take), `hint` (false: none), `label` (for screen readers) and `readout(row, column)`, what is said of a cell.
  */
 regard.NumberGrid = class {
   cursor = null;
@@ -75,7 +75,7 @@ regard.NumberGrid = class {
 
   #layout() {
     this.width = this.box.clientWidth;
-    const left = this.rows ? regard.labelRoom(this.room ?? this.rows, "rows", 40, Math.min(150, Math.max(70, this.width * 0.24))) : 2;
+    const left = this.rows ? regard.labelRoom(this.room ?? this.rows, "rows", 40, Math.min(150, Math.max(70, this.width * (this.labelShare ?? 0.24)))) : 2;
     const top = this.columns ? regard.labelRoom(this.columns, "columns", 24, 96) : 2;
     const room = this.width - left - 2, { numRows, numColumns } = this;
     let x = room / numColumns, y = numRows * LINE > 700 ? Math.max(8, 700 / numRows) : LINE;

@@ -19,11 +19,17 @@ function bar(word, share, text, written, onClick) {
   return element("li", { className: written ? "written-word" : "" }, row);
 }
 
+/** Tokens as they are shown; of two that look alike, the one that goes on with the word before has an ellipsis. */
+function names(tokens) {
+  const plain = tokens.map(regard.plainToken), isAlone = (name) => plain.indexOf(name) === plain.lastIndexOf(name);
+  return plain.map((name, place) => (isAlone(name) || tokens[place].startsWith("▁") ? name : `…${name}`));
+}
+
 /** The picture of logits or probabilities at a position; `onPosition(position)` goes on to another, `onWord(id)` with another word. */
 regard.nextWords = async (list, step, position, { onPosition, onWord }) => {
-  const row = Math.max(0, step.rows.indexOf(position)), words = step.tokens[row].map(regard.plainToken), values = await list.at(step, position);
-  const side = list.data.sides[step.side], told = side?.written[position], rest = step.shape.at(-1) - words.length;
-  const written = words.indexOf(told === undefined ? NaN : regard.plainToken(told)), bars = element("ol", { className: "bars" });
+  const row = Math.max(0, step.rows.indexOf(position)), words = names(step.tokens[row]), values = await list.at(step, position);
+  const side = list.data.sides[step.side], rest = step.shape.at(-1) - words.length;
+  const written = step.ids[row].indexOf(side?.ids[position]), bars = element("ol", { className: "bars" });
   const logits = list.beside(step, "logits"), parts = [], left = element("p", { className: "note" });
   const click = (place) => onWord && (() => onWord(step.ids[row][place]));
   if (step.name === "logits") {

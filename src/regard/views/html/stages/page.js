@@ -1,7 +1,7 @@
 // The page of one traced text.
 const { element, message } = regard;
 const $ = (id) => document.getElementById(id);
-const data = JSON.parse($("trace").textContent);
+let data = null;
 
 /** The words that are followed; a token that belongs to no word stands for itself. */
 function entitle({ positions }) {
@@ -16,4 +16,9 @@ document.documentElement.lang = regard.language;
 $("switches").replaceChildren(...regard.pageSwitches());
 regard.translate(document.documentElement);
 $("main").addEventListener("regard:stage", ({ detail }) => entitle(detail));
-regard.stages($("main"), data, { start: data.start });
+$("main").setAttribute("aria-busy", "true");
+// after the first frame, so that the page is visible at once
+requestAnimationFrame(() => setTimeout(() => {
+  data = JSON.parse($("trace").textContent);
+  regard.stages($("main"), data, { start: data.start });
+}));

@@ -1,6 +1,7 @@
 // The picture of each step: vectors as cells, scores as dots, the context as a stack of weighted values.
 const { element, message, numberText } = regard;
 const SCORES = ["raw scores", "scaled", "capped", "energies", "biased", "masked"];
+const WEIGHTED = 0.4; // of the width: labels with weights
 const LINES = 17, NARROW = 22; // lines of a vector whose cells have numbers, and the pixels of such a cell
 
 /** A heading above a grid of numbers, and the readout below it. */
@@ -119,7 +120,7 @@ regard.Pictures = class {
     const weights = await list.at(list.beside(step, "weights"), position);
     const rows = keys.map((key, number) => `${regard.percent(weights[number])} · ${key}`);
     return this.#add(new regard.NumberGrid({
-      values, numRows: count, numColumns: size, rows, columns: null, max, label: this.#label(step),
+      values, numRows: count, numColumns: size, rows, columns: null, max, labelShare: WEIGHTED, label: this.#label(step),
       readout: (row, column) => message("weightedCell", {
         key: keys[row], weight: regard.percent(weights[row]), number: column, value: numberText(values[row * size + column], 4),
       }),
@@ -133,7 +134,7 @@ regard.Pictures = class {
     const context = await this.list.at(step, position), max = Math.max(regard.largest(context), regard.largest(await this.list.at(weighted, position)));
     const above = await this.#weightedGrid(weighted, position, max);
     const below = this.#add(new regard.NumberGrid({
-      values: context, numRows: 1, numColumns: context.length, hint: false, rows: ["Σ"], room: above.rows, columns: null, max, label: this.#label(step),
+      values: context, numRows: 1, numColumns: context.length, hint: false, rows: ["Σ"], room: above.rows, labelShare: WEIGHTED, columns: null, max, label: this.#label(step),
       readout: (_, column) => message("feature", { number: column, value: numberText(context[column], 4) }),
     }));
     return [block(above, message("stack")), element("p", { className: "sum", aria: { hidden: "true" } }, "Σ ↓"), block(below)];

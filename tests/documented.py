@@ -10,19 +10,21 @@ import io
 import re
 import shlex
 import shutil
-import subprocess
+import signal
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import httpx
 import pytest
 
 from marian_folders import save_marian
+from processes import Process
 from regard.cli import main
 from regard.corpus.grammar import sample
 from trained import trained
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parent.parent
 NOT_RUN = ("git clone", "pip install", "curl ")
 
 TRAIN = (
@@ -37,18 +39,18 @@ KINDS = {
     "handwriting": "--model.dim 16 --model.lines 40",
 }
 SMALLER = {
+    "study": "--quick",
     "corpus series": "--count 40",
     "bench": "--lengths 512 --repeats 1 --only local",
     "export": "--sentences 2 --threads 1",
     "demo": "--minutes 0.02 --out demonstration",
     "inspect": "--threads 1",
-    "study scaling": "--quick",
     "vectors learn": "--dim 16 --epochs 1 --min-count 1",
 }
 """What is added to a command so that it takes little time; to `train`, TRAIN and KINDS."""
 
 
-SLOW = ("regard demo", "regard bench", "regard study all")
+SLOW = ("regard demo", "regard bench", "regard study", "regard trace --toy")
 """Commands that take long even when they are small; they have slow tests of their own."""
 
 
@@ -123,7 +125,7 @@ def run(line):
     data = Path(words[words.index("<") + 1]).read_bytes() if "<" in words else b""
     given, made = io.TextIOWrapper(io.BytesIO(data)), io.StringIO()
     target = words[words.index(">") + 1] if ">" in words else None
-    words = words[: words.index("<")] if "<" in words else words
+    words = list(takewhile(lambda word: word not in ("<", ">"), words))
     words += smaller(words)
     if words[0] == "train" and "--out" in words:
         shutil.rmtree(words[words.index("--out") + 1], ignore_errors=True)
@@ -148,11 +150,10 @@ def smaller(words):
 
 def serve(words):
     """The server starts, is asked once and ends."""
-    command = [sys.executable, "-m", *words, "--port", "0", "--threads", "1"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    server = Process(*words[1:], "--port", "0", "--threads", "1")
     try:
         address = re.search(r"at (http://[\d.:]+)", server.stdout.readline())[1]
         assert httpx.get(f"{address}/health", trust_env=False).json() == {"status": "ok"}
     finally:
-        server.terminate()
+        server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)

@@ -1,6 +1,8 @@
 """The examples: each runs, small, and does what its docstring says."""
 
+import ast
 import importlib
+import json
 import re
 import sys
 from pathlib import Path
@@ -85,3 +87,81 @@ def test_a_custom_mechanism_decodes_step_by_step(example):
         cache = step.cache
         steps.append(step.context)
     torch.testing.assert_close(torch.cat(steps, 1), whole)
+
+
+def test_patient_histories(example, capsys):
+    answer = example("patient_histories").main(steps=3, patients=40, test=6)
+    assert 0 <= answer["found"] <= 1 and 0 <= answer["right"] <= 1
+    assert capsys.readouterr().out.count("because of") == 6
+
+
+def test_eeg_signals(example, capsys):
+    answer = example("eeg_signals").main(steps=3, train=40, test=6)
+    assert all(0 <= share <= 1 for share in answer.values())
+    assert capsys.readouterr().out.count("there was") == 5
+
+
+@pytest.mark.slow
+def test_classifiers_learn_and_find_the_causes(example):
+    answer = example("patient_histories").main(steps=200)
+    assert answer["right"] > 0.95 and answer["found"] > 0.95
+    answer = example("eeg_signals").main()
+    assert answer["right"] > 0.85 and answer["electrode"] > 0.85
+
+
+def test_po_catalogue(example):
+    answer = example("po_catalogue").main(steps=3)
+    filled = Path("filled.po").read_text("utf-8")
+    assert answer["filled"] == filled.count("#, fuzzy") == 86
+
+
+@pytest.mark.slow
+def test_a_filled_catalogue_is_right(example):
+    assert example("po_catalogue").main()["right"] > 0.9
+
+
+def test_po_catalogue_of_ones_own(example):
+    """Plural forms as the language has them; translated and obsolete messages stay."""
+    header = (
+        '"Content-Type: text/plain; charset=UTF-8\\n"\n"Plural-Forms: nplurals=3; plural=0;\\n"\n'
+    )
+    text = f'msgid ""\nmsgstr ""\n{header}\n'
+    text += "".join(f'msgid "Save page {n}"\nmsgstr "Zapisz {n}"\n\n' for n in range(30))
+    text += 'msgid "one file"\nmsgid_plural "%d files"\n'
+    text += 'msgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] ""\n\n'
+    text += '#~ msgid "Old"\n#~ msgstr ""\n'
+    Path("own.po").write_text(text, encoding="utf-8")
+    module = example("po_catalogue")
+    answer = module.main(Path("own.po"), "en-pl", Path("out.po"), steps=2)
+    filled = Path("out.po").read_text("utf-8")
+    assert answer == {"filled": 1} and filled.count("fuzzy") == 1
+    assert filled.count("msgstr[") == 3 and filled.count("Zapisz") == 30
+
+
+def test_hugging_face(example):
+    pytest.importorskip("transformers")
+    answer = example("hugging_face").main()
+    assert all(one["same"] and one["layers"] == 2 for one in answer.values())
+    assert "<html" in Path("bert-attention.html").read_text("utf-8")
+    causal = answer["gpt2"]["map"]
+    assert (causal == causal.tril()).all() and (answer["bert"]["map"] > 0).all()
+
+
+def test_the_notebook_runs():
+    """As Jupyter would: cells in order, the last expression of each shown."""
+    whole = json.loads((FOLDER / "attention.ipynb").read_text("utf-8"))
+    assert (whole["nbformat"], whole["nbformat_minor"]) == (4, 5)
+    assert len({cell["id"] for cell in whole["cells"]}) == len(whole["cells"])
+    space, shown = {}, []
+    for cell in whole["cells"]:
+        assert {"cell_type", "id", "metadata", "source"} <= cell.keys()
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [] and cell["execution_count"] is None
+            tree = ast.parse("".join(cell["source"]))
+            last = ast.Expression(tree.body.pop().value)
+            exec(compile(tree, "attention.ipynb", "exec"), space)
+            shown.append(eval(compile(last, "attention.ipynb", "eval"), space))
+    (context, weights, hidden), figure, shape, page, steps = shown
+    assert context.item() == pytest.approx(20) and weights.sum() == pytest.approx(1)
+    assert hidden[0, 2] == 0 and shape == (1, 4, 7, 7) and len(steps) > 8
+    assert figure.render("png") and "<html" in page.html

@@ -32,7 +32,7 @@ def test_no_other_chain_grows(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("rnn", 39), ("cnn", 39), ("dense", 1), ("fused", 1)]
+    ("name", "expected"), [("rnn", 39), ("cnn", 39), ("projected", 1), ("fused", 1)]
 )
 def test_path_length(name, expected):
     assert path_length(influence(name, 40)) == expected

@@ -16,16 +16,17 @@ from torch.autograd.graph import Node
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from regard.attention import attend
+from regard.attention import MultiHead, attend
 from regard.attention.mechanisms import MECHANISMS
 
 HEADS, WIDTH, KERNEL = 4, 32, 3
+FULL = ("projected", "dense", "fused")
 LAYERS = (
-    "rnn", "cnn", "dense", "fused",
+    "rnn", "cnn", "projected", "dense", "fused",
     *(name for name in MECHANISMS if name not in ("full", "ring")),
 )  # fmt: skip
-"""Names of the layers: a GRU, a convolution, full attention with two engines, and the mechanisms
-of regard (ring attention needs several processes)."""
+"""Names of the layers: a GRU, a convolution, multi-head attention with its projections, and without
+them full attention by two engines and the mechanisms of regard (ring needs several processes)."""
 
 
 def new_layer(name: str, length: int) -> Callable[[Tensor], Tensor]:
@@ -36,6 +37,9 @@ def new_layer(name: str, length: int) -> Callable[[Tensor], Tensor]:
     if name == "cnn":
         cnn = nn.Conv1d(HEADS * WIDTH, HEADS * WIDTH, KERNEL, padding="same")
         return lambda x: cnn(x.transpose(2, 3).flatten(1, 2))
+    if name == "projected":
+        multi_head = MultiHead(HEADS * WIDTH, HEADS)
+        return lambda x: multi_head(x.transpose(1, 2).flatten(2)).context
     if name in ("dense", "fused"):
         return lambda x: attend(x, x, x, engine=name).context  # type: ignore[arg-type]  # an engine
     mechanism = MECHANISMS[name](length, HEADS, WIDTH)
@@ -91,7 +95,7 @@ def influence(name: str, length: int, seed: int = 0) -> Tensor:
         return near[:, 0] > 0
     x = inputs(1, length, seed).detach()
     torch.manual_seed(seed)
-    new = MECHANISMS["full" if name in ("dense", "fused") else name]
+    new = MECHANISMS["full" if name in FULL else name]
     mechanism = new(length, HEADS, WIDTH).eval()
     if mechanism.facts.map == "projected":
         return torch.ones(length, length, dtype=torch.bool)
@@ -146,7 +150,7 @@ class PeakBytes(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         for tensor in filter(_is_tensor, tree_leaves(result)):
             storage = tensor.untyped_storage()
-            if id(storage) not in self._known | given:
+            if id(storage) not in self._known and id(storage) not in given:
                 self._known.add(id(storage))
                 self._held += storage.nbytes()
                 weakref.finalize(storage, self._free, id(storage), storage.nbytes())

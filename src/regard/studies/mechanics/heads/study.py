@@ -308,7 +308,7 @@ def _cost_panel(trained: Trained) -> GridPanel:
     rows = list(trained[MANY][0].costs)
     cells = [
         [
-            sum(ranks) / len(ranks)
+            100 * sum(ranks) / len(ranks)
             for ranks in zip(
                 *(sorted(each.costs[row], reverse=True) for each in trained[MANY]), strict=True
             )
@@ -318,8 +318,8 @@ def _cost_panel(trained: Trained) -> GridPanel:
     names = [(KIND_NAMES[row.split()[0]], int(row.split()[1]) + 1) for row in rows]
     return GridPanel(
         Text(
-            f"Share of words lost by switching off one of {MANY} heads",
-            f"{MANY} 个头中关闭一个损失的词的比例",
+            f"Words lost by switching off one of {MANY} heads, in %",
+            f"{MANY} 个头中关闭一个所损失的词，%",
         ),
         Text("head, from the costliest of its layer on", "头，按同层代价从大到小"),
         "",

@@ -58,10 +58,14 @@ def _entries(block: list[str]) -> Iterator[str]:
 def _escaped(line: str, keep: str = "") -> str:
     """The line with code as literals and without markup by accident."""
     pieces = CODE.split(line[len(keep) :])
-    return keep + "".join(
-        f"`{piece}`" if CODE.fullmatch(piece) else re.sub(r"([*|_\\`])", r"\\\1", piece)
-        for piece in pieces
-    )
+    written = keep
+    for piece in pieces:
+        if CODE.fullmatch(piece):
+            written += f"`{piece}`"
+        else:
+            apart = "\\ " if written.endswith("`") and piece[:1].isalnum() else ""
+            written += apart + re.sub(r"([*|_\\`])", r"\\\1", piece)
+    return written
 
 
 def process(app, what, name, obj, options, lines: list[str]) -> None:

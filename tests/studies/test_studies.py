@@ -7,7 +7,33 @@ import sys
 import pytest
 
 from regard.cli import main
-from regard.studies import STUDIES
+from regard.studies import STUDIES, run_study
+from regard.studies.output import restored, stored
+from regard.studies.study import StudyOptions
+
+LONG = (
+    "alignment",
+    "faithful",
+    "kernel",
+    "length",
+    "mask",
+)  # over three seconds even when they are quick
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in STUDIES]
+)
+def test_a_study_runs_and_its_findings_can_be_stored(name, tmp_path):
+    options = StudyOptions(quick=True, models=tmp_path)
+    about = {"command": "", "date": "", "seconds": 0.0, "quick": True, "seed": 0}
+    findings = run_study(name, options)
+    values = json.loads(json.dumps(stored(name, findings, about)))
+    assert findings.claims
+    assert findings.tables
+    assert findings.panels
+    (tmp_path / "found.json").write_text(json.dumps(values), "utf-8")
+    again, _ = restored(tmp_path / "found.json")
+    assert json.loads(json.dumps(stored(name, again, about))) == values
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ class OrderSizes(NamedTuple):
     test: int
 
 
-FULL = OrderSizes(300, 300, 300, 4_000, 1_000)
+FULL = OrderSizes(600, 500, 300, 4_000, 1_000)
 QUICK = OrderSizes(12, 12, 5, 200, 200)
 
 

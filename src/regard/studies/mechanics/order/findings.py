@@ -202,7 +202,8 @@ def _window_claim(sequences: Results) -> Claim:
             f"{masked.en}. {len(kept)} of {len(learned)} models that had learned the task keep "
             f"{KEPT:.0%} of their accuracy.",
             f"长度 {BEYOND}，即训练长度的 {BEYOND // TRAINED} 倍：{free.zh}；因果掩蔽："
-            f"{masked.zh}。学会任务的 {len(learned)} 个模型中有 {len(kept)} 个保持其准确率的 {KEPT:.0%}。",
+            f"{masked.zh}。学会任务的 {len(learned)} 个模型中有 {len(kept)} 个保持其准确率的 "
+            f"{KEPT:.0%}。",
         ),
         bool(learned) and not kept,
     )

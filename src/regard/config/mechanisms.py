@@ -372,11 +372,15 @@ def has_ring(model: Any) -> bool:
     return any(settings.name == "ring" for settings in mechanisms)
 
 
-def check_ranks(model: Any) -> None:
+def check_ranks(model: Any, shard: str = "none") -> None:
     """Check that ring attention has several processes, and that all of the model has it then."""
     num_ranks = int(os.environ.get("WORLD_SIZE", "1"))
     if not has_ring(model):
         return
+    if shard != "none":
+        raise InputError(
+            f"training.shard {shard} cannot be combined with model.attention ring; choose one."
+        )
     if num_ranks == 1:
         raise InputError(
             "model.attention ring splits sentences over several processes, got one; "

@@ -131,6 +131,9 @@ class TrainingSettings:
     """File of word vectors for the target side, instead of vectors."""
     threads: int = 0
     """Processor cores that share each batch; 0: all."""
+    shard: Literal["none", "fsdp"] = "none"
+    """What each of several processes (torchrun) holds: the whole model, or a part of every weight,
+    gradient and moment (fsdp), for models that do not fit into the memory of one."""
     tensorboard: bool = True
     """Whether figures are also written for TensorBoard, where it is installed."""
     device: str = "auto"

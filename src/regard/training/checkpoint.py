@@ -23,6 +23,7 @@ from regard.errors import InputError
 from regard.folder import load_weights, save_weights
 from regard.storage import checksum, replace_file, sync_folder
 from regard.training.optimizers.optimizers import Optimizers
+from regard.training.sharded_tensors import as_part_of
 
 TENSORS, STATE, LATEST = "tensors.safetensors", "state.json", "latest"
 MODEL, BUFFER = "model.", "buffer."
@@ -83,9 +84,9 @@ def capture(
     for number, (name, parameter) in enumerate(_trained(network)):
         tensors[f"{MODEL}{name}"] = parameter
         if mean:
-            tensors[f"mean.{name}"] = mean[number]
-        for part, value in optimizers.of(parameter).state[parameter].items():
-            tensors[f"optimizer.{part}.{name}"] = value
+            tensors[f"mean.{name}"] = as_part_of(mean[number], parameter)
+        for part, value in optimizers.state(parameter).items():
+            tensors[f"optimizer.{part}.{name}"] = as_part_of(value, parameter)
     return tensors | {f"{BUFFER}{name}": buffer for name, buffer in network.named_buffers()}
 
 
@@ -106,10 +107,9 @@ def restore(
             mean[number].copy_(tensors.get(f"mean.{name}", tensors[f"{MODEL}{name}"]))
         for moments in _MOMENTS:
             if all(f"optimizer.{part}.{name}" in tensors for part in moments):
-                optimizers.of(parameter).state[parameter] = {
-                    part: tensors[f"optimizer.{part}.{name}"].to(parameter.device).clone()
-                    for part in moments
-                }
+                found = {part: tensors[f"optimizer.{part}.{name}"] for part in moments}
+                copies = {part: t.to(parameter.device).clone() for part, t in found.items()}
+                optimizers.set_state(parameter, copies)
 
 
 def read_weights(folder: Path, count: int) -> list[dict[str, Tensor]]:

@@ -8,7 +8,8 @@ exactly the updates that it would have made without the interruption.
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ from regard.training.checkpoint import (
     RunState,
     capture,
     matching,
+    find_checkpoint,
     read_checkpoint,
     restore,
+    restore_parts,
     write_checkpoint,
 )
 from regard.training.optimizers.schedule import ScheduleProgress, learning_rate
@@ -81,6 +84,8 @@ class Trainer:
 
         Only the leader reads it, so that all processes have the same one.
         """
+        if self.updater.sharded:
+            return self._resume_sharded(folder)
         with self.ranks.together():
             found = read_checkpoint(folder) if self.ranks.leads else None
         checkpoint = self.ranks.sent(*(found or (None,)))
@@ -92,9 +97,23 @@ class Trainer:
             self.state = RunState.from_json(state)
         return True
 
+    def _resume_sharded(self, folder: Path) -> bool:
+        """Load every process' part of the newest checkpoint."""
+        with self.ranks.together():
+            found = find_checkpoint(folder) if self.ranks.leads else None
+        checkpoint = self.ranks.sent({} if found else None, found)
+        if checkpoint is None:
+            return False
+        path, state = checkpoint[1]
+        with matching(path):
+            network, optimizers = self.updater.trained_network, self.updater.optimizers
+            restore_parts(path, network, optimizers, self.averaging.mean)
+            self.state = RunState.from_json(state)
+        return True
+
     def train(self) -> TrainOutcome:
         """Train until the run is over or interrupted; the best weights are in the folder then."""
-        self.network.train()
+        self.updater.trained_network.train()
         with ExitStack() as stack:
             log = Log(self.folder, self.settings.tensorboard, self.state.step)
             stack.callback(log.close)
@@ -161,21 +180,41 @@ class Trainer:
         """Validate the averaged weights; the leader does, with the cores of those that wait."""
         if self.averaging.num_checkpoints:
             self.save_checkpoint()  # these weights are to be among those averaged
-        if not self.ranks.leads:
+        sharded = self.updater.sharded
+        if not (self.ranks.leads or sharded):
             return
         share, device = self.stopping.share(self.state), self.updater.device
         with ExitStack() as stack:
+            stack.enter_context(self._averaged())
             if self.ranks.number > 1 and device.type == "cpu":
                 pool = stack.enter_context(WorkerPool(cores(self.settings.threads)))
-            stack.enter_context(self.averaging.averaged())
-            self.validator.validate(self.network, device, pool, self.state, share, log)
+            if self.ranks.leads:
+                self.validator.validate(self.network, device, pool, self.state, share, log)
 
     def save_checkpoint(self) -> None:
-        """Write a checkpoint, if the run has a folder."""
-        if self.folder:
-            tensors = capture(self.network, self.updater.optimizers, self.averaging.mean)
+        """Write a checkpoint, if the run has a folder; all processes do so if the model is cut."""
+        cut = self.updater.sharded is not None
+        if not (self.folder or cut):
+            return
+        tensors = capture(
+            self.updater.trained_network, self.updater.optimizers, self.averaging.mean
+        )
+        if cut and not self.folder:
+            write_parts(None, tensors, self.ranks)
+        elif self.folder:
             keep = max(self.settings.keep, self.averaging.num_checkpoints)
-            write_checkpoint(self.folder, self.state.step, tensors, asdict(self.state), keep)
+            ranks = self.ranks if cut else None
+            write_checkpoint(self.folder, self.state.step, tensors, asdict(self.state), keep, ranks)
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """Give the network its averaged weights inside the context; gather them if it is cut."""
+        with self.averaging.averaged():
+            if self.updater.sharded:
+                self.updater.sharded.gather_into(self.network)
+                if self.averaging.num_checkpoints and self.ranks.leads:
+                    self.averaging.apply()
+            yield
 
     def outcome(self, finished: bool) -> TrainOutcome:
         """Return how the run stands, with the figures of the weights kept."""
@@ -194,15 +233,21 @@ class Trainer:
     def _finish(self, pool: WorkerPool, log: Log) -> None:
         """Validate and save the last weights, then give the network the best ones."""
         self.save_checkpoint()
+        leads = self.ranks.leads
         validated = self.state.last_validation.get("step") == self.state.step
-        if not validated or self.validator.weights_missing:
+        validates, unvalidated = self.ranks.any(
+            leads and (not validated or self.validator.weights_missing),
+            leads and self.data.dev is None,
+        )
+        if validates:
             self.validate(pool, log)
         self.state.ended = self.stopping.limits
         self.save_checkpoint()
+        if unvalidated and (self.folder or self.updater.sharded):
+            with self._averaged():
+                if self.folder:
+                    save_weights(self.folder / WEIGHTS, self.network.state_dict())
         if not self.folder:
             self.averaging.apply()
             return
-        if self.data.dev is None:
-            with self.averaging.averaged():
-                save_weights(self.folder / WEIGHTS, self.network.state_dict())
         put_weights(self.network, load_weights(self.folder / WEIGHTS), str(self.folder))

@@ -46,7 +46,8 @@ class Ranks:
         """
         if self.number == 1:
             return loss, list(gradients)
-        flat = torch.cat([*(g.reshape(-1) for g in gradients), gradients[0].new_tensor([loss])])
+        like = gradients[0] if gradients else torch.empty(0, dtype=torch.float64)
+        flat = torch.cat([*(g.reshape(-1) for g in gradients), like.new_tensor([loss])])
         dist.all_reduce(flat)
         *sums, total = flat.split([*(g.numel() for g in gradients), 1])
         return float(total), [s.view_as(g) for s, g in zip(sums, gradients, strict=True)]

@@ -43,7 +43,7 @@ def train_from_files(
     kind = task.kind
     with ranks.together():
         run = resolved(request.given, request.preset or "small", {kind.name: kind})
-        check_ranks(run.model)
+        check_ranks(run.model, run.training.shard)
         if kind.needs_files and not request.files:
             raise InputError(f"give the files to learn from: {kind.learns_from}.")
         check_disk(request.out, run, task)
@@ -65,7 +65,7 @@ def train(
     """
     run, reporter = data.run, reporter or Silent()
     with ranks.together():
-        check_ranks(run.model)
+        check_ranks(run.model, run.training.shard)
         check_new_folder(folder)
         network = new_network(task, data)  # settings that do not fit are an error here
         task.initialize(network, data, reporter)
@@ -86,7 +86,7 @@ def resume(
     """Continue the run in `folder` with the settings given (usually its own)."""
     reporter = reporter or Silent()
     with ranks.together():
-        check_ranks(run.model)
+        check_ranks(run.model, run.training.shard)
         data = stored_data(task, folder, run)
         network = new_network(task, data)
         if not (folder / LATEST).is_file():  # else the weights are in a checkpoint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -17,8 +17,12 @@ from regard.training.gradient_processes import GradientProcesses, ShardGradients
 from regard.training.optimizers.optimizers import Optimizers
 from regard.training.precision import autocast, choose_device, choose_precision
 from regard.training.ranks import Ranks
+from regard.training.sharded_tensors import own_part
 from regard.training.task import Task, TrainBatch, TrainData
 from regard.worker_pool import WorkerPool, can_fork
+
+if TYPE_CHECKING:
+    from regard.training.sharding import ShardedNetwork
 
 AnyBatch = TypeVar("AnyBatch", bound=TrainBatch)
 
@@ -82,10 +86,22 @@ class Updater:
         self.num_threads = cores(settings.threads) if alone else 1
         self.network = network.to(self.device)
         ranks.copy_leader([*network.parameters(), *network.buffers()])
-        self.parameters: list[Tensor] = [p for p in network.parameters() if p.requires_grad]
+        self.sharded: ShardedNetwork | None = None
+        if self.splits_rows and settings.shard == "fsdp":
+            from regard.training.sharding import ShardedNetwork  # which takes long to import
+
+            self.sharded = ShardedNetwork(task, data.run, self.network, ranks)
+        trained = (p for p in self.trained_network.parameters() if p.requires_grad)
+        self.parameters: list[Tensor] = [own_part(p) for p in trained]
         num_parts = max(self.num_threads, ranks.number)  # Muon's turns are those of as many threads
-        self.optimizers = Optimizers(self.network, settings, num_parts)
+        norm = self.sharded.norm if self.sharded else None
+        self.optimizers = Optimizers(self.trained_network, settings, num_parts, norm)
         self._processes: GradientProcesses | None = None
+
+    @property
+    def trained_network(self) -> nn.Module:
+        """The network that is updated; it is not `network` if that is cut over the processes."""
+        return self.sharded.network if self.sharded else self.network
 
     @contextmanager
     def workers(self) -> Iterator[WorkerPool]:
@@ -115,7 +131,10 @@ class Updater:
                 torch._foreach_add_(gradients, parts)
             else:
                 gradients = parts
-        total, gradients = self.ranks.summed(gradients, total)
+        if self.sharded:  # its gradients are summed
+            total, _ = self.ranks.summed([], total)
+        else:
+            total, gradients = self.ranks.summed(gradients, total)
         norm = self.optimizers.step(pool, gradients, rate)
         state.step += 1
         return total, norm, count
@@ -149,7 +168,9 @@ class Updater:
         rank = self.ranks.rank
         pieces = shards(batch, self.ranks.number) if self.splits_rows else [batch] * (rank + 1)
         if rank >= len(pieces):  # there are fewer rows than processes
-            return ShardGradients(0.0, [None] * len(self.parameters))
+            if self.sharded is None:
+                return ShardGradients(0.0, [None] * len(self.parameters))
+            pieces, scale = [pieces[0]] * (rank + 1), 0.0  # all gather the weights, or none
         return self._shard(rank, pieces[rank].to(self.device), number, scale)
 
     def _shard(
@@ -158,7 +179,12 @@ class Updater:
         """Return the gradients of a shard; its dropout depends on `number`, shard and seed."""
         stream = dropout_stream(self.settings.seed, *number, shard)
         with stream, autocast(self.precision, self.device):
-            loss = self.task.objective(self.data.run, self.network, piece, scale)
+            if self.sharded:
+                loss = self.sharded.loss(piece, scale)
+            else:
+                loss = self.task.objective(self.data.run, self.network, piece, scale)
+        if self.sharded:
+            return ShardGradients(*self.sharded.gradients(loss))
         return shard_gradients(loss, self.parameters)
 
     def _shard_of_batch(

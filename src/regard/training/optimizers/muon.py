@@ -21,6 +21,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.training.sharded_tensors import as_part_of, gathered, own_rows
+
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
 """Of the quintic of Newton and Schulz that brings singular values near 1 soonest (Jordan 2024)."""
 ITERATIONS = 5
@@ -39,7 +41,10 @@ class Muon(torch.optim.Optimizer):
         momentum: float = 0.95,
         factor: float = 1.0,
         period: int = 1,
+        wholes: Sequence[Tensor] | None = None,
     ) -> None:
+        """`wholes` are the matrices that the parameters are parts of, if these are cut."""
+        self._wholes = dict(zip(map(id, parameters), wholes or parameters, strict=True))
         settings = {"momentum": momentum, "factor": factor, "period": period}
         super().__init__(list(parameters), {"lr": lr, "weight_decay": weight_decay, **settings})
         for number, parameter in enumerate(parameters):
@@ -69,12 +74,15 @@ class Muon(torch.optim.Optimizer):
         """Update the parameters by their momenta, made orthogonal."""
         rate = group["lr"] * group["period"]
         torch._foreach_mul_(parameters, 1 - rate * group["weight_decay"])
-        for shape, indices in _by_shape(parameters).items():
-            matrices = torch.cat([ahead[n].reshape(-1, *shape) for n in indices])
-            updates = orthogonalize(matrices).split([_count(parameters[n]) for n in indices])
+        wholes = [self._wholes[id(parameter)] for parameter in parameters]
+        for shape, indices in _by_shape(wholes).items():
+            momenta = [gathered(as_part_of(ahead[n], wholes[n])) for n in indices]
+            matrices = torch.cat([momentum.reshape(-1, *shape) for momentum in momenta])
+            updates = orthogonalize(matrices).split([_count(wholes[n]) for n in indices])
             length = rate * ADAM_SIZE * group["factor"] * max(shape) ** 0.5
             for index, update in zip(indices, updates, strict=True):
-                parameters[index].sub_(update.view_as(parameters[index]), alpha=length)
+                own = own_rows(update.view(wholes[index].shape), wholes[index])
+                parameters[index].sub_(own, alpha=length)
 
 
 def suits(parameter: Tensor) -> bool:

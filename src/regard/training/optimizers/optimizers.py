@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -11,31 +11,66 @@ from torch import Tensor, nn
 from regard.attention.layers.position import Learned
 from regard.config import TrainingSettings
 from regard.training.optimizers.muon import Muon, suits
+from regard.training.sharded_tensors import own_part
 from regard.worker_pool import WorkerPool
 
 
 class Optimizers:
-    """The optimizers of a network's trained parameters; each core has its own parameters."""
+    """The optimizers of a network's trained parameters; each core has its own parameters.
 
-    def __init__(self, network: nn.Module, settings: TrainingSettings, number: int) -> None:
-        self._parameters = parameters = [p for p in network.parameters() if p.requires_grad]
+    If the network is cut over processes, they update the parts of this one; `norm` is then that of
+    the gradients of all.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        settings: TrainingSettings,
+        number: int,
+        norm: Callable[[Sequence[Tensor]], float] | None = None,
+    ) -> None:
+        self._norm = norm
+        parameters = [p for p in network.parameters() if p.requires_grad]
+        self._parameters = [own_part(p) for p in parameters]
+        own = dict(zip(map(id, parameters), self._parameters, strict=True))
         self._parts = parts([p.numel() for p in parameters], number)
         matrices = _matrices(network) if settings.optimizer == "muon" else set()
         self._each = [
-            _optimizers([parameters[n] for n in part], matrices, settings) for part in self._parts
+            _optimizers([parameters[n] for n in part], own, matrices, settings)
+            for part in self._parts
         ]
         self._clip = settings.clip
-        self._owner = {
-            id(parameter): optimizer
+        owner = {
+            id(part): optimizer
             for optimizers in self._each
             for optimizer in optimizers
             for group in optimizer.param_groups
-            for parameter in group["params"]
+            for part in group["params"]
         }
+        self._owner = {name: (owner[id(part)], part) for name, part in own.items()}
 
     def of(self, parameter: Tensor) -> torch.optim.Optimizer:
-        """Return the optimizer of a parameter."""
-        return self._owner[id(parameter)]
+        """Return the optimizer of a parameter of the network."""
+        return self._owner[id(parameter)][0]
+
+    def state(self, parameter: Tensor) -> dict[str, Tensor]:
+        """Return the moments of a parameter, or of this process' part of it."""
+        optimizer, part = self._owner[id(parameter)]
+        return optimizer.state[part]
+
+    def set_state(self, parameter: Tensor, moments: dict[str, Tensor]) -> None:
+        """Replace the moments of a parameter."""
+        optimizer, part = self._owner[id(parameter)]
+        optimizer.state[part] = moments
+
+    def empty_state(self, parameter: Tensor) -> dict[str, Tensor]:
+        """Return moments of the shapes that the optimizer of a parameter has after an update."""
+        optimizer, part = self._owner[id(parameter)]
+        if isinstance(optimizer, Muon):
+            return {"momentum": torch.zeros_like(part), "turn": torch.tensor(0)}
+        first, second = torch.zeros_like(part), torch.zeros_like(part)
+        step = torch.zeros((), device=part.device if optimizer.defaults["fused"] else None)
+        return {"step": step, "exp_avg": first, "exp_avg_sq": second}
 
     def step(self, pool: WorkerPool, gradients: Sequence[Tensor], rate: float) -> float:
         """Clip the gradients and update the parameters; return the norm before clipping."""
@@ -44,7 +79,7 @@ class Optimizers:
             norms = torch._foreach_norm([gradients[index] for index in part])
             return float(torch.linalg.vector_norm(torch.stack(norms)))
 
-        total = math.hypot(*pool.map(norm, self._parts))
+        total = self._norm(gradients) if self._norm else math.hypot(*pool.map(norm, self._parts))
         scale = self._clip / total if self._clip and total > self._clip else 1.0
 
         def update(numbered: tuple[int, list[int]]) -> None:
@@ -90,9 +125,15 @@ def _matrices(network: nn.Module) -> set[int]:
 
 
 def _optimizers(
-    parameters: Sequence[Tensor], matrices: set[int], settings: TrainingSettings
+    parameters: Sequence[Tensor],
+    own: Mapping[int, Tensor],
+    matrices: set[int],
+    settings: TrainingSettings,
 ) -> list[torch.optim.Optimizer]:
-    """Muon for the matrices, Adam for the rest; no weight decay for biases and norms."""
+    """Muon for the matrices, Adam for the rest; no weight decay for biases and norms.
+
+    They update the `own` parts of the parameters, which are by the parameters' identities.
+    """
     rate, decay = settings.learning_rate, settings.weight_decay
     orthogonal = [p for p in parameters if id(p) in matrices]
     others = [p for p in parameters if id(p) not in matrices]
@@ -100,11 +141,14 @@ def _optimizers(
     if orthogonal:
         factor, period = settings.muon_factor, settings.muon_period
         orthogonal.sort(key=lambda p: (p.numel(), p.shape))  # each turn has about as much work
-        optimizers.append(Muon(orthogonal, rate, decay, factor=factor, period=period))
+        optimizers.append(
+            Muon([own[id(p)] for p in orthogonal], rate, decay, factor=factor, period=period,
+                 wholes=orthogonal)
+        )  # fmt: skip
     if others:
         groups = [
-            {"params": [p for p in others if p.ndim > 1], "weight_decay": decay},
-            {"params": [p for p in others if p.ndim <= 1], "weight_decay": 0.0},
+            {"params": [own[id(p)] for p in others if p.ndim > 1], "weight_decay": decay},
+            {"params": [own[id(p)] for p in others if p.ndim <= 1], "weight_decay": 0.0},
         ]
         kind = torch.optim.Adam if settings.optimizer == "adam" else torch.optim.AdamW
         optimizers.append(

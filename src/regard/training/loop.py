@@ -23,7 +23,14 @@ from regard.training.checkpoint import (
     matching,
     read_checkpoint,
     restore,
+    saving,
     write_checkpoint,
+)
+from regard.training.optimizers.nonfinite import (
+    check_divergence,
+    is_finite,
+    note_update,
+    skipped_line,
 )
 from regard.training.optimizers.schedule import ScheduleProgress, learning_rate
 from regard.training.ranks import ALONE, Ranks
@@ -77,7 +84,7 @@ class Trainer:
 
     def resume(self, folder: Path) -> bool:
         """Load the newest checkpoint of a folder; whether there was one."""
-        checkpoint = read_checkpoint(folder)
+        checkpoint = read_checkpoint(folder, self.reporter.say)
         if checkpoint is None:
             return False
         tensors, state = checkpoint
@@ -90,7 +97,8 @@ class Trainer:
         """Train until the run is over or interrupted; the best weights are in the folder then."""
         self.network.train()
         with ExitStack() as stack:
-            log = Log(self.folder, self.settings.tensorboard, self.state.step)
+            stack.enter_context(saving(self.folder))
+            log = Log(self.folder, self.settings.tensorboard, self.state.step, self.reporter.say)
             stack.callback(log.close)
             stack.callback(self.reporter.close)
             pool = stack.enter_context(self.updater.workers())
@@ -113,15 +121,17 @@ class Trainer:
             if now - logged >= LOG_SECONDS or state.step == 1:
                 log.write(state.step, figures)
                 logged = now
-            validated = self.validator.should_validate(state, stopping.share(state))
+            finite = not state.nonfinite  # else the weights may have diverged: do not keep them
+            validated = finite and self.validator.should_validate(state, stopping.share(state))
             if validated:
-                self.validate(pool, log)
+                self.validate(pool)
                 state.seconds = time.monotonic() - begun
             interrupted = self.interruption.requested
             due = time.monotonic() - saved >= 60 * self.settings.checkpoint_minutes
-            if interrupted or validated or due:
+            if interrupted or validated or (due and finite):
                 self.save_checkpoint()
                 saved = time.monotonic()
+            self.validator.report(log)
             if self._synchronize():
                 if not interrupted:  # the signal arrived meanwhile, or at the leader only
                     self.save_checkpoint()
@@ -132,25 +142,30 @@ class Trainer:
     def update(self, pool: WorkerPool) -> dict[str, Any]:
         """Make one update; return its figures."""
         start = time.monotonic()
-        loss, norm, count = self.updater.update(pool, self.state, self.learning_rate())
-        self.averaging.update(self.state.step)
+        state = self.state
+        loss, norm, count = self.updater.update(pool, state, self.learning_rate())
+        note_update(state, is_finite(loss, norm))
+        if state.nonfinite:
+            self.reporter.say(skipped_line(state, self.learning_rate()))
+            check_divergence(state, self.folder, self.settings.learning_rate)
+        self.averaging.update(state.step)
         self.num_tokens += count
         self.update_seconds += time.monotonic() - start
         speed = self.num_tokens / self.update_seconds
-        return {"step": self.state.step, "loss": loss, "norm": norm, "tokens_per_second": speed}
+        return {"step": state.step, "loss": loss, "norm": norm, "tokens_per_second": speed}
 
     def learning_rate(self) -> float:
         """Return the learning rate of the next update."""
         progress = ScheduleProgress(self.state.step, self.stopping.schedule_share(self.state))
-        return learning_rate(self.settings, progress)
+        return learning_rate(self.settings, progress) * self.state.rate_factor
 
-    def validate(self, pool: WorkerPool, log: Log) -> None:
+    def validate(self, pool: WorkerPool) -> None:
         """Validate the averaged weights."""
         if self.averaging.num_checkpoints:
             self.save_checkpoint()  # these weights are to be among those averaged
         share, device = self.stopping.share(self.state), self.updater.device
         with self.averaging.averaged():
-            self.validator.validate(self.network, device, pool, self.state, share, log)
+            self.validator.validate(self.network, device, pool, self.state, share)
 
     def save_checkpoint(self) -> None:
         """Write a checkpoint, if the run has a folder."""
@@ -187,9 +202,10 @@ class Trainer:
         self.save_checkpoint()
         validated = self.state.last_validation.get("step") == self.state.step
         if not validated or self.validator.weights_missing:
-            self.validate(pool, log)
+            self.validate(pool)
         self.state.ended = self.stopping.limits
         self.save_checkpoint()
+        self.validator.report(log)
         if not self.folder:
             self.averaging.apply()
             return

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.faults.child import Child
+from benchmarks.faults.child import POLL, Child
 
 SIZE = 16 << 20  # bytes of the small disk: some checkpoints of the tiny model
 FILE_LIMIT = 4096  # bytes that a file may have when the disk counts as full
@@ -37,12 +38,14 @@ class MountedDisk(SmallDisk):
     def fill(self, child: Child) -> None:
         """Write until the disk takes no more; what a save in progress gives back, too."""
         block = bytes(1 << 16)
+        size = len(block)
         with (self.path / "filler").open("ab", buffering=0) as file:
             while child.code is None:
                 try:
-                    file.write(block)
+                    file.write(block[:size])
                 except OSError:
-                    block = block[: len(block) // 2] or b"\0"
+                    size = size // 2 or len(block)
+                    time.sleep(POLL if size == len(block) else 0)
 
     def empty(self) -> None:
         """Remove what fills the disk."""
@@ -66,7 +69,9 @@ class LimitedFiles(SmallDisk):
 def small_disk(path: Path) -> Iterator[SmallDisk]:
     """Open a place below `path` that can be full."""
     path.mkdir()
-    mounted = os.geteuid() == 0 and not _run("mount", "-t", "tmpfs", "-o", f"size={SIZE}", path)
+    mounted = os.geteuid() == 0 and not _run(
+        "mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", path
+    )
     if not mounted:
         yield LimitedFiles(path)
         return

@@ -22,12 +22,19 @@ from regard.training.averaging import Averaging
 from regard.training.checkpoint import (
     RunState,
     capture,
-    matching,
     find_checkpoint,
+    matching,
     read_checkpoint,
     restore,
     restore_parts,
+    saving,
     write_checkpoint,
+)
+from regard.training.optimizers.nonfinite import (
+    check_divergence,
+    is_finite,
+    note_update,
+    skipped_line,
 )
 from regard.training.optimizers.schedule import ScheduleProgress, learning_rate
 from regard.training.ranks import ALONE, Ranks
@@ -87,7 +94,7 @@ class Trainer:
         if self.updater.sharded:
             return self._resume_sharded(folder)
         with self.ranks.together():
-            found = read_checkpoint(folder) if self.ranks.leads else None
+            found = read_checkpoint(folder, self.reporter.say) if self.ranks.leads else None
         checkpoint = self.ranks.sent(*(found or (None,)))
         if checkpoint is None:
             return False
@@ -100,7 +107,7 @@ class Trainer:
     def _resume_sharded(self, folder: Path) -> bool:
         """Load every process' part of the newest checkpoint."""
         with self.ranks.together():
-            found = find_checkpoint(folder) if self.ranks.leads else None
+            found = find_checkpoint(folder, self.reporter.say) if self.ranks.leads else None
         checkpoint = self.ranks.sent({} if found else None, found)
         if checkpoint is None:
             return False
@@ -115,7 +122,8 @@ class Trainer:
         """Train until the run is over or interrupted; the best weights are in the folder then."""
         self.updater.trained_network.train()
         with ExitStack() as stack:
-            log = Log(self.folder, self.settings.tensorboard, self.state.step)
+            stack.enter_context(saving(self.folder))
+            log = Log(self.folder, self.settings.tensorboard, self.state.step, self.reporter.say)
             stack.callback(log.close)
             stack.callback(self.reporter.close)
             pool = stack.enter_context(self.updater.workers())
@@ -138,18 +146,20 @@ class Trainer:
             if now - logged >= LOG_SECONDS or state.step == 1:
                 log.write(state.step, figures)
                 logged = now
+            finite = leads and not state.nonfinite  # else the weights may have diverged
             validates, due, interrupted = self.ranks.any(
-                leads and self.validator.should_validate(state, stopping.share(state)),
-                leads and time.monotonic() - saved >= 60 * self.settings.checkpoint_minutes,
+                finite and self.validator.should_validate(state, stopping.share(state)),
+                finite and time.monotonic() - saved >= 60 * self.settings.checkpoint_minutes,
                 self.interruption.requested,
             )
             if validates:
-                self.validate(pool, log)
+                self.validate(pool)
                 state.seconds = time.monotonic() - begun
                 (interrupted,) = self.ranks.any(self.interruption.requested)
             if interrupted or validates or due:
                 self.save_checkpoint()
                 saved = time.monotonic()
+            self.validator.report(log)
             if interrupted:
                 return False
         self._finish(pool, log)
@@ -158,25 +168,32 @@ class Trainer:
     def update(self, pool: WorkerPool, rate: float | None = None) -> dict[str, Any]:
         """Make one update, at the learning rate of the schedule by default; return its figures."""
         start = time.monotonic()
+        state = self.state
         rate = self.learning_rate() if rate is None else rate
-        loss, norm, count = self.updater.update(pool, self.state, rate)
-        self.averaging.update(self.state.step)
+        loss, norm, count = self.updater.update(pool, state, rate)
+        note_update(state, is_finite(loss, norm))
+        if state.nonfinite:
+            self.reporter.say(skipped_line(state, self.learning_rate()))
+            with self.ranks.together():
+                if self.ranks.leads:
+                    check_divergence(state, self.folder, self.settings.learning_rate)
+        self.averaging.update(state.step)
         self.num_tokens += count
         self.update_seconds += time.monotonic() - start
         speed = self.num_tokens / self.update_seconds
-        return {"step": self.state.step, "loss": loss, "norm": norm, "tokens_per_second": speed}
+        return {"step": state.step, "loss": loss, "norm": norm, "tokens_per_second": speed}
 
     def learning_rate(self) -> float:
         """Return the learning rate of the next update."""
         progress = ScheduleProgress(self.state.step, self.stopping.schedule_share(self.state))
-        return learning_rate(self.settings, progress)
+        return learning_rate(self.settings, progress) * self.state.rate_factor
 
     def _next_rate(self) -> float | None:
         """Return the leader's learning rate of the next update; None if the run is over."""
         over, rate = self.ranks.agreed(self.stopping.is_over(self.state), self.learning_rate())
         return None if over else rate
 
-    def validate(self, pool: WorkerPool, log: Log) -> None:
+    def validate(self, pool: WorkerPool) -> None:
         """Validate the averaged weights; the leader does, with the cores of those that wait."""
         if self.averaging.num_checkpoints:
             self.save_checkpoint()  # these weights are to be among those averaged
@@ -189,7 +206,7 @@ class Trainer:
             if self.ranks.number > 1 and device.type == "cpu":
                 pool = stack.enter_context(WorkerPool(cores(self.settings.threads)))
             if self.ranks.leads:
-                self.validator.validate(self.network, device, pool, self.state, share, log)
+                self.validator.validate(self.network, device, pool, self.state, share)
 
     def save_checkpoint(self) -> None:
         """Write a checkpoint, if the run has a folder; all processes do so if the model is cut."""
@@ -240,9 +257,10 @@ class Trainer:
             leads and self.data.dev is None,
         )
         if validates:
-            self.validate(pool, log)
+            self.validate(pool)
         self.state.ended = self.stopping.limits
         self.save_checkpoint()
+        self.validator.report(log)
         if unvalidated and (self.folder or self.updater.sharded):
             with self._averaged():
                 if self.folder:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -88,7 +91,14 @@ def progress_text(seconds_left: float, figures: dict[str, Any]) -> str:
 class Log:
     """Figures in `metrics.jsonl` of a folder, and for TensorBoard; without a folder, nowhere."""
 
-    def __init__(self, folder: Path | None, tensorboard: bool, step: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        tensorboard: bool,
+        step: int = 0,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._say, self._failed = say, False
         self._file: TextIO | None = None
         self._board: Any = None
         if folder is None:
@@ -102,20 +112,32 @@ class Log:
 
     def write(self, step: int, figures: dict[str, Any]) -> None:
         """Write the figures of an update, or of a validation."""
-        known = {name: value for name, value in figures.items() if value is not None}
-        if self._file is not None:
-            self._file.write(json.dumps({"step": step, **known}) + "\n")
-            self._file.flush()
-        if self._board is not None:
-            for name, value in known.items():
-                if isinstance(value, int | float) and name != "step":
-                    self._board.add_scalar(name, value, step)
+        known = {name: value for name, value in figures.items() if _is_known(value)}
+        with self._surviving():
+            if self._file is not None:
+                self._file.write(json.dumps({"step": step, **known}) + "\n")
+                self._file.flush()
+            if self._board is not None:
+                for name, value in known.items():
+                    if isinstance(value, int | float) and name != "step":
+                        self._board.add_scalar(name, value, step)
 
     def close(self) -> None:
         """Close the files."""
         for file in (self._file, self._board):
             if file is not None:
-                file.close()
+                with self._surviving():
+                    file.close()
+
+    @contextmanager
+    def _surviving(self) -> Iterator[None]:
+        """Inside, a full disk is reported once: curves are not worth the end of a run."""
+        try:
+            yield
+        except OSError as error:
+            if not self._failed:
+                self._failed = True
+                self._say(f"Figures of the run cannot be written now ({error.strerror or error}).")
 
 
 def _drop_after(path: Path, step: int) -> None:
@@ -134,6 +156,11 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a figure has a value that JSON can hold."""
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def _step(line: str) -> int:

@@ -10,18 +10,25 @@ from processes import Process
 
 TRAIN_EACH = """
 import json, sys
-from regard.cli.train import parse
+from pathlib import Path
+from regard.cli.train import _resumed, parse
 from regard.tasks import find_task
-from regard.training.ranks import joined
+from regard.training.processes.ranks import joined
 from regard.training.report import Silent
-from regard.training.run import follow, train_from_files
+from regard.training.run import follow, resume, train_from_files
 from regard.training.task import TrainRequest
 
 with joined() as ranks:
     for words in json.loads(sys.argv[1]):
         given = parse(words)
         task = find_task(given.given["model"]["kind"])
-        if ranks.leads:
+        if given.resume:
+            out, run = Path(given.resume), _resumed(given.resumed, given.given)
+            if ranks.leads:
+                resume(task, out, run, Silent(), ranks)
+            else:
+                follow(task, out, ranks, run)
+        elif ranks.leads:
             request = TrainRequest(given.files, given.out, given.dev, given.given, given.preset)
             train_from_files(task, request, Silent(), ranks)
         else:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -15,7 +16,7 @@ from safetensors.torch import load_file
 from processes import run
 from rank_processes import TRAIN_EACH, ended, start_ranks, torchrun_command
 from regard.corpus.grammar import sample
-from regard.training.ranks import meeting
+from regard.training.processes.ranks import meeting
 
 SMALL = (
     "--preset tiny --training.precision fp32 --training.threads 2 --training.tensorboard false "
@@ -52,8 +53,18 @@ def corpus(tmp_path_factory):
     return folder
 
 
-def commands(names, folder):
-    return json.dumps([[*KINDS[name].split(), "--out", f"{folder}/{name}"] for name in names])
+def commands(names, folder, *more):
+    return json.dumps(
+        [[*KINDS[name].split(), *more, "--out", f"{folder}/{name}"] for name in names]
+    )
+
+
+@pytest.fixture(scope="module")
+def one(corpus):
+    """The folder of the models that one process makes with two threads."""
+    done = run(commands(KINDS, corpus / "one"), code=TRAIN_EACH, cwd=corpus)
+    assert done.returncode == 0, done.stderr
+    return corpus / "one"
 
 
 def assert_same_run(one, two, atol=1e-4):
@@ -71,16 +82,53 @@ def assert_same_run(one, two, atol=1e-4):
             torch.testing.assert_close(weights[1][name], tensor, atol=atol, rtol=1e-3)
 
 
-def test_two_processes_make_the_model_that_one_makes_with_two_threads(corpus):
+def test_two_processes_make_the_model_that_one_makes_with_two_threads(corpus, one):
     """Every kind of model, with dropout, uneven batches, and batches of a single row."""
     codes, errors = ended(
         start_ranks(commands(KINDS, corpus / "two"), code=TRAIN_EACH, cwds=[corpus] * 2)
     )
     assert codes == [0, 0], errors
-    done = run(commands(KINDS, corpus / "one"), code=TRAIN_EACH, cwd=corpus)
-    assert done.returncode == 0, done.stderr
     for name in KINDS:
-        assert_same_run(corpus / "one" / name, corpus / "two" / name)
+        assert_same_run(one / name, corpus / "two" / name)
+
+
+@pytest.mark.parametrize(
+    "names", [("transformer", "lm"), pytest.param(tuple(KINDS), marks=pytest.mark.slow)]
+)
+def test_processes_with_parts_of_the_weights_make_the_same_model(corpus, one, tmp_path, names):
+    words = commands(names, tmp_path, "--training.shard", "fsdp")
+    codes, errors = ended(start_ranks(words, code=TRAIN_EACH, cwds=[corpus] * 2))
+    assert codes == [0, 0], errors
+    for name in names:
+        assert_same_run(one / name, tmp_path / name)
+
+
+@pytest.mark.slow
+def test_parts_that_two_processes_saved_are_loaded_by_one_and_by_three(corpus, tmp_path):
+    """And those of one by two; the weights are the same however many processes there are."""
+    steps = "--training.steps"
+    common = (*KINDS["muon"].split(), "--model.dropout", "0", "--training.average", "ema",
+              "--training.muon_period", "1", "--training.schedule", "constant")  # fmt: skip
+    first = [*common, "--training.shard", "fsdp", steps, "2", "--out", str(tmp_path / "two")]
+    codes, errors = ended(start_ranks(json.dumps([first]), code=TRAIN_EACH, cwds=[corpus] * 2))
+    assert codes == [0, 0], errors
+    assert len([*(tmp_path / "two/checkpoints/step-2").glob("*.safetensors")]) == 2
+    for name in ("by-one", "by-three"):
+        shutil.copytree(tmp_path / "two", tmp_path / name)
+    again = ["--resume", str(tmp_path / "by-three"), steps, "4"]
+    codes, errors = ended(start_ranks(json.dumps([again]), code=TRAIN_EACH, number=3))
+    assert codes == [0, 0, 0], errors
+    for words in (["--resume", tmp_path / "by-one"], [*common, "--out", tmp_path / "one"]):
+        done = run("train", *words, steps, "4", cwd=corpus)
+        assert done.returncode == 0, done.stderr
+    for name in ("by-one", "by-three"):
+        assert_same_run(tmp_path / "one", tmp_path / name)
+    again = ["--resume", str(tmp_path / "one"), "--training.shard", "fsdp", steps, "5"]
+    codes, errors = ended(start_ranks(json.dumps([again]), code=TRAIN_EACH))
+    assert codes == [0, 0], errors
+    done = run("train", "--resume", tmp_path / "by-one", steps, "5")
+    assert done.returncode == 0, done.stderr
+    assert_same_run(tmp_path / "one", tmp_path / "by-one")
 
 
 def test_an_error_of_one_process_ends_all_and_is_told_once(corpus, tmp_path):

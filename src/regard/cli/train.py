@@ -94,8 +94,8 @@ def run(arguments: Namespace) -> int:
         resolved(arguments.given, arguments.preset or "small", KINDS)  # an early error
     from rich.console import Console
 
-    from regard.training.launch import is_restarted
-    from regard.training.ranks import joined
+    from regard.training.processes.launch import is_restarted
+    from regard.training.processes.ranks import joined
     from regard.training.report import Spoken
     from regard.training.run import follow, resume, train_from_files
     from regard.training.stopping import terminable

@@ -25,7 +25,7 @@ from regard.errors import InputError, StorageError
 from regard.folder import load_weights, save_weights
 from regard.storage import checksum, replace_file, sync_folder
 from regard.training.optimizers.optimizers import Optimizers
-from regard.training.sharded_tensors import as_part_of
+from regard.training.processes.sharded_tensors import as_part_of
 
 TENSORS, STATE, LATEST = "tensors.safetensors", "state.json", "latest"
 MODEL, BUFFER = "model.", "buffer."
@@ -122,11 +122,11 @@ def restore(
 
 def read_weights(folder: Path, count: int) -> list[dict[str, Tensor]]:
     """Return the model's weights in each of the `count` newest checkpoints that are whole."""
-    read = [_read(folder / "checkpoints" / f"step-{n}") for n in steps(folder)[-count:]]
+    paths = [folder / "checkpoints" / f"step-{n}" for n in steps(folder)[-count:]]
+    found = [(path, state) for path in paths if (state := _verified(path)) is not None]
     return [
-        {n.removeprefix(MODEL): t for n, t in found[0].items() if n.startswith(MODEL)}
-        for found in read
-        if found is not None
+        {n.removeprefix(MODEL): t for n, t in _tensors(*each).items() if n.startswith(MODEL)}
+        for each in found
     ]
 
 
@@ -135,10 +135,15 @@ def _trained(network: nn.Module) -> list[tuple[str, nn.Parameter]]:
 
 
 def write_checkpoint(
-    folder: Path, step: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any], keep: int
+    folder: Path,
+    step: int,
+    tensors: Mapping[str, Tensor] | Callable[[Path], dict[str, str]],
+    state: Mapping[str, Any],
+    keep: int,
 ) -> Path:
     """Write `checkpoints/step-N`, name it in `latest`, and remove all but the `keep` newest.
 
+    `tensors` may be a function that writes them into a folder and returns the files' checksums.
     If the disk is full, nothing of it stays, and what was saved before stays as it was.
     """
     home = folder / "checkpoints"
@@ -147,8 +152,7 @@ def write_checkpoint(
         home.mkdir(exist_ok=True)
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
-        save_weights(draft / TENSORS, tensors)
-        whole = {**state, "step": step, "sha256": checksum(draft / TENSORS)}
+        whole = {**state, "step": step, **_write_tensors(draft, tensors)}
         whole["state_sha256"] = _state_checksum(whole)
         replace_file(draft / STATE, json.dumps(whole, indent=1) + "\n")
     except (OSError, StorageError):
@@ -166,6 +170,16 @@ def write_checkpoint(
     for remains in home.glob(".step-*.part"):
         shutil.rmtree(remains, ignore_errors=True)
     return final
+
+
+def _write_tensors(
+    draft: Path, tensors: Mapping[str, Tensor] | Callable[[Path], dict[str, str]]
+) -> dict[str, Any]:
+    """Write tensors; return their checksums as they stand in `state.json`."""
+    if callable(tensors):
+        return {"files": tensors(draft)}
+    save_weights(draft / TENSORS, tensors)
+    return {"sha256": checksum(draft / TENSORS)}
 
 
 @contextmanager
@@ -207,6 +221,17 @@ def read_checkpoint(
 
     `report` is called with a sentence if a newer one is damaged.
     """
+    found = find_checkpoint(folder, report)
+    return None if found is None else (_tensors(*found), found[1])
+
+
+def find_checkpoint(
+    folder: Path, report: Callable[[str], None] = lambda line: None
+) -> tuple[Path, dict[str, Any]] | None:
+    """Return path and state of the newest complete checkpoint; None if there is none yet.
+
+    `report` is called with a sentence if a newer one is damaged.
+    """
     if not has_checkpoint(folder):
         return None
     newest = [f"step-{n}" for n in sorted(steps(folder), reverse=True)]
@@ -218,30 +243,41 @@ def read_checkpoint(
     drafts = sorted(path.name for path in (folder / "checkpoints").glob(".step-*.part"))
     order = [named, *drafts, *(name for name in newest if name != named)]
     for name in order:
-        checkpoint = _read(folder / "checkpoints" / name)
-        if checkpoint is not None:
+        path = folder / "checkpoints" / name
+        state = _verified(path)
+        if state is not None:
             if name != named and name not in drafts:
                 report(
                     f"{folder / 'checkpoints' / named}: the checkpoint is damaged or incomplete; "
                     f"the run goes back to {name}, the newest that is whole."
                 )
-            return checkpoint
+            return path, state
     raise InputError(
         f"{folder}: all checkpoints are damaged ({', '.join(order)}); start anew elsewhere."
     )
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """Return a checkpoint, or None if it is damaged."""
+def _verified(path: Path) -> dict[str, Any] | None:
+    """Return the state of a checkpoint, or None if any of its files is damaged."""
     try:
         state: dict[str, Any] = json.loads((path / STATE).read_text("utf-8"))
-        if checksum(path / TENSORS) != state["sha256"]:
+        sums = state["files"] if "files" in state else {TENSORS: state["sha256"]}
+        if any(checksum(path / name) != value for name, value in sums.items()):
             return None
         if _state_checksum(state) != state.get("state_sha256", _state_checksum(state)):
             return None
-        return load_weights(path / TENSORS), state
+        return state
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _tensors(path: Path, state: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the tensors of a checkpoint, which may be in parts."""
+    if "files" not in state:
+        return load_weights(path / TENSORS)
+    from regard.training.processes.sharded_checkpoint import read_all_parts
+
+    return read_all_parts(path)
 
 
 @contextmanager

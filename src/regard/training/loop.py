@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,7 @@ from torch import nn
 from regard.cores import cores
 from regard.folder import WEIGHTS, load_weights, put_weights, save_weights
 from regard.training.averaging import Averaging
-from regard.training.checkpoint import (
-    RunState,
-    capture,
-    find_checkpoint,
-    matching,
-    read_checkpoint,
-    restore,
-    restore_parts,
-    saving,
-    write_checkpoint,
-)
+from regard.training.checkpoint import RunState, saving
 from regard.training.optimizers.nonfinite import (
     check_divergence,
     is_finite,
@@ -37,8 +27,9 @@ from regard.training.optimizers.nonfinite import (
     skipped_line,
 )
 from regard.training.optimizers.schedule import ScheduleProgress, learning_rate
-from regard.training.ranks import ALONE, Ranks
+from regard.training.processes.ranks import ALONE, Ranks
 from regard.training.report import Log, Reporter, Silent
+from regard.training.run_checkpoints import RunCheckpoints
 from regard.training.stopping import Interruption, Stopping
 from regard.training.task import Task, TrainData
 from regard.training.update import Updater
@@ -80,6 +71,7 @@ class Trainer:
         self.updater = Updater(task, network, data, ranks)
         self.network = self.updater.network
         self.averaging = Averaging(self.network, self.updater.parameters, settings, folder)
+        self.checkpoints = RunCheckpoints(self.updater, self.averaging, ranks, folder)
         self.validator = Validator(data.dev, settings, folder, self.reporter)
         self.stopping = Stopping(settings, data.train, self.validator)
         self.interruption = Interruption(self.reporter)
@@ -87,36 +79,10 @@ class Trainer:
         self.num_tokens, self.update_seconds = 0, 1e-9
 
     def resume(self, folder: Path) -> bool:
-        """Load the newest checkpoint of a folder; whether there was one.
-
-        Only the leader reads it, so that all processes have the same one.
-        """
-        if self.updater.sharded:
-            return self._resume_sharded(folder)
-        with self.ranks.together():
-            found = read_checkpoint(folder, self.reporter.say) if self.ranks.leads else None
-        checkpoint = self.ranks.sent(*(found or (None,)))
-        if checkpoint is None:
-            return False
-        tensors, state = checkpoint
-        with matching(folder / "checkpoints"):
-            restore(tensors, self.network, self.updater.optimizers, self.averaging.mean)
-            self.state = RunState.from_json(state)
-        return True
-
-    def _resume_sharded(self, folder: Path) -> bool:
-        """Load every process' part of the newest checkpoint."""
-        with self.ranks.together():
-            found = find_checkpoint(folder, self.reporter.say) if self.ranks.leads else None
-        checkpoint = self.ranks.sent({} if found else None, found)
-        if checkpoint is None:
-            return False
-        path, state = checkpoint[1]
-        with matching(path):
-            network, optimizers = self.updater.trained_network, self.updater.optimizers
-            restore_parts(path, network, optimizers, self.averaging.mean)
-            self.state = RunState.from_json(state)
-        return True
+        """Load the newest checkpoint of a folder; whether there was one."""
+        state = self.checkpoints.load(folder, self.reporter.say)
+        self.state = state or self.state
+        return state is not None
 
     def train(self) -> TrainOutcome:
         """Train until the run is over or interrupted; the best weights are in the folder then."""
@@ -209,19 +175,8 @@ class Trainer:
                 self.validator.validate(self.network, device, pool, self.state, share)
 
     def save_checkpoint(self) -> None:
-        """Write a checkpoint, if the run has a folder; all processes do so if the model is cut."""
-        cut = self.updater.sharded is not None
-        if not (self.folder or cut):
-            return
-        tensors = capture(
-            self.updater.trained_network, self.updater.optimizers, self.averaging.mean
-        )
-        if cut and not self.folder:
-            write_parts(None, tensors, self.ranks)
-        elif self.folder:
-            keep = max(self.settings.keep, self.averaging.num_checkpoints)
-            ranks = self.ranks if cut else None
-            write_checkpoint(self.folder, self.state.step, tensors, asdict(self.state), keep, ranks)
+        """Write a checkpoint, if the run has a folder."""
+        self.checkpoints.save(self.state)
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:

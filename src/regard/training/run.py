@@ -17,9 +17,9 @@ from regard.errors import InputError
 from regard.folder import load_tokenizers, no_tokenizers, save_run, save_tokenizers
 from regard.models.build import build_network
 from regard.training.checkpoint import has_checkpoint, saving
-from regard.training.launch import note_launch
 from regard.training.loop import Trainer, TrainOutcome
-from regard.training.ranks import ALONE, Ranks
+from regard.training.processes.launch import note_launch
+from regard.training.processes.ranks import ALONE, Ranks
 from regard.training.report import Reporter, Silent
 from regard.training.run_files import (
     announce_resume,

@@ -17,13 +17,13 @@ from regard.training.checkpoint import DataCursor, RunState
 from regard.training.gradient_processes import GradientProcesses, ShardGradients
 from regard.training.optimizers.optimizers import Optimizers
 from regard.training.precision import autocast, choose_device, choose_precision
-from regard.training.ranks import Ranks
-from regard.training.sharded_tensors import own_part
+from regard.training.processes.ranks import Ranks
+from regard.training.processes.sharded_tensors import own_part
 from regard.training.task import Task, TrainBatch, TrainData
 from regard.worker_pool import WorkerPool, can_fork
 
 if TYPE_CHECKING:
-    from regard.training.sharding import ShardedNetwork
+    from regard.training.processes.sharded_network import ShardedNetwork
 
 AnyBatch = TypeVar("AnyBatch", bound=TrainBatch)
 
@@ -89,7 +89,9 @@ class Updater:
         ranks.copy_leader([*network.parameters(), *network.buffers()])
         self.sharded: ShardedNetwork | None = None
         if self.splits_rows and settings.shard == "fsdp":
-            from regard.training.sharding import ShardedNetwork  # which takes long to import
+            from regard.training.processes.sharded_network import (
+                ShardedNetwork,  # which takes long to import
+            )
 
             self.sharded = ShardedNetwork(task, data.run, self.network, ranks)
         trained = (p for p in self.trained_network.parameters() if p.requires_grad)

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.training.sharded_tensors import as_part_of, gathered, own_rows
+from regard.training.processes.sharded_tensors import as_part_of, gathered, own_rows
 
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
 """Of the quintic of Newton and Schulz that brings singular values near 1 soonest (Jordan 2024)."""

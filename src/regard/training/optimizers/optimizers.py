@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.attention.layers.position import Learned
 from regard.config import TrainingSettings
 from regard.training.optimizers.muon import Muon, suits
-from regard.training.sharded_tensors import own_part
+from regard.training.processes.sharded_tensors import own_part
 from regard.worker_pool import WorkerPool
 
 
@@ -56,12 +56,18 @@ class Optimizers:
     def state(self, parameter: Tensor) -> dict[str, Tensor]:
         """Return the moments of a parameter, or of this process' part of it."""
         optimizer, part = self._owner[id(parameter)]
-        return optimizer.state[part]
+        moments: dict[str, Tensor] = optimizer.state[part]
+        return moments
 
     def set_state(self, parameter: Tensor, moments: dict[str, Tensor]) -> None:
         """Replace the moments of a parameter."""
         optimizer, part = self._owner[id(parameter)]
         optimizer.state[part] = moments
+
+    def initial_state(self, parameter: Tensor) -> dict[str, Tensor]:
+        """Return the moments of a parameter before its first update."""
+        state = self.empty_state(parameter)
+        return state if "turn" in state else {}  # Adam makes its own
 
     def empty_state(self, parameter: Tensor) -> dict[str, Tensor]:
         """Return moments of the shapes that the optimizer of a parameter has after an update."""

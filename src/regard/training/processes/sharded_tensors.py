@@ -18,7 +18,7 @@ def is_cut(tensor: Tensor) -> bool:
 def own_part(tensor: Tensor) -> Tensor:
     """Return the part of a tensor that this process holds, in the same memory; else the tensor."""
     cut: Any = tensor
-    return cut.detach().to_local() if is_cut(tensor) else tensor  # type: ignore[no-any-return]
+    return cut.detach().to_local() if is_cut(tensor) else tensor
 
 
 def as_part_of(part: Tensor, whole: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ def as_part_of(part: Tensor, whole: Tensor) -> Tensor:
 def gathered(tensor: Tensor) -> Tensor:
     """Return a tensor with the parts of all processes, which call this together."""
     cut: Any = tensor
-    return cut.full_tensor() if is_cut(tensor) else tensor  # type: ignore[no-any-return]
+    return cut.full_tensor() if is_cut(tensor) else tensor
 
 
 def own_rows(tensor: Tensor, whole: Tensor) -> Tensor:

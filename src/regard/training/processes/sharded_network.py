@@ -7,6 +7,8 @@ saves weights works on the parts, which are plain tensors.
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from copy import deepcopy
@@ -20,8 +22,8 @@ from torch.distributed.fsdp import fully_shard
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import Run
 from regard.models.layer import Layer
-from regard.training.ranks import Ranks
-from regard.training.sharded_tensors import gathered, is_cut, own_part
+from regard.training.processes.ranks import Ranks
+from regard.training.processes.sharded_tensors import gathered, is_cut, own_part
 from regard.training.task import Task, TrainBatch
 
 
@@ -53,13 +55,15 @@ class ShardedNetwork:
 
     def loss(self, batch: TrainBatch, scale: float) -> Tensor:
         """Return this process' part of the loss; all call this, and `gradients`, together."""
-        # Torch divides the sum of the gradients by the number of processes.
-        loss: Tensor = self._objective(batch, scale * self.ranks.number)
+        with warnings.catch_warnings():  # of a layer's cache, which training does not use
+            warnings.filterwarnings("ignore", ".* returned a view tensor", UserWarning)
+            # Torch divides the sum of the gradients by the number of processes.
+            loss: Tensor = self._objective(batch, scale * self.ranks.number)
         return loss
 
     def gradients(self, loss: Tensor) -> tuple[float, list[Tensor]]:
         """Return the value of `loss`, and this process' parts of the summed gradients."""
-        loss.backward()  # type: ignore[no-untyped-call]  # untyped in torch
+        loss.backward()
         gradients: list[Tensor] = []
         for parameter in self.parameters:
             given, own = parameter.grad, own_part(parameter)
@@ -80,7 +84,7 @@ class ShardedNetwork:
             if is_cut(parameter) or self.ranks.leads  # scalars once
         ]
         square = sum(float(torch.linalg.vector_norm(g)) ** 2 for g in counted)
-        return self.ranks.summed([], square)[0] ** 0.5
+        return math.sqrt(self.ranks.summed([], square)[0])
 
     @torch.no_grad()
     def gather_into(self, network: nn.Module) -> None:

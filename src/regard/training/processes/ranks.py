@@ -19,6 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch import distributed as dist
+from torch.distributed import PrefixStore  # type: ignore[attr-defined]  # exported there
+from torch.distributed.rendezvous import rendezvous
 
 from regard.cores import note_threads
 from regard.errors import InputError
@@ -122,8 +124,8 @@ def joined() -> Iterator[Ranks]:
     if torch.cuda.is_available():  # numbers of the CPU go by gloo there, too
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
         backend = "cpu:gloo,cuda:nccl"
-    store, rank, number = next(dist.rendezvous("env://", timeout=TIMEOUT))
-    store = dist.PrefixStore(meeting(store, rank, number), store)
+    store, rank, number = next(rendezvous("env://", timeout=TIMEOUT))
+    store = PrefixStore(meeting(store, rank, number), store)
     dist.init_process_group(backend, timeout=TIMEOUT, store=store, rank=rank, world_size=number)
     note_threads("torch.distributed")
     try:
@@ -140,7 +142,7 @@ def joined() -> Iterator[Ranks]:
         dist.destroy_process_group()
 
 
-def meeting(store: dist.Store, rank: int, number: int) -> str:
+def meeting(store: Any, rank: int, number: int) -> str:
     """Return a name that the processes of this attempt share, and those of no earlier one.
 
     After a restart torchrun may give the store of the attempt before, in which the addresses of
@@ -150,7 +152,7 @@ def meeting(store: dist.Store, rank: int, number: int) -> str:
     own = uuid.uuid4().hex
     if rank:
         store.set(f"hello/{rank}", own)
-        name = store.get(f"welcome/{own}").decode()
+        name: str = store.get(f"welcome/{own}").decode()
         store.set(f"{name}/met/{rank}", "1")
         return name
     missing = set(range(1, number))

@@ -12,14 +12,18 @@ from pathlib import Path
 import torch
 from torch import Tensor
 from torch import distributed as dist
-from torch.distributed import checkpoint as dcp
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
 
 from regard.errors import InputError
 from regard.storage import checksum
-from regard.training.ranks import Ranks
+from regard.training.processes.ranks import Ranks
 
 try:
-    from torch.distributed.checkpoint import HuggingFaceStorageReader, HuggingFaceStorageWriter
+    from torch.distributed.checkpoint.hf_storage import (
+        HuggingFaceStorageReader,
+        HuggingFaceStorageWriter,
+    )
 except ImportError as error:
     raise InputError(
         f"checkpoints in parts need torch 2.8 or newer, got {torch.__version__}; "
@@ -37,7 +41,7 @@ def write_parts(folder: Path | None, tensors: Mapping[str, Tensor], ranks: Ranks
     sent = [folder]
     dist.broadcast_object_list(sent, 0)
     home = Path(sent[0] or "")
-    dcp.save(
+    save(
         {name: tensor.detach() for name, tensor in tensors.items()},
         storage_writer=HuggingFaceStorageWriter(str(home), save_distributed=True),
     )
@@ -55,7 +59,7 @@ def read_parts(folder: Path, tensors: Mapping[str, Tensor]) -> set[str]:
     """
     reader = HuggingFaceStorageReader(str(folder))
     saved = set(reader.read_metadata().state_dict_metadata)
-    dcp.load({n: t.detach() for n, t in tensors.items() if n in saved}, storage_reader=reader)
+    load({n: t.detach() for n, t in tensors.items() if n in saved}, storage_reader=reader)
     return saved
 
 
@@ -67,5 +71,5 @@ def read_all_parts(folder: Path) -> dict[str, Tensor]:
         name: torch.empty(saved.size, dtype=saved.properties.dtype)  # type: ignore[union-attr]
         for name, saved in found.items()
     }
-    dcp.load(dict(tensors), storage_reader=reader, no_dist=True)
+    load(dict(tensors), storage_reader=reader, no_dist=True)
     return tensors

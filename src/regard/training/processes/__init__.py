@@ -1,0 +1,1 @@
+"""Training over several processes (torchrun): their communication, restarts and shards."""

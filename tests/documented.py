@@ -65,7 +65,9 @@ def run_commands(lines, capsys):
         if line.startswith("make "):
             assert line.split()[1] in rules()
         elif line.startswith("regard serve"):
-            serve(shlex.split(line))
+            serve(shlex.split(line), "/health", "--threads", "1")
+        elif line.startswith("regard watch"):
+            serve(shlex.split(line), "/updates")
         elif line.startswith("regard "):
             if not line.startswith(SLOW):
                 assert run(line) == 0, (line, capsys.readouterr().err)
@@ -148,12 +150,12 @@ def smaller(words):
     return (TRAIN + KINDS[kind]).split()
 
 
-def serve(words):
+def serve(words, path, *more):
     """The server starts, is asked once and ends."""
-    server = Process(*words[1:], "--port", "0", "--threads", "1")
+    server = Process(*words[1:], "--port", "0", *more)
     try:
         address = re.search(r"at (http://[\d.:]+)", server.stdout.readline())[1]
-        assert httpx.get(f"{address}/health", trust_env=False).json() == {"status": "ok"}
+        assert httpx.get(f"{address}{path}", trust_env=False).status_code == 200
     finally:
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)

@@ -14,8 +14,8 @@ from regard.watch.server import WatchServer
 from trained import LAYERS, SMALL, trained, write_corpus
 
 pytestmark = pytest.mark.needs("chromium")
-FLAGS = SMALL.replace("--training.validate_every 1000", "--training.validate_every 15") + LAYERS
-FLAGS += "--languages en-fr --text.unit word --training.steps 60 "
+FLAGS = SMALL.replace("--training.validate_every 1000", "--training.validate_every 6") + LAYERS
+FLAGS += "--languages en-fr --text.unit word --training.steps 24 "
 
 
 def train_words(folder, *more):
@@ -64,18 +64,18 @@ def test_curves_and_samples(browser, alone):
         ]  # fmt: skip
         assert tab.locator(".chart").first.locator("circle.series-1").count() == 4
         slider, where = tab.locator("input[type=range]"), tab.locator(".transport .where")
-        expect(where).to_contain_text("Validation 4 of 4 · update 60")
+        expect(where).to_contain_text("Validation 4 of 4 · update 24")
         history = said(tab)
         assert len(history) == 4 and len(set(history)) > 1
         assert tab.locator(".aligned-words path").count() > 0
         slider.focus()
         tab.keyboard.press("Home")
-        expect(where).to_contain_text("Validation 1 of 4 · update 15")
+        expect(where).to_contain_text("Validation 1 of 4 · update 6")
         expect(tab.locator(".history [aria-current] .said")).to_have_text(history[-1])
         tab.locator(".history button").nth(2).click()  # the newest comes first
-        expect(where).to_contain_text("update 30")
+        expect(where).to_contain_text("update 12")
         tab.get_by_role("button", name="Play").click()
-        expect(where).to_contain_text("update 60")
+        expect(where).to_contain_text("update 24")
         expect(tab.get_by_role("button", name="Play")).to_be_visible()
         tab.locator(".texts input").first.check(force=True)
         expect(tab.locator(".aligned-words .source .word").first).to_be_visible()
@@ -89,13 +89,13 @@ def test_charts_by_keyboard_and_time(browser, alone):
         plot = tab.get_by_role("slider", name=re.compile("^BLEU"))
         plot.focus()
         tab.keyboard.press("Home")
-        expect(plot).to_have_attribute("aria-valuetext", re.compile(r"^update 15: "))
+        expect(plot).to_have_attribute("aria-valuetext", re.compile(r"^update 6: "))
         tab.keyboard.press("ArrowRight")
-        expect(plot).to_have_attribute("aria-valuetext", re.compile(r"^update 30: "))
+        expect(plot).to_have_attribute("aria-valuetext", re.compile(r"^update 12: "))
         others = tab.get_by_role("slider", name=re.compile("^Loss"))
-        expect(others).to_have_attribute("aria-valuetext", re.compile(r"^update 30: training"))
+        expect(others).to_have_attribute("aria-valuetext", re.compile(r"^update 12: training"))
         tab.keyboard.press("Enter")  # the samples of that validation
-        expect(tab.locator(".transport .where")).to_contain_text("update 30")
+        expect(tab.locator(".transport .where")).to_contain_text("update 12")
         tab.get_by_text("time", exact=True).click()
         expect(plot).to_have_attribute("aria-valuetext", re.compile(r"^\d+:\d\d: "))
         tab.reload()

@@ -17,7 +17,7 @@ from regard.folder import Tokenizers
 from regard.models.batch import source_of
 from regard.models.inference import prepared
 from regard.tasks.text.encoded_corpus import TextDevelopmentSet
-from regard.tasks.translation.samples import TranslationSampler
+from regard.tasks.translation.validation.samples import TranslationSampler
 from regard.training.logs.samples import ValidationSample
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool

@@ -26,7 +26,7 @@ from regard.alignment import (
 )
 from regard.corpus.pairs import Pair
 from regard.decoding import Hypothesis, word_confidence
-from regard.evaluation import corpus_scores
+from regard.evaluation.scores import chrf_metric
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
 from regard.text.words import word_texts
@@ -71,7 +71,7 @@ class TranslationSampler:
         with torch.no_grad():
             head = self._head(network, device)
             maps = network.maps(batch_of(sources, targets).to(device)) if head else []
-        result = []
+        result, chrf = [], chrf_metric()
         for row, (pair, hypothesis) in enumerate(chosen):
             source = self._source(pair, sources[row])
             target = tokenized_output(targets[row], self.tokenizers.target, self.languages[1])
@@ -84,7 +84,7 @@ class TranslationSampler:
                 )
                 links = sorted(word_links(weights, target, source))
             confidence = word_confidence(hypothesis, target.tokens)
-            score = corpus_scores([output], [pair.target], self.languages[1]).chrf
+            score = chrf.sentence_score(output, [pair.target]).score
             result.append(
                 ValidationSample(
                     source=pair.source,

@@ -51,10 +51,11 @@ def kept_runs(path: Path) -> list[dict[str, Any]]:
         return []
     try:
         values = json.loads(path.read_text("utf-8"))
-        runs: list[dict[str, Any]] = values["runs"] if values["format"] == FORMAT else None
+        known = values["format"] == FORMAT
+        runs: list[dict[str, Any]] = values["runs"]
     except (ValueError, KeyError, TypeError):
-        runs = None
-    if runs is None:
+        known = False
+    if not known:
         raise InputError(f"{path} is not a file of benchmark results; move it away.")
     return runs
 

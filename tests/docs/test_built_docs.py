@@ -7,7 +7,7 @@ import pytest
 from lxml import html
 
 from browsers import chromium
-from built_docs import DOCS, LANGUAGES, NAMES, PAGE, found, sphinx
+from docs.built_docs import DOCS, LANGUAGES, NAMES, PAGE, found, sphinx
 
 EXTENSIONS = {"en": "myst_parser", "zh": "myst_parser,chinese_search"}
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from safetensors.torch import load_file
 from processes import run
 from rank_processes import TRAIN_EACH, ended, start_ranks, torchrun_command
 from regard.corpus.grammar import sample
+from regard.training.ranks import meeting
 
 SMALL = (
     "--preset tiny --training.precision fp32 --training.threads 2 --training.tensorboard false "
@@ -120,6 +122,18 @@ def test_a_killed_process_ends_the_others(corpus, tmp_path):
     assert codes == [2, -signal.SIGKILL]
     assert "the connection to another process of this run is lost" in errors[0]
     assert "Traceback" not in errors[0]
+
+
+def test_processes_of_a_restart_meet_though_the_store_is_that_of_the_attempt_before():
+    store = torch.distributed.HashStore()
+
+    def names():
+        with ThreadPoolExecutor(3) as pool:
+            return set(pool.map(lambda rank: meeting(store, rank, 3), [2, 1, 0]))
+
+    first, second = names(), names()
+    assert len(first) == len(second) == 1
+    assert first != second
 
 
 @pytest.mark.slow

@@ -8,6 +8,8 @@ processes. Rank 0 is the leader: it keeps the clock, decides, validates, and wri
 from __future__ import annotations
 
 import os
+import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from torch import distributed as dist
 from regard.cores import note_threads
 from regard.errors import InputError
 
+POLL_SECONDS = 0.02
 TIMEOUT = timedelta(hours=2)  # the others wait while the leader prepares the corpus and validates
 
 
@@ -118,10 +121,12 @@ def joined() -> Iterator[Ranks]:
     if torch.cuda.is_available():  # numbers of the CPU go by gloo there, too
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
         backend = "cpu:gloo,cuda:nccl"
-    dist.init_process_group(backend, timeout=TIMEOUT)
+    store, rank, number = next(dist.rendezvous("env://", timeout=TIMEOUT))
+    store = dist.PrefixStore(meeting(store, rank, number), store)
+    dist.init_process_group(backend, timeout=TIMEOUT, store=store, rank=rank, world_size=number)
     note_threads("torch.distributed")
     try:
-        yield Ranks(dist.get_rank(), number)
+        yield Ranks(rank, number)
         dist.barrier()  # one that leaves early breaks the connections of those still at work
     except RuntimeError as error:
         if not _lost(error):
@@ -132,6 +137,30 @@ def joined() -> Iterator[Ranks]:
         ) from error
     finally:
         dist.destroy_process_group()
+
+
+def meeting(store: dist.Store, rank: int, number: int) -> str:
+    """Return a name that the processes of this attempt share, and those of no earlier one.
+
+    After a restart torchrun may give the store of the attempt before, in which the addresses of
+    processes that have ended still stand. So every process says hello under a new name, until the
+    leader, whom it may precede, has answered it.
+    """
+    own = uuid.uuid4().hex
+    if rank:
+        store.set(f"hello/{rank}", own)
+        name = store.get(f"welcome/{own}").decode()
+        store.set(f"{name}/met/{rank}", "1")
+        return name
+    missing = set(range(1, number))
+    while missing:
+        for other in list(missing):
+            if store.check([f"hello/{other}"]):
+                store.set(f"welcome/{store.get(f'hello/{other}').decode()}", own)
+            if store.check([f"{own}/met/{other}"]):
+                missing.remove(other)
+        time.sleep(POLL_SECONDS)
+    return own
 
 
 def _lost(error: RuntimeError) -> bool:

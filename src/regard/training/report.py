@@ -6,8 +6,9 @@ import importlib.util
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -15,8 +16,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from regard.storage import replace_file
+from regard.training.logs.samples import ValidationSample
 
-LOG = "metrics.jsonl"
+LOG, SAMPLES = "metrics.jsonl", "samples.jsonl"
 
 
 class Reporter(Protocol):
@@ -89,7 +91,10 @@ def progress_text(seconds_left: float, figures: dict[str, Any]) -> str:
 
 
 class Log:
-    """Figures in `metrics.jsonl` of a folder, and for TensorBoard; without a folder, nowhere."""
+    """Figures in `metrics.jsonl` of a folder and for TensorBoard, and samples in `samples.jsonl`.
+
+    Without a folder, nothing is written. `regard watch` reads both files while they grow.
+    """
 
     def __init__(
         self,
@@ -98,12 +103,13 @@ class Log:
         step: int = 0,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._say, self._failed = say, False
+        self._folder, self._say, self._failed = folder, say, False
         self._file: TextIO | None = None
         self._board: Any = None
         if folder is None:
             return
-        _drop_after(folder / LOG, step)
+        for name in (LOG, SAMPLES):
+            _drop_after(folder / name, step)
         self._file = (folder / LOG).open("a", encoding="utf-8")
         if tensorboard and importlib.util.find_spec("tensorboard"):
             from torch.utils.tensorboard import SummaryWriter
@@ -121,6 +127,14 @@ class Log:
                 for name, value in known.items():
                     if isinstance(value, int | float) and name != "step":
                         self._board.add_scalar(name, value, step)
+
+    def write_samples(self, step: int, seconds: float, samples: Sequence[ValidationSample]) -> None:
+        """Write what a validation made of some examples."""
+        if self._folder is not None and samples:
+            row = {"step": step, "seconds": seconds, "samples": [asdict(one) for one in samples]}
+            path = self._folder / SAMPLES
+            with self._surviving(), path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
 
     def close(self) -> None:
         """Close the files."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from torch import nn
 from regard.config import TrainingSettings
 from regard.folder import WEIGHTS, save_weights
 from regard.training.checkpoint import RunState
+from regard.training.logs.samples import ValidationSample
 from regard.training.report import Log, Reporter
 from regard.worker_pool import WorkerPool
 
@@ -28,11 +29,18 @@ class ValidationResult:
     loss        mean loss of a label, in nats, without smoothing
     perplexity  e^loss
     accuracy    share of labels predicted exactly
+    samples     what the model made of some examples
     """
 
     loss: float
     perplexity: float
     accuracy: float
+    samples: tuple[ValidationSample, ...] = field(default=(), kw_only=True, repr=False)
+
+    def figures(self) -> dict[str, Any]:
+        """Return all figures by name, without the samples."""
+        names = (one.name for one in fields(self) if one.name != "samples")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def goodness(self) -> tuple[float, float]:
@@ -80,7 +88,7 @@ class Validator:
         self.dev, self.settings, self.folder, self.reporter = dev, settings, folder, reporter
         self.seconds = 0.0  # that the last validation took
         self._ended_at = 0.0
-        self._unreported: tuple[int, ValidationResult, bool] | None = None
+        self._unreported: tuple[int, float, ValidationResult, bool] | None = None
 
     @property
     def weights_missing(self) -> bool:
@@ -127,11 +135,11 @@ class Validator:
         better = state.best is None or goodness > state.best or self.weights_missing
         if better and self.folder:
             save_weights(self.folder / WEIGHTS, network.state_dict())
-        self._unreported = (state.step, result, better)
+        self._unreported = (state.step, state.seconds, result, better)
         if not state.last_validation:
             self.reporter.say(f"(best) marks the weights that are kept; by {compared_by}.")
         state.since_best = 0 if better else state.since_best + 1
-        state.last_validation = {"step": state.step, **asdict(result)}
+        state.last_validation = {"step": state.step, **result.figures()}
         if better:
             state.best, state.best_validation = goodness, state.last_validation
         state.num_validations = max(state.num_validations + 1, int(share * VALIDATIONS))
@@ -142,8 +150,10 @@ class Validator:
         """Print and log the last validation, if that has not been done."""
         if self._unreported is None:
             return
-        step, result, better = self._unreported
+        step, seconds, result, better = self._unreported
         self._unreported = None
         line = "  ".join([f"step {step}", *result.summary()])
         self.reporter.say(f"{line}  (best)" if better else line)
-        log.write(step, {f"dev_{name}": value for name, value in asdict(result).items()})
+        figures = {f"dev_{name}": value for name, value in result.figures().items()}
+        log.write(step, {**figures, "seconds": seconds})
+        log.write_samples(step, seconds, result.samples)

@@ -27,8 +27,8 @@ def example(monkeypatch, tmp_path):
 
 
 def test_the_list_is_complete():
-    listed = re.findall(r"\]\((\w+\.(?:py|ipynb))\)", (FOLDER / "README.md").read_text("utf-8"))
-    files = {path.name for path in FOLDER.iterdir() if path.suffix in (".py", ".ipynb")}
+    listed = re.findall(r"\]\((\w+\.(?:py|ipynb|sh))\)", (FOLDER / "README.md").read_text("utf-8"))
+    files = {path.name for path in FOLDER.iterdir() if path.suffix in (".py", ".ipynb", ".sh")}
     assert set(listed) == files and len(listed) == 2 * len(files)  # in both languages
 
 

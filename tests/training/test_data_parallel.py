@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -195,14 +197,61 @@ def test_torchrun_restarts_and_the_run_goes_on(corpus, tmp_path, victim):
     )
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=corpus, env=env)
-    while not (tmp_path / "killed" / "latest").exists():
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.01)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    os.kill(int(children[victim]), signal.SIGKILL)
+    kill_one_of(process, victim, tmp_path / "killed" / "latest")
     errors = process.communicate(timeout=300)[1]
     assert process.returncode == 0, errors
     assert "Continuing after update" in errors
     done = run("train", *words, "--out", tmp_path / "whole", cwd=corpus)
     assert done.returncode == 0, done.stderr
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
+
+
+def kill_one_of(process, number, checkpoint):
+    """Kill a child of torchrun, once there is a checkpoint."""
+    while not checkpoint.exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(children[number]), signal.SIGKILL)
+
+
+SRUN = """#!/usr/bin/env bash
+shift # --kill-on-bad-exit=1
+"$@" & "$@" & wait -n && wait -n
+"""
+"""In place of Slurm's: it runs the command twice, as on two hosts."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["train_hosts.sh", "train_slurm.sh"])
+def test_the_scripts_train_on_two_hosts(corpus, tmp_path, name):
+    """Both are this machine, each with a torchrun of its own; a process of one is killed."""
+    for tool, text in (("srun", SRUN), ("scontrol", "#!/usr/bin/env bash\necho localhost\n")):
+        (tmp_path / tool).write_text(text)
+        (tmp_path / tool).chmod(0o755)
+    bin_folder = Path(sys.executable).parent
+    env = {
+        **os.environ, "PATH": f"{tmp_path}:{bin_folder}:{os.environ['PATH']}",
+        "HOSTS": "2", "HEAD": f"localhost:{free_port()}", "RUN": "test", "PROCESSES": "1",
+        "SLURM_NNODES": "2", "SLURM_CPUS_PER_TASK": "1", "SLURM_JOB_NODELIST": "this,that",
+        "SLURM_JOB_ID": str(os.getpid()),
+    }  # fmt: skip
+    script = Path(__file__).parents[2] / "examples" / name
+    words = [*KINDS["transformer"].split(), "--training.checkpoint_minutes", "0",
+             "--training.steps", "60", "--out", str(tmp_path / "model")]  # fmt: skip
+    hosts = [
+        subprocess.Popen([script, *words], stderr=subprocess.PIPE, text=True, cwd=corpus, env=env)
+        for _ in range(2 if name == "train_hosts.sh" else 1)
+    ]
+    if len(hosts) == 2:
+        kill_one_of(hosts[1], 0, tmp_path / "model" / "latest")
+    errors = [host.communicate(timeout=300)[1] for host in hosts]
+    assert [host.returncode for host in hosts] == [0] * len(hosts), "\n".join(errors)
+    assert json.loads((tmp_path / "model" / "metrics.json").read_text())["steps"] == 60
+    assert len(hosts) == 1 or "Continuing after update" in "".join(errors)
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -35,6 +35,7 @@ class Ranks:
 
     rank: int = 0
     number: int = 1
+    _sums: dict[tuple[Any, ...], Tensor] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def leads(self) -> bool:
@@ -44,12 +45,18 @@ class Ranks:
     def summed(self, gradients: Sequence[Tensor], loss: float) -> tuple[float, list[Tensor]]:
         """Return the sums over all processes of the loss and of the gradients.
 
-        All are summed in one call: many small ones would each wait for the slowest process.
+        All are summed in one call: many small ones would each wait for the slowest process. The
+        sums are valid until the next call, which uses their memory again.
         """
         if self.number == 1:
             return loss, list(gradients)
         like = gradients[0] if gradients else torch.empty(0, dtype=torch.float64)
-        flat = torch.cat([*(g.reshape(-1) for g in gradients), like.new_tensor([loss])])
+        parts = [*(g.reshape(-1) for g in gradients), like.new_tensor([loss])]
+        kind = like.dtype, like.device, sum(part.numel() for part in parts)
+        if kind not in self._sums:
+            self._sums[kind] = like.new_empty(kind[2])
+        flat = self._sums[kind]
+        torch.cat(parts, out=flat)
         dist.all_reduce(flat)
         *sums, total = flat.split([*(g.numel() for g in gradients), 1])
         return float(total), [s.view_as(g) for s, g in zip(sums, gradients, strict=True)]

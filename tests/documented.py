@@ -40,6 +40,7 @@ KINDS = {
 }
 SMALLER = {
     "study": "--quick",
+    "data clean": "--threads 1",
     "corpus series": "--count 40",
     "bench": "--lengths 512 --repeats 1 --only local",
     "export": "--sentences 2 --threads 1",

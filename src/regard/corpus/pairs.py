@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 from regard.config import CleaningSettings
 from regard.formats import RawPair, ReadReport
@@ -19,11 +20,16 @@ REASONS = {
     "ratio": "lengths too different",
     "identical": "target equals source",
     "duplicate": "duplicate",
+    "source language": "source in another language",
+    "target language": "target in another language",
     "tokens": "more tokens than model.max_length",
+    "probability": "improbable translation",
+    "alignment": "words that do not match",
 }
 """Reasons to drop a pair, in the order of the checks, with their labels in the printed table.
 
-"tokens" is checked after cleaning, when the tokenizers have been trained."""
+The reasons after "duplicate" need more than the pair: the language is detected, the others are
+found by a trained model (for "tokens", by the tokenizers of the model to be trained)."""
 
 SKIPPED = {
     "fuzzy": "skipped: fuzzy or unfinished",
@@ -67,6 +73,20 @@ class CleaningReport:
             self.first.setdefault("tokens", example)
             self.kept -= count
 
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON has it."""
+        return {
+            "read": self.read,
+            "kept": self.kept,
+            "dropped": {reason: self.dropped[reason] for reason in REASONS if self.dropped[reason]},
+            "first": dict(self.first),
+            "skipped": {
+                reason: count
+                for reason in SKIPPED
+                if reason != "columns" and (count := self.passed_over.counts[reason])
+            },
+        }
+
     def rows(self) -> list[tuple[str, int, str]]:
         """Label, count and first location: skipped by readers, read, each reason, kept."""
         skipped = [
@@ -94,23 +114,47 @@ def clean(
     """
     rules = rules or CleaningSettings()
     report = CleaningReport(passed_over=ReadReport() if passed_over is None else passed_over)
+    check = PairCheck(rules)
     kept: list[Pair] = []
-    seen: set[Pair] = set()
     for raw in raw_pairs:
         report.read += 1
         pair = Pair(normalize(raw.source), normalize(raw.target))
-        reason = _fault(pair, rules, seen)
+        reason = check.fault(pair)
         if reason:
             report.drop(reason, raw)
         else:
             kept.append(pair)
-            seen.add(pair)
     report.kept = len(kept)
     return kept, report
 
 
-def _fault(pair: Pair, rules: CleaningSettings, seen: set[Pair]) -> str | None:
-    """The reason to drop the pair, or None."""
+class PairCheck:
+    """Decides about pairs one after another; of those before it keeps 8 bytes each."""
+
+    def __init__(self, rules: CleaningSettings) -> None:
+        self.rules = rules
+        self._seen: set[int] = set()
+
+    def fault(self, pair: Pair) -> str | None:
+        """The reason to drop the pair, or None: then the next one like it is a duplicate."""
+        reason = _fault(pair, self.rules)
+        if reason or not self.rules.drop_duplicates:
+            return reason
+        number = _hash(pair)
+        if number in self._seen:
+            return "duplicate"
+        self._seen.add(number)
+        return None
+
+
+def _hash(pair: Pair) -> int:
+    """64 bits of a pair; among a hundred million, two collide with a probability of 1 / 3,700."""
+    digest = blake2b("\t".join((pair.source, pair.target)).encode(), digest_size=8)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def _fault(pair: Pair, rules: CleaningSettings) -> str | None:
+    """The reason to drop the pair by itself, or None."""
     if not (pair.source and pair.target):
         return "empty"
     shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
@@ -123,6 +167,4 @@ def _fault(pair: Pair, rules: CleaningSettings, seen: set[Pair]) -> str | None:
         return "ratio"
     if rules.drop_identical and pair.source == pair.target:
         return "identical"
-    if rules.drop_duplicates and pair in seen:
-        return "duplicate"
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from regard.config import CleaningSettings
 from regard.formats import RawPair, ReadReport
 from regard.text.normalization import normalize
+from regard.text.tags import untagged
 from regard.text.words import count_words, has_long_word
 
 REASONS = {
@@ -41,10 +42,16 @@ SKIPPED = {
 
 
 class Pair(NamedTuple):
-    """A sentence and its translation, both normalized."""
+    """A sentence and its translation, both normalized.
+
+    tags    tokens before the source, as in <2de>
+    weight  how often it is seen in an epoch, on average
+    """
 
     source: str
     target: str
+    tags: tuple[str, ...] = ()
+    weight: float = 1.0
 
 
 @dataclass
@@ -112,20 +119,33 @@ def clean(
 
     `passed_over` is the report that `read_pairs` fills while these pairs are read.
     """
-    rules = rules or CleaningSettings()
     report = CleaningReport(passed_over=ReadReport() if passed_over is None else passed_over)
-    check = PairCheck(rules)
-    kept: list[Pair] = []
+    check = PairCheck(rules or CleaningSettings())
+    return list(checked(raw_pairs, check, report)), report
+
+
+def checked(
+    raw_pairs: Iterable[RawPair],
+    check: PairCheck,
+    report: CleaningReport,
+    tags: tuple[str, ...] = (),
+    weight: float = 1.0,
+    written: str = "",
+) -> Iterator[Pair]:
+    """The pairs that are kept, normalized, with tags and weight; all are counted in `report`.
+
+    `written` is a tag that the sources may begin with as text: there it is removed.
+    """
     for raw in raw_pairs:
         report.read += 1
-        pair = Pair(normalize(raw.source), normalize(raw.target))
+        source = normalize(untagged(raw.source, written))
+        pair = Pair(source, normalize(raw.target), tags, weight)
         reason = check.fault(pair)
         if reason:
             report.drop(reason, raw)
         else:
-            kept.append(pair)
-    report.kept = len(kept)
-    return kept, report
+            report.kept += 1
+            yield pair
 
 
 class PairCheck:
@@ -149,7 +169,7 @@ class PairCheck:
 
 def _hash(pair: Pair) -> int:
     """64 bits of a pair; among a hundred million, two collide with a probability of 1 / 3,700."""
-    digest = blake2b("\t".join((pair.source, pair.target)).encode(), digest_size=8)
+    digest = blake2b("\t".join((pair.source, pair.target, *pair.tags)).encode(), digest_size=8)
     return int.from_bytes(digest.digest(), "big")
 
 
@@ -160,7 +180,9 @@ def _fault(pair: Pair, rules: CleaningSettings) -> str | None:
     shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
     if longer > rules.max_length:
         return "long"
-    if rules.max_word_length and any(has_long_word(side, rules.max_word_length) for side in pair):
+    if rules.max_word_length and any(
+        has_long_word(side, rules.max_word_length) for side in (pair.source, pair.target)
+    ):
         return "word"
     slack = rules.ratio_slack
     if rules.max_ratio and longer + slack > rules.max_ratio * (shorter + slack):

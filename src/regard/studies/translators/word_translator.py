@@ -63,14 +63,15 @@ class WordTranslator:
         """Translate sentences by greedy search."""
         with WorkerPool(1) as pool:
             words = self.data.tokenizers
-            return greedy_texts(self.network, sources, words, torch.device("cpu"), pool)
+            pairs = [Pair(source, "") for source in sources]
+            return greedy_texts(self.network, pairs, words, torch.device("cpu"), pool)
 
 
 def encode_words(pairs: Sequence[Pair], languages: str = "en-fr") -> WordCorpus:
     """Encode pairs; each of their words is a token."""
     run = Run(languages=languages, text=TEXT)
     tokenizers = _task("rnn").train_tokenizers(pairs, run)
-    sources, targets, _ = encode_pairs(pairs, tokenizers, run.model.max_length - 1)
+    sources, targets, *_ = encode_pairs(pairs, tokenizers, run.model.max_length - 1)
     return WordCorpus(sources, targets, tokenizers, languages)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import torch
 
-from regard.config import SearchOptions
+from regard.config import Run, SearchOptions
 from regard.corpus.pairs import Pair
 from regard.decoding import Hypothesis, search
 from regard.evaluation import corpus_scores
@@ -16,6 +17,7 @@ from regard.folder import Tokenizers
 from regard.models.batch import source_of
 from regard.models.inference import prepared
 from regard.tasks.text.encoded_corpus import TextDevelopmentSet
+from regard.text.tags import tag_ids, tagged_language
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
 
@@ -65,30 +67,51 @@ class TranslationDevelopmentSet(TextDevelopmentSet):
     pairs: Sequence[Pair]
     shown: int
     tokenizers: Tokenizers
-    target_language: str
+    run: Run
 
     def validate(self, network: Any, device: torch.device, pool: WorkerPool) -> TranslationResult:
         loss, accuracy, exact = self.measure(network, device, pool)
         bleu = chrf = None
         shown = self.pairs[: self.shown]
         if shown:
-            sources = [pair.source for pair in shown]
-            outputs = greedy_texts(network, sources, self.tokenizers, device, pool)
-            targets = [pair.target for pair in shown]
-            scores = corpus_scores(outputs, targets, self.target_language)
-            bleu, chrf = scores.bleu, scores.chrf
+            outputs = greedy_texts(network, shown, self.tokenizers, device, pool)
+            bleu, chrf = mean_scores(outputs, shown, self.run)
         return TranslationResult(loss, perplexity(loss), accuracy, bleu, chrf, exact)
+
+
+def target_of(pair: Pair, run: Run) -> str:
+    """Return the language of a pair's target: the one that its tag asks for, or the run's."""
+    asked = (tagged_language(tag) for tag in pair.tags)
+    return next((code for code in asked if code), run.target_language)
+
+
+def mean_scores(outputs: Sequence[str], pairs: Sequence[Pair], run: Run) -> tuple[float, float]:
+    """Return BLEU and chrF; of several target languages, their means over the languages."""
+    parts: dict[str, list[int]] = {}
+    for row, pair in enumerate(pairs):
+        parts.setdefault(target_of(pair, run), []).append(row)
+    scores = [
+        corpus_scores([outputs[n] for n in rows], [pairs[n].target for n in rows], language)
+        for language, rows in parts.items()
+    ]
+    return fmean(score.bleu for score in scores), fmean(score.chrf for score in scores)
+
+
+def encode_source(pair: Pair, tokenizers: Tokenizers) -> list[int]:
+    """Return the ids of a pair's tags and source."""
+    tokenizer = tokenizers.source
+    return [*tag_ids(tokenizer.tags, pair.tags), *tokenizer.encode(pair.source)]
 
 
 def greedy_texts(
     network: Any,
-    sources: Sequence[str],
+    pairs: Sequence[Pair],
     tokenizers: Tokenizers,
     device: torch.device,
     pool: WorkerPool,
 ) -> list[str]:
-    """Translate sentences by greedy search, in batches of similar length."""
-    ids = [tokenizers.source.encode(text)[: network.max_length - 1] for text in sources]
+    """Translate the sources of pairs by greedy search, in batches of similar length."""
+    ids = [encode_source(pair, tokenizers)[: network.max_length - 1] for pair in pairs]
     order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
     size = min(128, -(-len(order) // pool.num_workers) or 1)
     parts = [order[start : start + size] for start in range(0, len(order), size)]

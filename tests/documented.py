@@ -1,7 +1,8 @@
 """The commands of the README and of the documentation, run as they stand on small data.
 
 What must be small is made so: SMALLER says which flags are added. A folder that a command is to
-make is removed before. Of `make`, the target must exist; `git clone`, `pip` and `curl` are not run.
+make is removed before. Of `make`, the target must exist, of `python -m benchmarks` the flags;
+`git clone`, `pip` and `curl` are not run.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from benchmarks.__main__ import benchmark_parser
 from marian_folders import save_marian
 from processes import Process
 from regard.cli import main
@@ -67,8 +69,12 @@ def run_commands(lines, capsys):
     for line in lines:
         if line.startswith("make "):
             assert line.split()[1] in rules()
+        elif line.startswith("python -m benchmarks "):
+            benchmark_parser().parse_args(shlex.split(line)[3:])
         elif line.startswith("regard serve"):
-            serve(shlex.split(line))
+            serve(shlex.split(line), "/health", "--threads", "1")
+        elif line.startswith("regard watch"):
+            serve(shlex.split(line), "/updates")
         elif line.startswith("regard "):
             if not line.startswith(SLOW):
                 assert run(line) == 0, (line, capsys.readouterr().err)
@@ -152,12 +158,12 @@ def smaller(words):
     return (TRAIN + KINDS[kind]).split()
 
 
-def serve(words):
+def serve(words, path, *more):
     """The server starts, is asked once and ends."""
-    server = Process(*words[1:], "--port", "0", "--threads", "1")
+    server = Process(*words[1:], "--port", "0", *more)
     try:
         address = re.search(r"at (http://[\d.:]+)", server.stdout.readline())[1]
-        assert httpx.get(f"{address}/health", trust_env=False).json() == {"status": "ok"}
+        assert httpx.get(f"{address}{path}", trust_env=False).status_code == 200
     finally:
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)

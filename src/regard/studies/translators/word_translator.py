@@ -63,8 +63,7 @@ class WordTranslator:
         """Translate sentences by greedy search."""
         with WorkerPool(1) as pool:
             words = self.data.tokenizers
-            pairs = [Pair(source, "") for source in sources]
-            return greedy_texts(self.network, pairs, words, torch.device("cpu"), pool)
+            return greedy_texts(self.network, sources, words, torch.device("cpu"), pool)
 
 
 def encode_words(pairs: Sequence[Pair], languages: str = "en-fr") -> WordCorpus:

@@ -28,7 +28,8 @@ from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.text.task import TextTask, corpus_parts, shortened, train_tokenizer
-from regard.tasks.translation.validation import TranslationDevelopmentSet, encode_source, target_of
+from regard.tasks.translation.tagged_pairs import encode_source, target_of
+from regard.tasks.translation.validation import TranslationDevelopmentSet
 from regard.text import is_spaceless
 from regard.text.tags import language_tag
 from regard.text.words import word_texts
@@ -101,7 +102,8 @@ class TranslationTask(TextTask):
     ) -> TranslationDevelopmentSet:
         """Return the development set, of which some sentences are translated at each validation."""
         shown = run.training.validate_sentences
-        return TranslationDevelopmentSet(corpus, pairs, shown, tokenizers, run)
+        target, source = run.target_language, run.source_language
+        return TranslationDevelopmentSet(corpus, pairs, shown, tokenizers, target, source)
 
     def finish(self, network: Any, data: TrainData) -> tuple[Run, dict[str, Any]]:
         """Choose the attention that is read as word alignment."""
@@ -217,13 +219,16 @@ def choose_alignment(
         tokenized_words(pair.source, tokenizers.source, run.source_language, ids=ids)
         for pair, ids in zip(compared, sources, strict=True)
     ]
-    target = [tokenized_words(p.target, tokenizers.target, target_of(p, run)) for p in compared]
+    target = [
+        tokenized_words(p.target, tokenizers.target, target_of(p, run.target_language))
+        for p in compared
+    ]
     others = _decoded(train, tokenizers)
     aligned = align_bidirectional(
         [[word.text for word in sentence.words] for sentence in source]
         + [word_texts(pair.source, run.source_language) for pair in others],
         [[word.text for word in sentence.words] for sentence in target]
-        + [word_texts(pair.target, target_of(pair, run)) for pair in others],
+        + [word_texts(pair.target, target_of(pair, run.target_language)) for pair in others],
     )
     device = next(network.parameters()).device
     batches = []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 from typing import Any
 
 import torch
 
-from regard.config import Run, SearchOptions
+from regard.config import SearchOptions
 from regard.corpus.pairs import Pair
 from regard.decoding import Hypothesis, search
 from regard.evaluation import corpus_scores
@@ -17,7 +18,9 @@ from regard.folder import Tokenizers
 from regard.models.batch import source_of
 from regard.models.inference import prepared
 from regard.tasks.text.encoded_corpus import TextDevelopmentSet
-from regard.text.tags import tag_ids, tagged_language
+from regard.tasks.translation.tagged_pairs import encode_source, target_of
+from regard.tasks.translation.validation.samples import TranslationSampler
+from regard.training.logs.samples import ValidationSample
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
 
@@ -67,50 +70,64 @@ class TranslationDevelopmentSet(TextDevelopmentSet):
     pairs: Sequence[Pair]
     shown: int
     tokenizers: Tokenizers
-    run: Run
+    target_language: str
+    source_language: str = ""
+
+    @cached_property
+    def sampler(self) -> TranslationSampler:
+        """Shows some of the translations."""
+        languages = self.source_language, self.target_language
+        return TranslationSampler(self.pairs, self.shown, self.tokenizers, languages)
 
     def validate(self, network: Any, device: torch.device, pool: WorkerPool) -> TranslationResult:
         loss, accuracy, exact = self.measure(network, device, pool)
         bleu = chrf = None
+        samples: tuple[ValidationSample, ...] = ()
         shown = self.pairs[: self.shown]
         if shown:
-            outputs = greedy_texts(network, shown, self.tokenizers, device, pool)
-            bleu, chrf = mean_scores(outputs, shown, self.run)
-        return TranslationResult(loss, perplexity(loss), accuracy, bleu, chrf, exact)
+            hypotheses = greedy_search(network, shown, self.tokenizers, device, pool)
+            outputs = [self.tokenizers.target.decode(best.tokens) for best in hypotheses]
+            bleu, chrf = mean_scores(outputs, shown, self.target_language)
+            samples = self.sampler.samples(network, device, hypotheses)
+        figures = loss, perplexity(loss), accuracy, bleu, chrf, exact
+        return TranslationResult(*figures, samples=samples)
 
 
-def target_of(pair: Pair, run: Run) -> str:
-    """Return the language of a pair's target: the one that its tag asks for, or the run's."""
-    asked = (tagged_language(tag) for tag in pair.tags)
-    return next((code for code in asked if code), run.target_language)
-
-
-def mean_scores(outputs: Sequence[str], pairs: Sequence[Pair], run: Run) -> tuple[float, float]:
+def mean_scores(
+    outputs: Sequence[str], pairs: Sequence[Pair], language: str
+) -> tuple[float, float]:
     """Return BLEU and chrF; of several target languages, their means over the languages."""
     parts: dict[str, list[int]] = {}
     for row, pair in enumerate(pairs):
-        parts.setdefault(target_of(pair, run), []).append(row)
+        parts.setdefault(target_of(pair, language), []).append(row)
     scores = [
-        corpus_scores([outputs[n] for n in rows], [pairs[n].target for n in rows], language)
-        for language, rows in parts.items()
+        corpus_scores([outputs[n] for n in rows], [pairs[n].target for n in rows], asked)
+        for asked, rows in parts.items()
     ]
     return fmean(score.bleu for score in scores), fmean(score.chrf for score in scores)
 
 
-def encode_source(pair: Pair, tokenizers: Tokenizers) -> list[int]:
-    """Return the ids of a pair's tags and source."""
-    tokenizer = tokenizers.source
-    return [*tag_ids(tokenizer.tags, pair.tags), *tokenizer.encode(pair.source)]
-
-
 def greedy_texts(
+    network: Any,
+    sources: Sequence[str],
+    tokenizers: Tokenizers,
+    device: torch.device,
+    pool: WorkerPool,
+) -> list[str]:
+    """Translate sentences by greedy search, in batches of similar length."""
+    pairs = [Pair(source, "") for source in sources]
+    hypotheses = greedy_search(network, pairs, tokenizers, device, pool)
+    return [tokenizers.target.decode(best.tokens) for best in hypotheses]
+
+
+def greedy_search(
     network: Any,
     pairs: Sequence[Pair],
     tokenizers: Tokenizers,
     device: torch.device,
     pool: WorkerPool,
-) -> list[str]:
-    """Translate the sources of pairs by greedy search, in batches of similar length."""
+) -> list[Hypothesis]:
+    """Return what greedy search finds for the source of each pair, in batches of similar length."""
     ids = [encode_source(pair, tokenizers)[: network.max_length - 1] for pair in pairs]
     order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
     size = min(128, -(-len(order) // pool.num_workers) or 1)
@@ -121,8 +138,7 @@ def greedy_texts(
         source = source_of([ids[n] for n in rows]).to(device)
         return search(model, source, SearchOptions(beam=1))
 
-    outputs = [""] * len(ids)
+    found: dict[int, Hypothesis] = {}
     for rows, batch in zip(parts, pool.map(translate, parts), strict=True):
-        for row, hypotheses in zip(rows, batch, strict=True):
-            outputs[row] = tokenizers.target.decode(hypotheses[0].tokens)
-    return outputs
+        found.update((row, hypotheses[0]) for row, hypotheses in zip(rows, batch, strict=True))
+    return [found[row] for row in range(len(ids))]

@@ -101,6 +101,7 @@ def make_folder(tmp_path_factory):
             f"{'ab'[n % 2]}\t{source}\n" for n, (source, _) in enumerate(pairs)
         ),
         "memory.tmx": "<tmx><body>" + "".join(map(unit, pairs)) + "</body></tmx>",
+        "synthetic.tsv": "".join(f"<bt> {source}\t{target}\n" for source, target in pairs[:9]),
         "news.tsv": "".join(f"{source}\t{target}\n" for source, target in pairs[:9]),
         "in.txt": pairs[0][0] + "\n",
         "text.txt": "".join(f"{source} The king sleeps.\n" for source, _ in pairs),

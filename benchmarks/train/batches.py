@@ -53,7 +53,7 @@ def tokenize_files(files: Sequence[str | PathLike[str]], vocab: int) -> tuple[Ro
     assert isinstance(task, TranslationTask)
     pairs = task.read_corpus(files, (), run).train
     tokenizers = task.train_tokenizers(pairs, run)
-    sources, targets, *_ = encode_pairs(pairs, tokenizers, LONGEST)
+    sources, targets, _ = encode_pairs(pairs, tokenizers, LONGEST)
     return sources, targets, len(tokenizers.target)
 
 

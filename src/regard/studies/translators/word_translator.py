@@ -70,7 +70,7 @@ def encode_words(pairs: Sequence[Pair], languages: str = "en-fr") -> WordCorpus:
     """Encode pairs; each of their words is a token."""
     run = Run(languages=languages, text=TEXT)
     tokenizers = _task("rnn").train_tokenizers(pairs, run)
-    sources, targets, *_ = encode_pairs(pairs, tokenizers, run.model.max_length - 1)
+    sources, targets, _ = encode_pairs(pairs, tokenizers, run.model.max_length - 1)
     return WordCorpus(sources, targets, tokenizers, languages)
 
 

@@ -94,7 +94,8 @@ class TranslationTask(TextTask):
         elif encoded.too_long:
             first = pairs[encoded.too_long[0]].source
             report.drop_after_encoding(len(encoded.too_long), shortened(first))
-        weights = encoded.weights
+        left_out = set() if truncate else set(encoded.too_long)
+        weights = [pair.weight for n, pair in enumerate(pairs) if n not in left_out]
         return self.encoded_corpus(encoded.sources, encoded.targets, tokenizers, run, weights)
 
     def development_set(
@@ -161,12 +162,11 @@ class RecurrentTranslationTask(TranslationTask):
 
 
 class EncodedPairs(NamedTuple):
-    """Ids of both sides with their weights, and the indices of the pairs with too many tokens."""
+    """Ids of both sides, and the indices of the pairs that have too many tokens."""
 
     sources: list[list[int]]
     targets: list[list[int]]
     too_long: list[int]
-    weights: list[float]
 
 
 def encode_pairs(
@@ -177,7 +177,7 @@ def encode_pairs(
     One token of `max_length` is BOS or EOS. A `max_length` of 0 keeps all.
     """
     room = max_length - 1 if max_length else sys.maxsize
-    encoded = EncodedPairs([], [], [], [])
+    encoded = EncodedPairs([], [], [])
     for index, pair in enumerate(pairs):
         source = encode_source(pair, tokenizers)
         target = tokenizers.target.encode(pair.target)
@@ -187,7 +187,6 @@ def encode_pairs(
                 continue
         encoded.sources.append(source[:room])
         encoded.targets.append(target[:room])
-        encoded.weights.append(pair.weight)
     return encoded
 
 
@@ -211,7 +210,7 @@ def choose_alignment(
 ) -> tuple[AlignmentSettings, AlignmentSelection] | None:
     """Return the reading that agrees best with a statistical aligner; None without attention."""
     dev = dev[:NUM_COMPARED]
-    sources, targets, too_long, _ = encode_pairs(dev, tokenizers, run.model.max_length - 1)
+    sources, targets, too_long = encode_pairs(dev, tokenizers, run.model.max_length - 1)
     if not sources or getattr(run.model, "attention", "") == "none":
         return None
     compared = [pair for index, pair in enumerate(dev) if index not in too_long]

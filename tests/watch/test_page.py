@@ -37,14 +37,12 @@ def address(run_folder, tmp_path_factory):
     shutil.copytree(run_folder, hostile)
     with WatchServer([hostile, trained("lm", tmp_path_factory)]) as server:
         yield server.address
-        server.last_asked = float("-inf")
 
 
 @pytest.fixture
 def alone(run_folder):
     with WatchServer([run_folder]) as server:
         yield server.address
-        server.last_asked = float("-inf")
 
 
 def said(tab):

@@ -2,10 +2,13 @@
 
 import http.client
 import json
+import re
+import signal
 import socket
 
 import pytest
 
+from processes import Process
 from regard.cli import main
 from regard.errors import InputError
 from regard.watch.server import WatchServer, static_files
@@ -16,7 +19,6 @@ from trained import trained
 def server(tmp_path_factory):
     with WatchServer([trained(name, tmp_path_factory) for name in ("en-fr", "lm")]) as one:
         yield one
-        one.last_asked = float("-inf")  # no page is open
 
 
 def get(server, path, host=None):
@@ -74,3 +76,14 @@ def test_wrong_folders_and_ports(tmp_path, capsys, tmp_path_factory):
             WatchServer([tmp_path], taken.getsockname()[1])
     with pytest.raises(InputError, match="65535"):
         WatchServer([tmp_path], 99999)
+
+
+def test_an_interrupt_ends_it(tmp_path_factory):
+    process = Process("watch", trained("lm", tmp_path_factory))
+    address = re.search(r"at http://([\d.]+):(\d+)", process.stdout.readline())
+    connection = http.client.HTTPConnection(address[1], int(address[2]), timeout=20)
+    connection.request("GET", "/updates")
+    assert json.loads(connection.getresponse().read())["runs"][0]["state"] == "finished"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == 0

@@ -51,6 +51,6 @@ def watched(folder: Path | None, port: int, reporter: Reporter) -> Iterator[None
         return
     from regard.watch.server import WatchServer
 
-    with WatchServer([folder], port) as server:
+    with WatchServer([folder], port, linger=True) as server:
         reporter.say(f"Watch at {server.address}")
         yield

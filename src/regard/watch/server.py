@@ -79,11 +79,17 @@ class StaticFile(NamedTuple):
 
 
 class WatchServer:
-    """Serves the page of some runs from a thread, while it is entered."""
+    """Serves the page of some runs from a thread, while it is entered.
 
-    def __init__(self, folders: Sequence[str | PathLike[str]], port: int = 0) -> None:
+    With `linger`, it stops only after an open page has learned how the run ended.
+    """
+
+    def __init__(
+        self, folders: Sequence[str | PathLike[str]], port: int = 0, *, linger: bool = False
+    ) -> None:
+        self.linger = linger
         self.runs, self.files = WatchedRuns(folders), static_files()
-        self.last_asked, self.answered = 0.0, threading.Event()
+        self.last_asked, self.answered = -LINGER, threading.Event()
         try:
             self._server = _Server((HOST, port), _Handler)
         except OSError as error:
@@ -103,8 +109,8 @@ class WatchServer:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop; a page that has asked lately may ask once more, to learn how the run ended."""
-        if time.monotonic() - self.last_asked < LINGER:
+        """Stop; with `linger`, a page that has asked lately may ask once more."""
+        if self.linger and time.monotonic() - self.last_asked < LINGER:
             self.answered.clear()
             self.answered.wait(LINGER)
         self._server.shutdown()

@@ -64,6 +64,7 @@ function card(run) {
 
 /** Draws the heads of all runs, and the title of the tab. */
 export function showSummaries() {
+  if (!runs.length) return; // before the first answer
   box.replaceChildren(...runs.map(card));
   const [first] = runs, name = runs.map((run) => run.name).join(", ");
   const running = runs.some((run) => run.state === "running");

@@ -366,10 +366,14 @@ def plain_mechanism(settings: MechanismSettings) -> str | dict[str, Any]:
     return {"name": settings.name, **options} if options else settings.name
 
 
+def ring_fields(model: Any) -> list[str]:
+    """Return the settings of a model that name ring attention."""
+    return [name for name in FIELDS if isinstance(getattr(model, name, None), RingSettings)]
+
+
 def has_ring(model: Any) -> bool:
     """Whether the model has ring attention, for which processes share sentences, not rows."""
-    mechanisms = model.mechanisms if isinstance(model, SelfAttentionSettings) else ()
-    return any(settings.name == "ring" for settings in mechanisms)
+    return bool(ring_fields(model))
 
 
 def check_ranks(model: Any, shard: str = "none") -> None:

@@ -6,15 +6,17 @@ few updates of each size are timed on a sample of the corpus.
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
 
 from regard.config import Run
+from regard.config.mechanisms import has_ring, ring_fields
 from regard.config.settings import Settings, resolved
 from regard.corpus.pairs import CleaningReport
 from regard.errors import InputError
@@ -145,7 +147,16 @@ class SizeSearch:
             raise wrong
 
     def _seconds(self, data: TrainData) -> float:
-        """Return the seconds of one update, after a first one that warms up."""
+        """Return the seconds of one update, after a first one that warms up.
+
+        If several processes (torchrun) share the run, this one stands in for those of its host.
+        """
+        world, local = (int(os.environ.get(f"{name}WORLD_SIZE", "1")) for name in ("", "LOCAL_"))
+        if world > 1:
+            model, training = data.run.model, replace(data.run.training, threads=local)
+            if has_ring(model):  # which would wait for the other processes
+                model = replace(model, **dict.fromkeys(ring_fields(model), "blockwise"))
+            data = replace(data, run=replace(data.run, model=model, training=training))
         run, tokenizers = data.run, data.tokenizers
         torch.manual_seed(run.training.seed)
         pieces = run.text.unit in ("bpe", "unigram")  # fewer of them are learned from a sample
@@ -162,7 +173,8 @@ class SizeSearch:
                 start = time.monotonic()
                 trainer.update(pool)
                 taken.append(time.monotonic() - start)
-        return min(taken[1:])
+        shared = local if trainer.updater.device.type == "cpu" else 1
+        return min(taken[1:]) * shared / world
 
     def _vocabulary(self, name: str) -> Settings:
         """Return the vocabulary of a preset, smaller for a small corpus."""

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from rank_processes import together, torchrun
 from regard.cli import main
 from regard.config import LanguageModelSettings, TransformerSettings
-from regard.config.mechanisms import check_ranks
+from regard.config.processes import check_ranks
 from regard.corpus.grammar import sample
 from regard.errors import InputError
 from regard.models.sequence_parallel import SequenceShard, shard_of

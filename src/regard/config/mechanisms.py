@@ -7,7 +7,6 @@ the models' settings for their checks. Nothing here imports torch.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal
@@ -364,39 +363,3 @@ def plain_mechanism(settings: MechanismSettings) -> str | dict[str, Any]:
     """A mechanism as settings files write it: its name, or a mapping if there is more to it."""
     options = asdict(settings)
     return {"name": settings.name, **options} if options else settings.name
-
-
-def ring_fields(model: Any) -> list[str]:
-    """Return the settings of a model that name ring attention."""
-    return [name for name in FIELDS if isinstance(getattr(model, name, None), RingSettings)]
-
-
-def has_ring(model: Any) -> bool:
-    """Whether the model has ring attention, for which processes share sentences, not rows."""
-    return bool(ring_fields(model))
-
-
-def check_ranks(model: Any, shard: str = "none") -> None:
-    """Check that ring attention has several processes, and that all of the model has it then."""
-    num_ranks = int(os.environ.get("WORLD_SIZE", "1"))
-    if not has_ring(model):
-        return
-    if shard != "none":
-        raise InputError(
-            f"training.shard {shard} cannot be combined with model.attention ring; choose one."
-        )
-    if num_ranks == 1:
-        raise InputError(
-            "model.attention ring splits sentences over several processes, got one; "
-            "start it with `torchrun --nproc-per-node 2 -m regard train …`."
-        )
-    if any(settings.name != "ring" for settings in model.mechanisms):
-        raise InputError(
-            "several processes share sentences only if all self-attention is ring; give "
-            "--model.attention ring, and no other for the decoder."
-        )
-    if model.positions == "learned" and model.max_length % num_ranks:
-        raise InputError(
-            f"model.max_length must be a multiple of {num_ranks}, the processes that share a "
-            f"sentence with learned positions, got {model.max_length}."
-        )

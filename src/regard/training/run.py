@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from regard.config import Run
-from regard.config.mechanisms import check_ranks
+from regard.config.processes import check_ranks
 from regard.config.settings import resolved
 from regard.config.stored import load_run
 from regard.errors import InputError

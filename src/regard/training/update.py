@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import torch
 from torch import Tensor, nn
 
-from regard.config.mechanisms import has_ring
+from regard.config.processes import has_ring
 from regard.cores import cores
 from regard.dropout import dropout_stream
 from regard.training.checkpoint import DataCursor, RunState

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.config import Run
-from regard.config.mechanisms import has_ring, ring_fields
+from regard.config.processes import has_ring, ring_fields
 from regard.config.settings import Settings, resolved
 from regard.corpus.pairs import CleaningReport
 from regard.errors import InputError

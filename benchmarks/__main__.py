@@ -11,32 +11,48 @@ import importlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+from benchmarks.kept import about_run, check_folder, keep_rows
+from benchmarks.subjects import SUBJECTS
 from regard.bench.row import Row, print_table
 from regard.errors import InputError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one benchmark and return its exit code."""
-    options = vars(_parser().parse_args(argv))
-    subject, run = options.pop("subject"), options.pop("run")
+    words = sys.argv[1:] if argv is None else argv
+    options = vars(benchmark_parser().parse_args(words))
+    subject, run, keep = (options.pop(name) for name in ("subject", "run", "keep"))
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        return int(run(subject, **given))
+        if keep is not None:
+            check_folder(keep)
+            about = about_run(words)
+        rows: list[Row] = run(subject, **given)
+        if keep is not None:
+            print(f"kept in {keep_rows(keep, subject, about, rows)}", file=sys.stderr)
+        return 0 if all(row.holds for row in rows) else 1
     except (InputError, OSError) as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
 
 
-def _parser() -> argparse.ArgumentParser:
+def benchmark_parser() -> argparse.ArgumentParser:
+    """The parser of `python -m benchmarks`."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     subjects = parser.add_subparsers(dest="subject", metavar="SUBJECT", required=True)
 
-    def subject(name: str, line: str, repeats: int, run: Callable[..., int]) -> Any:
+    def subject(name: str, repeats: int, run: Callable[..., list[Row]] = _measure_rows) -> Any:
+        line = SUBJECTS[name].about[0]
         sub = subjects.add_parser(name, help=line, description=line, allow_abbrev=False)
         sub.set_defaults(run=run)
         sub.add_argument("--json", action="store_true", help="print the results as JSON")
+        sub.add_argument(
+            "--keep", metavar="DIR", type=Path,
+            help="also write the results to DIR/SUBJECT.json, for the documentation",
+        )  # fmt: skip
         sub.add_argument("--only", metavar="WORD", default="", help="only rows that contain WORD")
         sub.add_argument(
             "--repeats", metavar="N", type=_positive, default=repeats,
@@ -44,13 +60,8 @@ def _parser() -> argparse.ArgumentParser:
         )  # fmt: skip
         return sub
 
-    subject(
-        "attention", "the attention library against torch, naive formulas, KeOps, statsmodels",
-        7, _measure_rows,
-    )  # fmt: skip
-    train = subject(
-        "train", "training against a torch.nn.Transformer loop and JoeyNMT", 3, _measure_rows
-    )
+    subject("attention", 7)
+    train = subject("train", 3)
     train.add_argument("--steps", metavar="N", type=_positive, help="updates in each run (30)")
     train.add_argument(
         "--data", metavar=("SRC", "TGT"), nargs=2,
@@ -61,10 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         help="JoeyNMT's virtual environment, created on first use "
         "($REGARD_BENCH_JOEYNMT, or regard/bench/joeynmt in the user's cache)",
     )  # fmt: skip
-    decode = subject(
-        "decode", "translation against CTranslate2 and transformers on the same weights", 3,
-        _measure_rows,
-    )  # fmt: skip
+    decode = subject("decode", 3)
     decode.add_argument(
         "--model", metavar="DIR",
         help="folder of a Transformer that translates en to de (default: trained on --data on "
@@ -80,22 +88,14 @@ def _parser() -> argparse.ArgumentParser:
     decode.add_argument(
         "--sentences", metavar="N", type=_positive, help="test sentences to translate (512)"
     )
-    bulk = subject(
-        "bulk", "`regard translate` of a million lines: growth of its memory, and lines/s", 1,
-        _measure_rows,
-    )  # fmt: skip
+    bulk = subject("bulk", 1)
     bulk.add_argument("--lines", metavar="N", type=_positive, help="number of lines (1,000,000)")
     bulk.add_argument(
         "--model", metavar="DIR",
         help="folder of a model that translates from English (default: a tiny one, trained for it)",
     )  # fmt: skip
-    serve = subject(
-        "serve", "`regard serve` under many clients: errors, mixed-up responses, memory, "
-        "throughput", 5, _report_load,
-    )  # fmt: skip
-    view = subject(
-        "view", "the page and the report in Chromium: latency, frames, size", 5, _measure_rows
-    )
+    serve = subject("serve", 5, _report_load)
+    view = subject("view", 5)
     for sub in (serve, view):
         sub.add_argument(
             "--model", metavar="DIR",
@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _measure_rows(subject: str, only: str, repeats: int, json: bool, **options: Any) -> int:
+def _measure_rows(subject: str, only: str, repeats: int, json: bool, **options: Any) -> list[Row]:
     """Measure and print the chosen rows of a subject."""
     module = {"train": "train.race", "decode": "decode.rows"}.get(subject, subject)
     every = list(importlib.import_module(f"benchmarks.{module}").measurements(repeats, **options))
@@ -121,7 +121,7 @@ def _measure_rows(subject: str, only: str, repeats: int, json: bool, **options: 
         raise InputError(f"no row's name contains {only!r}; the rows are: {names}.")
     rows = [_measure(measurement.name, measurement) for measurement in chosen]
     _print(f"python -m benchmarks {subject}", rows, json)
-    return 0 if all(row.holds for row in rows) else 1
+    return rows
 
 
 def _measure(name: str, measurement: Callable[[], Row]) -> Row:
@@ -137,7 +137,7 @@ def _print(title: str, rows: Iterable[Row], as_json: bool) -> None:
         print_table(title, list(rows))
 
 
-def _report_load(subject: str, only: str, repeats: int, json: bool, **options: Any) -> int:
+def _report_load(subject: str, only: str, repeats: int, json: bool, **options: Any) -> list[Row]:
     """Run the load test, which prints more than rows."""
     from benchmarks.serve.load import report
 

@@ -23,6 +23,7 @@ extensions = [
     "docstrings",
     "notebooks",
     "study_pages",
+    "benchmark_results",
 ]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_block"]
 myst_heading_anchors = 3

@@ -1,7 +1,8 @@
 """The commands of the README and of the documentation, run as they stand on small data.
 
 What must be small is made so: SMALLER says which flags are added. A folder that a command is to
-make is removed before. Of `make`, the target must exist; `git clone`, `pip` and `curl` are not run.
+make is removed before. Of `make`, the target must exist, of `python -m benchmarks` the flags;
+`git clone`, `pip` and `curl` are not run.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from benchmarks.__main__ import benchmark_parser
 from marian_folders import save_marian
 from processes import Process
 from regard.cli import main
@@ -64,6 +66,8 @@ def run_commands(lines, capsys):
     for line in lines:
         if line.startswith("make "):
             assert line.split()[1] in rules()
+        elif line.startswith("python -m benchmarks "):
+            benchmark_parser().parse_args(shlex.split(line)[3:])
         elif line.startswith("regard serve"):
             serve(shlex.split(line))
         elif line.startswith("regard "):

@@ -94,6 +94,7 @@ def run(arguments: Namespace) -> int:
         resolved(arguments.given, arguments.preset or "small", KINDS)  # an early error
     from rich.console import Console
 
+    from regard.training.launch import is_restarted
     from regard.training.ranks import joined
     from regard.training.report import Spoken
     from regard.training.run import follow, resume, train_from_files
@@ -103,6 +104,8 @@ def run(arguments: Namespace) -> int:
     folder = Path(arguments.resume) if arguments.resume else arguments.out
     task = find_task(arguments.given["model"]["kind"])
     with joined() as ranks:
+        if settings is None and ranks.any(ranks.leads and is_restarted(folder))[0]:
+            settings = load_run(folder)
         if not ranks.leads:
             follow(task, folder, ranks, settings)
             return 0

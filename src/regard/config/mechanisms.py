@@ -366,22 +366,28 @@ def plain_mechanism(settings: MechanismSettings) -> str | dict[str, Any]:
     return {"name": settings.name, **options} if options else settings.name
 
 
-def check_ranks(model: Any) -> None:
-    """Ring attention, and it alone, is trained over several processes."""
+def has_ring(model: Any) -> bool:
+    """Whether the model has ring attention, for which processes share sentences, not rows."""
     mechanisms = model.mechanisms if isinstance(model, SelfAttentionSettings) else ()
-    ring = [settings.name == "ring" for settings in mechanisms]
+    return any(settings.name == "ring" for settings in mechanisms)
+
+
+def check_ranks(model: Any) -> None:
+    """Check that ring attention has several processes, and that all of the model has it then."""
     num_ranks = int(os.environ.get("WORLD_SIZE", "1"))
-    if any(ring) and num_ranks == 1:
+    if not has_ring(model):
+        return
+    if num_ranks == 1:
         raise InputError(
             "model.attention ring splits sentences over several processes, got one; "
             "start it with `torchrun --nproc-per-node 2 -m regard train …`."
         )
-    if num_ranks > 1 and not (ring and all(ring)):
+    if any(settings.name != "ring" for settings in model.mechanisms):
         raise InputError(
-            "several processes share a run by splitting its sentences, which needs "
-            "--model.attention ring (and no other for the decoder)."
+            "several processes share sentences only if all self-attention is ring; give "
+            "--model.attention ring, and no other for the decoder."
         )
-    if num_ranks > 1 and model.positions == "learned" and model.max_length % num_ranks:
+    if model.positions == "learned" and model.max_length % num_ranks:
         raise InputError(
             f"model.max_length must be a multiple of {num_ranks}, the processes that share a "
             f"sentence with learned positions, got {model.max_length}."

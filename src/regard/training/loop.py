@@ -15,6 +15,7 @@ from typing import Any
 
 from torch import nn
 
+from regard.cores import cores
 from regard.folder import WEIGHTS, load_weights, put_weights, save_weights
 from regard.training.averaging import Averaging
 from regard.training.checkpoint import (
@@ -76,8 +77,13 @@ class Trainer:
         self.num_tokens, self.update_seconds = 0, 1e-9
 
     def resume(self, folder: Path) -> bool:
-        """Load the newest checkpoint of a folder; whether there was one."""
-        checkpoint = read_checkpoint(folder)
+        """Load the newest checkpoint of a folder; whether there was one.
+
+        Only the leader reads it, so that all processes have the same one.
+        """
+        with self.ranks.together():
+            found = read_checkpoint(folder) if self.ranks.leads else None
+        checkpoint = self.ranks.sent(*(found or (None,)))
         if checkpoint is None:
             return False
         tensors, state = checkpoint
@@ -101,38 +107,40 @@ class Trainer:
 
     def _run(self, pool: WorkerPool, log: Log) -> bool:
         """Make updates; True if the run is over, False if it was interrupted."""
-        state, stopping = self.state, self.stopping
+        state, stopping, leads = self.state, self.stopping, self.ranks.leads
         begun = time.monotonic() - state.seconds
         state.num_validations = int(stopping.share(state) * VALIDATIONS)
         saved = logged = time.monotonic()
-        while not stopping.is_over(state):
-            figures = self.update(pool)
+        while (rate := self._next_rate()) is not None:
+            figures = self.update(pool, rate)
             now = time.monotonic()
             state.seconds = figures["seconds"] = now - begun
             self._report(figures)
             if now - logged >= LOG_SECONDS or state.step == 1:
                 log.write(state.step, figures)
                 logged = now
-            validated = self.validator.should_validate(state, stopping.share(state))
-            if validated:
+            validates, due, interrupted = self.ranks.any(
+                leads and self.validator.should_validate(state, stopping.share(state)),
+                leads and time.monotonic() - saved >= 60 * self.settings.checkpoint_minutes,
+                self.interruption.requested,
+            )
+            if validates:
                 self.validate(pool, log)
                 state.seconds = time.monotonic() - begun
-            interrupted = self.interruption.requested
-            due = time.monotonic() - saved >= 60 * self.settings.checkpoint_minutes
-            if interrupted or validated or due:
+                (interrupted,) = self.ranks.any(self.interruption.requested)
+            if interrupted or validates or due:
                 self.save_checkpoint()
                 saved = time.monotonic()
-            if self._synchronize():
-                if not interrupted:  # the signal arrived meanwhile, or at the leader only
-                    self.save_checkpoint()
+            if interrupted:
                 return False
         self._finish(pool, log)
         return True
 
-    def update(self, pool: WorkerPool) -> dict[str, Any]:
-        """Make one update; return its figures."""
+    def update(self, pool: WorkerPool, rate: float | None = None) -> dict[str, Any]:
+        """Make one update, at the learning rate of the schedule by default; return its figures."""
         start = time.monotonic()
-        loss, norm, count = self.updater.update(pool, self.state, self.learning_rate())
+        rate = self.learning_rate() if rate is None else rate
+        loss, norm, count = self.updater.update(pool, self.state, rate)
         self.averaging.update(self.state.step)
         self.num_tokens += count
         self.update_seconds += time.monotonic() - start
@@ -144,12 +152,22 @@ class Trainer:
         progress = ScheduleProgress(self.state.step, self.stopping.schedule_share(self.state))
         return learning_rate(self.settings, progress)
 
+    def _next_rate(self) -> float | None:
+        """Return the leader's learning rate of the next update; None if the run is over."""
+        over, rate = self.ranks.agreed(self.stopping.is_over(self.state), self.learning_rate())
+        return None if over else rate
+
     def validate(self, pool: WorkerPool, log: Log) -> None:
-        """Validate the averaged weights."""
+        """Validate the averaged weights; the leader does, with the cores of those that wait."""
         if self.averaging.num_checkpoints:
             self.save_checkpoint()  # these weights are to be among those averaged
+        if not self.ranks.leads:
+            return
         share, device = self.stopping.share(self.state), self.updater.device
-        with self.averaging.averaged():
+        with ExitStack() as stack:
+            if self.ranks.number > 1 and device.type == "cpu":
+                pool = stack.enter_context(WorkerPool(cores(self.settings.threads)))
+            stack.enter_context(self.averaging.averaged())
             self.validator.validate(self.network, device, pool, self.state, share, log)
 
     def save_checkpoint(self) -> None:
@@ -172,15 +190,6 @@ class Trainer:
         share = self.stopping.share(self.state) if planned >= 1 else planned
         seconds_left = self.state.seconds * (1 - share) / max(share, 1e-6)
         self.reporter.update(share, seconds_left, figures)
-
-    def _synchronize(self) -> bool:
-        """Take over the leader's clock, patience and target; whether the run is interrupted."""
-        state = self.state
-        state.seconds, since_best, target_met, interrupted = self.ranks.agreed(
-            state.seconds, state.since_best, state.target_met, self.interruption.requested
-        )
-        state.since_best, state.target_met = int(since_best), bool(target_met)
-        return bool(interrupted)
 
     def _finish(self, pool: WorkerPool, log: Log) -> None:
         """Validate and save the last weights, then give the network the best ones."""

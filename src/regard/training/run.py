@@ -17,6 +17,7 @@ from regard.errors import InputError
 from regard.folder import load_tokenizers, no_tokenizers, save_run, save_tokenizers
 from regard.models.build import build_network
 from regard.training.checkpoint import LATEST
+from regard.training.launch import note_launch
 from regard.training.loop import Trainer, TrainOutcome
 from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Reporter, Silent
@@ -40,12 +41,13 @@ def train_from_files(
     """Train a new model; its time budget begins at `started` (time.monotonic())."""
     started = time.monotonic() if started is None else started
     kind = task.kind
-    run = resolved(request.given, request.preset or "small", {kind.name: kind})
-    check_ranks(run.model)
-    if kind.needs_files and not request.files:
-        raise InputError(f"give the files to learn from: {kind.learns_from}.")
-    check_disk(request.out, run, task)
-    data = task.prepare(request, run, reporter, started)
+    with ranks.together():
+        run = resolved(request.given, request.preset or "small", {kind.name: kind})
+        check_ranks(run.model)
+        if kind.needs_files and not request.files:
+            raise InputError(f"give the files to learn from: {kind.learns_from}.")
+        check_disk(request.out, run, task)
+        data = task.prepare(request, run, reporter, started)
     return train(task, request.out, data, reporter, ranks, time.monotonic() - started)
 
 
@@ -62,16 +64,19 @@ def train(
     `spent` seconds of the time budget were used to prepare the data.
     """
     run, reporter = data.run, reporter or Silent()
-    check_ranks(run.model)
-    check_new_folder(folder)
-    network = new_network(task, data)  # settings that do not fit are an error here
-    task.initialize(network, data, reporter)
-    folder.mkdir(parents=True, exist_ok=True)
-    if task.reads_text(run):
-        save_tokenizers(folder, data.tokenizers)
-    task.store(folder, data)
-    save_run(folder, run)
-    ranks.wait()  # now the other processes find what they need in the folder
+    with ranks.together():
+        check_ranks(run.model)
+        check_new_folder(folder)
+        network = new_network(task, data)  # settings that do not fit are an error here
+        task.initialize(network, data, reporter)
+        folder.mkdir(parents=True, exist_ok=True)
+        if task.reads_text(run):
+            save_tokenizers(folder, data.tokenizers)
+        task.store(folder, data)
+        note_launch(folder)
+        save_run(folder, run)
+    with ranks.together():
+        pass  # the other processes read the folder
     return _trained(Trainer(task, network, data, folder, reporter, ranks, spent), folder)
 
 
@@ -80,14 +85,15 @@ def resume(
 ) -> TrainOutcome:
     """Continue the run in `folder` with the settings given (usually its own)."""
     reporter = reporter or Silent()
-    check_ranks(run.model)
-    data = stored_data(task, folder, run)
-    network = new_network(task, data)
-    if not (folder / LATEST).is_file():  # else the weights are in a checkpoint
-        task.initialize(network, data, reporter)
+    with ranks.together():
+        check_ranks(run.model)
+        data = stored_data(task, folder, run)
+        network = new_network(task, data)
+        if not (folder / LATEST).is_file():  # else the weights are in a checkpoint
+            task.initialize(network, data, reporter)
     trainer = Trainer(task, network, data, folder, reporter, ranks)
-    ranks.wait()
-    if not announce_resume(trainer, folder, trainer.resume(folder)) and ranks.number == 1:
+    (continues,) = ranks.agreed(announce_resume(trainer, folder, trainer.resume(folder)))
+    if not continues:
         return trainer.outcome(finished=True)
     save_run(folder, run)
     return _trained(trainer, folder)
@@ -99,13 +105,20 @@ def follow(task: Task, folder: Path, ranks: Ranks, run: Run | None = None) -> Tr
     Nothing is written and nothing is printed.
     """
     resumed = run is not None
-    ranks.wait()
-    run = run or load_run(folder, {task.kind.name: task.kind})
-    data = stored_data(task, folder, run)
-    network = new_network(task, data)
+    if not resumed:
+        for _ in ("prepare the data", "write the folder"):
+            with ranks.together():
+                pass  # the leader does so
+    with ranks.together():
+        run = run or load_run(folder, {task.kind.name: task.kind})
+        data = stored_data(task, folder, run)
+        network = new_network(task, data)  # its weights come from the leader
     trainer = Trainer(task, network, TrainData(run, data.train), ranks=ranks)
-    if not (resumed and trainer.resume(folder)):
-        task.initialize(network, data, Silent())
+    if resumed:
+        trainer.resume(folder)
+        (continues,) = ranks.agreed(True)
+        if not continues:
+            return trainer.outcome(finished=True)
     return trainer.train()
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from regard.config.mechanisms import has_ring
 from regard.cores import cores
 from regard.dropout import dropout_stream
 from regard.training.checkpoint import DataCursor, RunState
@@ -75,12 +76,15 @@ class Updater:
         self.task, self.data, self.ranks = task, data, ranks
         self.settings = settings = data.run.training
         self.device = choose_device(settings.device)
-        self.precision = choose_precision(settings.precision, self.device)
+        self.precision = _agreed_precision(ranks, settings.precision, self.device)
+        self.splits_rows = ranks.number > 1 and not has_ring(data.run.model)
         alone = ranks.number == 1 and self.device.type == "cpu"
         self.num_threads = cores(settings.threads) if alone else 1
         self.network = network.to(self.device)
+        ranks.copy_leader([*network.parameters(), *network.buffers()])
         self.parameters: list[Tensor] = [p for p in network.parameters() if p.requires_grad]
-        self.optimizers = Optimizers(self.network, settings, self.num_threads)
+        num_parts = max(self.num_threads, ranks.number)  # Muon's turns are those of as many threads
+        self.optimizers = Optimizers(self.network, settings, num_parts)
         self._processes: GradientProcesses | None = None
 
     @contextmanager
@@ -106,11 +110,12 @@ class Updater:
         total, gradients = 0.0, list[Tensor]()
         for number, (cursor, batch) in enumerate(batches):
             loss, parts = self._gradients(pool, cursor, batch, (state.step, number), 1 / count)
-            total += self.ranks.summed(parts, loss)
+            total += loss
             if gradients:
                 torch._foreach_add_(gradients, parts)
             else:
                 gradients = parts
+        total, gradients = self.ranks.summed(gradients, total)
         norm = self.optimizers.step(pool, gradients, rate)
         state.step += 1
         return total, norm, count
@@ -125,23 +130,33 @@ class Updater:
     ) -> tuple[float, list[Tensor]]:
         """Return the loss of the batch at a cursor and its gradients."""
         if self.device.type != "cpu":
-            torch.manual_seed(hash((self.settings.seed, *number)))
+            torch.manual_seed(hash((self.settings.seed, *number, self.ranks.rank)))
         if self._processes is not None:
             self._processes.request(cursor, number, scale)
             results = [self._shard(0, shards(batch, self.num_threads)[0], number, scale)]
             results += self._processes.results()
         elif self.num_threads == 1:
-            results = [self._shard(0, batch.to(self.device), number, scale)]
+            results = [self._own_shard(batch, number, scale)]
         else:
             pieces = enumerate(shards(batch, self.num_threads))
             results = pool.map(lambda piece: self._shard(*piece, number, scale), pieces)
         return summed_gradients(pool, results, self.parameters)
 
+    def _own_shard(
+        self, batch: TrainBatch, number: tuple[int, int], scale: float
+    ) -> ShardGradients:
+        """Return the gradients of this process' part of the batch; of all of it, if alone."""
+        rank = self.ranks.rank
+        pieces = shards(batch, self.ranks.number) if self.splits_rows else [batch] * (rank + 1)
+        if rank >= len(pieces):  # there are fewer rows than processes
+            return ShardGradients(0.0, [None] * len(self.parameters))
+        return self._shard(rank, pieces[rank].to(self.device), number, scale)
+
     def _shard(
         self, shard: int, piece: TrainBatch, number: tuple[int, int], scale: float
     ) -> ShardGradients:
         """Return the gradients of a shard; its dropout depends on `number`, shard and seed."""
-        stream = dropout_stream(self.settings.seed, *number, shard + self.ranks.rank)
+        stream = dropout_stream(self.settings.seed, *number, shard)
         with stream, autocast(self.precision, self.device):
             loss = self.task.objective(self.data.run, self.network, piece, scale)
         return shard_gradients(loss, self.parameters)
@@ -154,3 +169,9 @@ class Updater:
         if shard >= len(pieces):
             return ShardGradients(0.0, [None] * len(self.parameters))
         return self._shard(shard, pieces[shard], number, scale)
+
+
+def _agreed_precision(ranks: Ranks, requested: str, device: torch.device) -> str:
+    """Return the leader's choice: each process would measure, and may find another."""
+    bf16 = ranks.leads and choose_precision(requested, device) == "bf16"
+    return "bf16" if ranks.agreed(bf16)[0] else "fp32"

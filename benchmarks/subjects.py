@@ -1,0 +1,51 @@
+"""The subjects of the benchmarks, as the command and the documentation describe them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Subject(NamedTuple):
+    """What a benchmark compares, in English and Chinese; `needs` is what it takes beyond regard."""
+
+    about: tuple[str, str]
+    needs: tuple[str, str]
+
+
+SUBJECTS = {
+    "attention": Subject(
+        ("the attention library against torch, naive formulas, KeOps, statsmodels",
+         "注意力库与 torch、直接按公式的写法、KeOps 和 statsmodels 比较"),
+        ("`make bench` installs the peers and runs it; KeOps needs a C++ compiler.",
+         "`make bench` 会安装用来比较的库并运行；KeOps 需要 C++ 编译器。"),
+    ),
+    "train": Subject(
+        ("training against a torch.nn.Transformer loop and JoeyNMT",
+         "训练速度，与围绕 torch.nn.Transformer 的循环和 JoeyNMT 比较"),
+        ("JoeyNMT gets a virtual environment of its own, created on first use.",
+         "JoeyNMT 装在自己的虚拟环境里，第一次使用时创建。"),
+    ),
+    "decode": Subject(
+        ("translation against CTranslate2 and transformers on the same weights",
+         "翻译速度，与使用相同权重的 CTranslate2 和 transformers 比较"),
+        ("`--data` is a folder of Multi30k, `--model` a trained model.",
+         "`--data` 是 Multi30k 的文件夹，`--model` 是训练好的模型。"),
+    ),
+    "bulk": Subject(
+        ("`regard translate` of a million lines: growth of its memory, and lines/s",
+         "用 `regard translate` 翻译一百万行：内存的增长与每秒行数"),
+        ("Nothing; it trains a tiny model.", "无；会训练一个很小的模型。"),
+    ),
+    "serve": Subject(
+        ("`regard serve` under many clients: errors, mixed-up responses, memory, throughput",
+         "许多客户端同时访问 `regard serve`：错误、混淆的响应、内存与吞吐量"),
+        ("Nothing; it trains the model of `regard demo` on first use.",
+         "无；第一次使用时训练 `regard demo` 的模型。"),
+    ),
+    "view": Subject(
+        ("the page and the report in Chromium: latency, frames, size",
+         "Chromium 中的页面与报告：延迟、帧时间、大小"),
+        ("Chromium; it trains the model of `regard demo` on first use.",
+         "Chromium；第一次使用时训练 `regard demo` 的模型。"),
+    ),
+}  # fmt: skip

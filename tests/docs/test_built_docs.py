@@ -1,0 +1,78 @@
+"""The documentation as a reader gets it: built without a warning, searched, no link dead."""
+
+import shutil
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from lxml import html
+
+from browsers import chromium
+from docs.built_docs import DOCS, LANGUAGES, NAMES, PAGE, found, sphinx
+
+EXTENSIONS = {"en": "myst_parser", "zh": "myst_parser,chinese_search"}
+
+
+@pytest.mark.parametrize("source", LANGUAGES.values(), ids=LANGUAGES)
+def test_every_name_of_the_documents_is_on_the_page_about_them(source):
+    page = (source / f"{PAGE}.md").read_text("utf-8")
+    parts = {part for name in NAMES for part in name.split()}
+    assert not [part for part in parts if part not in page]
+
+
+@pytest.mark.needs("sphinx")
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_search_finds_a_name_on_one_page(language, tmp_path):
+    """The search of a build of this page alone, which is fast; all pages are searched below."""
+    source = tmp_path / "pages"
+    (source / "guide").mkdir(parents=True)
+    (source / "index.md").write_text(f"# regard\n\n```{{toctree}}\n{PAGE}\n```\n", "utf-8")
+    shutil.copy(LANGUAGES[language] / f"{PAGE}.md", source / f"{PAGE}.md")
+    options = ["-c", str(LANGUAGES[language]), "-D", f"extensions={EXTENSIONS[language]}"]
+    site = sphinx(source, tmp_path / "site", *options)
+    with chromium() as browser:
+        tab = browser.new_page()
+        for name in ("缩放点积注意力", "键", "valid_lens"):
+            assert any(PAGE in link for link in found(tab, site, name)), name
+        assert found(tab, site, "不存在的名字") == []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """All pages, as `make docs` builds them."""
+    out = tmp_path_factory.mktemp("docs") / "html"
+    for source, target in ((DOCS, out), (DOCS / "zh", out / "zh")):
+        sphinx(source, target, "-W", "--keep-going")
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.needs("sphinx")
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_name_is_found_by_one_search(site, language):
+    with chromium() as browser:
+        tab = browser.new_page()
+        for name in NAMES:
+            links = found(tab, site / "zh" if language == "zh" else site, name)
+            assert any(PAGE in link for link in links), name
+
+
+@pytest.mark.slow
+@pytest.mark.needs("sphinx")
+def test_no_link_of_the_built_pages_is_dead(site):
+    trees = {path: html.parse(path).getroot() for path in site.rglob("*.html")}
+    anchors = {path: {*tree.xpath("//@id"), *tree.xpath("//a/@name")}
+               for path, tree in trees.items()}  # fmt: skip
+    assert len(trees) > 90
+    dead = []
+    for page, tree in trees.items():
+        for link in tree.xpath("//a/@href | //img/@src | //link/@href | //script/@src"):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            anchor = unquote(parts.fragment)
+            if not target.is_file() or (anchor and anchor not in anchors.get(target, {anchor})):
+                dead.append((page.relative_to(site).as_posix(), link))
+    assert dead == []

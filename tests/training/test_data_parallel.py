@@ -1,0 +1,160 @@
+"""Processes that share the rows of every batch make the updates that one process makes."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from processes import run
+from rank_processes import TRAIN_EACH, ended, start_ranks, torchrun_command
+from regard.corpus.grammar import sample
+from regard.training.ranks import meeting
+
+SMALL = (
+    "--preset tiny --training.precision fp32 --training.threads 2 --training.tensorboard false "
+    "--training.validate_sentences 0 --training.warmup 0 --training.steps 3"
+)
+TEXT = f"{SMALL} --training.batch_tokens 300 --text.unit word --text.vocab_size 300"
+HEADS = "--model.dim 16 --model.num_heads 2 --model.ff 32"
+KINDS = {
+    "transformer": f"pairs.tsv --languages en-fr {TEXT} {HEADS} --model.dropout 0.3",
+    "muon": f"pairs.tsv --languages en-fr {TEXT} {HEADS} --training.optimizer muon "
+    "--training.accumulate 2 --training.average checkpoints",
+    "rnn": f"pairs.tsv --languages en-fr {TEXT} --model.kind rnn --model.dim 16 "
+    "--model.embedding 16",
+    "lm": f"lines.txt --model.kind lm {SMALL} --training.batch_tokens 24 --text.unit word "
+    f"--text.vocab_size 300 {HEADS} --training.steps 6",  # batches of one sentence, and of two
+    "mlm": f"lines.txt --model.kind mlm {TEXT} {HEADS}",
+    "classifier": f"labeled.tsv --model.kind classifier {SMALL} {HEADS} --text.unit word "
+    "--training.batch_tokens 200",
+    "handwriting": f"--model.kind handwriting {SMALL} --model.dim 16 --model.lines 12",
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parallel")
+    pairs = sample("train", 60, language="fr", seed=0)
+    rows = {
+        "pairs.tsv": [f"{pair.source}\t{pair.target}" for pair in pairs],
+        "lines.txt": [pair.source for pair in pairs],
+        "labeled.tsv": [f"{'ab'[n % 2]}\t{pair.source}" for n, pair in enumerate(pairs)],
+    }
+    for name, lines in rows.items():
+        (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+    return folder
+
+
+def commands(names, folder):
+    return json.dumps([[*KINDS[name].split(), "--out", f"{folder}/{name}"] for name in names])
+
+
+def assert_same_run(one, two, atol=1e-4):
+    """The same number of updates, losses and weights."""
+    figures = [json.loads((path / "metrics.json").read_text()) for path in (one, two)]
+    assert figures[0]["steps"] == figures[1]["steps"]
+    assert figures[0]["dev"]["loss"] == pytest.approx(figures[1]["dev"]["loss"], abs=1e-4)
+    logs = [(path / "metrics.jsonl").read_text().splitlines() for path in (one, two)]
+    losses = [[json.loads(line) for line in log if '"loss"' in line] for log in logs]
+    assert losses[0][0]["loss"] == pytest.approx(losses[1][0]["loss"], abs=1e-4)
+    weights = [load_file(path / "model.safetensors") for path in (one, two)]
+    assert weights[0].keys() == weights[1].keys()
+    for name, tensor in weights[0].items():
+        if not name.endswith("key_proj.bias"):  # softmax does not see it: rounding, made large
+            torch.testing.assert_close(weights[1][name], tensor, atol=atol, rtol=1e-3)
+
+
+def test_two_processes_make_the_model_that_one_makes_with_two_threads(corpus):
+    """Every kind of model, with dropout, uneven batches, and batches of a single row."""
+    codes, errors = ended(
+        start_ranks(commands(KINDS, corpus / "two"), code=TRAIN_EACH, cwds=[corpus] * 2)
+    )
+    assert codes == [0, 0], errors
+    done = run(commands(KINDS, corpus / "one"), code=TRAIN_EACH, cwd=corpus)
+    assert done.returncode == 0, done.stderr
+    for name in KINDS:
+        assert_same_run(corpus / "one" / name, corpus / "two" / name)
+
+
+def test_an_error_of_one_process_ends_all_and_is_told_once(corpus, tmp_path):
+    words = [*KINDS["transformer"].split(), "--out", "model"]
+    missing = ["absent.tsv", *words[1:]]
+    codes, errors = ended(start_ranks("train", *missing, cwds=[corpus, corpus]))
+    assert codes == [2, 2]
+    assert "absent.tsv" in errors[0] and not errors[1].strip()
+    codes, errors = ended(start_ranks("train", *words, cwds=[corpus, tmp_path]))
+    assert codes == [2, 2]
+    assert "model" in errors[1].strip().splitlines()[-1]
+    assert "Traceback" not in "".join(errors)
+
+
+LONG = (*KINDS["transformer"].split(), "--training.steps", "100000",
+        "--training.checkpoint_minutes", "0")  # fmt: skip
+
+
+def wait_for(path, ranks):
+    while not path.exists():
+        assert all(rank.poll() is None for rank in ranks), "it ended by itself"
+        time.sleep(0.01)
+
+
+def test_a_signal_to_any_process_stops_and_saves_the_run(corpus, tmp_path):
+    ranks = start_ranks("train", *LONG, "--out", tmp_path / "model", cwds=[corpus] * 2)
+    wait_for(tmp_path / "model" / "latest", ranks)
+    ranks[1].send_signal(signal.SIGTERM)
+    codes, errors = ended(ranks)
+    assert codes == [130, 0]
+    assert "all is saved" in errors[0]
+
+
+def test_a_killed_process_ends_the_others(corpus, tmp_path):
+    ranks = start_ranks("train", *LONG, "--out", tmp_path / "model", cwds=[corpus] * 2)
+    wait_for(tmp_path / "model" / "latest", ranks)
+    ranks[1].kill()
+    codes, errors = ended(ranks)
+    assert codes == [2, -signal.SIGKILL]
+    assert "the connection to another process of this run is lost" in errors[0]
+    assert "Traceback" not in errors[0]
+
+
+def test_processes_of_a_restart_meet_though_the_store_is_that_of_the_attempt_before():
+    store = torch.distributed.HashStore()
+
+    def names():
+        with ThreadPoolExecutor(3) as pool:
+            return set(pool.map(lambda rank: meeting(store, rank, 3), [2, 1, 0]))
+
+    first, second = names(), names()
+    assert len(first) == len(second) == 1
+    assert first != second
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", [0, 1])
+def test_torchrun_restarts_and_the_run_goes_on(corpus, tmp_path, victim):
+    """The command of the user is repeated by torchrun as it is, with --out."""
+    words = [*KINDS["transformer"].split(), "--training.checkpoint_minutes", "0",
+             "--training.steps", "60"]  # fmt: skip
+    command = torchrun_command(
+        "train", *words, "--out", tmp_path / "killed", flags=("--max-restarts", "2")
+    )
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=corpus, env=env)
+    while not (tmp_path / "killed" / "latest").exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(children[victim]), signal.SIGKILL)
+    errors = process.communicate(timeout=300)[1]
+    assert process.returncode == 0, errors
+    assert "Continuing after update" in errors
+    done = run("train", *words, "--out", tmp_path / "whole", cwd=corpus)
+    assert done.returncode == 0, done.stderr
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")

@@ -69,7 +69,9 @@ def run_commands(lines, capsys):
         elif line.startswith("python -m benchmarks "):
             benchmark_parser().parse_args(shlex.split(line)[3:])
         elif line.startswith("regard serve"):
-            serve(shlex.split(line))
+            serve(shlex.split(line), "/health", "--threads", "1")
+        elif line.startswith("regard watch"):
+            serve(shlex.split(line), "/updates")
         elif line.startswith("regard "):
             if not line.startswith(SLOW):
                 assert run(line) == 0, (line, capsys.readouterr().err)
@@ -152,12 +154,12 @@ def smaller(words):
     return (TRAIN + KINDS[kind]).split()
 
 
-def serve(words):
+def serve(words, path, *more):
     """The server starts, is asked once and ends."""
-    server = Process(*words[1:], "--port", "0", "--threads", "1")
+    server = Process(*words[1:], "--port", "0", *more)
     try:
         address = re.search(r"at (http://[\d.:]+)", server.stdout.readline())[1]
-        assert httpx.get(f"{address}/health", trust_env=False).json() == {"status": "ok"}
+        assert httpx.get(f"{address}{path}", trust_env=False).status_code == 200
     finally:
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)

@@ -39,6 +39,7 @@ COMMANDS = {
     "train": "train a model on text",
     "translate": "translate text with a model",
     "vectors": "train word vectors; find nearest words and analogies",
+    "watch": "show the curves and samples of a training on a page, while it runs",
 }
 
 

@@ -21,7 +21,9 @@ TRAINING = {
         f"{CHECKPOINTS}/.step-*.part/**/*", f"{CHECKPOINTS}/corpus.safetensors",
         f"{CHECKPOINTS}/dev.json", f"{CHECKPOINTS}/checksums.json", "latest",
     ),
-    "logs": ("metrics.jsonl", "tensorboard/events.out.tfevents.*"),
+    "logs": (
+        "metrics.jsonl", "samples.jsonl", "status.json", "tensorboard/events.out.tfevents.*",
+    ),
 }  # fmt: skip
 """Files that only training needs."""
 

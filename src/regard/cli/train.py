@@ -80,6 +80,8 @@ def parse(words: Sequence[str]) -> Namespace:
         resume=first.resume,
         resumed=resumed,
         json=arguments.get("json", False),
+        watch=arguments.get("watch", False),
+        watch_port=arguments.get("watch_port") or 0,
         given=given,
     )
 
@@ -94,6 +96,7 @@ def run(arguments: Namespace) -> int:
         resolved(arguments.given, arguments.preset or "small", KINDS)  # an early error
     from rich.console import Console
 
+    from regard.cli.watch import watched
     from regard.training.launch import is_restarted
     from regard.training.ranks import joined
     from regard.training.report import Spoken
@@ -109,14 +112,16 @@ def run(arguments: Namespace) -> int:
         if not ranks.leads:
             follow(task, folder, ranks, settings)
             return 0
-        if settings:
-            outcome = resume(task, folder, settings, Spoken(console), ranks)
-        else:
-            request = TrainRequest(
-                arguments.files, arguments.out, arguments.dev, arguments.given, arguments.preset,
-                arguments.encoding,
-            )  # fmt: skip
-            outcome = train_from_files(task, request, Spoken(console), ranks, started)
+        reporter = Spoken(console)
+        with watched(folder if arguments.watch else None, arguments.watch_port, reporter):
+            if settings:
+                outcome = resume(task, folder, settings, reporter, ranks)
+            else:
+                request = TrainRequest(
+                    arguments.files, arguments.out, arguments.dev, arguments.given,
+                    arguments.preset, arguments.encoding,
+                )  # fmt: skip
+                outcome = train_from_files(task, request, reporter, ranks, started)
     if not outcome.finished:
         console.print(
             f"Stopped after update {outcome.step}; all is saved. Continue with:\n"
@@ -258,6 +263,8 @@ def _parser(kind: Kind) -> Any:
     parser.add_argument("--dev", nargs="+")
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--watch", action="store_true")
+    parser.add_argument("--watch-port", type=int)
     for name in ("languages", "preset", "config", "resume", "encoding"):
         parser.add_argument(f"--{name}")
     for name, value in model_types(kind.settings).items():

@@ -31,6 +31,8 @@ Train a model on your own text. FILE… is one file of pairs (.tsv .txt with tab
   --config FILE        settings in YAML, as in a model's config.yaml
   --encoding NAME      encoding of the files (utf-8)
   --resume DIR         continue the run in this folder after Ctrl-C, a crash or its end
+  --watch              show curves and sample translations on a page while it trains; the address
+                       is printed (--watch-port N: at this port)
   --json               print the model's figures as JSON
   --help-all           every setting; with --model.kind KIND, those of that kind; with
                        --model.attention NAME, those of that attention

@@ -26,6 +26,8 @@ from regard.training.checkpoint import (
     restore,
     write_checkpoint,
 )
+from regard.training.logs.memory import resident_bytes
+from regard.training.logs.status import StatusFile
 from regard.training.optimizers.schedule import ScheduleProgress, learning_rate
 from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Log, Reporter, Silent
@@ -96,14 +98,15 @@ class Trainer:
         """Train until the run is over or interrupted; the best weights are in the folder then."""
         self.network.train()
         with ExitStack() as stack:
+            status = stack.enter_context(StatusFile(self.folder))
             log = Log(self.folder, self.settings.tensorboard, self.state.step)
             stack.callback(log.close)
             stack.callback(self.reporter.close)
             pool = stack.enter_context(self.updater.workers())
             stack.enter_context(self.interruption)
-            finished = self._run(pool, log)
+            status.finished = self._run(pool, log)
         self.network.eval()
-        return self.outcome(finished)
+        return self.outcome(status.finished)
 
     def _run(self, pool: WorkerPool, log: Log) -> bool:
         """Make updates; True if the run is over, False if it was interrupted."""
@@ -117,7 +120,7 @@ class Trainer:
             state.seconds = figures["seconds"] = now - begun
             self._report(figures)
             if now - logged >= LOG_SECONDS or state.step == 1:
-                log.write(state.step, figures)
+                log.write(state.step, figures | {"memory": resident_bytes()})
                 logged = now
             validates, due, interrupted = self.ranks.any(
                 leads and self.validator.should_validate(state, stopping.share(state)),
@@ -189,6 +192,7 @@ class Trainer:
         planned = self.stopping.schedule_share(self.state)
         share = self.stopping.share(self.state) if planned >= 1 else planned
         seconds_left = self.state.seconds * (1 - share) / max(share, 1e-6)
+        figures.update(share=share, seconds_left=seconds_left)
         self.reporter.update(share, seconds_left, figures)
 
     def _finish(self, pool: WorkerPool, log: Log) -> None:

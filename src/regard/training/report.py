@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import time
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -12,8 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from regard.storage import replace_file
+from regard.training.logs.samples import ValidationSample
 
-LOG = "metrics.jsonl"
+LOG, SAMPLES = "metrics.jsonl", "samples.jsonl"
 
 
 class Reporter(Protocol):
@@ -86,14 +89,19 @@ def progress_text(seconds_left: float, figures: dict[str, Any]) -> str:
 
 
 class Log:
-    """Figures in `metrics.jsonl` of a folder, and for TensorBoard; without a folder, nowhere."""
+    """Figures in `metrics.jsonl` of a folder and for TensorBoard, and samples in `samples.jsonl`.
+
+    Without a folder, nothing is written. `regard watch` reads both files while they grow.
+    """
 
     def __init__(self, folder: Path | None, tensorboard: bool, step: int = 0) -> None:
+        self._folder = folder
         self._file: TextIO | None = None
         self._board: Any = None
         if folder is None:
             return
-        _drop_after(folder / LOG, step)
+        for name in (LOG, SAMPLES):
+            _drop_after(folder / name, step)
         self._file = (folder / LOG).open("a", encoding="utf-8")
         if tensorboard and importlib.util.find_spec("tensorboard"):
             from torch.utils.tensorboard import SummaryWriter
@@ -110,6 +118,13 @@ class Log:
             for name, value in known.items():
                 if isinstance(value, int | float) and name != "step":
                     self._board.add_scalar(name, value, step)
+
+    def write_samples(self, step: int, seconds: float, samples: Sequence[ValidationSample]) -> None:
+        """Write what a validation made of some examples."""
+        if self._folder is not None and samples:
+            row = {"step": step, "seconds": seconds, "samples": [asdict(one) for one in samples]}
+            with (self._folder / SAMPLES).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
 
     def close(self) -> None:
         """Close the files."""

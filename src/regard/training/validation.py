@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from torch import nn
 from regard.config import TrainingSettings
 from regard.folder import WEIGHTS, save_weights
 from regard.training.checkpoint import RunState
+from regard.training.logs.samples import ValidationSample
 from regard.training.report import Log, Reporter
 from regard.worker_pool import WorkerPool
 
@@ -28,11 +29,18 @@ class ValidationResult:
     loss        mean loss of a label, in nats, without smoothing
     perplexity  e^loss
     accuracy    share of labels predicted exactly
+    samples     what the model made of some examples
     """
 
     loss: float
     perplexity: float
     accuracy: float
+    samples: tuple[ValidationSample, ...] = field(default=(), kw_only=True, repr=False)
+
+    def figures(self) -> dict[str, Any]:
+        """Return all figures by name, without the samples."""
+        names = (one.name for one in fields(self) if one.name != "samples")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def goodness(self) -> tuple[float, float]:
@@ -126,7 +134,7 @@ class Validator:
             save_weights(self.folder / WEIGHTS, network.state_dict())
         self._report(state, result, better, compared_by, log)
         state.since_best = 0 if better else state.since_best + 1
-        state.last_validation = {"step": state.step, **asdict(result)}
+        state.last_validation = {"step": state.step, **result.figures()}
         if better:
             state.best, state.best_validation = goodness, state.last_validation
         state.num_validations = max(state.num_validations + 1, int(share * VALIDATIONS))
@@ -140,5 +148,6 @@ class Validator:
             self.reporter.say(f"(best) marks the weights that are kept; by {compared_by}.")
         line = "  ".join([f"step {state.step}", *result.summary()])
         self.reporter.say(f"{line}  (best)" if better else line)
-        figures = {f"dev_{name}": value for name, value in asdict(result).items()}
-        log.write(state.step, figures)
+        figures = {f"dev_{name}": value for name, value in result.figures().items()}
+        log.write(state.step, {**figures, "seconds": state.seconds})
+        log.write_samples(state.step, state.seconds, result.samples)

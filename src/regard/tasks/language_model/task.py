@@ -12,7 +12,8 @@ from regard.corpus.pairs import CleaningReport, Pair
 from regard.folder import Tokenizers
 from regard.formats import read_lines, require_content
 from regard.models.lm import LanguageModel
-from regard.tasks.text.encoded_corpus import EncodedCorpus
+from regard.tasks.language_model.validation import LanguageModelDevelopmentSet
+from regard.tasks.text.encoded_corpus import EncodedCorpus, TextDevelopmentSet
 from regard.tasks.text.task import Files, TextTask, shortened, train_tokenizer
 from regard.text import normalize
 from regard.text.words import has_long_word
@@ -53,6 +54,12 @@ class LanguageModelTask(TextTask):
         texts = [pair.target for pair in pairs]
         pieces = encode_text(texts, tokenizers, run.model.max_length)
         return self.encoded_corpus(None, pieces, tokenizers, run)
+
+    def development_set(
+        self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
+    ) -> TextDevelopmentSet:
+        """Return the development set, some of whose texts are continued at each validation."""
+        return LanguageModelDevelopmentSet(corpus, tokenizers)
 
     def example(self, run: Run) -> list[str]:
         return ["Once upon a time"]

@@ -10,11 +10,12 @@ import torch
 from torch import nn
 
 from regard.config import MaskedLanguageModelSettings, Run
+from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.models.batch import Batch
 from regard.models.lm import MaskedLanguageModel
 from regard.tasks.language_model.task import LanguageModelTask
-from regard.tasks.text.encoded_corpus import EncodedCorpus
+from regard.tasks.text.encoded_corpus import EncodedCorpus, TextDevelopmentSet
 from regard.tasks.text.task import Rows
 from regard.text import BOS, EOS, MASK, PAD
 from regard.training.checkpoint import DataCursor
@@ -34,6 +35,12 @@ class MaskedLanguageModelTask(LanguageModelTask):
         training, vocab = run.training, len(tokenizers.target)
         rate = run.model.mask_rate
         return MaskedCorpus(targets, training.batch_tokens, training.seed, rate, vocab)
+
+    def development_set(
+        self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
+    ) -> TextDevelopmentSet:
+        """Return the development set with the same masks each time."""
+        return TextDevelopmentSet(corpus)
 
     def example(self, run: Run) -> list[str]:
         return ["The [MASK] crossed the street."]

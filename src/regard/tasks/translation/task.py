@@ -85,7 +85,8 @@ class TranslationTask(TextTask):
     ) -> TranslationDevelopmentSet:
         """Return the development set, of which some sentences are translated at each validation."""
         shown = run.training.validate_sentences
-        return TranslationDevelopmentSet(corpus, pairs, shown, tokenizers, run.target_language)
+        target, source = run.target_language, run.source_language
+        return TranslationDevelopmentSet(corpus, pairs, shown, tokenizers, target, source)
 
     def finish(self, network: Any, data: TrainData) -> tuple[Run, dict[str, Any]]:
         """Choose the attention that is read as word alignment."""

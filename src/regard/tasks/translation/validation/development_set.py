@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -16,6 +17,8 @@ from regard.folder import Tokenizers
 from regard.models.batch import source_of
 from regard.models.inference import prepared
 from regard.tasks.text.encoded_corpus import TextDevelopmentSet
+from regard.tasks.translation.validation.samples import TranslationSampler
+from regard.training.logs.samples import ValidationSample
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
 
@@ -66,18 +69,29 @@ class TranslationDevelopmentSet(TextDevelopmentSet):
     shown: int
     tokenizers: Tokenizers
     target_language: str
+    source_language: str = ""
+
+    @cached_property
+    def sampler(self) -> TranslationSampler:
+        """Shows some of the translations."""
+        languages = self.source_language, self.target_language
+        return TranslationSampler(self.pairs, self.shown, self.tokenizers, languages)
 
     def validate(self, network: Any, device: torch.device, pool: WorkerPool) -> TranslationResult:
         loss, accuracy, exact = self.measure(network, device, pool)
         bleu = chrf = None
+        samples: tuple[ValidationSample, ...] = ()
         shown = self.pairs[: self.shown]
         if shown:
             sources = [pair.source for pair in shown]
-            outputs = greedy_texts(network, sources, self.tokenizers, device, pool)
+            hypotheses = greedy_search(network, sources, self.tokenizers, device, pool)
+            outputs = [self.tokenizers.target.decode(best.tokens) for best in hypotheses]
             targets = [pair.target for pair in shown]
             scores = corpus_scores(outputs, targets, self.target_language)
             bleu, chrf = scores.bleu, scores.chrf
-        return TranslationResult(loss, perplexity(loss), accuracy, bleu, chrf, exact)
+            samples = self.sampler.samples(network, device, hypotheses)
+        figures = loss, perplexity(loss), accuracy, bleu, chrf, exact
+        return TranslationResult(*figures, samples=samples)
 
 
 def greedy_texts(
@@ -88,6 +102,18 @@ def greedy_texts(
     pool: WorkerPool,
 ) -> list[str]:
     """Translate sentences by greedy search, in batches of similar length."""
+    hypotheses = greedy_search(network, sources, tokenizers, device, pool)
+    return [tokenizers.target.decode(best.tokens) for best in hypotheses]
+
+
+def greedy_search(
+    network: Any,
+    sources: Sequence[str],
+    tokenizers: Tokenizers,
+    device: torch.device,
+    pool: WorkerPool,
+) -> list[Hypothesis]:
+    """Return what greedy search finds for each sentence, in batches of similar length."""
     ids = [tokenizers.source.encode(text)[: network.max_length - 1] for text in sources]
     order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
     size = min(128, -(-len(order) // pool.num_workers) or 1)
@@ -98,8 +124,7 @@ def greedy_texts(
         source = source_of([ids[n] for n in rows]).to(device)
         return search(model, source, SearchOptions(beam=1))
 
-    outputs = [""] * len(ids)
+    found: dict[int, Hypothesis] = {}
     for rows, batch in zip(parts, pool.map(translate, parts), strict=True):
-        for row, hypotheses in zip(rows, batch, strict=True):
-            outputs[row] = tokenizers.target.decode(hypotheses[0].tokens)
-    return outputs
+        found.update((row, hypotheses[0]) for row, hypotheses in zip(rows, batch, strict=True))
+    return [found[row] for row in range(len(ids))]

@@ -1,4 +1,4 @@
-"""`{benchmarks}`: each subject of `python -m benchmarks`, its command and its kept results."""
+"""The block `{benchmarks}`: each subject of `python -m benchmarks`, its command and results."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generated import MarkdownDirective
+from generated import write_into_page
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.subjects import SUBJECTS  # noqa: E402
 
 WORDS = {
-    "needs": ("Needs:", "需要："),
+    "needs": ("Needs: ", "需要："),
     "none": ("No result has been kept yet.", "还没有保存的结果。"),
     "run": (
         "{date}: {processor}, {cores} cores (load {load} before), regard {version}, "
@@ -24,53 +24,47 @@ WORDS = {
         "{date}：{processor}，{cores} 核（运行前负载 {load}），regard {version}，"
         "torch {torch}，Python {python}。",
     ),
-    "columns": (
-        ("Measured", "regard", "Peer", "Ratio", "Bar", "Holds"),
-        ("测量项目", "regard", "对照", "比值", "标准", "达到"),
-    ),
     "holds": ("yes", "是"),
     "fails": ("**no**", "**否**"),
 }
+COLUMNS = (
+    ("Measured", "regard", "Peer", "Ratio", "Bar", "Holds"),
+    ("测量项目", "regard", "对照", "比值", "标准", "达到"),
+)
 
 
-class BenchmarksDirective(MarkdownDirective):
-    """A section for each subject."""
-
-    def say(self, name: str) -> Any:
-        """One of WORDS in the page's language."""
-        return WORDS[name][self.chinese]
-
-    def lines(self) -> Iterator[str]:
-        for name, subject in SUBJECTS.items():
-            path = RESULTS / f"{name}.json"
-            self.env.note_dependency(str(path))
-            about = subject.about[self.chinese]
-            yield from (f"### `{name}`", "", _sentence(about, self.chinese), "")
-            yield f"{self.say('needs')} {subject.needs[self.chinese]}".replace("： ", "：")
-            yield ""
-            runs = json.loads(path.read_text("utf-8"))["runs"] if path.is_file() else []
-            if not runs:
-                yield from self._command(f"python -m benchmarks {name} --keep docs/benchmarks")
-                yield from (self.say("none"), "")
-            for run in runs:
-                yield from self._command(run["command"])
-                yield from (self.say("run").format(**run), "")
-                yield from self._table(run["rows"])
-
-    def _command(self, command: str) -> Iterator[str]:
-        yield from ("```console", command, "```", "")
-
-    def _table(self, rows: list[dict[str, Any]]) -> Iterator[str]:
-        yield f"| {' | '.join(self.say('columns'))} |"
-        yield "|---|---:|---:|---:|---:|---|"
-        for row in rows:
-            sense, bar = row["bar"].split()
-            limit = f"{'≤' if sense == '<=' else '≥'} {number(float(bar))}"
-            holds = self.say("holds" if row["holds"] else "fails")
-            cells = [row["name"].replace("|", "\\|"), number(row["ours"]), number(row["peer"]),
-                     number(row["ratio"]), limit.replace(" ", "\u00a0"), holds]  # fmt: skip
-            yield f"| {' | '.join(cells)} |"
+def benchmark_lines(chinese: bool) -> Iterator[str]:
+    """A section for each subject, as Markdown."""
+    for name, subject in SUBJECTS.items():
+        yield from (f"### `{name}`", "", _sentence(subject.about[chinese], chinese), "")
+        yield f"{WORDS['needs'][chinese]}{subject.needs[chinese]}"
         yield ""
+        path = RESULTS / f"{name}.json"
+        runs = json.loads(path.read_text("utf-8"))["runs"] if path.is_file() else []
+        if not runs:
+            yield from _command(f"python -m benchmarks {name} --keep docs/benchmarks")
+            yield from (WORDS["none"][chinese], "")
+        for run in runs:
+            yield from _command(run["command"])
+            yield from (WORDS["run"][chinese].format(**run), "")
+            yield from _table(run["rows"], chinese)
+
+
+def _command(command: str) -> Iterator[str]:
+    yield from ("```console", command, "```", "")
+
+
+def _table(rows: list[dict[str, Any]], chinese: bool) -> Iterator[str]:
+    yield f"| {' | '.join(COLUMNS[chinese])} |"
+    yield "|---|---:|---:|---:|---:|---|"
+    for row in rows:
+        sense, bar = row["bar"].split()
+        limit = f"{'≤' if sense == '<=' else '≥'}\u00a0{number(float(bar))}"
+        holds = WORDS["holds" if row["holds"] else "fails"][chinese]
+        name = row["name"].replace("|", "\\|")
+        figures = (number(row[key]) for key in ("ours", "peer", "ratio"))
+        yield f"| {' | '.join([name, *figures, limit, holds])} |"
+    yield ""
 
 
 def number(value: float | None) -> str:
@@ -82,6 +76,13 @@ def number(value: float | None) -> str:
     return f"{value:.3g}"
 
 
+def reread(
+    app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """The page is read again in every build: its results are in other files."""
+    return ["reference/benchmarks"]
+
+
 def _sentence(words: str, chinese: bool) -> str:
     first = words[0].upper() + words[1:]
     return first + ("。" if chinese else ".")
@@ -89,5 +90,6 @@ def _sentence(words: str, chinese: bool) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
-    app.add_directive("benchmarks", BenchmarksDirective)
+    write_into_page(app, "benchmarks", benchmark_lines)
+    app.connect("env-get-outdated", reread)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,7 @@
-"""Directives for what is generated: the gallery of studies, the HTTP API; and folded solutions."""
+"""What is generated in pages: results of studies, the HTTP API; and folded solutions."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -121,38 +121,36 @@ class SolutionDirective(SphinxDirective):
         ]
 
 
-class HttpApiDirective(MarkdownDirective):
-    """`{http-api}`: every operation of the server's OpenAPI document."""
+def http_api(chinese: bool) -> Iterator[str]:
+    """Every operation of the server's OpenAPI document, as Markdown."""
+    document = openapi()
+    schemas = document["components"]["schemas"]
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            yield f"## `{method.upper()} {path}`"
+            yield ""
+            yield operation.get("description") or operation.get("summary", "")
+            yield ""
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                schema = _resolved(content["schema"], schemas)
+                yield from _fields(WORDS["body"][chinese], schema, chinese)
+                break
+            answer = operation["responses"].get("200", {}).get("content", {})
+            schema = _resolved(answer.get("application/json", {}).get("schema", {}), schemas)
+            if schema.get("properties"):
+                yield from _fields(WORDS["answer"][chinese], schema, chinese)
 
-    def lines(self) -> Iterator[str]:
-        document = openapi()
-        schemas = document["components"]["schemas"]
-        for path, operations in document["paths"].items():
-            for method, operation in operations.items():
-                yield f"### `{method.upper()} {path}`"
-                yield ""
-                yield operation.get("description") or operation.get("summary", "")
-                yield ""
-                for content in operation.get("requestBody", {}).get("content", {}).values():
-                    yield from self._fields(self.say("body"), _resolved(content["schema"], schemas))
-                    break
-                answer = operation["responses"].get("200", {}).get("content", {})
-                schema = _resolved(answer.get("application/json", {}).get("schema", {}), schemas)
-                if schema.get("properties"):
-                    yield from self._fields(self.say("answer"), schema)
 
-    def _fields(self, title: str, schema: dict[str, Any]) -> Iterator[str]:
-        yield f"**{title}**"
-        yield ""
-        yield f"| {self.say('field')} | {self.say('type')} | {self.say('about')} |"
-        yield "|---|---|---|"
-        for name, field in schema.get("properties", {}).items():
-            needed = f"{self.say('required')}. " if name in schema.get("required", ()) else ""
-            about = needed + str(field.get("description", "")).replace("\n", " ").replace(
-                "|", "\\|"
-            )
-            yield f"| `{name}` | {_type(field)} | {about} |"
-        yield ""
+def _fields(title: str, schema: dict[str, Any], chinese: bool) -> Iterator[str]:
+    yield f"**{title}**"
+    yield ""
+    yield f"| {' | '.join(WORDS[name][chinese] for name in ('field', 'type', 'about'))} |"
+    yield "|---|---|---|"
+    for name, field in schema.get("properties", {}).items():
+        needed = f"{WORDS['required'][chinese]}. " if name in schema.get("required", ()) else ""
+        about = needed + str(field.get("description", "")).replace("\n", " ").replace("|", "\\|")
+        yield f"| `{name}` | {_type(field)} | {about} |"
+    yield ""
 
 
 def openapi() -> dict[str, Any]:
@@ -186,10 +184,22 @@ def _type(field: dict[str, Any]) -> str:
     return str(field.get("type", ""))
 
 
+def write_into_page(app: Sphinx, name: str, lines: Callable[[bool], Iterator[str]]) -> None:
+    """Replace the empty block `name` of a page by Markdown, so that its headings are the page's."""
+    block = f"```{{{name}}}\n```\n"
+
+    def replace(app: Sphinx, docname: str, source: list[str]) -> None:
+        if block in source[0]:
+            text = "\n".join(lines(app.config.language == "zh_CN"))
+            source[0] = source[0].replace(block, text + "\n")
+
+    app.connect("source-read", replace)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("study", StudyDirective)
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("solution", SolutionDirective)
-    app.add_directive("http-api", HttpApiDirective)
+    write_into_page(app, "http-api", http_api)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,6 +7,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from conf import *  # noqa: F403
 
 language = "zh_CN"
-extensions = [*extensions, "line_breaks", "chinese_search"]  # noqa: F405
+extensions = [*extensions, "line_breaks", "chinese_search", "chinese_words"]  # noqa: F405
 html_title = f"regard {release} 文档"  # noqa: F405
 exclude_patterns = []

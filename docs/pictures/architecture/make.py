@@ -87,11 +87,12 @@ BOXES = [
     room(766, 516, 172, "exchange", "ONNX, transformers,|CTranslate2, MarianMT",
          "ONNX、transformers、|CTranslate2、MarianMT"),
     Box(10, 634, 940, 94, ("", ""), ("", ""), "group"),
-    room(22, 646, 172, "cli", "one module|per command", "每个命令|一个模块"),
-    room(208, 646, 172, "server", "HTTP API, batching,|the page", "HTTP API、批处理、|网页"),
-    room(394, 646, 172, "studies", "claims, measured|and drawn", "逐一测量|各种说法"),
-    room(580, 646, 172, "demo", "a translator|in minutes", "几分钟训练|一个翻译器"),
-    room(766, 646, 172, "bench", "mechanisms on|your own tensors", "在自己的张量上|比较机制"),
+    room(22, 646, 146, "cli", "one module|per command", "每个命令|一个模块"),
+    room(176, 646, 146, "server", "HTTP API,|batching, page", "HTTP API、|批处理、网页"),
+    room(330, 646, 146, "watch", "curves of runs,|in a browser", "浏览器中的|训练曲线"),
+    room(484, 646, 146, "studies", "claims, measured|and drawn", "逐一测量|各种说法"),
+    room(638, 646, 146, "demo", "a translator|in minutes", "几分钟训练|一个翻译器"),
+    room(792, 646, 146, "bench", "mechanisms on|your tensors", "在自己的张量|上比较机制"),
 ]  # fmt: skip
 
 

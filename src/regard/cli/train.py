@@ -36,9 +36,9 @@ from regard.config.settings import (
     run_from,
 )
 from regard.config.stored import load_metrics
+from regard.corpus.mixture import all_languages, parse_dev, parse_part
 from regard.errors import InputError
 from regard.tasks import KINDS, find_task, load_run
-from regard.text.language_names import parse_direction
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,14 +66,17 @@ def parse(words: Sequence[str]) -> Namespace:
     arguments = _parsed(_parser(kind), words, kind)
     given = merged(config, {n: arguments[n] for n in SETTINGS if arguments.get(n)})
     given["model"] = {"kind": kind.name, **(given.get("model") or {})}
-    if arguments.get("languages"):
-        given["languages"] = parse_direction(arguments["languages"])
+    corpora = [parse_part(text) for text in arguments.get("corpus") or []]
+    dev = parse_dev(arguments.get("dev") or [])
+    languages = all_languages(arguments.get("languages") or config.get("languages"), corpora)
+    if languages:
+        given["languages"] = languages
     if arguments.get("minutes") is not None:
         given["training"] = {**(given.get("training") or {}), "minutes": arguments["minutes"]}
     return Namespace(
         run=run,
-        files=arguments.get("files") or [],
-        dev=arguments.get("dev") or [],
+        files=[*(arguments.get("files") or []), *corpora],
+        dev=dev,
         out=arguments.get("out"),
         preset=arguments.get("preset"),
         encoding=arguments.get("encoding") or "utf-8",
@@ -261,6 +264,7 @@ def _parser(kind: Kind) -> Any:
     parser.add_argument("files", nargs="*")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--dev", nargs="+")
+    parser.add_argument("--corpus", nargs="+", action="extend")
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--watch", action="store_true")

@@ -13,7 +13,7 @@ from regard.tasks.text.loss import token_loss
 
 SOURCES = [[5, 6, 7, 8], [9, 10], [11, 12, 13]]
 TARGETS = [[6, 7], [8, 9, 10, 11, 5], [12]]
-SIZES = {"dim": 16, "num_heads": 4, "ff": 24, "positions": "sinusoidal"}
+SIZES = {"dim": 16, "num_heads": 4, "ff": 24, "positions": "sinusoidal", "activation": "relu"}
 DROPOUTS = ({}, {"dropout": 0.3, "attention_dropout": 0.2, "activation_dropout": 0.4})
 
 

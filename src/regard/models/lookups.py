@@ -54,7 +54,7 @@ def gradients_of(
 ) -> list[Tensor | None]:
     """Return the gradients of the parameters; None for those that have no part in the loss."""
     wanted = [*parameters, *(lookup.rows for lookup in lookups)]
-    found = list(torch.autograd.grad(loss, wanted, allow_unused=True))
+    found: list[Tensor | None] = list(torch.autograd.grad(loss, wanted, allow_unused=True))
     made, of_rows = found[: len(parameters)], found[len(parameters) :]
     index = {id(parameter): n for n, parameter in enumerate(parameters)}
     for (table, ids, _), rows in zip(lookups, of_rows, strict=True):

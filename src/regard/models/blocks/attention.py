@@ -81,13 +81,12 @@ class AttentionBlock(torch.autograd.Function):
             *(before or after or ()), y_ND, m_ND, q, k, v, weights, kept_weights, context_ND,
             kept_ND, norm_weight, norm_bias, *linear,
         )  # fmt: skip
-        ctx.shape, ctx.cross = shape, memory is not None
-        ctx.memory_shape = None if memory is None else memory.shape
+        ctx.shape, ctx.memory_shape = shape, None if memory is None else memory.shape
         return (total if after is None else after.output).view(x.shape)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        *saved, norm_weight, norm_bias, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = ctx.saved_tensors
+        *saved, norm_weight, norm_bias, w_q, _, w_k, _, w_v, _, w_o, b_o = ctx.saved_tensors
         *norm, y_ND, m_ND, q, k, v, weights, kept_weights, context_ND, kept_ND = saved
         shape, done, batch = ctx.shape, Normed(*norm), len(gradients[0])
         d_total = d_output = gradients[0].flatten(0, -2)
@@ -106,8 +105,9 @@ class AttentionBlock(torch.autograd.Function):
         d_k = torch.baddbmm(k, d_s.mT, q, beta=0, alpha=shape.scale)
         d_q, d_k, d_v = (joined(part, batch) for part in (d_q, d_k, d_v))
         d_x = d_q @ w_q
-        d_m = d_x if not ctx.cross else d_k.new_zeros(m_ND.shape)
-        d_m.addmm_(d_k, w_k).addmm_(d_v, w_v)
+        cross = ctx.memory_shape is not None
+        d_m = d_k @ w_k if cross else d_x.addmm_(d_k, w_k)
+        d_m.addmm_(d_v, w_v)
         d_linear = [
             d_q.T @ y_ND, d_q.sum(0), d_k.T @ m_ND, d_k.sum(0), d_v.T @ m_ND, d_v.sum(0),
             d_wo, d_bo,
@@ -115,7 +115,7 @@ class AttentionBlock(torch.autograd.Function):
         if shape.pre:
             d_x, d_gain, d_shift = normed_backward(d_x, done, norm_weight, norm_bias)
         d_x = d_x.add_(d_total).view(gradients[0].shape)
-        d_memory = d_m.view(ctx.memory_shape) if ctx.cross else None
+        d_memory = d_m.view(ctx.memory_shape) if cross else None
         return d_x, d_memory, None, None, d_gain, d_shift, *d_linear
 
 

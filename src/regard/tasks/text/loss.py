@@ -7,9 +7,9 @@ z = W x + b of a chunk are turned into gradients in place:
     ∂loss/∂z = p − (1 − ε) 1_y − ε/V
 
 The parts with ε need no pass over the scores: mean(z) = mean(W) x + mean(b), and their gradients
-are of rank one. Nor do the probabilities: p = e/s with e = exp(z) and s its sum over the vocabulary,
-and 1/s is multiplied into the smaller factors of the products, (e/s) W = (e W)/s. The scores are
-computed in units of log 2, because powers of 2 take half the time of exp.
+are of rank one. Nor do the probabilities: p = e/s with e = exp(z) and s its sum over the
+vocabulary, and 1/s is multiplied into the smaller factors of the products, (e/s) W = (e W)/s. The
+scores are computed in units of log 2, because powers of 2 take half the time of exp.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from regard.config.settings import (
     resolved,
     run_from,
 )
-from regard.config.stored import load_metrics
+from regard.config.stored import CONFIG, load_metrics
 from regard.corpus.mixture import all_languages, parse_dev, parse_part
 from regard.errors import InputError
 from regard.tasks import KINDS, find_task, load_run
@@ -104,36 +104,36 @@ def run(arguments: Namespace) -> int:
     from regard.training.ranks import joined
     from regard.training.report import Spoken
     from regard.training.run import follow, resume, train_from_files
+    from regard.training.stopping import terminable
     from regard.training.task import TrainRequest
 
     console = Console(stderr=True)
     folder = Path(arguments.resume) if arguments.resume else arguments.out
     task = find_task(arguments.given["model"]["kind"])
-    with joined() as ranks:
-        if settings is None and ranks.any(ranks.leads and is_restarted(folder))[0]:
-            settings = load_run(folder)
-        if not ranks.leads:
-            follow(task, folder, ranks, settings)
-            return 0
-        reporter = Spoken(console)
-        with watched(folder if arguments.watch else None, arguments.watch_port, reporter):
-            if settings:
-                outcome = resume(task, folder, settings, reporter, ranks)
-            else:
-                request = TrainRequest(
-                    arguments.files, arguments.out, arguments.dev, arguments.given,
-                    arguments.preset, arguments.encoding,
-                )  # fmt: skip
-                outcome = train_from_files(task, request, reporter, ranks, started)
+    try:
+        with terminable(), joined() as ranks:
+            if settings is None and ranks.any(ranks.leads and is_restarted(folder))[0]:
+                settings = load_run(folder)
+            if not ranks.leads:
+                follow(task, folder, ranks, settings)
+                return 0
+            reporter = Spoken(console)
+            with watched(folder if arguments.watch else None, arguments.watch_port, reporter):
+                if settings:
+                    outcome = resume(task, folder, settings, reporter, ranks)
+                else:
+                    request = TrainRequest(
+                        arguments.files, arguments.out, arguments.dev, arguments.given,
+                        arguments.preset, arguments.encoding,
+                    )  # fmt: skip
+                    outcome = train_from_files(task, request, reporter, ranks, started)
+    except KeyboardInterrupt:
+        if not (folder / CONFIG).is_file():
+            raise
+        return _print_stopped(folder, "Stopped at once; what was saved before is kept.", console)
     if not outcome.finished:
-        console.print(
-            f"Stopped after update {outcome.step}; all is saved. Continue with:\n"
-            f"  {command('train', '--resume', folder)}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-        return 130
+        saved = f"Stopped after update {outcome.step}; all is saved."
+        return _print_stopped(folder, saved, console)
     if arguments.json:
         print(json.dumps(load_metrics(folder)))
     else:
@@ -147,6 +147,17 @@ def _resumed(run: Run, given: Settings) -> Run:
     if any((given.get("training") or {}).get(end) is not None for end in ENDS):
         settings = merged(settings, {"training": dict.fromkeys(ENDS)})
     return run_from(merged(settings, given), KINDS)
+
+
+def _print_stopped(folder: Path, what: str, console: Console) -> int:
+    """Print how to continue; return the exit code."""
+    console.print(
+        f"{what} Continue with:\n  {command('train', '--resume', folder)}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    return 130
 
 
 def _print_outcome(folder: Path, task: Task, console: Console) -> None:

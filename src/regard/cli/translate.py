@@ -215,7 +215,7 @@ def _source(arguments: argparse.Namespace) -> LineSource:
     path, encoding = arguments.input, arguments.encoding
     if path:
         total = count_lines(path, encoding) if is_plain_file(path) else None
-        return LineSource(read_lines(path, encoding), total)
+        return LineSource(read_lines(path, encoding, unchanging=False), total)
     if _interactive(arguments):
         print("Type text to translate, a line at a time; Ctrl-D ends.", file=sys.stderr)
     return LineSource(stdin_lines(encoding), None)

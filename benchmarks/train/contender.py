@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from regard.errors import InputError
 
@@ -77,7 +77,7 @@ class Contender:
         """Wait for the end of the round that was started."""
         return Lap(**self._line())
 
-    def __enter__(self) -> Contender:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -128,7 +128,7 @@ class Together:
         loss = sum(lap.loss * lap.tokens for lap in laps) / tokens
         return Lap(max(lap.seconds for lap in laps), tokens, loss)
 
-    def __enter__(self) -> Together:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

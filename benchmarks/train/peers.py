@@ -36,7 +36,9 @@ def limit(task: Task, folder: Path) -> Iterator[Start]:
 
 def torch(task: Task, folder: Path) -> Iterator[Start]:
     """A loop around `torch.nn.Transformer`, in fp32, and in bf16 where that is faster."""
-    environments = {"fp32": {}} | ({} if (bf16 := bf16_environment()) is None else {"bf16": bf16})
+    environments: dict[str, dict[str, str]] = {"fp32": {}}
+    if (bf16 := bf16_environment()) is not None:
+        environments["bf16"] = bf16
     for precision, environment in environments.items():
         for name, parts in _variants(task):
             files = [_written(part, folder, f"{name}-{n}") for n, part in enumerate(parts)]

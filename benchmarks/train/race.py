@@ -43,8 +43,10 @@ class Race:
         with tempfile.TemporaryDirectory(prefix="regard-bench-") as name, ExitStack() as open_:
             folder = Path(name)
             qualified = replace(task, rounds=task.rounds + 1)  # with the lap that selects
-            best = open_.enter_context(_fastest(self.peer(qualified, folder)))
-            ours = open_.enter_context(_first_lap(lambda: peers.regard(qualified, folder))[0])
+            best = _fastest(self.peer(qualified, folder))
+            open_.enter_context(best)
+            ours, _ = _first_lap(lambda: peers.regard(qualified, folder))
+            open_.enter_context(ours)
             laps = _laps(task, [ours, best])
         return _row(self, *laps)
 

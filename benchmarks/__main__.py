@@ -94,6 +94,9 @@ def benchmark_parser() -> argparse.ArgumentParser:
         "--model", metavar="DIR",
         help="folder of a model that translates from English (default: a tiny one, trained for it)",
     )  # fmt: skip
+    faults = subject("faults", 1)
+    faults.add_argument("--kills", metavar="N", type=_positive, help="number of SIGKILLs (100)")
+    faults.add_argument("--seed", metavar="N", type=int, help="of the random moments (0)")
     serve = subject("serve", 5, _report_load)
     view = subject("view", 5)
     for sub in (serve, view):
@@ -113,7 +116,9 @@ def benchmark_parser() -> argparse.ArgumentParser:
 
 def _measure_rows(subject: str, only: str, repeats: int, json: bool, **options: Any) -> list[Row]:
     """Measure and print the chosen rows of a subject."""
-    module = {"train": "train.race", "decode": "decode.rows"}.get(subject, subject)
+    module = {"train": "train.race", "decode": "decode.rows", "faults": "faults.rows"}.get(
+        subject, subject
+    )
     every = list(importlib.import_module(f"benchmarks.{module}").measurements(repeats, **options))
     chosen = [measurement for measurement in every if only.lower() in measurement.name.lower()]
     if not chosen:

@@ -36,6 +36,12 @@ SUBJECTS = {
          "用 `regard translate` 翻译一百万行：内存的增长与每秒行数"),
         ("Nothing; it trains a tiny model.", "无；会训练一个很小的模型。"),
     ),
+    "faults": Subject(
+        ("training under faults: kills, a full disk, damaged files, NaN losses",
+         "训练遇到故障：被杀死、磁盘已满、文件损坏、NaN 损失"),
+        ("Nothing; as root it mounts a small disk of memory that it fills.",
+         "无；以 root 运行时会挂载一个小的内存盘并写满它。"),
+    ),
     "serve": Subject(
         ("`regard serve` under many clients: errors, mixed-up responses, memory, throughput",
          "许多客户端同时访问 `regard serve`：错误、混淆的响应、内存与吞吐量"),

@@ -42,6 +42,9 @@ KINDS = {
 }
 SMALLER = {
     "study": "--quick",
+    "data clean": "--threads 1",
+    "data backtranslate": "--threads 1",
+    "data distill": "--threads 1",
     "corpus series": "--count 40",
     "bench": "--lengths 512 --repeats 1 --only local",
     "export": "--sentences 2 --threads 1",
@@ -88,7 +91,7 @@ def rules():
 def make_folder(tmp_path_factory):
     """A folder with everything that the documented commands are given."""
     home = tmp_path_factory.mktemp("documented")
-    for name in ("model", "model-a", "model-b", "rnn", "lm"):
+    for name in ("model", "model-a", "model-b", "reverse", "rnn", "lm"):
         whole = trained(name if name in ("rnn", "lm") else "en-fr", tmp_path_factory)
         shutil.copytree(whole, home / name)
     pairs = [(pair.source, pair.target) for pair in sample("train", 24, seed=5, max_words=9)]
@@ -98,13 +101,15 @@ def make_folder(tmp_path_factory):
             f"{'ab'[n % 2]}\t{source}\n" for n, (source, _) in enumerate(pairs)
         ),
         "memory.tmx": "<tmx><body>" + "".join(map(unit, pairs)) + "</body></tmx>",
+        "synthetic.tsv": "".join(f"<bt> {source}\t{target}\n" for source, target in pairs[:9]),
+        "news.tsv": "".join(f"{source}\t{target}\n" for source, target in pairs[:9]),
         "in.txt": pairs[0][0] + "\n",
         "text.txt": "".join(f"{source} The king sleeps.\n" for source, _ in pairs),
         "book.txt": "".join(f"{source}\n" for source, _ in pairs[:2]),
     }
     for name in ("train", "dev", "test"):
         texts[f"{name}.en"] = "".join(f"{source}\n" for source, _ in pairs)
-        texts[f"{name}.fr"] = "".join(f"{target}\n" for _, target in pairs)
+        texts[f"{name}.fr"] = texts[f"{name}.de"] = "".join(f"{target}\n" for _, target in pairs)
     for name, text in texts.items():
         (home / name).write_text(text, encoding="utf-8")
     (home / "big.txt.gz").write_bytes(gzip.compress(texts["text.txt"].encode()))

@@ -27,7 +27,7 @@ AttentionInput MechanismFacts
 """
 
 
-PUBLIC = "InputError SearchOptions Translator __version__ attention load train views"
+PUBLIC = "InputError SearchOptions Translator __version__ attention data load train views"
 FIRST_USE = """
 import sys
 import regard

@@ -1,8 +1,8 @@
 """regard: a toolkit for attention models.
 
-`regard.load(folder)` loads a model, `regard.attention` is the library of attention mechanisms and
-`regard.views` draws attention maps. Importing `regard` loads no torch: each name is loaded when it
-is first used.
+`regard.load(folder)` loads a model, `regard.attention` is the library of attention mechanisms,
+`regard.views` draws attention maps and `regard.data` prepares text to train on. Importing `regard`
+loads no torch: each name is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from regard.version import __version__
 if TYPE_CHECKING:
     from regard import attention, views
     from regard.config.run import SearchOptions
-    from regard.tasks import load
+    from regard.tasks import data, load
     from regard.tasks.train import train
     from regard.tasks.translation.translator import Translator
 
 __all__ = [
-    "InputError", "SearchOptions", "Translator", "__version__", "attention", "load", "train",
-    "views",
+    "InputError", "SearchOptions", "Translator", "__version__", "attention", "data", "load",
+    "train", "views",
 ]  # fmt: skip
 
-_MODULES = {"attention": "regard.attention", "views": "regard.views"}
+_MODULES = {"attention": "regard.attention", "data": "regard.tasks.data", "views": "regard.views"}
 _NAMES = {
     "SearchOptions": "regard.config.run",
     "Translator": "regard.tasks.translation.translator",

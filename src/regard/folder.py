@@ -27,7 +27,7 @@ from regard.config import Run
 from regard.config.settings import plain
 from regard.config.stored import CONFIG, METRICS
 from regard.cores import cores
-from regard.errors import InputError
+from regard.errors import InputError, StorageError
 from regard.storage import atomic_path, replace_file
 from regard.text import Tokenizer, load
 from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
@@ -154,7 +154,8 @@ def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
         with atomic_path(path) as draft:
             save_file(_once(weights), draft, metadata={"format": "pt"})
     except SafetensorError as error:  # as it tells of a full disk
-        raise InputError(f"{path}: the weights cannot be written ({error}).") from error
+        reason = str(error).removeprefix("Error while serializing: ").removeprefix("I/O error: ")
+        raise StorageError(f"{path}: the weights cannot be written ({reason}).") from error
 
 
 def load_weights(path: Path) -> dict[str, Tensor]:

@@ -13,8 +13,8 @@ from itertools import cycle, islice
 
 import pytest
 
-from regard.cli.partial_output import PartialOutput
 from regard.formats.compressed import read_bytes
+from regard.formats.partial_output import PartialOutput
 from regard.tasks import load
 from regard.tasks.translation.bulk import translate_blocks
 from regard.tasks.translation.translation import Translation
@@ -24,7 +24,7 @@ PAIRS = taught("en-fr")
 WRITER = """
 import sys
 import time
-from regard.cli.partial_output import PartialOutput
+from regard.formats.partial_output import PartialOutput
 
 path, count = sys.argv[1], int(sys.argv[2])
 with PartialOutput(path, {"model": "m"}, lambda said: None) as output:

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from regard.cli.line_input import count_lines
 from regard.cli.line_progress import LineProgress
-from regard.cli.partial_output import PartialOutput
 from regard.errors import InputError
 from regard.formats import read_lines
+from regard.formats.partial_output import PartialOutput
 
 
 @pytest.mark.parametrize(

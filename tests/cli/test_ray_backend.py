@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli.finished_blocks import FinishedBlocks
-from regard.cli.partial_output import PartialOutput
+from regard.formats.partial_output import PartialOutput
 from regard.tasks.translation.bulk import LineBlock, input_blocks
 from trained import taught
 

@@ -74,6 +74,20 @@ def made_once(name, tmp_path_factory, train) -> Path:
     return folder
 
 
+def several_languages(tmp_path_factory) -> Path:
+    """The folder of one model that knows the corpora of en-fr and en-zh by heart."""
+    name = "en-fr-zh"
+    flags = SMALL + LAYERS + "--training.steps 140 --text.vocab_size 700 "
+    flags += "--training.batch_tokens 1500"
+
+    def train(folder):
+        corpora = [f"{write_corpus(n, folder.parent)}:{n}" for n in ("en-fr", "en-zh")]
+        words = ["train", "--corpus", *corpora, "--dev", *corpora, "--out", folder]
+        return main([*map(str, words), *flags.split()])
+
+    return made_once(name, tmp_path_factory, train)
+
+
 def trained(name, tmp_path_factory) -> Path:
     """The folder of a model that knows its corpus by heart."""
 

@@ -85,13 +85,14 @@ def test_killed_again_and_again_it_ends_as_if_never_stopped(corpus, uninterrupte
     assert_equal(folder, uninterrupted)
 
 
-def test_ctrl_c_saves_and_says_how_to_go_on(corpus, uninterrupted, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_says_how_to_go_on(corpus, uninterrupted, tmp_path, number):
     folder = tmp_path / "stopped"
     process = Process("train", corpus, "--out", folder, *FLAGS.split())
     while not (folder / "latest").exists():
         assert process.poll() is None
         time.sleep(0.002)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, said = process.communicate()
     assert process.returncode == 130
     assert "all is saved" in said

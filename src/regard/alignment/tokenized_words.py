@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ def tokenized_words(
 ) -> TokenizedWords:
     """The words and tokens of a text; `given` words (of gold links) replace the text's own.
 
-    `ids` are the text's tokens, if they are known.
+    `ids` are the text's tokens, if they are known; tags before them belong to no word.
 
     >>> from regard.text.vocabulary import train_words
     >>> tokenizer = train_words(["The cat didn't sleep."], None, "en")
@@ -78,7 +79,10 @@ def tokenized_words(
     """
     normal = normalize(text)
     located = words(normal, language) if given is None else locate_words(given, normal)
-    return TokenizedWords(tuple(located), _overlap(tokenizer.spans(text, ids), located))
+    tags = set(tokenizer.tags.values()) if ids is not None else set()
+    num_tags = len(list(takewhile(tags.__contains__, ids or ())))
+    spans = tokenizer.spans(text, None if ids is None else ids[num_tags:])
+    return TokenizedWords(tuple(located), _overlap([(0, 0)] * num_tags + spans, located))
 
 
 def tokenized_output(

@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": "compare two models or outputs, overall and by sentence length",
     "completion": "print a script that completes commands and flags in bash, zsh or fish",
     "corpus": "write sentences of the built-in grammar, or series with a planted cause",
+    "data": "clean sentence pairs; make new ones with a model",
     "demo": "train a translator of the built-in language pair in minutes, and look inside",
     "export": "write a model for onnxruntime, transformers or CTranslate2",
     "evaluate": "score a model, or translations, against a reference",

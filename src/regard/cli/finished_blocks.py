@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-from regard.cli.partial_output import PartialOutput
+from regard.formats.partial_output import PartialOutput
 from regard.storage import replace_file
 from regard.tasks.translation.bulk import LineBlock, input_blocks
 

@@ -16,6 +16,17 @@ SEARCHING = (
 )  # fmt: skip
 
 
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of a model that has several target languages, or tags."""
+    parser.add_argument(
+        "--to", metavar="de", default="", help="target language, of a model that has several"
+    )
+    parser.add_argument(
+        "--tag", metavar="NAME", default="",
+        help="kind of text, by a tag that the model was trained with (--corpus FILE:tag=NAME)",
+    )  # fmt: skip
+
+
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Add the flags of beam search."""
     parser.add_argument(

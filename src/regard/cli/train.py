@@ -35,10 +35,10 @@ from regard.config.settings import (
     resolved,
     run_from,
 )
-from regard.config.stored import load_metrics
+from regard.config.stored import CONFIG, load_metrics
+from regard.corpus.mixture import all_languages, parse_dev, parse_part
 from regard.errors import InputError
 from regard.tasks import KINDS, find_task, load_run
-from regard.text.language_names import parse_direction
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,14 +66,17 @@ def parse(words: Sequence[str]) -> Namespace:
     arguments = _parsed(_parser(kind), words, kind)
     given = merged(config, {n: arguments[n] for n in SETTINGS if arguments.get(n)})
     given["model"] = {"kind": kind.name, **(given.get("model") or {})}
-    if arguments.get("languages"):
-        given["languages"] = parse_direction(arguments["languages"])
+    corpora = [parse_part(text) for text in arguments.get("corpus") or []]
+    dev = parse_dev(arguments.get("dev") or [])
+    languages = all_languages(arguments.get("languages") or config.get("languages"), corpora)
+    if languages:
+        given["languages"] = languages
     if arguments.get("minutes") is not None:
         given["training"] = {**(given.get("training") or {}), "minutes": arguments["minutes"]}
     return Namespace(
         run=run,
-        files=arguments.get("files") or [],
-        dev=arguments.get("dev") or [],
+        files=[*(arguments.get("files") or []), *corpora],
+        dev=dev,
         out=arguments.get("out"),
         preset=arguments.get("preset"),
         encoding=arguments.get("encoding") or "utf-8",
@@ -101,36 +104,36 @@ def run(arguments: Namespace) -> int:
     from regard.training.ranks import joined
     from regard.training.report import Spoken
     from regard.training.run import follow, resume, train_from_files
+    from regard.training.stopping import terminable
     from regard.training.task import TrainRequest
 
     console = Console(stderr=True)
     folder = Path(arguments.resume) if arguments.resume else arguments.out
     task = find_task(arguments.given["model"]["kind"])
-    with joined() as ranks:
-        if settings is None and ranks.any(ranks.leads and is_restarted(folder))[0]:
-            settings = load_run(folder)
-        if not ranks.leads:
-            follow(task, folder, ranks, settings)
-            return 0
-        reporter = Spoken(console)
-        with watched(folder if arguments.watch else None, arguments.watch_port, reporter):
-            if settings:
-                outcome = resume(task, folder, settings, reporter, ranks)
-            else:
-                request = TrainRequest(
-                    arguments.files, arguments.out, arguments.dev, arguments.given,
-                    arguments.preset, arguments.encoding,
-                )  # fmt: skip
-                outcome = train_from_files(task, request, reporter, ranks, started)
+    try:
+        with terminable(), joined() as ranks:
+            if settings is None and ranks.any(ranks.leads and is_restarted(folder))[0]:
+                settings = load_run(folder)
+            if not ranks.leads:
+                follow(task, folder, ranks, settings)
+                return 0
+            reporter = Spoken(console)
+            with watched(folder if arguments.watch else None, arguments.watch_port, reporter):
+                if settings:
+                    outcome = resume(task, folder, settings, reporter, ranks)
+                else:
+                    request = TrainRequest(
+                        arguments.files, arguments.out, arguments.dev, arguments.given,
+                        arguments.preset, arguments.encoding,
+                    )  # fmt: skip
+                    outcome = train_from_files(task, request, reporter, ranks, started)
+    except KeyboardInterrupt:
+        if not (folder / CONFIG).is_file():
+            raise
+        return _print_stopped(folder, "Stopped at once; what was saved before is kept.", console)
     if not outcome.finished:
-        console.print(
-            f"Stopped after update {outcome.step}; all is saved. Continue with:\n"
-            f"  {command('train', '--resume', folder)}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-        return 130
+        saved = f"Stopped after update {outcome.step}; all is saved."
+        return _print_stopped(folder, saved, console)
     if arguments.json:
         print(json.dumps(load_metrics(folder)))
     else:
@@ -144,6 +147,17 @@ def _resumed(run: Run, given: Settings) -> Run:
     if any((given.get("training") or {}).get(end) is not None for end in ENDS):
         settings = merged(settings, {"training": dict.fromkeys(ENDS)})
     return run_from(merged(settings, given), KINDS)
+
+
+def _print_stopped(folder: Path, what: str, console: Console) -> int:
+    """Print how to continue; return the exit code."""
+    console.print(
+        f"{what} Continue with:\n  {command('train', '--resume', folder)}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    return 130
 
 
 def _print_outcome(folder: Path, task: Task, console: Console) -> None:
@@ -261,6 +275,7 @@ def _parser(kind: Kind) -> Any:
     parser.add_argument("files", nargs="*")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--dev", nargs="+")
+    parser.add_argument("--corpus", nargs="+", action="extend")
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--watch", action="store_true")

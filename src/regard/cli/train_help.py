@@ -21,8 +21,11 @@ Train a model on your own text. FILE… is one file of pairs (.tsv .txt with tab
 .xliff) or two aligned text files; each may be .gz. What cleaning drops is counted in a table.
 
   --out DIR            folder of the model
+  --corpus FILE…       more files, each perhaps with weight and tag: news.tsv:2.0:tag=news is seen
+                       twice as often, and its source sentences begin with the token <news>
   --dev FILE…          development set (without it, one is split off by source sentence)
-  --languages en-fr    source and target language
+  --languages en-fr    source and target language; of a model of several, each --corpus has its own,
+                       as in fr.tsv:en-fr de.tsv:en-de, and `regard translate --to de` asks for one
   --minutes N          time budget, from the start of the command to the written model
   --preset NAME        tiny, small or base; without it, size, vocabulary and batch are chosen from
                        the corpus and the budget, and printed in one line

@@ -20,10 +20,10 @@ from regard.cli.line_input import (
     stdin_lines,
 )
 from regard.cli.line_progress import LineProgress
-from regard.cli.partial_output import PartialOutput
 from regard.cli.searching import (
     add_sampling,
     add_search,
+    add_target,
     add_wording,
     read_terms,
     search_options,
@@ -33,6 +33,7 @@ from regard.config.stored import model_checksum
 from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
+from regard.formats.partial_output import PartialOutput
 from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
 from regard.tasks.translation.bulk import BLOCK_LINES, Layout, LineBlock, translate_blocks
 from regard.version import __version__
@@ -85,6 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the same as --format text: any file, every line of it as plain text",
     )
     add_encoding(parser)
+    add_target(parser)
     add_search(parser)
     parser.add_argument(
         "--n-best",
@@ -138,6 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
     translator: Translator = open_model(
         arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
     )
+    translator = translator.into(arguments.to, tag=arguments.tag)
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
         translate_pages(translator, settings, glossary, arguments)
@@ -151,6 +154,10 @@ def run(arguments: argparse.Namespace) -> int:
         "forbid": arguments.forbid,
         "glossary": glossary,
     }
+    if arguments.to:
+        options["to"] = arguments.to
+    if arguments.tag:
+        options["tag"] = arguments.tag
     if arguments.alternatives is not None:
         print_alternatives(translator, options, arguments)
         return 0
@@ -208,7 +215,7 @@ def _source(arguments: argparse.Namespace) -> LineSource:
     path, encoding = arguments.input, arguments.encoding
     if path:
         total = count_lines(path, encoding) if is_plain_file(path) else None
-        return LineSource(read_lines(path, encoding), total)
+        return LineSource(read_lines(path, encoding, unchanging=False), total)
     if _interactive(arguments):
         print("Type text to translate, a line at a time; Ctrl-D ends.", file=sys.stderr)
     return LineSource(stdin_lines(encoding), None)

@@ -228,7 +228,8 @@ class Run:
     """All settings of a run."""
 
     languages: str = ""
-    """Source and target language, as in en-fr (for one language, as in en)."""
+    """Source and target language, as in en-fr (for one language, as in en); several pairs with
+    commas between, as in en-fr,en-de."""
     model: ModelSettings = field(default_factory=TransformerSettings)
     """The model."""
     text: TextSettings = field(default_factory=TextSettings)
@@ -243,17 +244,31 @@ class Run:
     """Which attention is read as the word alignment; chosen at the end of training."""
 
     def __post_init__(self) -> None:
-        if self.languages and not re.fullmatch(
-            r"[A-Za-z]{2,8}(_\w+)?(-[A-Za-z]{2,8}(_\w+)?)?", self.languages
-        ):
-            raise InputError(f"languages must be two codes as in en-fr, got {self.languages!r}.")
+        code = r"[A-Za-z]{2,8}(_\w+)?"
+        pairs = rf"{code}(-{code})?|{code}-{code}(,{code}-{code})+"
+        if self.languages and not re.fullmatch(pairs, self.languages):
+            raise InputError(
+                "languages must be two codes as in en-fr, or several such pairs with commas "
+                f"between, got {self.languages!r}."
+            )
+
+    @property
+    def directions(self) -> list[tuple[str, str]]:
+        """All pairs of source and target language; none if they are not known."""
+        pairs = [pair.partition("-") for pair in self.languages.split(",") if pair]
+        return [(source, target or source) for source, _, target in pairs]
+
+    @property
+    def target_languages(self) -> list[str]:
+        """All target languages; a model of several is told by a tag which one to write."""
+        return list(dict.fromkeys(target for _, target in self.directions))
 
     @property
     def source_language(self) -> str:
-        """The source language; empty if not known."""
-        return self.languages.partition("-")[0]
+        """The source language, of several pairs the first one's; empty if not known."""
+        return self.directions[0][0] if self.languages else ""
 
     @property
     def target_language(self) -> str:
-        """The target language; empty if not known."""
-        return self.languages.partition("-")[2] or self.source_language
+        """The target language, of several pairs the first one's; empty if not known."""
+        return self.directions[0][1] if self.languages else ""

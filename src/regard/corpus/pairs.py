@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 from regard.config import CleaningSettings
 from regard.formats import RawPair, ReadReport
 from regard.text.normalization import normalize
+from regard.text.tags import untagged
 from regard.text.words import count_words, has_long_word
 
 REASONS = {
@@ -19,11 +21,16 @@ REASONS = {
     "ratio": "lengths too different",
     "identical": "target equals source",
     "duplicate": "duplicate",
+    "source language": "source in another language",
+    "target language": "target in another language",
     "tokens": "more tokens than model.max_length",
+    "probability": "improbable translation",
+    "alignment": "words that do not match",
 }
 """Reasons to drop a pair, in the order of the checks, with their labels in the printed table.
 
-"tokens" is checked after cleaning, when the tokenizers have been trained."""
+The reasons after "duplicate" need more than the pair: the language is detected, the others are
+found by a trained model (for "tokens", by the tokenizers of the model to be trained)."""
 
 SKIPPED = {
     "fuzzy": "skipped: fuzzy or unfinished",
@@ -35,10 +42,16 @@ SKIPPED = {
 
 
 class Pair(NamedTuple):
-    """A sentence and its translation, both normalized."""
+    """A sentence and its translation, both normalized.
+
+    tags    tokens before the source, as in <2de>
+    weight  how often it is seen in an epoch, on average
+    """
 
     source: str
     target: str
+    tags: tuple[str, ...] = ()
+    weight: float = 1.0
 
 
 @dataclass
@@ -67,6 +80,20 @@ class CleaningReport:
             self.first.setdefault("tokens", example)
             self.kept -= count
 
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON has it."""
+        return {
+            "read": self.read,
+            "kept": self.kept,
+            "dropped": {reason: self.dropped[reason] for reason in REASONS if self.dropped[reason]},
+            "first": dict(self.first),
+            "skipped": {
+                reason: count
+                for reason in SKIPPED
+                if reason != "columns" and (count := self.passed_over.counts[reason])
+            },
+        }
+
     def rows(self) -> list[tuple[str, int, str]]:
         """Label, count and first location: skipped by readers, read, each reason, kept."""
         skipped = [
@@ -92,37 +119,74 @@ def clean(
 
     `passed_over` is the report that `read_pairs` fills while these pairs are read.
     """
-    rules = rules or CleaningSettings()
     report = CleaningReport(passed_over=ReadReport() if passed_over is None else passed_over)
-    kept: list[Pair] = []
-    seen: set[Pair] = set()
+    check = PairCheck(rules or CleaningSettings())
+    return list(checked(raw_pairs, check, report)), report
+
+
+def checked(
+    raw_pairs: Iterable[RawPair],
+    check: PairCheck,
+    report: CleaningReport,
+    tags: tuple[str, ...] = (),
+    weight: float = 1.0,
+    written: str = "",
+) -> Iterator[Pair]:
+    """The pairs that are kept, normalized, with tags and weight; all are counted in `report`.
+
+    `written` is a tag that the sources may begin with as text: there it is removed.
+    """
     for raw in raw_pairs:
         report.read += 1
-        pair = Pair(normalize(raw.source), normalize(raw.target))
-        reason = _fault(pair, rules, seen)
+        source = normalize(untagged(raw.source, written))
+        pair = Pair(source, normalize(raw.target), tags, weight)
+        reason = check.fault(pair)
         if reason:
             report.drop(reason, raw)
         else:
-            kept.append(pair)
-            seen.add(pair)
-    report.kept = len(kept)
-    return kept, report
+            report.kept += 1
+            yield pair
 
 
-def _fault(pair: Pair, rules: CleaningSettings, seen: set[Pair]) -> str | None:
-    """The reason to drop the pair, or None."""
+class PairCheck:
+    """Decides about pairs one after another; of those before it keeps 8 bytes each."""
+
+    def __init__(self, rules: CleaningSettings) -> None:
+        self.rules = rules
+        self._seen: set[int] = set()
+
+    def fault(self, pair: Pair) -> str | None:
+        """The reason to drop the pair, or None: then the next one like it is a duplicate."""
+        reason = _fault(pair, self.rules)
+        if reason or not self.rules.drop_duplicates:
+            return reason
+        number = _hash(pair)
+        if number in self._seen:
+            return "duplicate"
+        self._seen.add(number)
+        return None
+
+
+def _hash(pair: Pair) -> int:
+    """64 bits of a pair; among a hundred million, two collide with a probability of 1 / 3,700."""
+    digest = blake2b("\t".join((pair.source, pair.target, *pair.tags)).encode(), digest_size=8)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def _fault(pair: Pair, rules: CleaningSettings) -> str | None:
+    """The reason to drop the pair by itself, or None."""
     if not (pair.source and pair.target):
         return "empty"
     shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
     if longer > rules.max_length:
         return "long"
-    if rules.max_word_length and any(has_long_word(side, rules.max_word_length) for side in pair):
+    if rules.max_word_length and any(
+        has_long_word(side, rules.max_word_length) for side in (pair.source, pair.target)
+    ):
         return "word"
     slack = rules.ratio_slack
     if rules.max_ratio and longer + slack > rules.max_ratio * (shorter + slack):
         return "ratio"
     if rules.drop_identical and pair.source == pair.target:
         return "identical"
-    if rules.drop_duplicates and pair in seen:
-        return "duplicate"
     return None

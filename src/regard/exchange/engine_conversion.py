@@ -27,6 +27,7 @@ from regard.exchange.proof import development_pairs
 from regard.folder import SavedModel
 from regard.models.batch import source_of
 from regard.storage import atomic_folder, checksum, replace_file
+from regard.text.tags import tag_ids
 
 MAX_COMPARED = 32  # sentences of the development set whose log-probabilities are compared
 MAX_SENTENCES = 500  # whose BLEU is measured
@@ -63,8 +64,11 @@ def convert_engine(saved: SavedModel, home: Path, model: str, threads: int) -> E
 def _check(saved: SavedModel, fp32: CTranslate2Engine, int8: CTranslate2Engine) -> EngineCheck:
     """Translate development sentences with both; wrong log-probabilities are an error."""
     pairs = development_pairs(saved.path)[:MAX_SENTENCES]
-    encode, room = saved.tokenizers.source.encode, fp32.max_length - 1
-    encoded = [(encode(source), target) for source, target in pairs]
+    tokenizer, room = saved.tokenizers.source, fp32.max_length - 1
+    encoded = [
+        ([*tag_ids(tokenizer.tags, pair.tags), *tokenizer.encode(pair.source)], pair.target)
+        for pair in pairs
+    ]
     encoded = [(ids, target) for ids, target in encoded if 0 < len(ids) <= room]
     if not encoded:  # nothing is known of the language: compare on sentences of single tokens
         known = len(saved.tokenizers.source)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from regard.config import SearchOptions
+from regard.corpus.pairs import Pair
 from regard.decoding import search
 from regard.errors import InputError
 from regard.folder import WEIGHTS, SavedModel
@@ -93,11 +94,14 @@ class Proof:
         return values | more
 
 
-def development_pairs(folder: Path) -> list[tuple[str, str]]:
+def development_pairs(folder: Path) -> list[Pair]:
     """The development set that a run keeps beside its checkpoints; damaged or pruned: none."""
     try:
         pairs = json.loads((folder / "checkpoints" / "dev.json").read_text("utf-8"))
-        return [(str(source), str(target)) for source, target, *_ in pairs]
+        return [
+            Pair(str(source), str(target), tuple(str(tag) for tags in rest[:1] for tag in tags))
+            for source, target, *rest in pairs
+        ]
     except (OSError, ValueError, TypeError, RecursionError):
         return []
 
@@ -107,7 +111,7 @@ def proof_sentences(saved: SavedModel, count: int = NUM_SENTENCES) -> tuple[list
 
     They are of the development set, if training left it in the folder; else of random tokens.
     """
-    texts = [source for source, _ in development_pairs(saved.path)]
+    texts = [pair.source for pair in development_pairs(saved.path)]
     tokenizer = saved.tokenizers.source
     room = int(saved.run.model.max_length) - 1
     if texts:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import lzma
+import os
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,15 +38,21 @@ def suffix(path: str | PathLike[str]) -> str:
 
 
 @contextmanager
-def open_read(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, expanded; errors of the system become `InputError`."""
+def open_read(path: str | PathLike[str], unchanging: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, expanded; errors of the system become `InputError`.
+
+    `unchanging`: so does a file that is written to while it is read to its end.
+    """
     try:
         with Path(path).open("rb") as raw:
+            before = os.fstat(raw.fileno())
             if is_compressed(path):
                 with COMPRESSIONS[Path(path).suffix.lower()].open(raw, "rb") as expanded:
                     yield cast(BinaryIO, expanded)
             else:
                 yield raw
+            if unchanging and stat.S_ISREG(before.st_mode):
+                _check_unchanged(path, before, os.fstat(raw.fileno()))
     except FileNotFoundError as error:
         raise InputError(f"{path}: there is no such file.") from error
     except IsADirectoryError as error:
@@ -51,11 +60,25 @@ def open_read(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     except PermissionError as error:
         raise InputError(f"{path}: the file may not be read; change its permissions.") from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.EIO, errno.ESTALE):
+            reason = str(error.strerror).lower()
+            raise InputError(f"{path}: the file cannot be read any more ({reason}).") from error
         if isinstance(error, OSError) and error.errno is not None:  # not of a decompressor
             raise
         raise format_error(
             path, None, f"the compressed file is damaged ({error})", "compress it again"
         ) from error
+
+
+def _check_unchanged(
+    path: str | PathLike[str], before: os.stat_result, after: os.stat_result
+) -> None:
+    """Raise an error if an open file was written to; one that was only renamed is as it was."""
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise InputError(
+            f"{path}: the file changed while it was read, from {before.st_size:,} to "
+            f"{after.st_size:,} bytes; start again when it is complete."
+        )
 
 
 def require_content(path: str | PathLike[str]) -> None:
@@ -74,7 +97,7 @@ def empty_file(path: object) -> InputError:
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
     """The whole file, expanded."""
-    with open_read(path) as file:
+    with open_read(path, unchanging=True) as file:
         return file.read()
 
 

@@ -19,14 +19,18 @@ CHUNK = 1 << 18
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32's begins with UTF-16's
 
 
-def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
-    """The lines of a text file, without line ends and without a byte order mark."""
-    return cast("Iterator[str]", split_lines(decode_chunks(file_chunks(path), path, encoding)))
+def read_lines(path: Path, encoding: str = "utf-8", unchanging: bool = True) -> Iterator[str]:
+    """The lines of a text file, without line ends and without a byte order mark.
+
+    A file that is written to while it is read is an error, unless `unchanging` is False.
+    """
+    chunks = file_chunks(path, unchanging)
+    return cast("Iterator[str]", split_lines(decode_chunks(chunks, path, encoding)))
 
 
-def file_chunks(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, expanded, some at a time."""
-    with open_read(path) as file:
+def file_chunks(path: Path, unchanging: bool = False) -> Iterator[bytes]:
+    """The bytes of a file, expanded, some at a time; `unchanging` as for `open_read`."""
+    with open_read(path, unchanging) as file:
         while chunk := file.read(CHUNK):
             yield chunk
 

@@ -47,7 +47,7 @@ def _units(path: Path) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     """For each unit its line and its (language, text) variants, in the order of the file."""
     from lxml import etree
 
-    with open_read(path) as file:
+    with open_read(path, unchanging=True) as file:
         try:
             stream = etree.iterparse(
                 file, tag="{*}tu", resolve_entities=False, no_network=True, load_dtd=False

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from regard.config.settings import Settings, find_kind
+from regard.corpus.mixture import all_languages, parse_dev, parse_part
 from regard.tasks import KINDS, find_task, load
 from regard.tasks.notebook import NotebookProgress, in_notebook
-from regard.text.language_names import parse_direction
 from regard.training.report import Reporter, Silent, Spoken
 from regard.training.run import train_from_files
 from regard.training.task import TrainRequest
@@ -19,13 +19,14 @@ File = str | PathLike[str]
 
 
 def train(
-    files: File | Sequence[File],
+    files: File | Sequence[File] = (),
     *,
     out: File,
     languages: str = "",
     minutes: float | None = None,
     preset: str | None = None,
     dev: File | Sequence[File] = (),
+    corpus: str | Sequence[str] = (),
     encoding: str = "utf-8",
     progress: bool = True,
     **settings: Mapping[str, Any],
@@ -34,19 +35,22 @@ def train(
 
     What `regard train` does: `files` is one file of pairs or two aligned text files (for
     `model={"kind": "lm"}` plain text, and so on); `settings` are sections as in a model's
-    config.yaml. Without `preset`, size, vocabulary and batch are chosen from the corpus and
-    `minutes`. Progress goes to the notebook, or to the terminal.
+    config.yaml. `corpus` has more files, perhaps with weight and tag, as in "news.tsv:2.0:tag=news"
+    (`regard.corpus.mixture`). Without `preset`, size, vocabulary and batch are chosen from the
+    corpus and `minutes`. Progress goes to the notebook, or to the terminal.
 
     >>> translator = regard.train("pairs.tsv", languages="en-fr", out="model", minutes=3,
     ...                           model={"kind": "rnn"})  # doctest: +SKIP
     """
     given: Settings = {name: dict(values) for name, values in settings.items()}
     given["model"] = {"kind": "transformer", **given.get("model", {})}
-    if languages:
-        given["languages"] = parse_direction(languages)
+    parts = [parse_part(text) for text in ([corpus] if isinstance(corpus, str) else corpus)]
+    if stated := all_languages(languages, parts):
+        given["languages"] = stated
     if minutes is not None:
         given["training"] = {**given.get("training", {}), "minutes": float(minutes)}
-    request = TrainRequest(_listed(files), Path(out), _listed(dev), given, preset, encoding)
+    learned, compared = [*_listed(files), *parts], parse_dev(_listed(dev))
+    request = TrainRequest(learned, Path(out), compared, given, preset, encoding)
     kind = find_kind(given, KINDS, "")
     outcome = train_from_files(find_task(kind.name), request, _reporter(progress))
     if not outcome.finished:

@@ -67,6 +67,16 @@ languages, got 'klingonese'.
     return "-".join(_code(part) for part in parts if part)
 
 
+def parse_directions(text: str) -> str:
+    """Language pairs as codes, with commas between.
+
+    >>> parse_directions("English-French, en-de")
+    'en-fr,en-de'
+    """
+    pairs = [parse_direction(pair) for pair in text.split(",")]
+    return ",".join(dict.fromkeys(pair for pair in pairs if pair))
+
+
 def _code(word: str) -> str:
     """The code of a language that is given by code or by name."""
     if re.fullmatch(r"[A-Za-z]{2,3}(_\w+)?", word):

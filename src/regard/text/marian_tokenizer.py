@@ -104,6 +104,17 @@ class MarianTokenizer:
     def __len__(self) -> int:
         return len(self._pieces)
 
+    @property
+    def tags(self) -> dict[str, int]:
+        """None: a text begins with the language's token (>>fra<<) itself."""
+        return {}
+
+    def with_tags(self, tags: Sequence[str]) -> MarianTokenizer:
+        """An error: the vocabulary of an imported model stays as it is."""
+        if tags:
+            raise InputError(f"an imported model has no tags, got {', '.join(tags)}.")
+        return self
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the SentencePiece model and the pieces as JSON."""
         content = {

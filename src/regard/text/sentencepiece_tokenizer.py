@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from regard.errors import InputError
 from regard.storage import replace_file
 from regard.text.normalization import SPACE_MARK, normalize
+from regard.text.tags import append_pieces
 from regard.text.tokenizer import (
     BOS,
     EOS,
@@ -109,6 +110,19 @@ class SentencePieceTokenizer:
     def __len__(self) -> int:
         return len(self._processor)
 
+    @cached_property
+    def tags(self) -> dict[str, int]:
+        """The ids of tags."""
+        ids = range(FIRST_PIECE, len(self))
+        return {self._pieces[id]: id for id in ids if self._processor.is_control(id)}
+
+    def with_tags(self, tags: Sequence[str]) -> SentencePieceTokenizer:
+        """The tokenizer with tags after its pieces; a piece of such a name is an error."""
+        for tag in tags:
+            if tag in self._pieces:
+                raise InputError(f"{tag} is a word of the text already; name the tag differently.")
+        return SentencePieceTokenizer(append_pieces(self.model, tags))
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the SentencePiece model."""
         replace_file(path, self.model)
@@ -126,7 +140,10 @@ class SentencePieceTokenizer:
         """What each id is in decoded text: characters, a byte, or nothing."""
         parts: list[str | int] = [""] * FIRST_BYTE
         parts[UNK] = " " + UNKNOWN
-        texts = [piece.replace(SPACE_MARK, " ") for piece in self._pieces[FIRST_PIECE:]]
+        texts = [
+            "" if piece in self.tags else piece.replace(SPACE_MARK, " ")
+            for piece in self._pieces[FIRST_PIECE:]
+        ]
         return [*parts, *range(256), *texts]
 
     @cached_property

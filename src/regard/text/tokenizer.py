@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -55,6 +55,15 @@ class Tokenizer(Protocol):
         """The number of ids."""
         ...
 
+    @property
+    def tags(self) -> Mapping[str, int]:
+        """The ids of the tags that a sentence may begin with (`regard.text.tags`)."""
+        ...
+
+    def with_tags(self, tags: Sequence[str]) -> Tokenizer:
+        """The tokenizer with tags after its other ids."""
+        ...
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the tokenizer to one file, which `load` reads."""
         ...
@@ -83,6 +92,13 @@ class NullTokenizer:
 
     def __len__(self) -> int:
         return 0
+
+    @property
+    def tags(self) -> dict[str, int]:
+        return {}
+
+    def with_tags(self, tags: Sequence[str]) -> NullTokenizer:
+        return self
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write nothing."""

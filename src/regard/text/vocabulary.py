@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
+from typing import Self
 
 from regard.errors import InputError
 from regard.storage import replace_file
@@ -29,14 +30,20 @@ FIRST = {"word": FIRST_BYTE, "char": FIRST_BYTE + 256}
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The tokens that are not special; token i has the id `first + i`."""
+    """The tokens that are not special; token i has the id `first + i`, then come the tags."""
 
     kind: str
     language: str
     first: int
     tokens: tuple[str, ...]
+    tags: tuple[str, ...] = ()
 
     def __len__(self) -> int:
+        return self.first + len(self.tokens) + len(self.tags)
+
+    @property
+    def first_tag(self) -> int:
+        """The id of the first tag."""
         return self.first + len(self.tokens)
 
     @cached_property
@@ -52,6 +59,8 @@ class Vocabulary:
         """The token of an id that is not special."""
         if not self.first <= number < len(self):
             raise IndexError(f"id must be from {self.first} to {len(self) - 1}, got {number}.")
+        if number >= self.first_tag:
+            return self.tags[number - self.first_tag]
         return self.tokens[number - self.first]
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -63,6 +72,7 @@ class Vocabulary:
             "language": self.language,
             "first": self.first,
             "tokens": self.tokens,
+            **({"tags": self.tags} if self.tags else {}),
         }
         replace_file(path, (json.dumps(content, ensure_ascii=False, indent=0) + "\n").encode())
 
@@ -110,7 +120,12 @@ def parse_vocabulary(data: bytes, file: object) -> Vocabulary:
             raise ValueError("a token is not text")
         if len(set(tokens)) < len(tokens):
             raise ValueError("a token is repeated")
-        vocabulary = Vocabulary(content["kind"], content["language"], first, tokens)
+        tags = tuple(content.get("tags", ()))
+        if not all(isinstance(tag, str) for tag in tags) or len({*tokens, *tags}) < len(
+            (*tokens, *tags)
+        ):
+            raise ValueError("a tag is not text, or repeated")
+        vocabulary = Vocabulary(content["kind"], content["language"], first, tokens, tags)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{file}: this is not a regard vocabulary ({error}); give the file that training wrote."
@@ -130,6 +145,19 @@ class VocabularyTokenizer:
 
     def __len__(self) -> int:
         return len(self.vocabulary)
+
+    @property
+    def tags(self) -> dict[str, int]:
+        """The ids of tags."""
+        known, first = self.vocabulary.tags, self.vocabulary.first_tag
+        return {tag: first + number for number, tag in enumerate(known)}
+
+    def with_tags(self, tags: Sequence[str]) -> Self:
+        """The tokenizer with tags after its tokens."""
+        known = self.vocabulary
+        if taken := {*known.tokens, *known.tags} & set(tags):
+            raise InputError(f"{min(taken)} is a word of the text; name the tag differently.")
+        return type(self)(replace(known, tags=(*known.tags, *tags)))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the vocabulary as JSON."""
@@ -181,7 +209,7 @@ class WordTokenizer(VocabularyTokenizer):
         for token in ids:
             if token == UNK:
                 yield " " * spaced + UNKNOWN
-            elif token >= len(SPECIALS):
+            elif len(SPECIALS) <= token < self.vocabulary.first_tag:
                 yield self.vocabulary.token(token).replace(SPACE_MARK, " ")
 
 
@@ -211,6 +239,8 @@ class CharTokenizer(VocabularyTokenizer):
 
     def _read(self, ids: Iterable[int]) -> Iterator[str | int]:
         for token in ids:
+            if token >= self.vocabulary.first_tag:
+                continue
             if token >= self.vocabulary.first:
                 yield self.vocabulary.token(token)
             elif token >= FIRST_BYTE:

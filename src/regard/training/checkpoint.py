@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.errors import InputError
+from regard.command import command
+from regard.config.stored import CONFIG
+from regard.errors import InputError, StorageError
 from regard.folder import load_weights, save_weights
 from regard.storage import checksum, replace_file, sync_folder
 from regard.training.optimizers.optimizers import Optimizers
@@ -47,7 +49,10 @@ class DataCursor(NamedTuple):
 class RunState:
     """Where a run is; with the tensors, all that a checkpoint holds.
 
-    `ended` has the limits (minutes, steps, epochs) that the run has reached, once it has.
+    ended            the limits (minutes, steps, epochs) that the run has reached, once it has
+    nonfinite        updates in a row, up to now, whose loss or gradient was not finite
+    num_skipped      all such updates of the run
+    rate_factor      what they have lowered the learning rate to, as a share of the schedule's
     """
 
     step: int = 0
@@ -58,6 +63,9 @@ class RunState:
     since_best: int = 0
     target_met: bool = False
     ended: list[float | None] | None = None
+    nonfinite: int = 0
+    num_skipped: int = 0
+    rate_factor: float = 1.0
     last_validation: dict[str, Any] = field(default_factory=dict)
     best_validation: dict[str, Any] = field(default_factory=dict)
 
@@ -113,11 +121,12 @@ def restore(
 
 
 def read_weights(folder: Path, count: int) -> list[dict[str, Tensor]]:
-    """Return the model's weights in each of the `count` newest checkpoints."""
-    paths = [folder / "checkpoints" / f"step-{n}" / TENSORS for n in steps(folder)[-count:]]
+    """Return the model's weights in each of the `count` newest checkpoints that are whole."""
+    read = [_read(folder / "checkpoints" / f"step-{n}") for n in steps(folder)[-count:]]
     return [
-        {n.removeprefix(MODEL): t for n, t in load_weights(path).items() if n.startswith(MODEL)}
-        for path in paths
+        {n.removeprefix(MODEL): t for n, t in found[0].items() if n.startswith(MODEL)}
+        for found in read
+        if found is not None
     ]
 
 
@@ -128,26 +137,55 @@ def _trained(network: nn.Module) -> list[tuple[str, nn.Parameter]]:
 def write_checkpoint(
     folder: Path, step: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any], keep: int
 ) -> Path:
-    """Write `checkpoints/step-N`, name it in `latest`, and remove all but the `keep` newest."""
+    """Write `checkpoints/step-N`, name it in `latest`, and remove all but the `keep` newest.
+
+    If the disk is full, nothing of it stays, and what was saved before stays as it was.
+    """
     home = folder / "checkpoints"
-    home.mkdir(exist_ok=True)
     final, draft = home / f"step-{step}", home / f".step-{step}.{os.getpid()}.part"
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir()
-    save_weights(draft / TENSORS, tensors)
-    whole = {**state, "step": step, "sha256": checksum(draft / TENSORS)}
-    whole["state_sha256"] = _state_checksum(whole)
-    replace_file(draft / STATE, json.dumps(whole, indent=1) + "\n")
+    try:
+        home.mkdir(exist_ok=True)
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        save_weights(draft / TENSORS, tensors)
+        whole = {**state, "step": step, "sha256": checksum(draft / TENSORS)}
+        whole["state_sha256"] = _state_checksum(whole)
+        replace_file(draft / STATE, json.dumps(whole, indent=1) + "\n")
+    except (OSError, StorageError):
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
     if final.exists():  # from a run that was stopped after this one was written
         shutil.rmtree(final)
     draft.rename(final)
     sync_folder(home)
     replace_file(folder / LATEST, final.name + "\n")
-    for old in steps(folder)[:-keep]:
-        shutil.rmtree(home / f"step-{old}", ignore_errors=True)
+    # Later ones are left from before the run went back to an older checkpoint.
+    earlier = [number for number in steps(folder) if number <= step]
+    for other in set(steps(folder)) - set(earlier[-keep:]):
+        shutil.rmtree(home / f"step-{other}", ignore_errors=True)
     for remains in home.glob(".step-*.part"):
         shutil.rmtree(remains, ignore_errors=True)
     return final
+
+
+@contextmanager
+def saving(folder: Path | None) -> Iterator[None]:
+    """Inside, a file of a run that cannot be written is one sentence with what is saved so far."""
+    try:
+        yield
+    except (OSError, StorageError) as error:
+        if folder is None or isinstance(error, BrokenPipeError):
+            raise
+        cause = error.__cause__ or error
+        text = getattr(cause, "strerror", None) or str(cause).rpartition("I/O error: ")[2]
+        reason = text.partition(" (os error")[0].rstrip(".").lower()
+        saved = f"up to update {steps(folder)[-1]} it" if steps(folder) else "nothing of it"
+        resumed = f"continue with `{command('train', '--resume', folder)}`"
+        again = resumed if (folder / CONFIG).is_file() else "start it again"
+        raise StorageError(
+            f"{folder}: the run cannot be written ({reason}); {saved} is saved; make room, then "
+            f"{again}."
+        ) from error
 
 
 def steps(folder: Path) -> list[int]:
@@ -157,18 +195,36 @@ def steps(folder: Path) -> list[int]:
     return sorted(int(number) for number in numbers if number.isdecimal())
 
 
-def read_checkpoint(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """Return tensors and state of the newest complete checkpoint; None if there is none yet."""
-    if not (folder / LATEST).is_file():
+def has_checkpoint(folder: Path) -> bool:
+    """Whether a run in `folder` has saved anything, be it damaged."""
+    return (folder / LATEST).is_file() or bool(steps(folder))
+
+
+def read_checkpoint(
+    folder: Path, report: Callable[[str], None] = lambda line: None
+) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    """Return tensors and state of the newest complete checkpoint; None if there is none yet.
+
+    `report` is called with a sentence if a newer one is damaged.
+    """
+    if not has_checkpoint(folder):
         return None
-    named = (folder / LATEST).read_text("utf-8", errors="replace").strip()
-    numbers = sorted(steps(folder), reverse=True)
+    newest = [f"step-{n}" for n in sorted(steps(folder), reverse=True)]
+    try:
+        named = (folder / LATEST).read_text("utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        named = newest[0]
     # One that was to replace another of its step may be complete without having its name yet.
     drafts = sorted(path.name for path in (folder / "checkpoints").glob(".step-*.part"))
-    order = [named, *drafts, *(f"step-{n}" for n in numbers if f"step-{n}" != named)]
+    order = [named, *drafts, *(name for name in newest if name != named)]
     for name in order:
         checkpoint = _read(folder / "checkpoints" / name)
         if checkpoint is not None:
+            if name != named and name not in drafts:
+                report(
+                    f"{folder / 'checkpoints' / named}: the checkpoint is damaged or incomplete; "
+                    f"the run goes back to {name}, the newest that is whole."
+                )
             return checkpoint
     raise InputError(
         f"{folder}: all checkpoints are damaged ({', '.join(order)}); start anew elsewhere."

@@ -24,10 +24,17 @@ from regard.training.checkpoint import (
     matching,
     read_checkpoint,
     restore,
+    saving,
     write_checkpoint,
 )
 from regard.training.logs.memory import resident_bytes
 from regard.training.logs.status import StatusFile
+from regard.training.optimizers.nonfinite import (
+    check_divergence,
+    is_finite,
+    note_update,
+    skipped_line,
+)
 from regard.training.optimizers.schedule import ScheduleProgress, learning_rate
 from regard.training.ranks import ALONE, Ranks
 from regard.training.report import Log, Reporter, Silent
@@ -84,7 +91,7 @@ class Trainer:
         Only the leader reads it, so that all processes have the same one.
         """
         with self.ranks.together():
-            found = read_checkpoint(folder) if self.ranks.leads else None
+            found = read_checkpoint(folder, self.reporter.say) if self.ranks.leads else None
         checkpoint = self.ranks.sent(*(found or (None,)))
         if checkpoint is None:
             return False
@@ -99,7 +106,8 @@ class Trainer:
         self.network.train()
         with ExitStack() as stack:
             status = stack.enter_context(StatusFile(self.folder))
-            log = Log(self.folder, self.settings.tensorboard, self.state.step)
+            stack.enter_context(saving(self.folder))
+            log = Log(self.folder, self.settings.tensorboard, self.state.step, self.reporter.say)
             stack.callback(log.close)
             stack.callback(self.reporter.close)
             pool = stack.enter_context(self.updater.workers())
@@ -122,18 +130,20 @@ class Trainer:
             if now - logged >= LOG_SECONDS or state.step == 1:
                 log.write(state.step, figures | {"memory": resident_bytes()})
                 logged = now
+            finite = leads and not state.nonfinite  # else the weights may have diverged
             validates, due, interrupted = self.ranks.any(
-                leads and self.validator.should_validate(state, stopping.share(state)),
-                leads and time.monotonic() - saved >= 60 * self.settings.checkpoint_minutes,
+                finite and self.validator.should_validate(state, stopping.share(state)),
+                finite and time.monotonic() - saved >= 60 * self.settings.checkpoint_minutes,
                 self.interruption.requested,
             )
             if validates:
-                self.validate(pool, log)
+                self.validate(pool)
                 state.seconds = time.monotonic() - begun
                 (interrupted,) = self.ranks.any(self.interruption.requested)
             if interrupted or validates or due:
                 self.save_checkpoint()
                 saved = time.monotonic()
+            self.validator.report(log)
             if interrupted:
                 return False
         self._finish(pool, log)
@@ -142,25 +152,32 @@ class Trainer:
     def update(self, pool: WorkerPool, rate: float | None = None) -> dict[str, Any]:
         """Make one update, at the learning rate of the schedule by default; return its figures."""
         start = time.monotonic()
+        state = self.state
         rate = self.learning_rate() if rate is None else rate
-        loss, norm, count = self.updater.update(pool, self.state, rate)
-        self.averaging.update(self.state.step)
+        loss, norm, count = self.updater.update(pool, state, rate)
+        note_update(state, is_finite(loss, norm))
+        if state.nonfinite:
+            self.reporter.say(skipped_line(state, self.learning_rate()))
+            with self.ranks.together():
+                if self.ranks.leads:
+                    check_divergence(state, self.folder, self.settings.learning_rate)
+        self.averaging.update(state.step)
         self.num_tokens += count
         self.update_seconds += time.monotonic() - start
         speed = self.num_tokens / self.update_seconds
-        return {"step": self.state.step, "loss": loss, "norm": norm, "tokens_per_second": speed}
+        return {"step": state.step, "loss": loss, "norm": norm, "tokens_per_second": speed}
 
     def learning_rate(self) -> float:
         """Return the learning rate of the next update."""
         progress = ScheduleProgress(self.state.step, self.stopping.schedule_share(self.state))
-        return learning_rate(self.settings, progress)
+        return learning_rate(self.settings, progress) * self.state.rate_factor
 
     def _next_rate(self) -> float | None:
         """Return the leader's learning rate of the next update; None if the run is over."""
         over, rate = self.ranks.agreed(self.stopping.is_over(self.state), self.learning_rate())
         return None if over else rate
 
-    def validate(self, pool: WorkerPool, log: Log) -> None:
+    def validate(self, pool: WorkerPool) -> None:
         """Validate the averaged weights; the leader does, with the cores of those that wait."""
         if self.averaging.num_checkpoints:
             self.save_checkpoint()  # these weights are to be among those averaged
@@ -171,7 +188,7 @@ class Trainer:
             if self.ranks.number > 1 and device.type == "cpu":
                 pool = stack.enter_context(WorkerPool(cores(self.settings.threads)))
             stack.enter_context(self.averaging.averaged())
-            self.validator.validate(self.network, device, pool, self.state, share, log)
+            self.validator.validate(self.network, device, pool, self.state, share)
 
     def save_checkpoint(self) -> None:
         """Write a checkpoint, if the run has a folder."""
@@ -200,9 +217,10 @@ class Trainer:
         self.save_checkpoint()
         validated = self.state.last_validation.get("step") == self.state.step
         if not validated or self.validator.weights_missing:
-            self.validate(pool, log)
+            self.validate(pool)
         self.state.ended = self.stopping.limits
         self.save_checkpoint()
+        self.validator.report(log)
         if not self.folder:
             self.averaging.apply()
             return

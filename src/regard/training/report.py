@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, TextIO
@@ -94,8 +96,14 @@ class Log:
     Without a folder, nothing is written. `regard watch` reads both files while they grow.
     """
 
-    def __init__(self, folder: Path | None, tensorboard: bool, step: int = 0) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        folder: Path | None,
+        tensorboard: bool,
+        step: int = 0,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._folder, self._say, self._failed = folder, say, False
         self._file: TextIO | None = None
         self._board: Any = None
         if folder is None:
@@ -110,27 +118,40 @@ class Log:
 
     def write(self, step: int, figures: dict[str, Any]) -> None:
         """Write the figures of an update, or of a validation."""
-        known = {name: value for name, value in figures.items() if value is not None}
-        if self._file is not None:
-            self._file.write(json.dumps({"step": step, **known}) + "\n")
-            self._file.flush()
-        if self._board is not None:
-            for name, value in known.items():
-                if isinstance(value, int | float) and name != "step":
-                    self._board.add_scalar(name, value, step)
+        known = {name: value for name, value in figures.items() if _is_known(value)}
+        with self._surviving():
+            if self._file is not None:
+                self._file.write(json.dumps({"step": step, **known}) + "\n")
+                self._file.flush()
+            if self._board is not None:
+                for name, value in known.items():
+                    if isinstance(value, int | float) and name != "step":
+                        self._board.add_scalar(name, value, step)
 
     def write_samples(self, step: int, seconds: float, samples: Sequence[ValidationSample]) -> None:
         """Write what a validation made of some examples."""
         if self._folder is not None and samples:
             row = {"step": step, "seconds": seconds, "samples": [asdict(one) for one in samples]}
-            with (self._folder / SAMPLES).open("a", encoding="utf-8") as file:
+            path = self._folder / SAMPLES
+            with self._surviving(), path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
 
     def close(self) -> None:
         """Close the files."""
         for file in (self._file, self._board):
             if file is not None:
-                file.close()
+                with self._surviving():
+                    file.close()
+
+    @contextmanager
+    def _surviving(self) -> Iterator[None]:
+        """Inside, a full disk is reported once: curves are not worth the end of a run."""
+        try:
+            yield
+        except OSError as error:
+            if not self._failed:
+                self._failed = True
+                self._say(f"Figures of the run cannot be written now ({error.strerror or error}).")
 
 
 def _drop_after(path: Path, step: int) -> None:
@@ -149,6 +170,11 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a figure has a value that JSON can hold."""
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def _step(line: str) -> int:

@@ -16,7 +16,7 @@ from regard.config.stored import load_run
 from regard.errors import InputError
 from regard.folder import load_tokenizers, no_tokenizers, save_run, save_tokenizers
 from regard.models.build import build_network
-from regard.training.checkpoint import LATEST
+from regard.training.checkpoint import has_checkpoint, saving
 from regard.training.launch import note_launch
 from regard.training.loop import Trainer, TrainOutcome
 from regard.training.ranks import ALONE, Ranks
@@ -25,6 +25,7 @@ from regard.training.run_files import (
     announce_resume,
     check_disk,
     check_new_folder,
+    drop_damaged_weights,
     metrics_of,
     write_description,
 )
@@ -69,12 +70,13 @@ def train(
         check_new_folder(folder)
         network = new_network(task, data)  # settings that do not fit are an error here
         task.initialize(network, data, reporter)
-        folder.mkdir(parents=True, exist_ok=True)
-        if task.reads_text(run):
-            save_tokenizers(folder, data.tokenizers)
-        task.store(folder, data)
-        note_launch(folder)
-        save_run(folder, run)
+        with saving(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            if task.reads_text(run):
+                save_tokenizers(folder, data.tokenizers)
+            task.store(folder, data)
+            note_launch(folder)
+            save_run(folder, run)
     with ranks.together():
         pass  # the other processes read the folder
     return _trained(Trainer(task, network, data, folder, reporter, ranks, spent), folder)
@@ -89,13 +91,15 @@ def resume(
         check_ranks(run.model)
         data = stored_data(task, folder, run)
         network = new_network(task, data)
-        if not (folder / LATEST).is_file():  # else the weights are in a checkpoint
+        if not has_checkpoint(folder):  # else the weights are in a checkpoint
             task.initialize(network, data, reporter)
+        drop_damaged_weights(folder, reporter)
     trainer = Trainer(task, network, data, folder, reporter, ranks)
     (continues,) = ranks.agreed(announce_resume(trainer, folder, trainer.resume(folder)))
     if not continues:
         return trainer.outcome(finished=True)
-    save_run(folder, run)
+    with saving(folder):
+        save_run(folder, run)
     return _trained(trainer, folder)
 
 
@@ -140,7 +144,8 @@ def _trained(trainer: Trainer, folder: Path) -> TrainOutcome:
     """Train, then write what is known of the model."""
     outcome = trainer.train()
     if outcome.finished:
-        describe(trainer, folder, outcome)
+        with saving(folder):
+            describe(trainer, folder, outcome)
     return outcome
 
 

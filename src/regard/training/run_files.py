@@ -14,13 +14,13 @@ from torch import Tensor
 
 from regard.command import command
 from regard.config import Run
-from regard.config.stored import CONFIG, METRICS
+from regard.config.stored import CONFIG, METRICS, load_metrics
 from regard.errors import InputError
 from regard.folder import CARD, WEIGHTS, load_weights, save_metrics, save_run, save_weights
 from regard.storage import checksum, replace_file
 from regard.training.checkpoint import matching
 from regard.training.loop import Trainer, TrainOutcome
-from regard.training.report import clock
+from regard.training.report import Reporter, clock
 from regard.training.task import Task
 from regard.version import __version__
 
@@ -98,10 +98,21 @@ def _verify(home: Path, names: list[str]) -> None:
         )
 
 
+def drop_damaged_weights(folder: Path, reporter: Reporter) -> None:
+    """Remove weights of a run that cannot be read: its next validation writes them again."""
+    try:
+        if (folder / WEIGHTS).exists():
+            load_weights(folder / WEIGHTS)
+    except InputError:
+        reporter.say(f"{folder / WEIGHTS}: the file is damaged; the run is going to write it anew.")
+        (folder / WEIGHTS).unlink()
+
+
 def announce_resume(trainer: Trainer, folder: Path, resumed: bool) -> bool:
     """Whether the run continues; else it is over. Print from where, or how to extend it."""
     step, settings = trainer.state.step, trainer.settings
-    complete = all((folder / name).is_file() for name in (METRICS, WEIGHTS))
+    described = (folder / METRICS).is_file() and load_metrics(folder).get("steps") == step
+    complete = described and (folder / WEIGHTS).is_file()
     if not (trainer.stopping.has_ended(trainer.state) and complete):
         trainer.reporter.say(f"Continuing after update {step}." if resumed else "Starting anew.")
         return True
@@ -120,6 +131,7 @@ def announce_resume(trainer: Trainer, folder: Path, resumed: bool) -> bool:
 
 def metrics_of(trainer: Trainer, outcome: TrainOutcome) -> dict[str, Any]:
     """Return the figures of a finished run, for metrics.json."""
+    skipped = trainer.state.num_skipped
     return {
         "train_sentences": len(trainer.data.train),
         "parameters": sum(p.numel() for p in trainer.network.parameters()),
@@ -129,15 +141,16 @@ def metrics_of(trainer: Trainer, outcome: TrainOutcome) -> dict[str, Any]:
         "tokens_per_second": outcome.tokens_per_second,
         "precision": trainer.updater.precision,
         "threads": trainer.updater.num_threads,
+        **({"skipped_updates": skipped} if skipped else {}),
         "dev": outcome.validation,
     }
 
 
 def write_description(folder: Path, run: Run, task: Task, metrics: Mapping[str, Any]) -> None:
-    """Write config.yaml, metrics.json and the model card."""
+    """Write config.yaml, the model card and, last, metrics.json: with it the run is complete."""
     save_run(folder, run)
-    save_metrics(folder, metrics)
     replace_file(folder / CARD, model_card(folder.resolve().name, run, task, metrics))
+    save_metrics(folder, metrics)
 
 
 def model_card(name: str, run: Run, task: Task, metrics: Mapping[str, Any]) -> str:

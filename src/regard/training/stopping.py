@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from regard.config import TrainingSettings
@@ -61,8 +63,21 @@ class Stopping:
         return self.validator.seconds + end_seconds(minutes) if self.validator.dev else 0.0
 
 
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Inside, SIGTERM is a KeyboardInterrupt, so that all that is open is closed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 class Interruption:
-    """Inside, the first Ctrl-C or SIGTERM asks the run to stop; a second one stops it at once."""
+    """Inside, Ctrl-C or SIGTERM asks the run to save and stop; a second Ctrl-C stops it at once."""
 
     def __init__(self, reporter: Reporter) -> None:
         self.requested = False
@@ -81,6 +96,8 @@ class Interruption:
 
     def _request(self, number: int, frame: object) -> None:
         if self.requested:
+            if number == signal.SIGTERM:  # may come twice: to the group and to each process
+                return
             raise KeyboardInterrupt
         self.requested = True
         self._reporter.say("Stopping after this update …")

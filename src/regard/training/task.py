@@ -19,6 +19,8 @@ from torch import Tensor, nn
 from regard.config import Run
 from regard.config.kind import Kind
 from regard.config.settings import Settings
+from regard.corpus.mixture import CorpusPart
+from regard.errors import InputError
 from regard.folder import Tokenizers, no_tokenizers
 from regard.models.build import build_network
 from regard.training.checkpoint import DataCursor
@@ -111,16 +113,26 @@ class BatchSource(Protocol):
 class TrainRequest:
     """What a new run is made from.
 
+    files   to learn from; a `CorpusPart` has a weight, languages or a tag of its own
     given   settings by section, over those of the preset
     preset  tiny, small or base; None: chosen from the corpus and the time budget
     """
 
-    files: Sequence[str | PathLike[str]]
+    files: Sequence[str | PathLike[str] | CorpusPart]
     out: Path
-    dev: Sequence[str | PathLike[str]] = ()
+    dev: Sequence[str | PathLike[str] | CorpusPart] = ()
     given: Settings = field(default_factory=dict)
     preset: str | None = None
     encoding: str = "utf-8"
+
+    def plain_files(self) -> tuple[list[str], list[str]]:
+        """Return the files to learn from and of the development set, none with weight or tag."""
+        if any(isinstance(file, CorpusPart) for file in (*self.files, *self.dev)):
+            raise InputError(
+                "--corpus is for models that translate; give the files without it, and without "
+                "weight, languages and tag."
+            )
+        return [str(file) for file in self.files], [str(file) for file in self.dev]
 
 
 @dataclass(frozen=True)

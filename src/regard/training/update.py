@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
@@ -100,7 +101,10 @@ class Updater:
             yield pool
 
     def update(self, pool: WorkerPool, state: RunState, rate: float) -> tuple[float, float, int]:
-        """Make one update; return the mean loss, the gradient's norm and the number of labels."""
+        """Make one update; return the mean loss, the gradient's norm and the number of labels.
+
+        If loss or norm is not finite, weights and moments stay as they are.
+        """
         batches: list[tuple[DataCursor, TrainBatch]] = []
         for _ in range(self.settings.accumulate):
             cursor = state.cursor
@@ -116,7 +120,7 @@ class Updater:
             else:
                 gradients = parts
         total, gradients = self.ranks.summed(gradients, total)
-        norm = self.optimizers.step(pool, gradients, rate)
+        norm = self.optimizers.step(pool, gradients, rate) if math.isfinite(total) else math.nan
         state.step += 1
         return total, norm, count
 

@@ -88,6 +88,7 @@ class Validator:
         self.dev, self.settings, self.folder, self.reporter = dev, settings, folder, reporter
         self.seconds = 0.0  # that the last validation took
         self._ended_at = 0.0
+        self._unreported: tuple[int, float, ValidationResult, bool] | None = None
 
     @property
     def weights_missing(self) -> bool:
@@ -112,9 +113,11 @@ class Validator:
         pool: WorkerPool,
         state: RunState,
         share: float,
-        log: Log,
     ) -> None:
-        """Measure the weights as they are, and save them if they are the best so far."""
+        """Measure the weights as they are, and save them if they are the best so far.
+
+        `report` prints the result, once the state of the run is saved too.
+        """
         if self.dev is None:
             return
         started = time.monotonic()
@@ -132,7 +135,9 @@ class Validator:
         better = state.best is None or goodness > state.best or self.weights_missing
         if better and self.folder:
             save_weights(self.folder / WEIGHTS, network.state_dict())
-        self._report(state, result, better, compared_by, log)
+        self._unreported = (state.step, state.seconds, result, better)
+        if not state.last_validation:
+            self.reporter.say(f"(best) marks the weights that are kept; by {compared_by}.")
         state.since_best = 0 if better else state.since_best + 1
         state.last_validation = {"step": state.step, **result.figures()}
         if better:
@@ -141,13 +146,14 @@ class Validator:
         self.seconds = time.monotonic() - started
         self._ended_at = state.seconds + self.seconds
 
-    def _report(
-        self, state: RunState, result: ValidationResult, better: bool, compared_by: str, log: Log
-    ) -> None:
-        if not state.last_validation:
-            self.reporter.say(f"(best) marks the weights that are kept; by {compared_by}.")
-        line = "  ".join([f"step {state.step}", *result.summary()])
+    def report(self, log: Log) -> None:
+        """Print and log the last validation, if that has not been done."""
+        if self._unreported is None:
+            return
+        step, seconds, result, better = self._unreported
+        self._unreported = None
+        line = "  ".join([f"step {step}", *result.summary()])
         self.reporter.say(f"{line}  (best)" if better else line)
         figures = {f"dev_{name}": value for name, value in result.figures().items()}
-        log.write(state.step, {**figures, "seconds": state.seconds})
-        log.write_samples(state.step, state.seconds, result.samples)
+        log.write(step, {**figures, "seconds": seconds})
+        log.write_samples(step, seconds, result.samples)

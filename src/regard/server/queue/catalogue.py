@@ -13,7 +13,7 @@ from regard.tasks.translation.translator import Translator
 
 @dataclass(frozen=True, eq=False)
 class ServedModel:
-    """A translator and its name, that of its folder (`model_names`)."""
+    """A translator of one direction and its name, that of its folder (`model_names`)."""
 
     name: str
     translator: Translator
@@ -21,16 +21,18 @@ class ServedModel:
     @property
     def source(self) -> str:
         """The source language."""
-        return self.translator.run.source_language
+        return self.translator.info.source_language
 
     @property
     def target(self) -> str:
         """The target language."""
-        return self.translator.run.target_language
+        return self.translator.info.target_language
 
 
 class Catalogue:
     """All models; of several for one direction the first is used, unless another is named.
+
+    A model of several directions is one entry for each, under one name.
 
     `reload` replaces the tuple of models as a whole: running requests keep theirs.
     """
@@ -61,5 +63,6 @@ class Catalogue:
                     f"{folder}: the model's languages are not known; train with --languages."
                 )
             translator.prepare_engine()  # now, not at the first request
-            models.append(ServedModel(name, translator))
+            for pair in translator.run.directions:
+                models.append(ServedModel(name, translator.into("-".join(pair))))
         self.models = tuple(models)

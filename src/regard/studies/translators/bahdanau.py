@@ -208,7 +208,7 @@ def mean_focus(trained: WordTranslator, pairs: Sequence[Pair]) -> float:
     """The mean largest weight of a target word, in multiples of equal weights."""
     rows = [
         weights.max(1).values * weights.shape[1]
-        for weights in (weights_of(trained, *pair) for pair in pairs)
+        for weights in (weights_of(trained, *pair[:2]) for pair in pairs)
     ]
     return float(torch.cat(rows).mean())
 
@@ -220,7 +220,7 @@ def alignment_share(
     hits = words = 0
     chance = 0.0
     for pair in data.unseen:
-        weights = weights_of(trained, *pair)
+        weights = weights_of(trained, *pair[:2])
         links = data.links.get(pair.source, frozenset())
         for row in sorted({target for _, target in links}):
             linked = {source for source, target in links if target == row}

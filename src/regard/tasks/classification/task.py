@@ -44,7 +44,7 @@ class ClassificationTask(Task):
     def prepare(
         self, request: TrainRequest, run: Run, reporter: Reporter, started: float
     ) -> TrainData:
-        data = prepare_files(request.files, request.dev, run, request.encoding)
+        data = prepare_files(*request.plain_files(), run, request.encoding)
         model = cast("ClassifierSettings", data.run.model)
         kind = f"series of {len(model.channels)} channels" if model.channels else "texts"
         assert isinstance(data.dev, LabeledDevelopmentSet)

@@ -40,7 +40,7 @@ class HandwritingTask(Task):
     def prepare(
         self, request: TrainRequest, run: Run, reporter: Reporter, started: float
     ) -> TrainData:
-        data = _prepared(request.files, request.dev, run)
+        data = _prepared(*request.plain_files(), run)
         assert isinstance(data.train, StrokeBatches) and isinstance(data.dev, StrokeDevelopmentSet)
         reporter.say(
             f"lines to learn from: {len(data.train):,} ({sum(data.train.lengths):,} points); "

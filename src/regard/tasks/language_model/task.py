@@ -14,7 +14,7 @@ from regard.formats import read_lines, require_content
 from regard.models.lm import LanguageModel
 from regard.tasks.language_model.validation import LanguageModelDevelopmentSet
 from regard.tasks.text.encoded_corpus import EncodedCorpus, TextDevelopmentSet
-from regard.tasks.text.task import Files, TextTask, shortened, train_tokenizer
+from regard.tasks.text.task import TextTask, shortened, train_tokenizer
 from regard.text import normalize
 from regard.text.words import has_long_word
 
@@ -25,7 +25,9 @@ class LanguageModelTask(TextTask):
     def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
         return LanguageModel(settings, target_vocab)
 
-    def read(self, files: Files, run: Run, encoding: str) -> tuple[list[Pair], CleaningReport]:
+    def read(
+        self, files: Sequence[str], run: Run, encoding: str
+    ) -> tuple[list[Pair], CleaningReport]:
         """Read paragraphs, without those that have too long a word."""
         report, lines = CleaningReport(), list[Pair]()
         longest = run.cleaning.max_word_length

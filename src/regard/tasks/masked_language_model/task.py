@@ -28,7 +28,12 @@ class MaskedLanguageModelTask(LanguageModelTask):
         return MaskedLanguageModel(settings, target_vocab)
 
     def encoded_corpus(
-        self, sources: Rows | None, targets: Rows, tokenizers: Tokenizers, run: Run
+        self,
+        sources: Rows | None,
+        targets: Rows,
+        tokenizers: Tokenizers,
+        run: Run,
+        weights: Sequence[float] | None = None,
     ) -> EncodedCorpus:
         """Return batches with masked tokens."""
         assert isinstance(run.model, MaskedLanguageModelSettings)

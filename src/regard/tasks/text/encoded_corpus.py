@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.corpus.batches import batches
+from regard.corpus.mixture import occurrences
 from regard.models.batch import Batch, batch_of
 from regard.tasks.text.loss import label_loss
 from regard.text import PAD, UNK
@@ -22,7 +23,10 @@ Ids = np.ndarray[tuple[int], np.dtype[np.int32]]
 
 
 class EncodedCorpus(EpochBatches[Batch]):
-    """Encoded sentences in batches; `sources` is None for text without a source."""
+    """Encoded sentences in batches; `sources` is None for text without a source.
+
+    `weights` say how often each is seen in an epoch, on average; without them, once.
+    """
 
     def __init__(
         self,
@@ -30,8 +34,11 @@ class EncodedCorpus(EpochBatches[Batch]):
         targets: Sequence[Sequence[int]],
         max_tokens: int,
         seed: int = 0,
+        weights: Sequence[float] | None = None,
     ) -> None:
         super().__init__(seed)
+        equal = weights is None or all(weight == 1 for weight in weights)
+        self.weights = None if equal else np.asarray(weights, np.float64)
         self.sources = None if sources is None else [np.asarray(s, np.int32) for s in sources]
         self.targets: list[Ids] = [np.asarray(t, np.int32) for t in targets]
         self.max_tokens = max_tokens
@@ -46,7 +53,13 @@ class EncodedCorpus(EpochBatches[Batch]):
 
     def cut(self, seed: int, epoch: int) -> list[list[int]]:
         """Return batches of about equal cost, of sentences of about equal length."""
-        return batches(self.lengths_src, self.lengths_tgt, self.max_tokens, seed, epoch)
+        if self.weights is None:
+            return batches(self.lengths_src, self.lengths_tgt, self.max_tokens, seed, epoch)
+        counts = occurrences(self.weights, seed, epoch)
+        rows = np.repeat(np.arange(len(counts)), counts)
+        lengths = self.lengths_src[rows], self.lengths_tgt[rows]
+        cut = batches(*lengths, self.max_tokens, seed, epoch)
+        return [rows[numbers].tolist() for numbers in cut]
 
     def batch(self, rows: Sequence[int]) -> Batch:
         sources = None if self.sources is None else [self.sources[n].tolist() for n in rows]
@@ -62,6 +75,8 @@ def corpus_tensors(name: str, corpus: EncodedCorpus) -> dict[str, Tensor]:
             ids = np.concatenate([*rows, np.zeros(0, np.int32)])
             tensors[f"{name}.{side}"] = torch.from_numpy(ids)
             tensors[f"{name}.{side}.lengths"] = lengths
+    if corpus.weights is not None:
+        tensors[f"{name}.weights"] = torch.from_numpy(corpus.weights)
     return tensors
 
 

@@ -122,10 +122,12 @@ class SizeSearch:
     def _timed(self, name: str, run: Run) -> SizeEstimate:
         train, sentences = self.corpus.train, self.num_sentences
         drawn = random.Random(0).sample(range(sentences), min(SAMPLE, sentences))
-        sample = TextCorpus([train[n] for n in drawn], self.corpus.dev[:1], CleaningReport())
+        sampled = [train[n] for n in drawn]
+        sample = TextCorpus(sampled, sampled[:1], CleaningReport())
         data = self.task.encode_corpus(sample, run)
         encoded: Any = data.train
-        tokens = int((encoded.lengths_src + encoded.lengths_tgt).sum())
+        lengths = encoded.lengths_src + encoded.lengths_tgt
+        tokens = float((lengths if encoded.weights is None else lengths * encoded.weights).sum())
         training = run.training
         epoch = tokens * sentences / len(drawn) / training.batch_tokens / training.accumulate
         return SizeEstimate(name, run, self._seconds(data), max(1.0, epoch))

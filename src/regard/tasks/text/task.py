@@ -18,6 +18,7 @@ from torch import Tensor
 
 from regard.config import Run, TextSettings
 from regard.config.settings import ENDS
+from regard.corpus.mixture import CorpusPart
 from regard.corpus.pairs import CleaningReport, Pair
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
@@ -31,6 +32,7 @@ from regard.tasks.text.encoded_corpus import (
 from regard.tasks.text.loss import token_loss
 from regard.text import Tokenizer
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
+from regard.text.tags import tagged_language
 from regard.text.vocabulary import train_chars, train_words
 from regard.training.checkpoint import matching
 from regard.training.report import Reporter
@@ -39,7 +41,7 @@ from regard.training.stopping import end_seconds
 from regard.training.task import Task, TrainData, TrainRequest
 from regard.vectors.initialize import initialize_embeddings
 
-Files = Sequence[str | PathLike[str]]
+Files = Sequence[str | PathLike[str] | CorpusPart]
 Rows = list[list[int]]
 
 
@@ -59,8 +61,21 @@ class TextTask(Task):
     """A kind of model that learns from text; subclasses say what an example is."""
 
     @abstractmethod
-    def read(self, files: Files, run: Run, encoding: str) -> tuple[list[Pair], CleaningReport]:
+    def read(
+        self, files: Sequence[str], run: Run, encoding: str
+    ) -> tuple[list[Pair], CleaningReport]:
         """Read and clean files."""
+
+    def read_parts(
+        self, parts: Sequence[CorpusPart], run: Run, encoding: str
+    ) -> tuple[list[Pair], CleaningReport]:
+        """Read and clean a corpus of several parts."""
+        if len(parts) != 1 or parts[0] != CorpusPart(parts[0].files):
+            raise InputError(
+                "--corpus is for models that translate; give the files without it, and without "
+                "weight, languages and tag."
+            )
+        return self.read(parts[0].files, run, encoding)
 
     @abstractmethod
     def train_tokenizers(self, pairs: Sequence[Pair], run: Run) -> Tokenizers:
@@ -73,10 +88,16 @@ class TextTask(Task):
         """Encode pairs; count those with too many tokens in `report`."""
 
     def encoded_corpus(
-        self, sources: Rows | None, targets: Rows, tokenizers: Tokenizers, run: Run
+        self,
+        sources: Rows | None,
+        targets: Rows,
+        tokenizers: Tokenizers,
+        run: Run,
+        weights: Sequence[float] | None = None,
     ) -> EncodedCorpus:
         """Return the batches of encoded sentences."""
-        return EncodedCorpus(sources, targets, run.training.batch_tokens, run.training.seed)
+        training = run.training
+        return EncodedCorpus(sources, targets, training.batch_tokens, training.seed, weights)
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -108,21 +129,21 @@ class TextTask(Task):
         self, files: Files, dev_files: Files, run: Run, encoding: str = "utf-8"
     ) -> TextCorpus:
         """Read and clean files; without files for the development set, split one off."""
-        train, report = self.read(files, run, encoding)
+        parts, dev_parts = corpus_parts(files), corpus_parts(dev_files)
+        train, report = self.read_parts(parts, run, encoding)
         if not train:
             raise InputError(
-                f"{', '.join(map(str, files))}: no sentence is left after cleaning "
+                f"{_names(parts)}: no sentence is left after cleaning "
                 f"({report.read} were read); check the cleaning settings."
             )
-        if dev_files:
-            dev, _ = self.read(dev_files, run, encoding)
+        if dev_parts:
+            dev, _ = self.read_parts(dev_parts, run, encoding)
             if not dev:
-                raise InputError(f"{', '.join(map(str, dev_files))}: no sentence is in it.")
+                raise InputError(f"{_names(dev_parts)}: no sentence is in it.")
             return TextCorpus(train, dev, report)
         if len(train) < 4:
             raise InputError(f"{len(train)} sentences are too few to learn from; give at least 4.")
-        train, dev = split_dev(train, dev_size(len(train)), run.training.seed)
-        return TextCorpus(train, dev, report)
+        return TextCorpus(*_split(train, run.training.seed), report)
 
     def encode_corpus(self, corpus: TextCorpus, run: Run) -> TrainData:
         """Train the tokenizers and encode the corpus."""
@@ -157,7 +178,8 @@ class TextTask(Task):
             **corpus_tensors("train", data.train),  # type: ignore[arg-type]  # an EncodedCorpus
             **corpus_tensors("dev", dev.corpus),
         }
-        write_corpus(folder, tensors, [list(pair) for pair in getattr(dev, "pairs", ())])
+        pairs = getattr(dev, "pairs", ())
+        write_corpus(folder, tensors, [list(pair[: 3 if pair.tags else 2]) for pair in pairs])
 
     def restore(self, folder: Path, run: Run, tokenizers: Tokenizers) -> TrainData:
         tensors, notes = read_corpus(folder)
@@ -165,10 +187,12 @@ class TextTask(Task):
         def part(name: str) -> EncodedCorpus:
             sources = stored_ids(tensors, f"{name}.source")
             targets = stored_ids(tensors, f"{name}.target") or []
-            return self.encoded_corpus(sources, targets, tokenizers, run)
+            weights = tensors.get(f"{name}.weights")
+            often = None if weights is None else weights.tolist()
+            return self.encoded_corpus(sources, targets, tokenizers, run, often)
 
         with matching(folder / "checkpoints" / CORPUS):
-            pairs = [Pair(*pair) for pair in notes or ()]
+            pairs = [Pair(*pair[:2], *map(tuple, pair[2:3])) for pair in notes or ()]
             dev = self.development_set(part("dev"), pairs, tokenizers, run)
             return TrainData(run, part("train"), dev, tokenizers)
 
@@ -200,6 +224,29 @@ class TextTask(Task):
             if warning:
                 reporter.say(warning)
         return run
+
+
+def corpus_parts(files: Files) -> list[CorpusPart]:
+    """Return the parts of a corpus; files without weight and tag are one part."""
+    parts = [file for file in files if isinstance(file, CorpusPart)]
+    plain = tuple(str(file) for file in files if not isinstance(file, CorpusPart))
+    return [CorpusPart(plain), *parts] if plain else parts
+
+
+def _names(parts: Sequence[CorpusPart]) -> str:
+    return ", ".join(file for part in parts for file in part.files)
+
+
+def _split(pairs: list[Pair], seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Return training and development pairs; the latter without tag of a corpus, if there are such.
+
+    A tag marks pairs that differ from those that the model will translate, as synthetic ones do.
+    """
+    plain = [pair for pair in pairs if all(map(tagged_language, pair.tags))]
+    plain = plain if len(plain) >= 4 else pairs
+    _, dev = split_dev(plain, dev_size(len(plain)), seed)
+    sources = {pair.source for pair in dev}
+    return [pair for pair in pairs if pair.source not in sources], dev
 
 
 def train_tokenizer(

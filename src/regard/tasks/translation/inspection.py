@@ -31,7 +31,7 @@ def inspect(
     translator: Translator, texts: Sequence[str], options: InspectOptions
 ) -> list[Inspection]:
     """Translate texts, and view each sentence; maps of long texts are recorded when shown."""
-    encode = translator.tokenizers.source.encode
+    encode = translator.encode_source
     _check_size(translator, texts, options)
     whole_texts = not options.split and isinstance(translator.network, TransformerModel)
     long = [whole_texts and len(encode(text)) > inspection.LONG for text in texts]

@@ -39,7 +39,7 @@ class FileBlocks:
         """A table of one row for each block: the number of its first line, and its text."""
         import pyarrow
 
-        lines = islice(read_lines(self.path, self.encoding), self.done, None)
+        lines = islice(read_lines(self.path, self.encoding, unchanging=False), self.done, None)
         for first, block in input_blocks(lines, self.done):
             if first not in self.finished:
                 yield pyarrow.table({"first": [first], "text": ["\n".join(block)]})

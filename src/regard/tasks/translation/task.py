@@ -18,17 +18,20 @@ from regard.alignment import (
     tokenized_words,
 )
 from regard.config import AlignmentSettings, Run
-from regard.corpus.pairs import CleaningReport, Pair, clean
+from regard.corpus.mixture import CorpusPart
+from regard.corpus.pairs import CleaningReport, Pair, PairCheck, checked
 from regard.errors import InputError
 from regard.folder import Tokenizers
-from regard.formats import ReadReport, read_pairs
+from regard.formats import read_pairs
 from regard.models.batch import batch_of
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 from regard.tasks.text.encoded_corpus import EncodedCorpus
-from regard.tasks.text.task import Files, TextTask, shortened, train_tokenizer
+from regard.tasks.text.task import TextTask, corpus_parts, shortened, train_tokenizer
+from regard.tasks.translation.tagged_pairs import encode_source, target_of
 from regard.tasks.translation.validation import TranslationDevelopmentSet
 from regard.text import is_spaceless
+from regard.text.tags import language_tag
 from regard.text.words import word_texts
 from regard.training.task import TrainData
 
@@ -42,23 +45,36 @@ class TranslationTask(TextTask):
     def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
         return TransformerModel(settings, source_vocab, target_vocab)
 
-    def read(self, files: Files, run: Run, encoding: str) -> tuple[list[Pair], CleaningReport]:
-        named = run.source_language and run.target_language != run.source_language
-        languages = (run.source_language, run.target_language) if named else None
-        skipped = ReadReport()
-        pairs = read_pairs(files, languages, encoding=encoding, report=skipped)
-        return clean(pairs, run.cleaning, skipped)
+    def read(
+        self, files: Sequence[str], run: Run, encoding: str
+    ) -> tuple[list[Pair], CleaningReport]:
+        return self.read_parts(corpus_parts(files), run, encoding)
+
+    def read_parts(
+        self, parts: Sequence[CorpusPart], run: Run, encoding: str
+    ) -> tuple[list[Pair], CleaningReport]:
+        """Read and clean all parts; a pair that is in two without tags is a duplicate."""
+        pairs, report, check = list[Pair](), CleaningReport(), PairCheck(run.cleaning)
+        for part in parts:
+            source, target = part_direction(part, run)
+            languages = (source, target) if target != source else None
+            raw = read_pairs(part.files, languages, encoding=encoding, report=report.passed_over)
+            asked = (language_tag(target),) if len(run.target_languages) > 1 else ()
+            tags = (*asked, part.tag) if part.tag else asked
+            pairs += checked(raw, check, report, tags, part.weight, part.tag)
+        return pairs, report
 
     def train_tokenizers(self, pairs: Sequence[Pair], run: Run) -> Tokenizers:
         """Train one tokenizer for both sides, or one for each."""
         text, seed = run.text, run.training.seed
+        tags = list(dict.fromkeys(tag for pair in pairs for tag in pair.tags))
         if text.shared:
             both = chain.from_iterable((pair.source, pair.target) for pair in pairs)
-            shared = train_tokenizer(both, text, _shared_language(run), seed)
+            shared = train_tokenizer(both, text, _shared_language(run), seed).with_tags(tags)
             return Tokenizers(shared, shared)
         sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
         return Tokenizers(
-            train_tokenizer(sources, text, run.source_language, seed),
+            train_tokenizer(sources, text, run.source_language, seed).with_tags(tags),
             train_tokenizer(targets, text, run.target_language, seed),
         )
 
@@ -78,7 +94,9 @@ class TranslationTask(TextTask):
         elif encoded.too_long:
             first = pairs[encoded.too_long[0]].source
             report.drop_after_encoding(len(encoded.too_long), shortened(first))
-        return self.encoded_corpus(encoded.sources, encoded.targets, tokenizers, run)
+        left_out = set() if truncate else set(encoded.too_long)
+        weights = [pair.weight for n, pair in enumerate(pairs) if n not in left_out]
+        return self.encoded_corpus(encoded.sources, encoded.targets, tokenizers, run, weights)
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -100,6 +118,10 @@ class TranslationTask(TextTask):
         figures = {**asdict(settings), "agreement": choice.agreement}
         return replace(run, alignment=settings), {"alignment": figures}
 
+    def example(self, run: Run) -> list[str]:
+        several = len(run.target_languages) > 1
+        return ["…", "--to", run.target_languages[0]] if several else ["…"]
+
     def describe_input(self, run: Run) -> str:
         sides = "shared by both sides" if run.text.shared else "one for each side"
         return f"{super().describe_input(run).rstrip('.')}, {sides}."
@@ -111,6 +133,25 @@ class TranslationTask(TextTask):
             for name, label in names
             if dev.get(name) is not None
         ]
+
+
+def part_direction(part: CorpusPart, run: Run) -> tuple[str, str]:
+    """Return source and target language of a part of the corpus."""
+    known = run.directions
+    if not part.languages:
+        if len(known) > 1:
+            raise InputError(
+                f"{', '.join(part.files)}: say which of {run.languages} it is, with --corpus "
+                f"{part.files[0]}:{'-'.join(known[0])}."
+            )
+        return known[0] if known else ("", "")
+    source, _, target = part.languages.partition("-")
+    if (source, target) not in known:
+        raise InputError(
+            f"{', '.join(part.files)}: its languages {part.languages} are not among those of the "
+            f"model, {run.languages or 'which are not known'}."
+        )
+    return source, target
 
 
 class RecurrentTranslationTask(TranslationTask):
@@ -138,7 +179,7 @@ def encode_pairs(
     room = max_length - 1 if max_length else sys.maxsize
     encoded = EncodedPairs([], [], [])
     for index, pair in enumerate(pairs):
-        source = tokenizers.source.encode(pair.source)
+        source = encode_source(pair, tokenizers)
         target = tokenizers.target.encode(pair.target)
         if max(len(source), len(target)) > room:
             encoded.too_long.append(index)
@@ -151,7 +192,7 @@ def encode_pairs(
 
 def _shared_language(run: Run) -> str:
     """Return the language of a tokenizer for both sides: where spaces are, words need it."""
-    spaceless = {is_spaceless(run.source_language), is_spaceless(run.target_language)}
+    spaceless = {is_spaceless(code) for pair in run.directions for code in pair}
     if run.text.unit == "word" and len(spaceless) > 1:
         raise InputError(
             f"{run.languages} have words with and without spaces, which one word tokenizer cannot "
@@ -173,14 +214,20 @@ def choose_alignment(
     if not sources or getattr(run.model, "attention", "") == "none":
         return None
     compared = [pair for index, pair in enumerate(dev) if index not in too_long]
-    source = [tokenized_words(p.source, tokenizers.source, run.source_language) for p in compared]
-    target = [tokenized_words(p.target, tokenizers.target, run.target_language) for p in compared]
+    source = [
+        tokenized_words(pair.source, tokenizers.source, run.source_language, ids=ids)
+        for pair, ids in zip(compared, sources, strict=True)
+    ]
+    target = [
+        tokenized_words(p.target, tokenizers.target, target_of(p, run.target_language))
+        for p in compared
+    ]
     others = _decoded(train, tokenizers)
     aligned = align_bidirectional(
         [[word.text for word in sentence.words] for sentence in source]
         + [word_texts(pair.source, run.source_language) for pair in others],
         [[word.text for word in sentence.words] for sentence in target]
-        + [word_texts(pair.target, run.target_language) for pair in others],
+        + [word_texts(pair.target, target_of(pair, run.target_language)) for pair in others],
     )
     device = next(network.parameters()).device
     batches = []
@@ -200,8 +247,9 @@ def _decoded(train: Any, tokenizers: Tokenizers) -> list[Pair]:
     step = max(1, len(train) // NUM_ALIGNED)
     return [
         Pair(
-            tokenizers.source.decode(train.sources[n].tolist()),
+            tokenizers.source.decode(ids := train.sources[n].tolist()),
             tokenizers.target.decode(train.targets[n].tolist()),
+            tuple(tag for tag, number in tokenizers.source.tags.items() if number in ids),
         )
         for n in range(0, len(train), step)
     ][:NUM_ALIGNED]

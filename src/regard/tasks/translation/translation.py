@@ -36,8 +36,8 @@ class SearchKeywords(TypedDict, total=False):
     deterministic: bool
 
 
-class TranslateKeywords(SearchKeywords, total=False):
-    """What `Translator.translate` takes besides the text; see `TranslateOptions`."""
+class OptionKeywords(SearchKeywords, total=False):
+    """What `Translator.options` takes; see `TranslateOptions`."""
 
     settings: SearchOptions | None
     prefix: str | Sequence[int]
@@ -47,6 +47,13 @@ class TranslateKeywords(SearchKeywords, total=False):
     alignment: bool
     attention: bool
     edits: Sequence[Edit]
+
+
+class TranslateKeywords(OptionKeywords, total=False):
+    """What `Translator.translate` takes besides the text; see `Translator.into`."""
+
+    to: str
+    tag: str
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from regard.tasks.translation.engine import (
 )
 from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.text.segments import Segment
+from regard.text.tags import tag_ids, tagged_language
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap
@@ -56,9 +57,10 @@ class TranslationModel(LoadedModel):
 
     def __init__(self, saved: SavedModel, threads: int = 0) -> None:
         super().__init__(saved, threads)
-        self.max_source_tokens = self.max_length - 1  # without </s>
         languages = saved.run.source_language, saved.run.target_language
         self.info = ModelInfo(*languages, saved.run.alignment)
+        self.tags: tuple[str, ...] = ()  # before every source sentence; see `Translator.into`
+        self._origin: Self | None = None  # the translator of all languages that this one is of
         self._engine_names = ("torch", "auto")  # `load` chooses: the folder must hold this network
 
     @property
@@ -67,6 +69,26 @@ class TranslationModel(LoadedModel):
         if self.saved.num_networks > 1:
             return int(self.network.max_length)
         return self.run.model.max_length
+
+    @property
+    def max_source_tokens(self) -> int:
+        """Most tokens of a source sentence, without tags and </s>."""
+        return self.max_length - 1 - len(self.tags)
+
+    @property
+    def source_tags(self) -> list[int]:
+        """The ids of the tags before every source sentence."""
+        targets = self.run.target_languages
+        if len(targets) > 1 and not any(map(tagged_language, self.tags)):
+            raise InputError(
+                f"{self.path}: the model translates into {', '.join(targets)}; choose one with "
+                f"--to {targets[0]} (in Python, to={targets[0]!r})."
+            )
+        return tag_ids(self.tokenizers.source.tags, self.tags)
+
+    def encode_source(self, text: str) -> list[int]:
+        """The ids of the tags and of a source sentence."""
+        return [*self.source_tags, *self.tokenizers.source.encode(text)]
 
     def use_engine(self, engine: str = "auto", precision: str = "auto") -> None:
         """Choose what searches: CTranslate2 (in int8 or fp32) or our own engine (torch).
@@ -102,6 +124,8 @@ class TranslationModel(LoadedModel):
 
     @cached_property
     def _prepared(self) -> Any:
+        if self._origin is not None:
+            return self._origin._prepared
         from regard.models.inference import prepared
 
         return prepared(self.network)
@@ -111,8 +135,8 @@ class TranslationModel(LoadedModel):
 
         A translation is cut to the model's length; the score is 0.
         """
-        encode, room = self.tokenizers.source.encode, self.max_source_tokens
-        segments = [Segment(source, "", ids=encode(source)) for source, _ in pairs]
+        room = self.max_length - 1
+        segments = [Segment(source, "", ids=self.encode_source(source)) for source, _ in pairs]
         if any(len(segment.ids) > room for segment in segments):
             raise InputError("each text must be one sentence that fits the model; split it.")
         targets = [self.tokenizers.target.encode(target)[:room] for _, target in pairs]
@@ -148,8 +172,8 @@ class TranslationModel(LoadedModel):
 
     def encode_pair(self, text: str, translation: str) -> tuple[list[int], list[int]]:
         """The tokens of a sentence and its translation; an error if the model cannot take them."""
-        source = self.tokenizers.source.encode(text)
-        if not 0 < len(source) <= self.max_source_tokens:
+        source = self.encode_source(text)
+        if not len(self.tags) < len(source) < self.max_length:
             raise InputError("the text must be one sentence that fits the model; give less text.")
         target = self.tokenizers.target.encode(translation)
         if len(target) > self.max_length:
@@ -159,7 +183,7 @@ class TranslationModel(LoadedModel):
     def estimate_map_size(self, text: str) -> int:
         """The approximate number of weights of all maps, for a translation as long as the text."""
         model = self.run.model
-        length = len(self.tokenizers.source.encode(text)) + 1
+        length = len(self.encode_source(text)) + 1
         at_once = min(length, self.max_length)
         if not isinstance(model, TransformerSettings):
             return length * at_once
@@ -199,7 +223,7 @@ class TranslationModel(LoadedModel):
     def words(self, sentence: Sentence) -> tuple[TokenizedWords, TokenizedWords]:
         """The words of a translated sentence and of its translation, with their tokens."""
         assert sentence.hypothesis is not None
-        source = Segment(sentence.source, "", ids=self.tokenizers.source.encode(sentence.source))
+        source = Segment(sentence.source, "", ids=self.encode_source(sentence.source))
         return self._words(source, sentence.hypothesis.tokens)
 
     def sentence(

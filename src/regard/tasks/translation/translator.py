@@ -3,29 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Unpack, overload
 
-from regard.config import SearchOptions
+from regard.config import Run, SearchOptions
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.errors import InputError
+from regard.folder import SavedModel
 from regard.tasks.translation.batching import MAX_LINES, windows
 from regard.tasks.translation.glossary import glossary_terms
 from regard.tasks.translation.translation import (
+    ModelInfo,
+    OptionKeywords,
     SearchKeywords,
     Sentence,
-    TranslateKeywords,
     TranslateOptions,
     Translation,
     copied_sentence,
 )
 from regard.tasks.translation.translation_model import TranslationModel
+from regard.text.language_names import parse_direction
 from regard.text.segments import Segment, join_translations, segment_text, split_long
+from regard.text.tags import language_tag, tag_ids, tag_token
 
 if TYPE_CHECKING:
     from regard.attention import Edit
     from regard.tasks.translation.own_search import OwnSearch
+
+
+def find_direction(run: Run, to: str) -> tuple[str, str]:
+    """Source and target language of a model's direction, by its target or as a pair."""
+    known = run.directions
+    for source, target in known:
+        if to in (target, f"{source}-{target}"):
+            return source, target
+    parsed = parse_direction(to) if to.strip("-") else ""
+    if known and parsed != to:  # a name, as in German
+        return find_direction(run, parsed)
+    if not known:
+        return "", ""
+    listed = ", ".join(f"{source}-{target}" for source, target in known)
+    raise InputError(f"the model does not translate into {to}; it has {listed}.")
 
 
 class StreamedText(NamedTuple):
@@ -44,16 +64,27 @@ class StreamedText(NamedTuple):
 class Translator(TranslationModel):
     """Translates with the model of a folder."""
 
-    @overload
-    def translate(self, text: str, **options: Unpack[TranslateKeywords]) -> Translation: ...
+    def __init__(self, saved: SavedModel, threads: int = 0) -> None:
+        super().__init__(saved, threads)
+        self._bound: dict[tuple[str, str], Translator] = {}
 
     @overload
     def translate(
-        self, text: list[str], **options: Unpack[TranslateKeywords]
+        self, text: str, *, to: str = "", tag: str = "", **options: Unpack[OptionKeywords]
+    ) -> Translation: ...
+
+    @overload
+    def translate(
+        self, text: list[str], *, to: str = "", tag: str = "", **options: Unpack[OptionKeywords]
     ) -> list[Translation]: ...
 
     def translate(
-        self, text: str | list[str], **options: Unpack[TranslateKeywords]
+        self,
+        text: str | list[str],
+        *,
+        to: str = "",
+        tag: str = "",
+        **options: Unpack[OptionKeywords],
     ) -> Translation | list[Translation]:
         """The translation of a text, or of each text of a list.
 
@@ -68,12 +99,39 @@ class Translator(TranslationModel):
         alignment  whether words, links and confidence are returned (True)
         attention  whether the attention maps of all layers and heads are returned (False)
         edits      changes of the attention: `SwitchOff`, `Overwrite`, `ForceAlignment`
+        to, tag    target language and kind of text, for a model that has tags; see `into`
 
         A run of a thousand characters without a space is copied.
         """
         texts = [text] if isinstance(text, str) else list(text)
-        translations = self._translate(texts, self.options(**options), 0)
+        bound = self.into(to, tag=tag)
+        translations = bound._translate(texts, bound.options(**options), 0)
         return translations[0] if isinstance(text, str) else translations
+
+    def into(self, to: str = "", *, tag: str = "") -> Translator:
+        """The translator for a target language, or for a kind of text; it shares the network.
+
+        to   target language of a model of several, as in "de"; or a pair, as in "en-de"
+        tag  name of a tag that the model was trained with, as in "news"
+        """
+        if not (to or tag):
+            return self
+        origin = self._origin or self
+        key = to or "-".join((self.info.source_language, self.info.target_language)), tag
+        if key not in origin._bound:
+            origin._bound[key] = origin._bind(*key)
+        return origin._bound[key]
+
+    def _bind(self, to: str, tag: str) -> Translator:
+        direction = find_direction(self.run, to)
+        language = (language_tag(direction[1]),) if len(self.run.target_languages) > 1 else ()
+        self.prepare_engine()  # which the translators share
+        bound = copy(self)
+        bound.__dict__.pop("_own", None)
+        bound._origin, bound.info = self, ModelInfo(*direction, self.run.alignment)
+        bound.tags = (*language, tag_token(tag)) if tag else language
+        tag_ids(self.tokenizers.source.tags, bound.tags)  # an error now rather than later
+        return bound
 
     @cached_property
     def _own(self) -> OwnSearch:
@@ -88,7 +146,9 @@ class Translator(TranslationModel):
         first: int = 0,
         max_lines: int = MAX_LINES,
         max_characters: int | None = None,
-        **options: Unpack[TranslateKeywords],
+        to: str = "",
+        tag: str = "",
+        **options: Unpack[OptionKeywords],
     ) -> Iterator[list[Translation]]:
         """The translations of any number of lines in order, some at a time as they are done.
 
@@ -102,9 +162,10 @@ class Translator(TranslationModel):
         The translations are those of `translate`, whatever the windows are.
         """
         options.setdefault("alignment", False)
-        chosen = self.options(**options)
+        bound = self.into(to, tag=tag)
+        chosen = bound.options(**options)
         for window in windows(lines, max_lines, max_characters):
-            yield self._translate(window, chosen, first)
+            yield bound._translate(window, chosen, first)
             first += len(window)
 
     def options(
@@ -142,11 +203,16 @@ class Translator(TranslationModel):
         """The segments of a text, which are translated one by one; just one with a prefix."""
         language, tokenizer = self.info.source_language, self.tokenizers.source
         if not prefix:
-            return segment_text(text, language, tokenizer, self.max_source_tokens, split=split)
-        segments = split_long(text, language, tokenizer, self.max_source_tokens)
-        if len(segments) != 1:
-            raise InputError("prefix is for one sentence that fits the model; give it by itself.")
-        return segments
+            segments = segment_text(text, language, tokenizer, self.max_source_tokens, split=split)
+        else:
+            segments = split_long(text, language, tokenizer, self.max_source_tokens)
+            if len(segments) != 1:
+                raise InputError(
+                    "prefix is for one sentence that fits the model; give it by itself."
+                )
+        if not (tags := self.source_tags):
+            return segments
+        return [s if s.copied else s._replace(ids=[*tags, *s.ids]) for s in segments]
 
     def translate_segments(
         self,

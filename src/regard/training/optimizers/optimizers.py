@@ -38,13 +38,18 @@ class Optimizers:
         return self._owner[id(parameter)]
 
     def step(self, pool: WorkerPool, gradients: Sequence[Tensor], rate: float) -> float:
-        """Clip the gradients and update the parameters; return the norm before clipping."""
+        """Clip the gradients and update the parameters; return the norm before clipping.
+
+        If that is not finite, nothing is updated.
+        """
 
         def norm(part: list[int]) -> float:
             norms = torch._foreach_norm([gradients[index] for index in part])
             return float(torch.linalg.vector_norm(torch.stack(norms)))
 
         total = math.hypot(*pool.map(norm, self._parts))
+        if not math.isfinite(total):
+            return total
         scale = self._clip / total if self._clip and total > self._clip else 1.0
 
         def update(numbered: tuple[int, list[int]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from regard.folder import Tokenizers
 from regard.models.batch import source_of
 from regard.models.inference import prepared
 from regard.tasks.text.encoded_corpus import TextDevelopmentSet
+from regard.tasks.translation.tagged_pairs import encode_source, target_of
 from regard.tasks.translation.validation.samples import TranslationSampler
 from regard.training.logs.samples import ValidationSample
 from regard.training.validation import ValidationResult, perplexity
@@ -83,15 +85,26 @@ class TranslationDevelopmentSet(TextDevelopmentSet):
         samples: tuple[ValidationSample, ...] = ()
         shown = self.pairs[: self.shown]
         if shown:
-            sources = [pair.source for pair in shown]
-            hypotheses = greedy_search(network, sources, self.tokenizers, device, pool)
+            hypotheses = greedy_search(network, shown, self.tokenizers, device, pool)
             outputs = [self.tokenizers.target.decode(best.tokens) for best in hypotheses]
-            targets = [pair.target for pair in shown]
-            scores = corpus_scores(outputs, targets, self.target_language)
-            bleu, chrf = scores.bleu, scores.chrf
+            bleu, chrf = mean_scores(outputs, shown, self.target_language)
             samples = self.sampler.samples(network, device, hypotheses)
         figures = loss, perplexity(loss), accuracy, bleu, chrf, exact
         return TranslationResult(*figures, samples=samples)
+
+
+def mean_scores(
+    outputs: Sequence[str], pairs: Sequence[Pair], language: str
+) -> tuple[float, float]:
+    """Return BLEU and chrF; of several target languages, their means over the languages."""
+    parts: dict[str, list[int]] = {}
+    for row, pair in enumerate(pairs):
+        parts.setdefault(target_of(pair, language), []).append(row)
+    scores = [
+        corpus_scores([outputs[n] for n in rows], [pairs[n].target for n in rows], asked)
+        for asked, rows in parts.items()
+    ]
+    return fmean(score.bleu for score in scores), fmean(score.chrf for score in scores)
 
 
 def greedy_texts(
@@ -102,19 +115,20 @@ def greedy_texts(
     pool: WorkerPool,
 ) -> list[str]:
     """Translate sentences by greedy search, in batches of similar length."""
-    hypotheses = greedy_search(network, sources, tokenizers, device, pool)
+    pairs = [Pair(source, "") for source in sources]
+    hypotheses = greedy_search(network, pairs, tokenizers, device, pool)
     return [tokenizers.target.decode(best.tokens) for best in hypotheses]
 
 
 def greedy_search(
     network: Any,
-    sources: Sequence[str],
+    pairs: Sequence[Pair],
     tokenizers: Tokenizers,
     device: torch.device,
     pool: WorkerPool,
 ) -> list[Hypothesis]:
-    """Return what greedy search finds for each sentence, in batches of similar length."""
-    ids = [tokenizers.source.encode(text)[: network.max_length - 1] for text in sources]
+    """Return what greedy search finds for the source of each pair, in batches of similar length."""
+    ids = [encode_source(pair, tokenizers)[: network.max_length - 1] for pair in pairs]
     order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
     size = min(128, -(-len(order) // pool.num_workers) or 1)
     parts = [order[start : start + size] for start in range(0, len(order), size)]

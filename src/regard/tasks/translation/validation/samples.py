@@ -29,6 +29,7 @@ from regard.decoding import Hypothesis, word_confidence
 from regard.evaluation.scores import chrf_metric
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
+from regard.tasks.translation.tagged_pairs import encode_source, target_of
 from regard.text.words import word_texts
 from regard.training.logs.samples import ValidationSample, spread_rows
 
@@ -56,7 +57,7 @@ class TranslationSampler:
         self, pairs: Sequence[Pair], shown: int, tokenizers: Tokenizers, languages: tuple[str, str]
     ) -> None:
         self.pairs, self.tokenizers, self.languages = pairs, tokenizers, languages
-        sources = (tokenizers.source.encode(pair.source) for pair in pairs[:shown])
+        sources = (encode_source(pair, tokenizers) for pair in pairs[:shown])
         self._compared: ComparedPairs | None = None
         self.rows = spread_rows([len(ids) for ids in sources])
 
@@ -66,7 +67,7 @@ class TranslationSampler:
         """Return the chosen sentences with their translations out of those of all pairs."""
         chosen = [(self.pairs[row], hypotheses[row]) for row in self.rows]
         room = network.max_length - 1
-        sources = [self.tokenizers.source.encode(pair.source)[:room] for pair, _ in chosen]
+        sources = [encode_source(pair, self.tokenizers)[:room] for pair, _ in chosen]
         targets = [list(hypothesis.tokens[:room]) for _, hypothesis in chosen]
         with torch.no_grad():
             head = self._head(network, device)
@@ -74,7 +75,8 @@ class TranslationSampler:
         result, chrf = [], chrf_metric()
         for row, (pair, hypothesis) in enumerate(chosen):
             source = self._source(pair, sources[row])
-            target = tokenized_output(targets[row], self.tokenizers.target, self.languages[1])
+            language = target_of(pair, self.languages[1])
+            target = tokenized_output(targets[row], self.tokenizers.target, language)
             output = self.tokenizers.target.decode(hypothesis.tokens)
             links: Sequence[tuple[int, int]] = ()
             if head:
@@ -117,15 +119,13 @@ class TranslationSampler:
 
     def _compare(self, room: int) -> ComparedPairs:
         """Return pairs of at most `room` tokens, aligned together with more sentences."""
-        encode = self.tokenizers.source.encode, self.tokenizers.target.encode
-        ids = [
-            (encode[0](pair.source), encode[1](pair.target)) for pair in self.pairs[:NUM_COMPARED]
-        ]
+        tokenizers, compared = self.tokenizers, self.pairs[:NUM_COMPARED]
+        ids = [(encode_source(p, tokenizers), tokenizers.target.encode(p.target)) for p in compared]
         kept = [n for n, sides in enumerate(ids) if max(map(len, sides)) <= room]
         sources = [self._source(self.pairs[n], ids[n][0]) for n in kept]
-        language = self.languages[1]
+        languages = [target_of(pair, self.languages[1]) for pair in self.pairs[:NUM_ALIGNED]]
         targets = [
-            tokenized_words(self.pairs[n].target, self.tokenizers.target, language, ids=ids[n][1])
+            tokenized_words(compared[n].target, tokenizers.target, languages[n], ids=ids[n][1])
             for n in kept
         ]
         others = self.pairs[NUM_COMPARED:NUM_ALIGNED]
@@ -133,7 +133,7 @@ class TranslationSampler:
             [[word.text for word in sentence.words] for sentence in sources]
             + [word_texts(pair.source, self.languages[0]) for pair in others],
             [[word.text for word in sentence.words] for sentence in targets]
-            + [word_texts(pair.target, language) for pair in others],
+            + list(map(word_texts, (p.target for p in others), languages[NUM_COMPARED:])),
         )
         source_ids, target_ids = ([ids[n][side] for n in kept] for side in (0, 1))
         return ComparedPairs(source_ids, target_ids, sources, targets, aligned)

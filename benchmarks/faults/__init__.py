@@ -1,0 +1,1 @@
+"""Faults of processes, disk, files and numbers during training, in real processes."""

@@ -1,0 +1,19 @@
+"""Pairs whose source begins with tags: its ids, and the language that a tag asks for."""
+
+from __future__ import annotations
+
+from regard.corpus.pairs import Pair
+from regard.folder import Tokenizers
+from regard.text.tags import tag_ids, tagged_language
+
+
+def encode_source(pair: Pair, tokenizers: Tokenizers) -> list[int]:
+    """Return the ids of a pair's tags and source."""
+    tokenizer = tokenizers.source
+    return [*tag_ids(tokenizer.tags, pair.tags), *tokenizer.encode(pair.source)]
+
+
+def target_of(pair: Pair, language: str) -> str:
+    """Return the language that a pair's tag asks for; without such a tag, the given one."""
+    asked = (tagged_language(tag) for tag in pair.tags)
+    return next((code for code in asked if code), language)

@@ -155,6 +155,8 @@ def smaller(words):
         return added.split()
     if "--resume" in words:
         return ["--training.steps", "3"]
+    if "--from" in words:
+        return TRAIN.removeprefix("--preset tiny ").split()
     kind = words[words.index("--model.kind") + 1] if "--model.kind" in words else "transformer"
     return (TRAIN + KINDS[kind]).split()
 

@@ -19,7 +19,7 @@ LINES = {
     "regard train --prese": {"--preset"},
     "regard train --preset ": {"tiny", "small", "base"},
     "regard train --model.attention l": {"local", "linformer", "linear", "luong", "location"},
-    "regard train --training.st": {"--training.steps"},
+    "regard train --training.st": {"--training.start_from", "--training.steps"},
     "regard --vers": {"--version"},
 }
 BASH = """source regard.bash

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 from regard.cli.train_help import full_help, short_help
 from regard.command import command
 from regard.config import Kind, Run
+from regard.config.fine_tuning import new_run
 from regard.config.mechanisms import FIELDS, MECHANISM_SETTINGS, option_names
 from regard.config.settings import (
     ENDS,
@@ -32,7 +33,6 @@ from regard.config.settings import (
     plain,
     preset,
     read_settings,
-    resolved,
     run_from,
 )
 from regard.config.stored import CONFIG, load_metrics
@@ -56,7 +56,7 @@ def parse(words: Sequence[str]) -> Namespace:
         raise SystemExit(0)
     resumed = load_run(first.resume) if first.resume else None
     config = read_settings(first.config) if first.config else {}
-    kind = _kind(first, config, resumed)
+    kind = _kind(first, config, load_run(first.start) if first.start else resumed)
     if first.help_all:
         base = plain(resumed) if resumed else preset(first.preset or "small", kind)
         if first.attention:
@@ -71,6 +71,9 @@ def parse(words: Sequence[str]) -> Namespace:
     languages = all_languages(arguments.get("languages") or config.get("languages"), corpora)
     if languages:
         given["languages"] = languages
+    if first.start:
+        start = str(Path(first.start).resolve())
+        given["training"] = {**(given.get("training") or {}), "start_from": start}
     if arguments.get("minutes") is not None:
         given["training"] = {**(given.get("training") or {}), "minutes": arguments["minutes"]}
     return Namespace(
@@ -96,7 +99,7 @@ def run(arguments: Namespace) -> int:
     if not arguments.resume:
         if arguments.out is None:
             raise InputError("give the folder to write the model to: --out DIR.")
-        resolved(arguments.given, arguments.preset or "small", KINDS)  # an early error
+        new_run(arguments.given, arguments.preset, KINDS)  # an early error
     from rich.console import Console
 
     from regard.cli.watch import watched
@@ -252,6 +255,7 @@ def _first(words: Sequence[str]) -> Namespace:
     parser.add_argument("--model.kind", dest="kind")
     parser.add_argument("--model.attention", dest="attention")
     parser.add_argument("--resume")
+    parser.add_argument("--from", dest="start")
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--help-all", action="store_true")
     try:
@@ -261,10 +265,15 @@ def _first(words: Sequence[str]) -> Namespace:
     return arguments
 
 
-def _kind(first: Namespace, config: Settings, resumed: Run | None) -> Kind:
-    """Return the kind of model that is trained."""
-    if resumed:
-        return KINDS[resumed.model.kind]
+def _kind(first: Namespace, config: Settings, known: Run | None) -> Kind:
+    """Return the kind of model that is trained; `known` are the settings of one that goes on."""
+    if known and first.start and first.kind not in (None, known.model.kind):
+        raise InputError(
+            f"{first.start}: the model is of the kind {known.model.kind}, which training from it "
+            f"keeps, got --model.kind {first.kind}; leave it out."
+        )
+    if known:
+        return KINDS[known.model.kind]
     return find_kind({"model": {"kind": first.kind}} if first.kind else config, KINDS, "")
 
 
@@ -280,7 +289,7 @@ def _parser(kind: Kind) -> Any:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--watch", action="store_true")
     parser.add_argument("--watch-port", type=int)
-    for name in ("languages", "preset", "config", "resume", "encoding"):
+    for name in ("languages", "preset", "config", "resume", "encoding", "from"):
         parser.add_argument(f"--{name}")
     for name, value in model_types(kind.settings).items():
         parser.add_argument(f"--model.{name}", type=value)

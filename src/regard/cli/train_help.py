@@ -13,6 +13,7 @@ from regard.tasks import KINDS
 USAGE = """\
 usage: regard train FILE… --out DIR [--languages en-fr] [--minutes N] [--preset tiny|small|base]
                     [--SECTION.SETTING VALUE …]
+       regard train FILE… --from DIR --out DIR [--minutes N]
        regard train --resume DIR [--minutes N]
 """
 
@@ -31,6 +32,8 @@ Train a model on your own text. FILE… is one file of pairs (.tsv .txt with tab
                        the corpus and the budget, and printed in one line
   --model.kind KIND    kind of model (transformer):
 {kinds}
+  --from DIR           begin with the model in this folder, keep its vocabulary and settings, and
+                       begin a new schedule with a lower learning rate
   --config FILE        settings in YAML, as in a model's config.yaml
   --encoding NAME      encoding of the files (utf-8)
   --resume DIR         continue the run in this folder after Ctrl-C, a crash or its end

@@ -123,6 +123,8 @@ class TrainingSettings:
     """Validations without improvement after which training stops; 0: never."""
     seed: int = 0
     """Seed of the initial weights, dropout and the order of the data."""
+    start_from: str | None = None
+    """Folder of a trained model whose weights and vocabulary the run begins with (--from)."""
     vectors: str | None = None
     """File of word vectors that the embeddings of both sides are initialized with."""
     vectors_source: str | None = None

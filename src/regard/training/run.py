@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from regard.config import Run
+from regard.config.fine_tuning import new_run
 from regard.config.mechanisms import check_ranks
-from regard.config.settings import resolved
 from regard.config.stored import load_run
 from regard.errors import InputError
 from regard.folder import load_tokenizers, no_tokenizers, save_run, save_tokenizers
@@ -43,7 +43,9 @@ def train_from_files(
     started = time.monotonic() if started is None else started
     kind = task.kind
     with ranks.together():
-        run = resolved(request.given, request.preset or "small", {kind.name: kind})
+        run = new_run(request.given, request.preset, {kind.name: kind})
+        if run.training.start_from and not task.can_start_from:
+            raise InputError(f"a model of the kind {kind.name} cannot be trained --from another.")
         check_ranks(run.model)
         if kind.needs_files and not request.files:
             raise InputError(f"give the files to learn from: {kind.learns_from}.")

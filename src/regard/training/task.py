@@ -148,6 +148,9 @@ class TrainData:
 class Task(ABC):
     """A kind of model as training sees it; what has a body here is right for most kinds."""
 
+    can_start_from = False
+    """Whether a run can begin with the weights and vocabulary of another (--from)."""
+
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
 

@@ -22,13 +22,14 @@ from regard.corpus.mixture import CorpusPart
 from regard.corpus.pairs import CleaningReport, Pair
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
-from regard.folder import Tokenizers
+from regard.folder import WEIGHTS, Tokenizers, load_weights, put_weights
 from regard.tasks.text.encoded_corpus import (
     EncodedCorpus,
     TextDevelopmentSet,
     corpus_tensors,
     stored_ids,
 )
+from regard.tasks.text.kept_vocabulary import grown_weights, known_tokenizers
 from regard.tasks.text.loss import token_loss
 from regard.text import Tokenizer
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
@@ -59,6 +60,8 @@ class TextCorpus:
 
 class TextTask(Task):
     """A kind of model that learns from text; subclasses say what an example is."""
+
+    can_start_from = True
 
     @abstractmethod
     def read(
@@ -147,7 +150,12 @@ class TextTask(Task):
 
     def encode_corpus(self, corpus: TextCorpus, run: Run) -> TrainData:
         """Train the tokenizers and encode the corpus."""
-        tokenizers = self.train_tokenizers(corpus.train, run)
+        start = run.training.start_from
+        tokenizers = (
+            known_tokenizers(Path(start), corpus.train)
+            if start
+            else self.train_tokenizers(corpus.train, run)
+        )
         train = self.encode(corpus.train, tokenizers, run, corpus.report)
         if not run.model.max_length:
             longest = int(max(train.lengths_src.max(), train.lengths_tgt.max()))
@@ -163,7 +171,16 @@ class TextTask(Task):
         return TrainData(run, train, dev_set, tokenizers)
 
     def initialize(self, network: Any, data: TrainData, reporter: Reporter) -> None:
-        """Begin with the word vectors that the settings name."""
+        """Begin with the weights of a model, or the word vectors, that the settings name."""
+        start = data.run.training.start_from
+        if start:
+            weights = grown_weights(load_weights(Path(start) / WEIGHTS), network, data.tokenizers)
+            put_weights(network, weights, start)
+            reporter.say(
+                f"Starting from {start}: its vocabulary and model are kept; learning rate "
+                f"{data.run.training.learning_rate:g}."
+            )
+            return
         source, target = data.tokenizers.source, data.tokenizers.target
         initialize_embeddings(network, data.run.training, source, target, reporter.say)
 
@@ -207,6 +224,8 @@ class TextTask(Task):
         """Return the settings of the preset asked for, or of the one that suits corpus and time."""
         from regard.tasks.text.size import SizeSearch  # which imports this module
 
+        if run.training.start_from:
+            return run
         search = SizeSearch(self, corpus, request.given)
         training = request.given.get("training") or {}
         minutes = training.get("minutes")

@@ -2,7 +2,7 @@
 
 What must be small is made so: SMALLER says which flags are added. A folder that a command is to
 make is removed before. Of `make`, the target must exist, of `python -m benchmarks` the flags;
-`git clone`, `pip` and `curl` are not run.
+`git clone`, `source`, `pip` and `curl` are not run.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from regard.corpus.grammar import sample
 from trained import trained
 
 ROOT = Path(__file__).parent.parent
-NOT_RUN = ("git clone", "pip install", "curl ")
+NOT_RUN = ("git clone", "source ", "pip install", "curl ")
 
 TRAIN = (
     "--preset tiny --training.steps 2 --training.threads 1 --training.tensorboard false "

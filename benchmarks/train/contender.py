@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from regard.errors import InputError
 
@@ -62,14 +62,22 @@ class Contender:
 
     def lap(self) -> Lap:
         """Run one round."""
+        self.start_lap()
+        return self.end_lap()
+
+    def start_lap(self) -> None:
+        """Begin a round without waiting for its end."""
         assert self._process.stdin is not None
         try:
             print(file=self._process.stdin, flush=True)
         except BrokenPipeError:
             raise self._ended() from None
+
+    def end_lap(self) -> Lap:
+        """Wait for the end of the round that was started."""
         return Lap(**self._line())
 
-    def __enter__(self) -> Contender:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -95,3 +103,39 @@ class Contender:
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         return ContenderError(f"{self.name} ended with {how}" + (f": {lines[-1]}" if lines else ""))
+
+
+class Together:
+    """Contenders that train at the same time, each on its part of every batch.
+
+    They exchange no gradients, so no data-parallel training of the same loop is faster.
+    """
+
+    def __init__(self, name: str, contenders: Sequence[Contender]) -> None:
+        self.name, self._contenders = name, contenders
+
+    def warm(self) -> dict[str, Any]:
+        """Wait for the end of all warm-ups; the settings of the first."""
+        abouts = [contender.warm() for contender in self._contenders]
+        return abouts[0]
+
+    def lap(self) -> Lap:
+        """Run one round of all: the time of the slowest, the tokens of all."""
+        for contender in self._contenders:
+            contender.start_lap()
+        laps = [contender.end_lap() for contender in self._contenders]
+        tokens = sum(lap.tokens for lap in laps)
+        loss = sum(lap.loss * lap.tokens for lap in laps) / tokens
+        return Lap(max(lap.seconds for lap in laps), tokens, loss)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for contender in self._contenders:
+            contender.__exit__(kind, error, trace)

@@ -1,8 +1,9 @@
 """`python -m benchmarks train`: target tokens per second in training, against the peers.
 
-All contenders have the same batches, model sizes, loss, dropout, optimizer and number of threads.
-Each runs in its own process; they take turns, round by round, and the median of the rounds' ratios
-counts, since a machine is not equally fast at all times.
+All contenders have the same batches, model sizes, loss, dropout and optimizer. Each runs in its own
+process, a peer in its best setting: the one that is fastest in a first round. Then they take turns,
+round by round, and the median of the rounds' ratios counts, since a machine is not equally fast at
+all times. The limit is the time of the bare matrix products of the same batches.
 """
 
 from __future__ import annotations
@@ -11,22 +12,19 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from benchmarks.train.contender import Contender, ContenderError, Lap
+from benchmarks.train import peers
+from benchmarks.train.contender import Lap
 from benchmarks.train.task import Sizes, Task
 from regard.bench.row import Row
-from regard.errors import InputError
 
 ROUNDS, STEPS, WARMUP = 3, 30, 5
 TOLERANCE = 1e-4  # of the losses of the same model
-NO_AMX = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}  # some CPUs report AMX but refuse it
-
-Start = Callable[[Task, Path], list[Contender]]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Race:
 
     name: str
     bar: float
-    start: Start = field(repr=False)  # the peer's variants, warmed up
+    peer: peers.Peer = field(repr=False)
     task: Callable[[], Task] = field(repr=False)
 
     def __call__(self) -> Row:
@@ -44,11 +42,13 @@ class Race:
         _warn_if_busy(task.threads)
         with tempfile.TemporaryDirectory(prefix="regard-bench-") as name, ExitStack() as open_:
             folder = Path(name)
-            task.write(folder / "task.json")
-            ours = open_.enter_context(_regard(folder))
-            peers = [open_.enter_context(peer) for peer in self.start(task, folder)]
-            laps = _laps(task, [ours, *peers])
-        return _row(self, laps[0], laps[1:])
+            qualified = replace(task, rounds=task.rounds + 1)  # with the lap that selects
+            best = _fastest(self.peer(qualified, folder))
+            open_.enter_context(best)
+            ours, _ = _first_lap(lambda: peers.regard(qualified, folder))
+            open_.enter_context(ours)
+            laps = _laps(task, [ours, best])
+        return _row(self, *laps)
 
 
 def measurements(
@@ -67,13 +67,12 @@ def measurements(
         _check_same_model(chosen)
         return chosen
 
-    def joeynmt(task: Task, folder: Path) -> list[Contender]:
-        return [_joeynmt(task, folder, Path(joeynmt_env) if joeynmt_env else None)]
-
+    joeynmt = peers.joeynmt(Path(joeynmt_env) if joeynmt_env else None)
     sizes = (task or Task()).sizes
     what = f"Transformer {sizes.layers}+{sizes.layers}, dim {sizes.dim}: target tokens/s"
-    yield Race(f"{what} over those of a torch.nn.Transformer loop", 1.5, _torch, checked_task)
-    yield Race(f"{what} over those of JoeyNMT 2.3", 3.0, joeynmt, checked_task)
+    yield Race(f"{what} over the limit of its matrix products", 0.85, peers.limit, checked_task)
+    yield Race(f"{what} over those of a torch.nn.Transformer loop", 1.9, peers.torch, checked_task)
+    yield Race(f"{what} over those of JoeyNMT 2.3", 2.5, joeynmt, checked_task)
 
 
 def losses(task: Task) -> tuple[float, float]:
@@ -130,7 +129,34 @@ def _check_same_model(task: Task) -> None:
     _log(f"same weights, same loss: {ours:.6f} and {peer:.6f} (torch.nn.Transformer)")
 
 
-def _laps(task: Task, contenders: Sequence[Contender]) -> list[list[Lap]]:
+def _fastest(variants: Iterable[peers.Start]) -> peers.AnyContender:
+    """The variant that is fastest in one round; the others are ended."""
+    best: tuple[peers.AnyContender, Lap] | None = None
+    for start in variants:
+        contender, lap = _first_lap(start)
+        if best is not None and lap.speed <= best[1].speed:
+            contender.__exit__(None, None, None)
+            continue
+        if best is not None:
+            best[0].__exit__(None, None, None)
+        best = contender, lap
+    assert best is not None
+    return best[0]
+
+
+def _first_lap(start: peers.Start) -> tuple[peers.AnyContender, Lap]:
+    """A contender after its warm-up and one round."""
+    contender = start()
+    about = peers.warmed(contender)
+    lap = contender.lap()
+    _log(
+        f"{contender.name}: {lap.speed:,.0f} tokens/s at first ({about['settings']}; "
+        f"{about['parameters']:,} parameters)"
+    )
+    return contender, lap
+
+
+def _laps(task: Task, contenders: Sequence[peers.AnyContender]) -> list[list[Lap]]:
     """The rounds of every contender, in turn."""
     expected = sum(pairs.tokens for pairs in task.timed)
     laps: list[list[Lap]] = [[] for _ in contenders]
@@ -149,77 +175,13 @@ def _laps(task: Task, contenders: Sequence[Contender]) -> list[list[Lap]]:
     return laps
 
 
-def _row(race: Race, ours: list[Lap], peers: list[list[Lap]]) -> Row:
-    best = max(peers, key=_median_speed)
+def _row(race: Race, ours: list[Lap], best: list[Lap]) -> Row:
     ratio = statistics.median(a.speed / b.speed for a, b in zip(ours, best, strict=True))
     return Row(race.name, _median_speed(ours), _median_speed(best), ratio, ">=", race.bar)
 
 
 def _median_speed(laps: list[Lap]) -> float:
     return statistics.median(lap.speed for lap in laps)
-
-
-def _regard(folder: Path) -> Contender:
-    command = [sys.executable, "-m", "benchmarks.train.regard_contender", str(folder / "task.json")]
-    return _warmed(Contender("regard", command, folder / "regard.log"))
-
-
-def _torch(task: Task, folder: Path) -> list[Contender]:
-    """In fp32, and in bf16 if available."""
-    peers = [_torch_in("fp32", folder)]
-    try:
-        try:
-            peers.append(_torch_in("bf16", folder))
-        except ContenderError as error:
-            _log(f"{error}; once more without AMX")
-            peers.append(_torch_in("bf16", folder, NO_AMX))
-    except ContenderError as error:
-        _log(f"{error}; bf16 is not available here")
-    return peers
-
-
-def _torch_in(precision: str, folder: Path, environment: dict[str, str] | None = None) -> Contender:
-    module, task = "benchmarks.train.torch_contender", str(folder / "task.json")
-    command = [sys.executable, "-m", module, task, precision]
-    name = f"torch.nn.Transformer, {precision}"
-    return _warmed(Contender(name, command, folder / f"torch-{precision}.log", environment))
-
-
-def _joeynmt(task: Task, folder: Path, home: Path | None) -> Contender:
-    import yaml
-
-    from benchmarks.train import joeynmt_contender
-    from benchmarks.train.joeynmt_environment import joeynmt_python
-
-    python = joeynmt_python(home)
-    (folder / "joeynmt").mkdir()
-    config = folder / "joeynmt" / "config.yaml"
-    settings = joeynmt_contender.configuration(task, config.parent)
-    config.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    # the repository comes last on its path, so that every package is the environment's own
-    root = str(Path(joeynmt_contender.__file__).parents[2])
-    code = (
-        f"import sys; sys.path.append({root!r}); "
-        "from benchmarks.train.joeynmt_contender import main; "
-        f"main({str(folder / 'task.json')!r}, {str(config)!r})"
-    )
-    try:
-        return _warmed(Contender("JoeyNMT 2.3", [str(python), "-c", code], folder / "joeynmt.log"))
-    except ContenderError as error:
-        raise InputError(
-            f"{error}; if its environment is broken, remove it and try again."
-        ) from None
-
-
-def _warmed(contender: Contender) -> Contender:
-    """Wait for the contender's warm-up; end its process if that fails."""
-    try:
-        about = contender.warm()
-    except BaseException as error:
-        contender.__exit__(type(error), error, None)
-        raise
-    _log(f"{contender.name} is warm ({about['settings']}; {about['parameters']:,} parameters)")
-    return contender
 
 
 def _warn_if_busy(threads: int) -> None:

@@ -6,7 +6,7 @@ Contenders in other environments import this file, so it uses the standard libra
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 Rows = list[list[int]]
@@ -54,6 +54,14 @@ class Task:
     betas: tuple[float, float] = (0.9, 0.98)
     eps: float = 1e-9
     seed: int = 0
+
+    def part(self, number: int, count: int) -> Task:
+        """Every `count`-th sentence of each batch from `number` on, for one thread."""
+
+        def cut(batches: list[Pairs]) -> list[Pairs]:
+            return [Pairs(p.sources[number::count], p.targets[number::count]) for p in batches]
+
+        return replace(self, warmup=cut(self.warmup), timed=cut(self.timed), threads=1)
 
     def order(self) -> list[Pairs]:
         """Every batch in the order of the steps."""

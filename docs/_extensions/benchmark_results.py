@@ -76,13 +76,6 @@ def number(value: float | None) -> str:
     return f"{value:.3g}"
 
 
-def reread(
-    app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]
-) -> list[str]:
-    """The page is read again in every build: its results are in other files."""
-    return ["reference/benchmarks"]
-
-
 def _sentence(words: str, chinese: bool) -> str:
     first = words[0].upper() + words[1:]
     return first + ("。" if chinese else ".")
@@ -91,5 +84,4 @@ def _sentence(words: str, chinese: bool) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     write_into_page(app, "benchmarks", benchmark_lines)
-    app.connect("env-get-outdated", reread)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -185,15 +185,20 @@ def _type(field: dict[str, Any]) -> str:
 
 
 def write_into_page(app: Sphinx, name: str, lines: Callable[[bool], Iterator[str]]) -> None:
-    """Replace the empty block `name` of a page by Markdown, so that its headings are the page's."""
-    block = f"```{{{name}}}\n```\n"
+    """Replace the empty block `name` of the page `reference/name` by Markdown.
+
+    So its headings are the page's own. The page is read again in every build, since what it is
+    made of stands elsewhere.
+    """
+    page, block = f"reference/{name}", f"```{{{name}}}\n```\n"
 
     def replace(app: Sphinx, docname: str, source: list[str]) -> None:
-        if block in source[0]:
+        if docname == page:
             text = "\n".join(lines(app.config.language == "zh_CN"))
             source[0] = source[0].replace(block, text + "\n")
 
     app.connect("source-read", replace)
+    app.connect("env-get-outdated", lambda *_: [page])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

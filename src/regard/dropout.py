@@ -63,7 +63,7 @@ class _ReluDropout(torch.autograd.Function):
         assert stream is not None
         output = x.clamp_min(0).mul_(dropout_factors(stream, x, p))
         ctx.save_for_backward(output)
-        ctx.factor = _factor(p)
+        ctx.factor = scale_of(p)
         return output
 
     @staticmethod
@@ -89,7 +89,7 @@ def dropout_factors(stream: np.random.Generator, like: Tensor, p: float) -> Tens
     drawn = torch.from_numpy(bits[:number]).view(like.shape)
     factors = torch.empty(like.shape, dtype=like.dtype)
     torch.ge(drawn, dropped - _STEPS // 2, out=factors)  # as numbers, in one pass
-    return factors.mul_(_factor(p))
+    return factors.mul_(scale_of(p))
 
 
 def _dropped(p: float) -> int:
@@ -97,7 +97,7 @@ def _dropped(p: float) -> int:
     return min(_STEPS - 1, round(p * _STEPS))
 
 
-def _factor(p: float) -> float:
+def scale_of(p: float) -> float:
     """The factor of the elements that are not dropped."""
     return _STEPS / (_STEPS - _dropped(p))
 

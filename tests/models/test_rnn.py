@@ -390,6 +390,6 @@ def test_bahdanau_looks_where_it_copies_from():
 
 @pytest.mark.parametrize("kind", ["graves", "monotonic"])
 def test_what_moves_forward_learns_to_double(kind):
-    network, _ = trained(kind, doublings, 150)
+    network, _ = trained(kind, doublings, 200)
     batch = doublings(20, torch.Generator().manual_seed(2))
     assert (network(batch).argmax(-1) == batch.labels).double().mean() > 0.95

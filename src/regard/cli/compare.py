@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cli.evaluate import as_json, languages_of, read_test_set, translate_all
 from regard.cli.line_input import add_encoding
-from regard.cli.searching import add_search
+from regard.cli.searching import add_search, add_target, bound
 from regard.errors import InputError
 from regard.tasks.commands import open_model, positive
 
@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", metavar="FILE", help="source text, one sentence per line")
     parser.add_argument("--reference", metavar="FILE", help="reference translations, likewise")
     parser.add_argument("--language", metavar="fr", help="target language (the model's)")
+    add_target(parser)
     add_search(parser)
     add_encoding(parser)
     parser.add_argument(
@@ -54,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Translate with the models, compare, print."""
     files = _files(arguments)
-    known = _languages([arguments.a, arguments.b])
+    known = _languages([arguments.a, arguments.b], arguments.to)
     sources, references = read_test_set(files, known, arguments.encoding)
     languages = ["", arguments.language or ""]
     outputs = [_output(name, sources, arguments, languages) for name in (arguments.a, arguments.b)]
@@ -97,9 +98,11 @@ def _files(arguments: argparse.Namespace) -> list[str]:
     )
 
 
-def _languages(names: list[str]) -> tuple[str, str] | None:
+def _languages(names: list[str], to: str) -> tuple[str, str] | None:
     """The languages of the models, None if unknown; models of different languages are an error."""
-    known = {name: pair for name in names if Path(name).is_dir() and (pair := languages_of(name))}
+    known = {
+        name: pair for name in names if Path(name).is_dir() and (pair := languages_of(name, to))
+    }
     if len(set(known.values())) > 1:
         stated = " and ".join(f"{name} ({src} to {tgt})" for name, (src, tgt) in known.items())
         raise InputError(f"models to compare must have the same languages, got {stated}.")
@@ -120,9 +123,9 @@ def _output(
                 f"{len(lines)}."
             )
         return lines
-    translator = open_model(name, "translate", arguments.threads)
-    languages[0] = languages[0] or translator.run.source_language
-    languages[1] = languages[1] or translator.run.target_language
+    translator = bound(open_model(name, "translate", arguments.threads), arguments)
+    languages[0] = languages[0] or translator.info.source_language
+    languages[1] = languages[1] or translator.info.target_language
     return translate_all(translator, sources, arguments)[0]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from regard.cli.line_input import add_encoding, check_parent
 from regard.cli.line_progress import LineProgress
-from regard.cli.searching import add_search, search_options
+from regard.cli.searching import add_search, add_target, search_options
 from regard.errors import InputError
 from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model
 
@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--language", metavar="fr", help="target language, for the tokenizer (the model's)"
     )
+    add_target(parser)
     add_search(parser)
     add_encoding(parser)
     parser.add_argument(
@@ -63,12 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
         hypotheses = list(read_lines(arguments.hypotheses, encoding))
     else:
         sources, references = read_test_set(
-            arguments.files, languages_of(arguments.model), encoding
+            arguments.files, languages_of(arguments.model, arguments.to), encoding
         )
         translator: Translator = open_model(
             arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
         )
-        language = language or translator.run.target_language
+        translator = translator.into(arguments.to, tag=arguments.tag)
+        language = language or translator.info.target_language
         hypotheses, seconds = translate_all(translator, sources, arguments)
         if arguments.output:
             from regard.formats import write_lines
@@ -137,13 +139,15 @@ def _references(files: list[str], encoding: str) -> list[str]:
     return list(read_lines(files[0], encoding))
 
 
-def languages_of(folder: str) -> tuple[str, str] | None:
-    """Source and target language of a model; None if they are unknown."""
+def languages_of(folder: str, to: str = "") -> tuple[str, str] | None:
+    """Source and target language of a model, of several the one into `to`; None if unknown."""
     from regard.tasks import load_run
+    from regard.tasks.translation.translator import find_direction
 
-    languages = load_run(folder)
-    named = "-" in languages.languages
-    return (languages.source_language, languages.target_language) if named else None
+    run = load_run(folder)
+    if to and run.languages:
+        return find_direction(run, to)
+    return run.directions[0] if "-" in run.languages else None
 
 
 def _print(scores: Scores, seconds: float) -> None:

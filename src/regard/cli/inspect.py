@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.line_input import check_parent
-from regard.cli.searching import add_search, search_options
+from regard.cli.searching import add_search, add_target, bound, search_options
 from regard.errors import InputError
 from regard.tasks import load_run
 from regard.tasks.commands import add_model, positive
@@ -55,6 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("text", nargs="*", metavar="TEXT", help="what to look at; else stdin")
     add_model(parser)
+    add_target(parser)
     parser.add_argument("--against", metavar="DIR", help="another model, shown beside the first")
     parser.add_argument("--input", metavar="FILE", help="texts to look at, a line each (or .gz)")
     parser.add_argument("--out", metavar="FILE", default=OUT, help=f"page to write ({OUT})")
@@ -145,7 +146,8 @@ def _vectors(arguments: argparse.Namespace) -> int:
     out = Path(FIGURE if arguments.out == OUT else arguments.out)
     check_figure(out)
     texts = _texts(arguments)
-    return inspect_vectors(_opened(arguments.model, arguments.threads), texts, arguments, out)
+    model = bound(_opened(arguments.model, arguments.threads), arguments)
+    return inspect_vectors(model, texts, arguments, out)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -208,7 +210,7 @@ def _opened(folder: str, threads: int) -> Any:
 def _looked(arguments: argparse.Namespace, texts: list[str]) -> list[ModelInspections]:
     """What there is to see of the texts, with one model or two."""
     folders = [arguments.model, *([arguments.against] if arguments.against else [])]
-    models = [_opened(folder, arguments.threads) for folder in folders]
+    models = [bound(_opened(folder, arguments.threads), arguments) for folder in folders]
     from regard.folder import model_names
     from regard.tasks.inspection import InspectOptions, check_pair, inspect
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import Any
 
 from regard.config import SearchOptions
 from regard.errors import InputError
@@ -25,6 +26,15 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "--tag", metavar="NAME", default="",
         help="kind of text, by a tag that the model was trained with (--corpus FILE:tag=NAME)",
     )  # fmt: skip
+
+
+def bound(model: Any, arguments: argparse.Namespace) -> Any:
+    """The model for the target language and tag of the flags, if there are any."""
+    if not (arguments.to or arguments.tag):
+        return model
+    if not hasattr(model, "into"):
+        raise InputError("--to and --tag are for models that translate; leave them out.")
+    return model.into(arguments.to, tag=arguments.tag)
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from regard.cli.line_input import check_parent
+from regard.cli.searching import add_target, bound
 from regard.errors import InputError
 from regard.tasks.commands import add_model, positive
 
@@ -18,6 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("text", nargs="?", metavar="TEXT", help="one sentence")
     add_model(parser, required=False)
+    add_target(parser)
     parser.add_argument(
         "--toy", action="store_true",
         help="no model: three words of four whole numbers, by hand and as matrices",
@@ -121,8 +123,9 @@ def _traced(
 
     run = load_run(arguments.model)
     check_inspectable(run, arguments.model)
+    model = bound(load(arguments.model, threads=arguments.threads, run=run), arguments)
     return trace_text(
-        load(arguments.model, threads=arguments.threads, run=run), arguments.text,
+        model, arguments.text,
         word=arguments.word, layer=arguments.layer, head=arguments.head,
         everything=everything, every_word=every_word,
         options=InspectOptions(name=model_names([arguments.model])[0]),

@@ -15,6 +15,7 @@ from regard.attention import AttentionMap, Position, record
 from regard.attention.inspection import parts
 from regard.dropout import dropout
 from regard.errors import InputError
+from regard.models.lookups import look_up
 from regard.text import PAD
 
 
@@ -102,7 +103,7 @@ class Embedding(nn.Module):
 
     def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
         """Embed ids (B, T) as (B, T, D); the first is at position `offset`."""
-        return self.add_positions(self.vectors(tokens), offset)
+        return self.add_positions(look_up(self.vectors, tokens), offset)
 
     def add_positions(self, vectors: Tensor, offset: int = 0) -> Tensor:
         """Scale vectors (B, T, D) of the table and add their positions."""
@@ -128,20 +129,3 @@ def tell_embedding(
             return place.add(torch.zeros_like(scaled), offset).index_select(1, rows)
 
         parts.tell("position", "p_t", scaled, make=positions)
-
-
-def embed_pair(
-    source: Embedding, target: Embedding, source_tokens: Tensor, target_tokens: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return (B, S, D) and (B, T, D) of two embeddings, with one lookup in a shared table.
-
-    The gradient of a table is as large as the table, so one lookup saves one such tensor.
-    """
-    if source.vectors is not target.vectors:
-        return source(source_tokens), target(target_tokens)
-    tokens = torch.cat([source_tokens.flatten(), target_tokens.flatten()])
-    parts = source.vectors(tokens).split([source_tokens.numel(), target_tokens.numel()])
-    return (
-        source.add_positions(parts[0].view(*source_tokens.shape, -1)),
-        target.add_positions(parts[1].view(*target_tokens.shape, -1)),
-    )

@@ -31,6 +31,7 @@ from regard.attention.normalizers.normalizer import NORMALIZERS
 from regard.config import LanguageModelSettings, TransformerSettings
 from regard.dropout import add_dropout, dropout, relu_dropout
 from regard.errors import InputError
+from regard.models.blocks import choice as blocks
 from regard.models.mechanism import self_attention
 
 NORM = "γ (x − mean) / √(variance + ε) + β"
@@ -116,6 +117,11 @@ class Layer(nn.Module):
         self.cross = _attention(settings, None) if cross else None
         self.around_feed_forward = Residual(settings)
         self.feed_forward = FeedForward(settings)
+        self._in_blocks = (
+            blocks.is_plain(self.attention)
+            and (self.cross is None or blocks.is_plain(self.cross))
+            and self.feed_forward.activation is F.relu
+        )
 
     def forward(
         self,
@@ -131,6 +137,10 @@ class Layer(nn.Module):
         `memory` is the encoder's output (B, S, D) or its result of `project_memory`. `offset` is
         the position of x in its sentence; with a cache, x follows the tokens in it.
         """
+        if self._in_blocks and self.training and cache is None and blocks.runs_in_blocks(x):
+            output = self._blocks(x, mask, memory, memory_mask)
+            if output is not None:
+                return output, None
         offset = offset if cache is None else cache.length
         parts.enter(self.side, "self-attention", self, offset)
         parts.tell("input", "x", x)
@@ -155,6 +165,25 @@ class Layer(nn.Module):
         x = self.around_feed_forward.post(x, self.feed_forward(self.around_feed_forward.pre(x)))
         parts.tell("next input", "x of the next layer", x)
         return x, attended.cache
+
+    def _blocks(
+        self,
+        x: Tensor,
+        mask: Mask | None,
+        memory: Tensor | KeyValue | None,
+        memory_mask: Mask | None,
+    ) -> Tensor | None:
+        """The layer's output, each sub-layer in one function; None if that is not possible."""
+        if isinstance(memory, KeyValue):
+            return None
+        output = blocks.attention_block(self.around_attention, self.attention, x, mask, None)
+        if output is not None and self.cross is not None and self.around_cross is not None:
+            output = blocks.attention_block(
+                self.around_cross, self.cross, output, memory_mask, memory
+            )
+        if output is None:
+            return None
+        return blocks.feed_forward_block(self.around_feed_forward, self.feed_forward, output)
 
     def project_memory(self, memory: Tensor) -> KeyValue:
         """Project the encoder's output (B, S, D) to keys and values, once for all steps."""

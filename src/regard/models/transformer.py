@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.attention import AttentionMap, Mask, record
 from regard.config import TransformerSettings
 from regard.models.batch import Batch, Source
-from regard.models.embedding import Embedding, OutputModel, embed_pair, embedding_pair, output_layer
+from regard.models.embedding import Embedding, OutputModel, embedding_pair, output_layer
 from regard.models.layer import (
     Layer,
     LayerCache,
@@ -119,8 +119,8 @@ class TransformerModel(OutputModel):
         shard = shard_of(self)
         if shard.num_ranks > 1:
             return self._shard_features(batch.source, batch.inputs, mask, shard)
-        source, target = embed_pair(self.source, self.target, batch.source.tokens, batch.inputs)
-        return self.decoder(target, self.encoder(source, mask), mask)  # type: ignore[no-any-return]  # modules return Any
+        memory = self.encoder(self.source(batch.source.tokens), mask)
+        return self.decoder(self.target(batch.inputs), memory, mask)  # type: ignore[no-any-return]  # modules return Any
 
     def _shard_features(
         self, source: Source, inputs: Tensor, mask: Mask, shard: SequenceShard

@@ -1,13 +1,16 @@
 """Device and number format of training: whether this machine can multiply in bf16, and gains by it.
 
-Some machines announce instructions that they refuse: the first large product then kills the
-process. So a process of its own tries it, once, and only if bf16 could be faster.
+Some machines announce instructions (AMX) that they refuse: the first large product then kills the
+process. So a process of its own tries it, once, and only if bf16 could be faster; if it dies, once
+more without these instructions, which oneDNN reads from the environment at its first product.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -32,13 +35,31 @@ print(seconds(torch.float32) / seconds(torch.bfloat16))
 WORTH = 1.5  # bf16 products must be this much faster than fp32 ones to pay for their conversions
 
 
-@cache
-def bf16_gain() -> float:
+WITHOUT_AMX = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}
+
+
+def bf16_gain(environment: Mapping[str, str]) -> float:
     """Return how many times faster than fp32 a bf16 product is on this CPU; 0 if it fails."""
     probe = subprocess.run(
-        [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=False,
+        env={**os.environ, **environment},
+    )  # fmt: skip
     return float(probe.stdout) if probe.returncode == 0 and probe.stdout else 0.0
+
+
+@cache
+def bf16_environment(least: float = WORTH) -> dict[str, str] | None:
+    """Return the environment variables with which bf16 gains more than `least`; None if it cannot.
+
+    They must be set before the process computes its first product.
+    """
+    if not _announced():
+        return None
+    for environment in ({}, WITHOUT_AMX):
+        gain = bf16_gain(environment)
+        if gain:
+            return environment if gain > least else None
+    return None
 
 
 def choose_device(requested: str) -> torch.device:
@@ -56,10 +77,11 @@ def choose_precision(requested: str, device: torch.device) -> str:
         return "fp32"
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
-    if not _announced():
+    environment = bf16_environment(0.0 if requested == "bf16" else WORTH)
+    if environment is None:
         return "fp32"
-    gain = bf16_gain()
-    return "bf16" if gain > (0 if requested == "bf16" else WORTH) else "fp32"
+    os.environ.update(environment)
+    return "bf16"
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from regard.config.processes import has_ring
 from regard.cores import cores
 from regard.dropout import dropout_stream
+from regard.models.lookups import Lookup, collected_lookups, gradients_of
 from regard.training.checkpoint import DataCursor, RunState
 from regard.training.gradient_processes import GradientProcesses, ShardGradients
 from regard.training.optimizers.optimizers import Optimizers
@@ -41,10 +42,11 @@ def shards(batch: AnyBatch, number: int) -> list[AnyBatch]:
     return [batch.rows(rows) for rows in torch.tensor_split(order, ends) if len(rows)]
 
 
-def shard_gradients(loss: Tensor, parameters: Sequence[Tensor]) -> ShardGradients:
+def shard_gradients(
+    loss: Tensor, parameters: Sequence[Tensor], lookups: Sequence[Lookup] = ()
+) -> ShardGradients:
     """Return a shard's loss and its gradients."""
-    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
-    return ShardGradients(float(loss.detach()), gradients)
+    return ShardGradients(float(loss.detach()), gradients_of(loss, parameters, lookups))
 
 
 def summed_gradients(
@@ -186,12 +188,13 @@ class Updater:
         stream = dropout_stream(self.settings.seed, *number, shard)
         with stream, autocast(self.precision, self.device):
             if self.sharded:
-                loss = self.sharded.loss(piece, scale)
+                sharded_loss = self.sharded.loss(piece, scale)
             else:
-                loss = self.task.objective(self.data.run, self.network, piece, scale)
+                with collected_lookups() as lookups:
+                    loss = self.task.objective(self.data.run, self.network, piece, scale)
         if self.sharded:
-            return ShardGradients(*self.sharded.gradients(loss))
-        return shard_gradients(loss, self.parameters)
+            return ShardGradients(*self.sharded.gradients(sharded_loss))
+        return shard_gradients(loss, self.parameters, lookups)
 
     def _shard_of_batch(
         self, shard: int, cursor: DataCursor, number: tuple[int, int], scale: float

@@ -121,6 +121,25 @@ def test_several_languages_in_one_model(tmp_path_factory, capsys):
     assert "does not translate into de; it has en-fr, en-zh" in capsys.readouterr().err
 
 
+def test_commands_choose_the_language(tmp_path_factory, tmp_path, capsys):
+    """`evaluate`, `compare`, `inspect` and `trace` take --to as `translate` does."""
+    folder = several_languages(tmp_path_factory)
+    pairs = write_corpus("en-zh", tmp_path)
+    source = taught("en-zh")[3][0]
+    page = ["--out", str(tmp_path / "page.html"), "--no-stages"]
+    for words in (
+        ["evaluate", pairs, "--model", folder, "--json"],
+        ["compare", folder, folder, pairs, "--resamples", "20"],
+        ["inspect", source, "--model", folder, *page],
+        ["trace", source, "--model", folder, "--json"],
+    ):
+        assert main([*map(str, words), "--threads", "1"]) == 2, words
+        assert "--to" in capsys.readouterr().err
+        assert main([*map(str, words), "--threads", "1", "--to", "zh"]) == 0, words
+        if words[0] == "evaluate":
+            assert '"signature": "nrefs:1|case:mixed|eff:no|tok:zh' in capsys.readouterr().out
+
+
 def test_corpora_of_several_languages_say_which(tmp_path):
     corpus = write_corpus("en-fr", tmp_path)
     refusals = [

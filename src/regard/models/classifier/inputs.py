@@ -21,6 +21,7 @@ from regard.attention.layers.pooling import Pooling
 from regard.config import ClassifierSettings
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.embedding import tell_embedding, token_embedding
+from regard.models.lookups import look_up
 
 MIN_FILTERS = 8
 
@@ -48,8 +49,7 @@ class TextInput(nn.Module):
 
     def embed(self, batch: LabeledBatch) -> Tensor:
         """(B, T, D) of ids (B, T)."""
-        vectors: Tensor = self.vectors(batch.values) * math.sqrt(self.vectors.embedding_dim)
-        return vectors
+        return look_up(self.vectors, batch.values) * math.sqrt(self.vectors.embedding_dim)
 
     def tokens(self, embedded: Tensor, lengths: Tensor) -> EncoderInput:
         """Each id is a token."""

@@ -17,6 +17,7 @@ from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.batch import Batch, Source
 from regard.models.embedding import OutputModel, embedding_pair, output_layer
+from regard.models.lookups import look_up
 from regard.models.rnn.decoder import DECODERS, RnnState
 from regard.models.rnn.encoder import RnnEncoder
 
@@ -88,7 +89,7 @@ class RnnModel(OutputModel):
         Vectors have norm 1, which suits the output layer but is small for cells; scaled by √D they
         are learned quickly but generalize late. D^¼ was better than both.
         """
-        embedded: Tensor = self.dropout(vectors(tokens.t()) * vectors.embedding_dim**0.25)
+        embedded: Tensor = self.dropout(look_up(vectors, tokens.t()) * vectors.embedding_dim**0.25)
         parts.tell("token", "D^¼ · E[token]", embedded.transpose(0, 1))
         return embedded
 

@@ -1,0 +1,1 @@
+"""Residual blocks of a Transformer layer as single functions with their own backward pass."""

@@ -1,0 +1,132 @@
+"""x + dropout(multi-head attention of norm(x)) as one function, or norm(x + …) with post-norm.
+
+B sentences, Q queries, K keys, N tokens of all sentences, D features, H heads of E features.
+
+    S = q kᵀ / √E,  P = softmax(S),  C = dropout(P) v,  output = W_o C + b_o
+    ∂P = dropout(∂C vᵀ),  ∂S = P ∘ (∂P − Σ_k P ∘ ∂P),  ∂q = ∂S k / √E,  ∂k = ∂Sᵀ q / √E
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.models.blocks.norm import (
+    LinearParameters,
+    Normed,
+    dropped,
+    factors,
+    linear_backward,
+    normed,
+    normed_backward,
+    residual_sum,
+)
+
+
+class AttentionShape(NamedTuple):
+    """Numbers of an attention block: norm before or after, ε, dropouts, heads, scale."""
+
+    pre: bool
+    eps: float
+    p: float
+    weights_p: float
+    num_heads: int
+    scale: float
+
+
+class AttentionBlock(torch.autograd.Function):
+    """The attention sub-layer with its residual connection, norm and dropout."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        memory: Tensor | None,
+        hidden: Tensor | None,
+        shape: AttentionShape,
+        norm_weight: Tensor,
+        norm_bias: Tensor,
+        *linear: Tensor,
+    ) -> Tensor:
+        """Attend from x (B, Q, D) to `memory` (B, K, D), or to x itself.
+
+        `hidden` is True where a key must not be attended to, broadcastable to (B, H, Q, K); some
+        key of each row must be left. `linear`: weight and bias of query, key, value and output.
+        """
+        maps = [LinearParameters(*linear[n : n + 2]) for n in range(0, 8, 2)]
+        x_ND = x.flatten(0, -2)
+        before = normed(x_ND, norm_weight, norm_bias, shape.eps) if shape.pre else None
+        y_ND = x_ND if before is None else before.output
+        m_ND = y_ND if memory is None else memory.flatten(0, -2)
+        batch, heads = len(x), shape.num_heads
+        q, k, v = (
+            split(linear(input_ND), batch, heads)
+            for linear, input_ND in zip(maps, (y_ND, m_ND, m_ND), strict=False)
+        )
+        weights = torch.baddbmm(
+            q.new_empty(len(q), q.shape[1], k.shape[1]), q, k.mT, beta=0, alpha=shape.scale
+        )
+        if hidden is not None:
+            weights.view(batch, heads, *weights.shape[1:]).masked_fill_(hidden, -torch.inf)
+        torch.softmax(weights, -1, out=weights)
+        kept_weights = factors(weights, shape.weights_p)
+        context_ND = joined(torch.bmm(dropped(weights, kept_weights), v), batch)
+        output = maps[3](context_ND)
+        kept_ND = factors(output, shape.p)
+        total = residual_sum(x_ND, output, kept_ND)
+        after = None if shape.pre else normed(total, norm_weight, norm_bias, shape.eps)
+        ctx.save_for_backward(
+            *(before or after or ()), y_ND, m_ND, q, k, v, weights, kept_weights, context_ND,
+            kept_ND, norm_weight, norm_bias, *linear,
+        )  # fmt: skip
+        ctx.shape, ctx.memory_shape = shape, None if memory is None else memory.shape
+        return (total if after is None else after.output).view(x.shape)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        *saved, norm_weight, norm_bias, w_q, _, w_k, _, w_v, _, w_o, b_o = ctx.saved_tensors
+        *norm, y_ND, m_ND, q, k, v, weights, kept_weights, context_ND, kept_ND = saved
+        shape, done, batch = ctx.shape, Normed(*norm), len(gradients[0])
+        d_total = d_output = gradients[0].flatten(0, -2)
+        if not shape.pre:
+            d_total, d_gain, d_shift = normed_backward(d_output, done, norm_weight, norm_bias)
+        d_context, d_wo, d_bo = linear_backward(
+            dropped(d_total, kept_ND), context_ND, LinearParameters(w_o, b_o)
+        )
+        d_c = split(d_context, batch, shape.num_heads)
+        d_v = torch.bmm(dropped(weights, kept_weights).mT, d_c)
+        d_weights = torch.bmm(d_c, v.mT)
+        if kept_weights is not None:
+            d_weights.mul_(kept_weights)
+        d_s = torch.ops.aten._softmax_backward_data(d_weights, weights, -1, weights.dtype)
+        d_q = torch.baddbmm(q, d_s, k, beta=0, alpha=shape.scale)
+        d_k = torch.baddbmm(k, d_s.mT, q, beta=0, alpha=shape.scale)
+        d_q, d_k, d_v = (joined(part, batch) for part in (d_q, d_k, d_v))
+        d_x = d_q @ w_q
+        cross = ctx.memory_shape is not None
+        d_m = d_k @ w_k if cross else d_x.addmm_(d_k, w_k)
+        d_m.addmm_(d_v, w_v)
+        d_linear = [
+            d_q.T @ y_ND, d_q.sum(0), d_k.T @ m_ND, d_k.sum(0), d_v.T @ m_ND, d_v.sum(0),
+            d_wo, d_bo,
+        ]  # fmt: skip
+        if shape.pre:
+            d_x, d_gain, d_shift = normed_backward(d_x, done, norm_weight, norm_bias)
+        d_x = d_x.add_(d_total).view(gradients[0].shape)
+        d_memory = d_m.view(ctx.memory_shape) if cross else None
+        return d_x, d_memory, None, None, d_gain, d_shift, *d_linear
+
+
+def split(x_ND: Tensor, batch: int, num_heads: int) -> Tensor:
+    """(B · T, H · E) as heads (B · H, T, E)."""
+    width = x_ND.shape[1] // num_heads
+    x_BTHE = x_ND.view(batch, -1, num_heads, width)
+    return x_BTHE.transpose(1, 2).reshape(batch * num_heads, -1, width)
+
+
+def joined(x: Tensor, batch: int) -> Tensor:
+    """Heads (B · H, T, E) as (B · T, H · E)."""
+    x_BHTE = x.view(batch, -1, *x.shape[1:])
+    return x_BHTE.transpose(1, 2).reshape(batch * x.shape[1], -1)

@@ -1,0 +1,100 @@
+"""Which sub-layers run as a block: those of plain Transformer layers in training on a CPU.
+
+A block makes the same steps as the modules of `models/layer.py`, with fewer operations and its
+backward pass written by hand. Everything else (other mechanisms, caches, half precision, other
+devices, somebody who records or traces) is left to the modules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import Mask, MultiHead, Position, ScaledDot
+from regard.attention.engines.choice import SMALL
+from regard.attention.inspection import observe, parts
+from regard.attention.mechanisms.full import Full
+from regard.dropout import current_stream
+from regard.models.blocks.attention import AttentionBlock, AttentionShape
+from regard.models.blocks.feed_forward import FeedForwardBlock
+
+if TYPE_CHECKING:
+    from regard.models.layer import FeedForward, Residual
+
+
+def runs_in_blocks(x: Tensor) -> bool:
+    """Whether blocks can take x (B, T, D) here and now."""
+    return (
+        x.device.type == "cpu"
+        and current_stream() is not None
+        and x.dtype in (torch.float32, torch.float64)
+        and torch.is_grad_enabled()
+        and not torch.is_autocast_enabled("cpu")
+        and not torch.compiler.is_compiling()
+        and not parts.listeners()
+        and not observe.OBSERVERS.get()
+    )
+
+
+def is_plain(attention: MultiHead) -> bool:
+    """Whether it is softmax(q kᵀ · scale) v with one matrix for each of q, k, v and the output."""
+    mechanism = attention.mechanism
+    linear = (attention.query_proj, attention.key_proj, attention.value_proj, attention.out_proj)
+    return (
+        type(mechanism) is Full
+        and mechanism.normalizer is None
+        and mechanism.engine == "auto"
+        and isinstance(mechanism.score, ScaledDot)
+        and mechanism.score.softcap is None
+        and type(attention.positions) is Position
+        and attention.num_kv_heads == attention.num_heads
+        and all(isinstance(part, nn.Linear) and part.bias is not None for part in linear)
+    )
+
+
+def attention_block(
+    around: Residual, attention: MultiHead, x: Tensor, mask: Mask | None, memory: Tensor | None
+) -> Tensor | None:
+    """The output of an attention sub-layer; None if a block cannot compute it."""
+    keys = x if memory is None else memory
+    size = x.shape[1], keys.shape[1]
+    if len(x) * attention.num_heads * size[0] * size[1] > SMALL:
+        return None
+    if mask is not None and not mask.shows_first(*size):
+        return None
+    assert isinstance(attention.mechanism, Full) and isinstance(
+        attention.mechanism.score, ScaledDot
+    )
+    scale, norm = attention.mechanism.score.scale, around.norm
+    shape = AttentionShape(
+        around.pre_norm, norm.eps, around.p, attention.dropout, attention.num_heads,
+        attention.head_dim**-0.5 if scale is None else scale,
+    )  # fmt: skip
+    projections = (
+        attention.query_proj, attention.key_proj, attention.value_proj, attention.out_proj,
+    )  # fmt: skip
+    linear = [p for projection in projections for p in (projection.weight, projection.bias)]
+    output: Tensor = AttentionBlock.apply(  # type: ignore[no-untyped-call]  # untyped in torch
+        x, memory, _hidden(mask, len(x), *size), shape, norm.weight, norm.bias, *linear
+    )
+    return output
+
+
+def feed_forward_block(around: Residual, feed_forward: FeedForward, x: Tensor) -> Tensor:
+    """The output of a feed-forward sub-layer with relu."""
+    norm, inner, outer = around.norm, feed_forward.inner, feed_forward.outer
+    output: Tensor = FeedForwardBlock.apply(  # type: ignore[no-untyped-call]  # untyped in torch
+        x, around.pre_norm, norm.eps, around.p, feed_forward.p, norm.weight, norm.bias,
+        inner.weight, inner.bias, outer.weight, outer.bias,
+    )  # fmt: skip
+    return output
+
+
+def _hidden(mask: Mask | None, batch: int, num_queries: int, num_keys: int) -> Tensor | None:
+    """True where a key is masked; None if no key is."""
+    if mask is None:
+        return None
+    keep = mask.tensor(num_queries, num_keys, batch=(batch, 1))
+    return None if keep.all() else ~keep

@@ -62,8 +62,8 @@ class AttentionBlock(torch.autograd.Function):
         m_ND = y_ND if memory is None else memory.flatten(0, -2)
         batch, heads = len(x), shape.num_heads
         q, k, v = (
-            split(linear(input_ND), batch, heads)
-            for linear, input_ND in zip(maps, (y_ND, m_ND, m_ND), strict=False)
+            _heads(input_ND, linear, batch, heads)
+            for linear, input_ND in zip(maps[:3], (y_ND, m_ND, m_ND), strict=True)
         )
         weights = torch.baddbmm(
             q.new_empty(len(q), q.shape[1], k.shape[1]), q, k.mT, beta=0, alpha=shape.scale
@@ -117,6 +117,15 @@ class AttentionBlock(torch.autograd.Function):
         d_x = d_x.add_(d_total).view(gradients[0].shape)
         d_memory = d_m.view(ctx.memory_shape) if cross else None
         return d_x, d_memory, None, None, d_gain, d_shift, *d_linear
+
+
+def _heads(x_ND: Tensor, linear: LinearParameters, batch: int, num_heads: int) -> Tensor:
+    """W x + b as heads (B · H, T, E); the bias is added in the pass that splits them."""
+    y_BTHE = (x_ND @ linear.weight.T).view(batch, -1, num_heads, len(linear.bias) // num_heads)
+    y_BHTE = y_BTHE.transpose(1, 2)
+    heads = y_BTHE.new_empty(y_BHTE.shape)
+    torch.add(y_BHTE, linear.bias.view(num_heads, 1, -1), out=heads)
+    return heads.flatten(0, 1)
 
 
 def split(x_ND: Tensor, batch: int, num_heads: int) -> Tensor:

@@ -120,7 +120,7 @@ class Layer(nn.Module):
         self._in_blocks = (
             blocks.is_plain(self.attention)
             and (self.cross is None or blocks.is_plain(self.cross))
-            and self.feed_forward.activation is F.relu
+            and self.feed_forward.activation in (F.relu, F.gelu)
         )
 
     def forward(
@@ -138,7 +138,7 @@ class Layer(nn.Module):
         the position of x in its sentence; with a cache, x follows the tokens in it.
         """
         if self._in_blocks and self.training and cache is None and blocks.runs_in_blocks(x):
-            output = self._blocks(x, mask, memory, memory_mask)
+            output = self._blocks(x, mask, memory, memory_mask, offset)
             if output is not None:
                 return output, None
         offset = offset if cache is None else cache.length
@@ -172,14 +172,17 @@ class Layer(nn.Module):
         mask: Mask | None,
         memory: Tensor | KeyValue | None,
         memory_mask: Mask | None,
+        offset: int,
     ) -> Tensor | None:
         """The layer's output, each sub-layer in one function; None if that is not possible."""
         if isinstance(memory, KeyValue):
             return None
-        output = blocks.attention_block(self.around_attention, self.attention, x, mask, None)
+        output = blocks.attention_block(
+            self.around_attention, self.attention, x, mask, None, offset
+        )
         if output is not None and self.cross is not None and self.around_cross is not None:
             output = blocks.attention_block(
-                self.around_cross, self.cross, output, memory_mask, memory
+                self.around_cross, self.cross, output, memory_mask, memory, offset
             )
         if output is None:
             return None

@@ -4,6 +4,8 @@ B sentences, Q queries, K keys, N tokens of all sentences, D features, H heads o
 
     S = q kᵀ / √E,  P = softmax(S),  C = dropout(P) v,  output = W_o C + b_o
     ∂P = dropout(∂C vᵀ),  ∂S = P ∘ (∂P − Σ_k P ∘ ∂P),  ∂q = ∂S k / √E,  ∂k = ∂Sᵀ q / √E
+
+With rotary positions q and k are rotated before, and their gradients back.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from regard.attention.layers.position import rotate
 from regard.models.blocks.norm import (
     LinearParameters,
     Normed,
@@ -25,8 +28,8 @@ from regard.models.blocks.norm import (
 )
 
 
-class AttentionShape(NamedTuple):
-    """Numbers of an attention block: norm before or after, ε, dropouts, heads, scale."""
+class AttentionPlan(NamedTuple):
+    """What an attention block is: norm before or after, ε, dropouts, heads, scale, positions."""
 
     pre: bool
     eps: float
@@ -34,6 +37,12 @@ class AttentionShape(NamedTuple):
     weights_p: float
     num_heads: int
     scale: float
+    angles: tuple[Tensor, Tensor] | None
+    """Cosine and sine (T, E/2) of rotary positions."""
+
+    def rotated(self, x: Tensor, direction: int) -> Tensor:
+        """Heads (B · H, T, E) rotated by the positions' angles, or back (−1)."""
+        return x if self.angles is None else rotate(x, self.angles[0], direction * self.angles[1])
 
 
 class AttentionBlock(torch.autograd.Function):
@@ -45,7 +54,7 @@ class AttentionBlock(torch.autograd.Function):
         x: Tensor,
         memory: Tensor | None,
         hidden: Tensor | None,
-        shape: AttentionShape,
+        plan: AttentionPlan,
         norm_weight: Tensor,
         norm_bias: Tensor,
         *linear: Tensor,
@@ -57,52 +66,54 @@ class AttentionBlock(torch.autograd.Function):
         """
         maps = [LinearParameters(*linear[n : n + 2]) for n in range(0, 8, 2)]
         x_ND = x.flatten(0, -2)
-        before = normed(x_ND, norm_weight, norm_bias, shape.eps) if shape.pre else None
+        before = normed(x_ND, norm_weight, norm_bias, plan.eps) if plan.pre else None
         y_ND = x_ND if before is None else before.output
         m_ND = y_ND if memory is None else memory.flatten(0, -2)
-        batch, heads = len(x), shape.num_heads
+        batch, heads = len(x), plan.num_heads
         q, k, v = (
             _heads(input_ND, linear, batch, heads)
             for linear, input_ND in zip(maps[:3], (y_ND, m_ND, m_ND), strict=True)
         )
+        q, k = plan.rotated(q, 1), plan.rotated(k, 1)
         weights = torch.baddbmm(
-            q.new_empty(len(q), q.shape[1], k.shape[1]), q, k.mT, beta=0, alpha=shape.scale
+            q.new_empty(len(q), q.shape[1], k.shape[1]), q, k.mT, beta=0, alpha=plan.scale
         )
         if hidden is not None:
             weights.view(batch, heads, *weights.shape[1:]).masked_fill_(hidden, -torch.inf)
         torch.softmax(weights, -1, out=weights)
-        kept_weights = factors(weights, shape.weights_p)
+        kept_weights = factors(weights, plan.weights_p)
         context_ND = joined(torch.bmm(dropped(weights, kept_weights), v), batch)
         output = maps[3](context_ND)
-        kept_ND = factors(output, shape.p)
+        kept_ND = factors(output, plan.p)
         total = residual_sum(x_ND, output, kept_ND)
-        after = None if shape.pre else normed(total, norm_weight, norm_bias, shape.eps)
+        after = None if plan.pre else normed(total, norm_weight, norm_bias, plan.eps)
         ctx.save_for_backward(
             *(before or after or ()), y_ND, m_ND, q, k, v, weights, kept_weights, context_ND,
             kept_ND, norm_weight, norm_bias, *linear,
         )  # fmt: skip
-        ctx.shape, ctx.memory_shape = shape, None if memory is None else memory.shape
+        ctx.plan, ctx.memory_shape = plan, None if memory is None else memory.shape
         return (total if after is None else after.output).view(x.shape)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         *saved, norm_weight, norm_bias, w_q, _, w_k, _, w_v, _, w_o, b_o = ctx.saved_tensors
         *norm, y_ND, m_ND, q, k, v, weights, kept_weights, context_ND, kept_ND = saved
-        shape, done, batch = ctx.shape, Normed(*norm), len(gradients[0])
+        plan, done, batch = ctx.plan, Normed(*norm), len(gradients[0])
         d_total = d_output = gradients[0].flatten(0, -2)
-        if not shape.pre:
+        if not plan.pre:
             d_total, d_gain, d_shift = normed_backward(d_output, done, norm_weight, norm_bias)
         d_context, d_wo, d_bo = linear_backward(
             dropped(d_total, kept_ND), context_ND, LinearParameters(w_o, b_o)
         )
-        d_c = split(d_context, batch, shape.num_heads)
+        d_c = split(d_context, batch, plan.num_heads)
         d_v = torch.bmm(dropped(weights, kept_weights).mT, d_c)
         d_weights = torch.bmm(d_c, v.mT)
         if kept_weights is not None:
             d_weights.mul_(kept_weights)
         d_s = torch.ops.aten._softmax_backward_data(d_weights, weights, -1, weights.dtype)
-        d_q = torch.baddbmm(q, d_s, k, beta=0, alpha=shape.scale)
-        d_k = torch.baddbmm(k, d_s.mT, q, beta=0, alpha=shape.scale)
+        d_q = torch.baddbmm(q, d_s, k, beta=0, alpha=plan.scale)
+        d_k = torch.baddbmm(k, d_s.mT, q, beta=0, alpha=plan.scale)
+        d_q, d_k = plan.rotated(d_q, -1), plan.rotated(d_k, -1)
         d_q, d_k, d_v = (joined(part, batch) for part in (d_q, d_k, d_v))
         d_x = d_q @ w_q
         cross = ctx.memory_shape is not None
@@ -112,7 +123,7 @@ class AttentionBlock(torch.autograd.Function):
             d_q.T @ y_ND, d_q.sum(0), d_k.T @ m_ND, d_k.sum(0), d_v.T @ m_ND, d_v.sum(0),
             d_wo, d_bo,
         ]  # fmt: skip
-        if shape.pre:
+        if plan.pre:
             d_x, d_gain, d_shift = normed_backward(d_x, done, norm_weight, norm_bias)
         d_x = d_x.add_(d_total).view(gradients[0].shape)
         d_memory = d_m.view(ctx.memory_shape) if cross else None

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from regard.attention import Mask, MultiHead, Position, ScaledDot
+from regard.attention import Mask, MultiHead, Position, Rotary, ScaledDot
 from regard.attention.engines.choice import SMALL
 from regard.attention.inspection import observe, parts
 from regard.attention.mechanisms.full import Full
 from regard.dropout import current_stream
-from regard.models.blocks.attention import AttentionBlock, AttentionShape
+from regard.models.blocks.attention import AttentionBlock, AttentionPlan
 from regard.models.blocks.feed_forward import FeedForwardBlock
 
 if TYPE_CHECKING:
@@ -48,14 +49,25 @@ def is_plain(attention: MultiHead) -> bool:
         and mechanism.engine == "auto"
         and isinstance(mechanism.score, ScaledDot)
         and mechanism.score.softcap is None
-        and type(attention.positions) is Position
+        and (type(attention.positions) is Position or _rotates(attention))
         and attention.num_kv_heads == attention.num_heads
         and all(isinstance(part, nn.Linear) and part.bias is not None for part in linear)
     )
 
 
+def _rotates(attention: MultiHead) -> bool:
+    """Whether its positions rotate pairs of features in two halves."""
+    positions = attention.positions
+    return isinstance(positions, Rotary) and not positions.interleaved
+
+
 def attention_block(
-    around: Residual, attention: MultiHead, x: Tensor, mask: Mask | None, memory: Tensor | None
+    around: Residual,
+    attention: MultiHead,
+    x: Tensor,
+    mask: Mask | None,
+    memory: Tensor | None,
+    offset: int,
 ) -> Tensor | None:
     """The output of an attention sub-layer; None if a block cannot compute it."""
     keys = x if memory is None else memory
@@ -68,28 +80,38 @@ def attention_block(
         attention.mechanism.score, ScaledDot
     )
     scale, norm = attention.mechanism.score.scale, around.norm
-    shape = AttentionShape(
+    plan = AttentionPlan(
         around.pre_norm, norm.eps, around.p, attention.dropout, attention.num_heads,
         attention.head_dim**-0.5 if scale is None else scale,
+        _angles(attention, x, offset),
     )  # fmt: skip
     projections = (
         attention.query_proj, attention.key_proj, attention.value_proj, attention.out_proj,
     )  # fmt: skip
     linear = [p for projection in projections for p in (projection.weight, projection.bias)]
     output: Tensor = AttentionBlock.apply(  # type: ignore[no-untyped-call]  # untyped in torch
-        x, memory, _hidden(mask, len(x), *size), shape, norm.weight, norm.bias, *linear
+        x, memory, _hidden(mask, len(x), *size), plan, norm.weight, norm.bias, *linear
     )
     return output
 
 
 def feed_forward_block(around: Residual, feed_forward: FeedForward, x: Tensor) -> Tensor:
-    """The output of a feed-forward sub-layer with relu."""
+    """The output of a feed-forward sub-layer with relu or gelu."""
+    gelu = feed_forward.activation is functional.gelu
     norm, inner, outer = around.norm, feed_forward.inner, feed_forward.outer
     output: Tensor = FeedForwardBlock.apply(  # type: ignore[no-untyped-call]  # untyped in torch
-        x, around.pre_norm, norm.eps, around.p, feed_forward.p, norm.weight, norm.bias,
+        x, around.pre_norm, norm.eps, around.p, feed_forward.p, gelu, norm.weight, norm.bias,
         inner.weight, inner.bias, outer.weight, outer.bias,
     )  # fmt: skip
     return output
+
+
+def _angles(attention: MultiHead, x: Tensor, offset: int) -> tuple[Tensor, Tensor] | None:
+    """Cosine and sine of the angles of x's positions, if they are rotary."""
+    positions = attention.positions
+    if not isinstance(positions, Rotary):
+        return None
+    return positions.table(x.shape[1], offset, dtype=x.dtype)
 
 
 def _hidden(mask: Mask | None, batch: int, num_queries: int, num_keys: int) -> Tensor | None:

@@ -1,4 +1,7 @@
-"""x + dropout(W₂ dropout(relu(W₁ norm(x)))) as one function, or norm(x + …) with post-norm.
+"""x + dropout(W₂ dropout(f(W₁ norm(x)))) as one function, or norm(x + …) with post-norm.
+
+f is relu or gelu. With relu only its output is needed on the way back, and dropout's factor there
+is multiplied into the products.
 
 N tokens of all sentences, D features, F inner features.
 """
@@ -34,6 +37,7 @@ class FeedForwardBlock(torch.autograd.Function):
         eps: float,
         p: float,
         inner_p: float,
+        gelu: bool,
         norm_weight: Tensor,
         norm_bias: Tensor,
         *linear: Tensor,
@@ -43,7 +47,8 @@ class FeedForwardBlock(torch.autograd.Function):
         x_ND = x.flatten(0, -2)
         before = normed(x_ND, norm_weight, norm_bias, eps) if pre else None
         y_ND = x_ND if before is None else before.output
-        hidden_NF = inner(y_ND).clamp_min_(0)
+        input_NF = inner(y_ND)
+        hidden_NF = torch.nn.functional.gelu(input_NF) if gelu else input_NF.clamp_min_(0)
         kept_NF = factors(hidden_NF, inner_p)
         if kept_NF is not None:
             hidden_NF.mul_(kept_NF)
@@ -52,14 +57,16 @@ class FeedForwardBlock(torch.autograd.Function):
         total = residual_sum(x_ND, output, kept_ND)
         after = None if pre else normed(total, norm_weight, norm_bias, eps)
         ctx.save_for_backward(
-            *(before or after or ()), y_ND, hidden_NF, kept_ND, norm_weight, norm_bias, *linear
-        )
-        ctx.pre, ctx.scale = pre, 1.0 if kept_NF is None else scale_of(inner_p)
+            *(before or after or ()), y_ND, hidden_NF, kept_ND, norm_weight, norm_bias, *linear,
+            *((input_NF, kept_NF) if gelu else (None, None)),
+        )  # fmt: skip
+        ctx.pre, ctx.scale = pre, 1.0 if kept_NF is None or gelu else scale_of(inner_p)
         return (total if after is None else after.output).view(x.shape)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        *norm, y_ND, hidden_NF, kept_ND, norm_weight, norm_bias, w1, b1, w2, b2 = ctx.saved_tensors
+        *saved, w1, b1, w2, b2, input_NF, kept_NF = ctx.saved_tensors
+        *norm, y_ND, hidden_NF, kept_ND, norm_weight, norm_bias = saved
         d_total = d_output = gradients[0].flatten(0, -2)
         done = Normed(*norm)
         if not ctx.pre:
@@ -67,9 +74,13 @@ class FeedForwardBlock(torch.autograd.Function):
         d_hidden, d_w2, d_b2 = linear_backward(
             dropped(d_total, kept_ND), hidden_NF, LinearParameters(w2, b2)
         )
-        torch.ops.aten.threshold_backward.grad_input(d_hidden, hidden_NF, 0, grad_input=d_hidden)
+        backward = torch.ops.aten
+        if input_NF is None:
+            backward.threshold_backward.grad_input(d_hidden, hidden_NF, 0, grad_input=d_hidden)
+        else:
+            d_hidden = backward.gelu_backward(dropped(d_hidden, kept_NF), input_NF)
         d_x, d_w1, d_b1 = linear_backward(d_hidden, y_ND, LinearParameters(w1, b1), ctx.scale)
         if ctx.pre:
             d_x, d_gain, d_shift = normed_backward(d_x, done, norm_weight, norm_bias)
         d_x = d_x.add_(d_total).view(gradients[0].shape)
-        return d_x, None, None, None, None, d_gain, d_shift, d_w1, d_b1, d_w2, d_b2
+        return d_x, *[None] * 5, d_gain, d_shift, d_w1, d_b1, d_w2, d_b2

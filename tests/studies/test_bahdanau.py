@@ -64,7 +64,7 @@ def test_links_are_in_terms_of_the_tokens(data, untrained):
 
 
 def test_rows_of_the_map_are_words_and_sum_to_one(data, untrained):
-    cells, rows, columns = attention_map(untrained, *data.unseen[0])
+    cells, rows, columns = attention_map(untrained, data.unseen[0].source, data.unseen[0].target)
     assert rows[-1] == columns[-1] == "</s>"
     assert (len(cells), len(cells[0])) == (len(rows), len(columns))
     assert torch.tensor(cells).sum(1) == pytest.approx([1.0] * len(rows), abs=1e-5)
@@ -76,7 +76,7 @@ def test_focus_is_near_one_before_training(data, untrained):
 
 def test_alignment_share_counts_the_peaks_on_linked_words(data, untrained):
     pair = data.unseen[0]
-    weights = weights_of(untrained, *pair)
+    weights = weights_of(untrained, pair.source, pair.target)
     peaks = frozenset((int(row.argmax()), at) for at, row in enumerate(weights[:-1]))
     right = ShortPairs([], [pair], {pair.source: peaks})
     assert alignment_share(untrained, right) == pytest.approx((1.0, 1 / weights.shape[1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
             )
     from regard.watch.server import WatchServer
 
+    for number in (signal.SIGINT, signal.SIGTERM):  # a process in the background ignores SIGINT
+        signal.signal(number, signal.default_int_handler)
     with WatchServer(arguments.folders, arguments.port) as server:
         print(f"Watch at {server.address} (Ctrl-C ends it).", flush=True)
         try:

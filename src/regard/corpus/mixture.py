@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from regard.errors import InputError
 from regard.text.language_names import parse_direction, parse_directions
 from regard.text.tags import tag_token
+
+if TYPE_CHECKING:  # the help of `regard train` reads this module, and is to be fast
+    import numpy as np
+    from numpy.typing import NDArray
 
 _WEIGHT = re.compile(r"\d+(\.\d*)?|\.\d+")
 _DIRECTION = re.compile(r"[A-Za-z]{2,3}(_[A-Za-z]+)?-[A-Za-z]{2,3}(_[A-Za-z]+)?")
@@ -123,6 +125,8 @@ def occurrences(
     >>> [occurrences([2.0, 0.5], 0, epoch).tolist() for epoch in range(4)]
     [[2, 1], [2, 0], [2, 1], [2, 0]]
     """
+    import numpy as np
+
     often = np.asarray(weights, np.float64)
     offset = np.random.default_rng([seed, 0x3D]).random(len(often))
     counts = np.floor((epoch + 1) * often + offset) - np.floor(epoch * often + offset)

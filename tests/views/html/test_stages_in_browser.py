@@ -209,6 +209,7 @@ def reports(tmp_path_factory):
 def test_stages_in_the_report(opened, reports):
     tab = opened("", reports / "two.html")
     tab.locator(SUMMARY).press("Enter")
+    tab.locator(".count").wait_for()  # the stages are made after the event of opening
     settled(tab)
     tab.keyboard.press("ArrowRight")
     settled(tab)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.layers.position import rotate
-from regard.models.blocks.norm import (
+from regard.models.blocks.operations import (
     LinearParameters,
     Normed,
     dropped,

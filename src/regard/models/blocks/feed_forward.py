@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from regard.dropout import scale_of
-from regard.models.blocks.norm import (
+from regard.models.blocks.operations import (
     LinearParameters,
     Normed,
     dropped,

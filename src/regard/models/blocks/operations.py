@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.dropout import current_stream, dropout_factors
 
@@ -55,11 +55,22 @@ def dropped(gradient: Tensor, kept: Tensor | None) -> Tensor:
     return gradient if kept is None else gradient * kept
 
 
+class LinearParameters(NamedTuple):
+    """Weight (out, in) and bias (out,) of a linear map."""
+
+    weight: Tensor
+    bias: Tensor
+
+    def __call__(self, x_ND: Tensor) -> Tensor:
+        """W x + b of each row."""
+        return torch.addmm(self.bias, x_ND, self.weight.T)
+
+
 def linear_backward(
     d_output: Tensor, x_ND: Tensor, linear: LinearParameters, scale: float = 1.0
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return scale · the gradients of x (N, D), weight and bias of `linear`."""
-    weight, _ = linear
+    weight = linear.weight
     if scale == 1.0:
         return d_output @ weight, d_output.T @ x_ND, d_output.sum(0)
     return (
@@ -67,20 +78,3 @@ def linear_backward(
         torch.addmm(weight, d_output.T, x_ND, beta=0, alpha=scale),
         d_output.sum(0).mul_(scale),
     )
-
-
-class LinearParameters(NamedTuple):
-    """Weight (out, in) and bias (out,) of a linear map."""
-
-    weight: Tensor
-    bias: Tensor
-
-    @classmethod
-    def of(cls, linear: nn.Module) -> LinearParameters:
-        """Those of a module with both."""
-        assert isinstance(linear.weight, Tensor) and isinstance(linear.bias, Tensor)
-        return cls(linear.weight, linear.bias)
-
-    def __call__(self, x_ND: Tensor) -> Tensor:
-        """W x + b of each row."""
-        return torch.addmm(self.bias, x_ND, self.weight.T)

@@ -11,7 +11,7 @@ from regard.documents.projection import LinkedTranslation, Span, SpanProjection
 
 Translations = Mapping[Block, LinkedTranslation]
 SMALL = frozenset({"sup", "sub"})
-_CODE = re.compile(r"`[^`]+`")
+_DAMAGED = re.compile(r"`[^`]+`|(?<![^\s`:/.@])[^\s`:/.@]{1,64}(?:://|@)[^\s`]+")
 
 
 def render_parts(parts: Sequence[Part], translations: Translations) -> str:
@@ -68,13 +68,25 @@ def find_verbatim(block: Block, text: str) -> tuple[list[Verbatim], list[Verbati
         else:
             taken[at:end] = b"x" * len(shown)
             kept.append(Verbatim(at, end, own.raw))
+    if not lost:
+        return sorted(kept), lost
     lost.sort()
-    damaged = (match for match in _CODE.finditer(text) if not any(taken[slice(*match.span())]))
-    codes = [own for own in lost if block.text[own.start] == "`"] if lost else []
-    for own, match in zip(codes, damaged, strict=False):  # code that the model changed
-        kept.append(Verbatim(*match.span(), own.raw))
-        lost.remove(own)
-    return sorted(kept), lost
+    damaged: dict[bool, list[Span]] = {
+        True: [],
+        False: [],
+    }  # code, and addresses, that the model changed
+    for match in _DAMAGED.finditer(text):
+        if not any(taken[slice(*match.span())]):
+            damaged[match[0][0] == "`"].append(match.span())
+    rest = []
+    spans = {kind: iter(found) for kind, found in damaged.items()}
+    for own in lost:
+        span = next(spans[block.text[own.start] == "`"], None)
+        if span is None:
+            rest.append(own)
+        else:
+            kept.append(Verbatim(*span, own.raw))
+    return sorted(kept), rest
 
 
 def _as_point(own: Verbatim, text: str) -> Element:

@@ -11,7 +11,7 @@ from regard.documents.projection import LinkedTranslation, Span, SpanProjection
 
 Translations = Mapping[Block, LinkedTranslation]
 SMALL = frozenset({"sup", "sub"})
-_DAMAGED = re.compile(r"`[^`]+`|(?<![^\s`:/.@])[^\s`:/.@]{1,64}(?:://|@)[^\s`]+")
+_DAMAGED = re.compile(r"`[^`]+`|(?<![^\s`:/.@])[^\s`:/.@]{1,64}(?:://|@)[^\s`]*[^\s`.,;:!?)]")
 
 
 def render_parts(parts: Sequence[Part], translations: Translations) -> str:

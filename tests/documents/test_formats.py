@@ -37,6 +37,7 @@ def made(name, source, translate=upper, **options):
         ("a \\*b\\* c_d 2 * 3 &lt;e&gt; f[^1] $x$\n\n[^1]: g",
          "A \\*B\\* C_D 2 * 3 \\<E> F[^1] $x$\n\n[^1]: G"),
         ("one <kbd>two</kbd> <!-- three -->", "ONE <kbd>two</kbd> <!-- three -->"),
+        ("- \\[ ] one\n- [ ] two\n", "- \\[ ] ONE\n- [ ] TWO\n"),
         ("***one** two* ~~three~~", "***ONE** TWO* ~~THREE~~"),
     ],
 )  # fmt: skip

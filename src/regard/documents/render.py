@@ -11,7 +11,7 @@ from regard.documents.projection import LinkedTranslation, Span, SpanProjection
 
 Translations = Mapping[Block, LinkedTranslation]
 SMALL = frozenset({"sup", "sub"})
-_DAMAGED = re.compile(r"`[^`]+`|(?<![^\s`:/.@])[^\s`:/.@]{1,64}(?:://|@)[^\s`]*[^\s`.,;:!?)]")
+_DAMAGED = re.compile(r"`[^`]+`|(?<![\w.+-])[\w.+-]{1,64}(?:://|@)[^\s`<>()]*[^\s`<>().,;:!?]")
 
 
 def render_parts(parts: Sequence[Part], translations: Translations) -> str:
@@ -71,22 +71,24 @@ def find_verbatim(block: Block, text: str) -> tuple[list[Verbatim], list[Verbati
     if not lost:
         return sorted(kept), lost
     lost.sort()
-    damaged: dict[bool, list[Span]] = {
-        True: [],
-        False: [],
-    }  # code, and addresses, that the model changed
+    damaged: dict[str, list[Span]] = {}  # what the model changed, by its kind
     for match in _DAMAGED.finditer(text):
         if not any(taken[slice(*match.span())]):
-            damaged[match[0][0] == "`"].append(match.span())
+            damaged.setdefault(_kind(match[0]), []).append(match.span())
     rest = []
     spans = {kind: iter(found) for kind, found in damaged.items()}
     for own in lost:
-        span = next(spans[block.text[own.start] == "`"], None)
+        span = next(spans.get(_kind(block.text[own.start : own.end]), iter(())), None)
         if span is None:
             rest.append(own)
         else:
             kept.append(Verbatim(*span, own.raw))
     return sorted(kept), rest
+
+
+def _kind(shown: str) -> str:
+    """Code, an address of the web or one of mail."""
+    return "`" if shown[0] == "`" else "://" if "://" in shown else "@"
 
 
 def _as_point(own: Verbatim, text: str) -> Element:

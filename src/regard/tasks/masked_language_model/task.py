@@ -34,6 +34,7 @@ class MaskedLanguageModelTask(LanguageModelTask):
         tokenizers: Tokenizers,
         run: Run,
         weights: Sequence[float] | None = None,
+        num_segmentations: int = 1,
     ) -> EncodedCorpus:
         """Return batches with masked tokens."""
         assert isinstance(run.model, MaskedLanguageModelSettings)

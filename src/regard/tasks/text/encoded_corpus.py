@@ -25,7 +25,9 @@ Ids = np.ndarray[tuple[int], np.dtype[np.int32]]
 class EncodedCorpus(EpochBatches[Batch]):
     """Encoded sentences in batches; `sources` is None for text without a source.
 
-    `weights` say how often each is seen in an epoch, on average; without them, once.
+    `weights` say how often each is seen in an epoch, on average; without them, once. With
+    `num_segmentations` K, the rows are the same sentences K times, in other tokens each time (see
+    `subword_dropout`); an epoch draws one of them for each sentence.
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class EncodedCorpus(EpochBatches[Batch]):
         max_tokens: int,
         seed: int = 0,
         weights: Sequence[float] | None = None,
+        num_segmentations: int = 1,
     ) -> None:
         super().__init__(seed)
+        self.num_segmentations = num_segmentations
         equal = weights is None or all(weight == 1 for weight in weights)
         self.weights = None if equal else np.asarray(weights, np.float64)
         self.sources = None if sources is None else [np.asarray(s, np.int32) for s in sources]
@@ -49,14 +53,16 @@ class EncodedCorpus(EpochBatches[Batch]):
         )
 
     def __len__(self) -> int:
-        return len(self.targets)
+        return len(self.targets) // self.num_segmentations
 
     def cut(self, seed: int, epoch: int) -> list[list[int]]:
         """Return batches of about equal cost, of sentences of about equal length."""
-        if self.weights is None:
+        if self.weights is None and self.num_segmentations == 1:
             return batches(self.lengths_src, self.lengths_tgt, self.max_tokens, seed, epoch)
-        counts = occurrences(self.weights, seed, epoch)
-        rows = np.repeat(np.arange(len(counts)), counts)
+        counts = 1 if self.weights is None else occurrences(self.weights, seed, epoch)
+        rows = np.repeat(np.arange(len(self)), counts)
+        drawn = np.random.default_rng([seed, epoch, 0x5E])
+        rows = rows + len(self) * drawn.integers(self.num_segmentations, size=len(rows))
         lengths = self.lengths_src[rows], self.lengths_tgt[rows]
         cut = batches(*lengths, self.max_tokens, seed, epoch)
         return [rows[numbers].tolist() for numbers in cut]
@@ -77,6 +83,8 @@ def corpus_tensors(name: str, corpus: EncodedCorpus) -> dict[str, Tensor]:
             tensors[f"{name}.{side}.lengths"] = lengths
     if corpus.weights is not None:
         tensors[f"{name}.weights"] = torch.from_numpy(corpus.weights)
+    if corpus.num_segmentations > 1:
+        tensors[f"{name}.segmentations"] = torch.tensor(corpus.num_segmentations)
     return tensors
 
 

@@ -129,6 +129,7 @@ class SizeSearch:
         data = self.task.encode_corpus(sample, run)
         encoded: Any = data.train
         lengths = encoded.lengths_src + encoded.lengths_tgt
+        lengths = lengths.reshape(encoded.num_segmentations, -1).mean(0)
         tokens = float((lengths if encoded.weights is None else lengths * encoded.weights).sum())
         training = run.training
         epoch = tokens * sentences / len(drawn) / training.batch_tokens / training.accumulate

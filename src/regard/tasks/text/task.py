@@ -62,6 +62,8 @@ class TextTask(Task):
     """A kind of model that learns from text; subclasses say what an example is."""
 
     can_start_from = True
+    has_segmentations = False
+    """Whether a corpus can have several segmentations (text.subword_dropout)."""
 
     @abstractmethod
     def read(
@@ -97,10 +99,13 @@ class TextTask(Task):
         tokenizers: Tokenizers,
         run: Run,
         weights: Sequence[float] | None = None,
+        num_segmentations: int = 1,
     ) -> EncodedCorpus:
         """Return the batches of encoded sentences."""
         training = run.training
-        return EncodedCorpus(sources, targets, training.batch_tokens, training.seed, weights)
+        return EncodedCorpus(
+            sources, targets, training.batch_tokens, training.seed, weights, num_segmentations
+        )
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -150,6 +155,8 @@ class TextTask(Task):
 
     def encode_corpus(self, corpus: TextCorpus, run: Run) -> TrainData:
         """Train the tokenizers and encode the corpus."""
+        if run.text.subword_dropout and not self.has_segmentations:
+            raise InputError("text.subword_dropout is for models that translate; leave it out.")
         start = run.training.start_from
         tokenizers = (
             known_tokenizers(Path(start), corpus.train)
@@ -206,7 +213,8 @@ class TextTask(Task):
             targets = stored_ids(tensors, f"{name}.target") or []
             weights = tensors.get(f"{name}.weights")
             often = None if weights is None else weights.tolist()
-            return self.encoded_corpus(sources, targets, tokenizers, run, often)
+            number = int(tensors.get(f"{name}.segmentations", 1))
+            return self.encoded_corpus(sources, targets, tokenizers, run, often, number)
 
         with matching(folder / "checkpoints" / CORPUS):
             pairs = [Pair(*pair[:2], *map(tuple, pair[2:3])) for pair in notes or ()]

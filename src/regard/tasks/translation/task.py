@@ -27,7 +27,14 @@ from regard.models.batch import batch_of
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 from regard.tasks.text.encoded_corpus import EncodedCorpus
-from regard.tasks.text.task import TextTask, corpus_parts, shortened, train_tokenizer
+from regard.tasks.text.subword_dropout import resegmented
+from regard.tasks.text.task import (
+    TextCorpus,
+    TextTask,
+    corpus_parts,
+    shortened,
+    train_tokenizer,
+)
 from regard.tasks.translation.tagged_pairs import encode_source, target_of
 from regard.tasks.translation.validation import TranslationDevelopmentSet
 from regard.text import is_spaceless
@@ -41,6 +48,8 @@ NUM_ALIGNED = 5000  # more sentences, for the statistical aligner
 
 class TranslationTask(TextTask):
     """Trains an encoder–decoder on pairs of sentences."""
+
+    has_segmentations = True
 
     def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
         return TransformerModel(settings, source_vocab, target_vocab)
@@ -97,6 +106,14 @@ class TranslationTask(TextTask):
         left_out = set() if truncate else set(encoded.too_long)
         weights = [pair.weight for n, pair in enumerate(pairs) if n not in left_out]
         return self.encoded_corpus(encoded.sources, encoded.targets, tokenizers, run, weights)
+
+    def encode_corpus(self, corpus: TextCorpus, run: Run) -> TrainData:
+        """Train the tokenizers and encode the corpus, in several segmentations if so set."""
+        data = super().encode_corpus(corpus, run)
+        if not run.text.subword_dropout:
+            return data
+        assert isinstance(data.train, EncodedCorpus)
+        return replace(data, train=resegmented(data.train, data.tokenizers, data.run))
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run

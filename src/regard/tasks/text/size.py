@@ -20,6 +20,7 @@ from regard.config.processes import has_ring, ring_fields
 from regard.config.settings import Settings, resolved
 from regard.corpus.pairs import CleaningReport
 from regard.errors import InputError
+from regard.folder import Tokenizers
 from regard.models.build import build_network
 from regard.tasks.text.task import TextCorpus, TextTask
 from regard.text import is_spaceless
@@ -28,6 +29,7 @@ from regard.training.report import clock
 from regard.training.task import TrainData
 
 SAMPLE = 1500  # sentences that updates are timed on
+LONG_UPDATE = 1.0  # seconds: one is timed, of shorter updates two
 FEW_EPOCHS = 2  # with fewer than this, a smaller model learns more
 FEW_UPDATES, FEW_UPDATES_BATCH = 3_000, 0.5  # with fewer, more and smaller updates learn more
 MIN_UPDATES = {"tiny": 0, "small": 2_000, "base": 10_000}
@@ -71,8 +73,12 @@ class SizeSearch:
     """Times presets of a kind of model on a corpus; `given` settings stay as they are."""
 
     def __init__(self, task: TextTask, corpus: TextCorpus, given: Settings) -> None:
-        self.task, self.corpus, self.given = task, corpus, given
+        self.task, self.given = task, given
         self.num_sentences = len(corpus.train)
+        drawn = random.Random(0).sample(range(self.num_sentences), min(SAMPLE, self.num_sentences))
+        sampled = [corpus.train[n] for n in drawn]
+        self._sample = TextCorpus(sampled, sampled[:1], CleaningReport())
+        self._tokenizers: tuple[Run, Tokenizers] | None = None
 
     def choose(self, budget: float | None) -> Size:
         """Return the largest preset that learns enough in `budget` seconds (None: no limit).
@@ -122,16 +128,16 @@ class SizeSearch:
         return resolved(self.given, name, {kind.name: kind}, adjusted)
 
     def _timed(self, name: str, run: Run) -> SizeEstimate:
-        train, sentences = self.corpus.train, self.num_sentences
-        drawn = random.Random(0).sample(range(sentences), min(SAMPLE, sentences))
-        sampled = [train[n] for n in drawn]
-        sample = TextCorpus(sampled, sampled[:1], CleaningReport())
-        data = self.task.encode_corpus(sample, run)
+        known = self._tokenizers
+        same = known is not None and known[0].text == run.text
+        data = self.task.encode_corpus(self._sample, run, known[1] if known and same else None)
+        self._tokenizers = run, data.tokenizers
         encoded: Any = data.train
         lengths = encoded.lengths_src + encoded.lengths_tgt
         tokens = float((lengths if encoded.weights is None else lengths * encoded.weights).sum())
         training = run.training
-        epoch = tokens * sentences / len(drawn) / training.batch_tokens / training.accumulate
+        sentences = self.num_sentences / len(self._sample.train)
+        epoch = tokens * sentences / training.batch_tokens / training.accumulate
         return SizeEstimate(name, run, self._seconds(data), max(1.0, epoch))
 
     def _estimates(self, names: Iterable[str]) -> Iterable[SizeEstimate]:
@@ -149,6 +155,7 @@ class SizeSearch:
     def _seconds(self, data: TrainData) -> float:
         """Return the seconds of one update, after a first one that warms up.
 
+        The shorter of two is taken, unless one is so long that it hardly varies.
         If several processes (torchrun) share the run, this one stands in for those of its host.
         """
         world, local = (int(os.environ.get(f"{name}WORLD_SIZE", "1")) for name in ("", "LOCAL_"))
@@ -168,11 +175,13 @@ class SizeSearch:
         trainer = Trainer(self.task, network, data)
         trainer.network.train()
         taken = []
-        with trainer.updater.workers() as pool:
+        with trainer.updater.workers(trainer.state.cursor) as pool:
             for _ in range(3):
                 start = time.monotonic()
                 trainer.update(pool)
                 taken.append(time.monotonic() - start)
+                if len(taken) == 2 and taken[1] > LONG_UPDATE:
+                    break
         shared = local if trainer.updater.device.type == "cpu" else 1
         return min(taken[1:]) * shared / world
 

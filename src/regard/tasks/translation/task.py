@@ -28,7 +28,7 @@ from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 from regard.tasks.text.encoded_corpus import EncodedCorpus
 from regard.tasks.text.task import TextTask, corpus_parts, shortened, train_tokenizer
-from regard.tasks.translation.tagged_pairs import encode_source, target_of
+from regard.tasks.translation.tagged_pairs import encode_sources, target_of
 from regard.tasks.translation.validation import TranslationDevelopmentSet
 from regard.text import is_spaceless
 from regard.text.tags import language_tag
@@ -178,15 +178,16 @@ def encode_pairs(
     """
     room = max_length - 1 if max_length else sys.maxsize
     encoded = EncodedPairs([], [], [])
-    for index, pair in enumerate(pairs):
-        source = encode_source(pair, tokenizers)
-        target = tokenizers.target.encode(pair.target)
+    sources = encode_sources(pairs, tokenizers)
+    targets = tokenizers.target.encode_all([pair.target for pair in pairs])
+    for index, (source, target) in enumerate(zip(sources, targets, strict=True)):
         if max(len(source), len(target)) > room:
             encoded.too_long.append(index)
             if not truncate:
                 continue
-        encoded.sources.append(source[:room])
-        encoded.targets.append(target[:room])
+            source, target = source[:room], target[:room]
+        encoded.sources.append(source)
+        encoded.targets.append(target)
     return encoded
 
 

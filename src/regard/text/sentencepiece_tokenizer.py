@@ -16,6 +16,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
+from regard.cores import cores
 from regard.errors import InputError
 from regard.storage import replace_file
 from regard.text.normalization import SPACE_MARK, normalize
@@ -71,6 +72,12 @@ class SentencePieceTokenizer:
     def encode(self, text: str) -> list[int]:
         """The ids of a text's pieces."""
         return self._ids(normalize(text))
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, found on all cores."""
+        normal = list(map(normalize, texts))
+        ids: list[list[int]] = self._processor.encode(normal, num_threads=cores())
+        return ids
 
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which `[MASK]` stands for a piece, with the space before it."""
@@ -199,7 +206,7 @@ def train_sentencepiece(
         text = [text[number] for number in drawn]
     if not text:
         raise InputError("there are no lines to learn SentencePiece pieces from; give some text.")
-    counts = Counter(character for line in text for character in line)
+    counts = Counter("".join(text))
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(_within_alphabet(text, counts, vocab_size)),

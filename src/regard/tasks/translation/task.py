@@ -35,7 +35,7 @@ from regard.tasks.text.task import (
     shortened,
     train_tokenizer,
 )
-from regard.tasks.translation.tagged_pairs import encode_source, target_of
+from regard.tasks.translation.tagged_pairs import encode_sources, target_of
 from regard.tasks.translation.validation import TranslationDevelopmentSet
 from regard.text import is_spaceless
 from regard.text.tags import language_tag
@@ -107,9 +107,11 @@ class TranslationTask(TextTask):
         weights = [pair.weight for n, pair in enumerate(pairs) if n not in left_out]
         return self.encoded_corpus(encoded.sources, encoded.targets, tokenizers, run, weights)
 
-    def encode_corpus(self, corpus: TextCorpus, run: Run) -> TrainData:
-        """Train the tokenizers and encode the corpus, in several segmentations if so set."""
-        data = super().encode_corpus(corpus, run)
+    def encode_corpus(
+        self, corpus: TextCorpus, run: Run, tokenizers: Tokenizers | None = None
+    ) -> TrainData:
+        """Encode the corpus, in several segmentations if so set."""
+        data = super().encode_corpus(corpus, run, tokenizers)
         if not run.text.subword_dropout:
             return data
         assert isinstance(data.train, EncodedCorpus)
@@ -195,15 +197,16 @@ def encode_pairs(
     """
     room = max_length - 1 if max_length else sys.maxsize
     encoded = EncodedPairs([], [], [])
-    for index, pair in enumerate(pairs):
-        source = encode_source(pair, tokenizers)
-        target = tokenizers.target.encode(pair.target)
+    sources = encode_sources(pairs, tokenizers)
+    targets = tokenizers.target.encode_all([pair.target for pair in pairs])
+    for index, (source, target) in enumerate(zip(sources, targets, strict=True)):
         if max(len(source), len(target)) > room:
             encoded.too_long.append(index)
             if not truncate:
                 continue
-        encoded.sources.append(source[:room])
-        encoded.targets.append(target[:room])
+            source, target = source[:room], target[:room]
+        encoded.sources.append(source)
+        encoded.targets.append(target)
     return encoded
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from regard.corpus.batches import batches
 from regard.corpus.mixture import occurrences
 from regard.models.batch import Batch, batch_of
+from regard.tasks.text.guided_rows import GuidedRows
 from regard.tasks.text.loss import label_loss
 from regard.text import PAD, UNK
 from regard.training.task import EpochBatches
@@ -25,7 +26,8 @@ Ids = np.ndarray[tuple[int], np.dtype[np.int32]]
 class EncodedCorpus(EpochBatches[Batch]):
     """Encoded sentences in batches; `sources` is None for text without a source.
 
-    `weights` say how often each is seen in an epoch, on average; without them, once.
+    `weights` say how often each is seen in an epoch, on average; without them, once. `guided` are
+    heads with the links of every sentence.
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class EncodedCorpus(EpochBatches[Batch]):
         max_tokens: int,
         seed: int = 0,
         weights: Sequence[float] | None = None,
+        guided: Sequence[GuidedRows] = (),
     ) -> None:
         super().__init__(seed)
+        self.guided = guided
         equal = weights is None or all(weight == 1 for weight in weights)
         self.weights = None if equal else np.asarray(weights, np.float64)
         self.sources = None if sources is None else [np.asarray(s, np.int32) for s in sources]
@@ -63,7 +67,10 @@ class EncodedCorpus(EpochBatches[Batch]):
 
     def batch(self, rows: Sequence[int]) -> Batch:
         sources = None if self.sources is None else [self.sources[n].tolist() for n in rows]
-        return batch_of(sources, [self.targets[n].tolist() for n in rows])
+        batch = batch_of(sources, [self.targets[n].tolist() for n in rows])
+        if not self.guided:
+            return batch
+        return batch._replace(guided=tuple(guided.head(rows, batch) for guided in self.guided))
 
 
 def corpus_tensors(name: str, corpus: EncodedCorpus) -> dict[str, Tensor]:
@@ -75,6 +82,8 @@ def corpus_tensors(name: str, corpus: EncodedCorpus) -> dict[str, Tensor]:
             ids = np.concatenate([*rows, np.zeros(0, np.int32)])
             tensors[f"{name}.{side}"] = torch.from_numpy(ids)
             tensors[f"{name}.{side}.lengths"] = lengths
+    for guided in corpus.guided:
+        tensors |= guided.tensors(name)
     if corpus.weights is not None:
         tensors[f"{name}.weights"] = torch.from_numpy(corpus.weights)
     return tensors

@@ -29,6 +29,7 @@ from regard.tasks.text.encoded_corpus import (
     corpus_tensors,
     stored_ids,
 )
+from regard.tasks.text.guided_rows import GuidedRows, stored_rows
 from regard.tasks.text.kept_vocabulary import grown_weights, known_tokenizers
 from regard.tasks.text.loss import token_loss
 from regard.text import Tokenizer
@@ -97,10 +98,12 @@ class TextTask(Task):
         tokenizers: Tokenizers,
         run: Run,
         weights: Sequence[float] | None = None,
+        guided: Sequence[GuidedRows] = (),
     ) -> EncodedCorpus:
         """Return the batches of encoded sentences."""
         training = run.training
-        return EncodedCorpus(sources, targets, training.batch_tokens, training.seed, weights)
+        limits = training.batch_tokens, training.seed
+        return EncodedCorpus(sources, targets, *limits, weights, guided)
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -206,7 +209,9 @@ class TextTask(Task):
             targets = stored_ids(tensors, f"{name}.target") or []
             weights = tensors.get(f"{name}.weights")
             often = None if weights is None else weights.tolist()
-            return self.encoded_corpus(sources, targets, tokenizers, run, often)
+            guides = run.guides if name == "train" else ()
+            guided = [stored_rows(tensors, name, guide, run, targets) for guide in guides]
+            return self.encoded_corpus(sources, targets, tokenizers, run, often, guided)
 
         with matching(folder / "checkpoints" / CORPUS):
             pairs = [Pair(*pair[:2], *map(tuple, pair[2:3])) for pair in notes or ()]

@@ -46,6 +46,7 @@ SMALLER = {
     "data backtranslate": "--threads 1",
     "data distill": "--threads 1",
     "corpus series": "--count 40",
+    "corpus write": "--train 60 --dev 5 --test 5",
     "bench": "--lengths 512 --repeats 1 --only local",
     "export": "--sentences 2 --threads 1",
     "demo": "--minutes 0.02 --out demonstration",

@@ -105,6 +105,10 @@ def make_folder(tmp_path_factory):
         "synthetic.tsv": "".join(f"<bt> {source}\t{target}\n" for source, target in pairs[:9]),
         "news.tsv": "".join(f"{source}\t{target}\n" for source, target in pairs[:9]),
         "in.txt": pairs[0][0] + "\n",
+        "page.md": f"# *{pairs[0][0]}*\n\n{pairs[1][0]} `code`\n",
+        "notes": f"- {pairs[0][0]}\n",
+        "messages.po": f'msgid "{pairs[0][0]}"\nmsgstr ""\n',
+        "strings.json": f'{{"a": "{pairs[0][0]}"}}\n',
         "text.txt": "".join(f"{source} The king sleeps.\n" for source, _ in pairs),
         "book.txt": "".join(f"{source}\n" for source, _ in pairs[:2]),
     }

@@ -84,6 +84,13 @@ def add_wording(parser: argparse.ArgumentParser) -> None:
         help="terms and their translations, with a tab between: where a sentence has the term, its "
         "translation has the given one",
     )
+    group.add_argument(
+        "--protect",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="keep placeholders (%%s, {name}, <0/>), addresses, paths, code and numbers; say on "
+        "standard error what must be checked (yes)",
+    )
     group.add_argument("--min-length", metavar="N", type=int, help="minimum tokens of a sentence")
     group.add_argument(
         "--no-repeat-ngram", metavar="N", type=int, help="no sequence of N tokens occurs twice"

@@ -153,6 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
         "attention": arguments.align,
         "forbid": arguments.forbid,
         "glossary": glossary,
+        "protect": arguments.protect,
     }
     if arguments.to:
         options["to"] = arguments.to

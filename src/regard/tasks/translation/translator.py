@@ -14,6 +14,7 @@ from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.tasks.translation.batching import MAX_LINES, windows
 from regard.tasks.translation.glossary import glossary_terms
+from regard.tasks.translation.protection import Required, protect
 from regard.tasks.translation.translation import (
     ModelInfo,
     OptionKeywords,
@@ -25,7 +26,14 @@ from regard.tasks.translation.translation import (
 )
 from regard.tasks.translation.translation_model import TranslationModel
 from regard.text.language_names import parse_direction
-from regard.text.segments import Segment, join_translations, segment_text, split_long
+from regard.text.masking import copyable_names
+from regard.text.segments import (
+    Segment,
+    join_translations,
+    segment_protected,
+    segment_text,
+    split_long,
+)
 from regard.text.tags import language_tag, tag_ids, tag_token
 
 if TYPE_CHECKING:
@@ -95,6 +103,8 @@ class Translator(TranslationModel):
         forbid     words or phrases that are not written, in upper or lower case
         glossary   terms and their translations: where a sentence has a term, its translation has
                    the given one, or `missing_terms` says that it has not
+        protect    whether placeholders (%s, {name}, <0/>), addresses, paths, code and numbers are
+                   kept; what must be checked is in `warnings` (False)
         split      whether text is cut into sentences (True); what is too long always is
         alignment  whether words, links and confidence are returned (True)
         attention  whether the attention maps of all layers and heads are returned (False)
@@ -175,6 +185,7 @@ class Translator(TranslationModel):
         prefix: str | Sequence[int] = "",
         forbid: Sequence[str] = (),
         glossary: Mapping[str, str] | None = None,
+        protect: bool = False,
         split: bool = True,
         alignment: bool = True,
         attention: bool = False,
@@ -195,14 +206,27 @@ class Translator(TranslationModel):
             tuple(edits),
             (forbid,) if isinstance(forbid, str) else tuple(forbid),
             glossary_terms(glossary or {}),
+            protect and not (prefix or attention or edits),  # which are of the tokens themselves
         )
 
     def segment(
-        self, text: str, *, split: bool = True, prefix: str | Sequence[int] = ""
+        self,
+        text: str,
+        *,
+        split: bool = True,
+        prefix: str | Sequence[int] = "",
+        protect: bool = False,
     ) -> list[Segment]:
-        """The segments of a text, which are translated one by one; just one with a prefix."""
+        """The segments of a text, which are translated one by one; just one with a prefix.
+
+        With `protect` they have stand-ins in place of placeholders.
+        """
         language, tokenizer = self.info.source_language, self.tokenizers.source
-        if not prefix:
+        if protect:
+            segments = segment_protected(
+                text, language, tokenizer, self.max_source_tokens, self._names, split=split
+            )
+        elif not prefix:
             segments = segment_text(text, language, tokenizer, self.max_source_tokens, split=split)
         else:
             segments = split_long(text, language, tokenizer, self.max_source_tokens)
@@ -213,6 +237,12 @@ class Translator(TranslationModel):
         if not (tags := self.source_tags):
             return segments
         return [s if s.copied else s._replace(ids=[*tags, *s.ids]) for s in segments]
+
+    def segment_with(self, text: str, options: TranslateOptions) -> list[Segment]:
+        """The segments of a text by the options of its translation."""
+        return self.segment(
+            text, split=options.split, prefix=options.prefix, protect=options.protect
+        )
 
     def translate_segments(
         self,
@@ -235,8 +265,26 @@ class Translator(TranslationModel):
             done = self._search_by_ctranslate2(segments, rows, options)
             if rest := [row for row in rows if row not in done]:
                 done |= self._own.translate(segments, rest, options, seeds)
+        if options.protect:
+            done = self._protected(segments, done, options)
         sentences = copied | done
         return [sentences[row] for row in range(len(segments))]
+
+    def _protected(
+        self, segments: Sequence[Segment], done: dict[int, Sentence], options: TranslateOptions
+    ) -> dict[int, Sentence]:
+        """The translations with the placeholders of their segments, or with warnings."""
+        aligned = replace(options, alignment=True)
+
+        def search_again(rows: list[int], required: dict[int, Required]) -> dict[int, Sentence]:
+            return self._own.translate(segments, rows, aligned, None, required)
+
+        again = None if options.settings.sample else search_again
+        return protect(segments, done, again, self.info.target_language)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return copyable_names(self.tokenizers.source, self.tokenizers.target)
 
     def _search_by_ctranslate2(
         self, segments: Sequence[Segment], rows: Sequence[int], options: TranslateOptions
@@ -300,7 +348,7 @@ class Translator(TranslationModel):
         self, texts: Sequence[str], options: TranslateOptions, first: int
     ) -> list[Translation]:
         """The translations of texts, the first of which is number `first`."""
-        cut = [self.segment(text, split=options.split, prefix=options.prefix) for text in texts]
+        cut = [self.segment_with(text, options) for text in texts]
         segments = [segment for segments in cut for segment in segments]
         seeds = [
             first + number + (position << 32)

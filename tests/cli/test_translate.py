@@ -170,7 +170,7 @@ def test_wording(regard, refused, en_fr, tmp_path):
     terms.write_text(f"{SOURCES[0].split()[1]}\txylophone\n", "utf-8")
     said = regard("translate", "--model", en_fr, "--glossary", terms, SOURCES[1], SOURCES[0])
     assert said.out == f"{TARGETS[1]}\n{TARGETS[0]}\n"
-    assert said.err.startswith("line 2: ") and "could not be translated as xylophone" in said.err
+    assert said.err.startswith("line 2: ") and "→ xylophone: the model could not write" in said.err
     terms.write_text("one column\n", "utf-8")
     message = refused("translate", "--model", en_fr, "--glossary", terms, SOURCES[0])
     assert "terms.tsv, line 1: a term and its translation are expected" in message

@@ -85,6 +85,21 @@ def add_wording(parser: argparse.ArgumentParser) -> None:
         "translation has the given one",
     )
     group.add_argument(
+        "--memory",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="translation memory (.tmx, or .po, .xliff, .tsv, .jsonl): a line or sentence that it "
+        "has is translated as there; --json shows similar ones; may be repeated",
+    )
+    group.add_argument(
+        "--fuzzy-threshold",
+        metavar="X",
+        type=float,
+        help="also use sentences of the memory that are as similar as this, from 0.75 to 1, and say "
+        "so on standard error (1)",
+    )
+    group.add_argument(
         "--protect",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -119,6 +134,20 @@ def read_terms(arguments: argparse.Namespace) -> dict[str, str]:
     from regard.tasks.translation.glossary import read_glossary
 
     return read_glossary(arguments.glossary, arguments.encoding)
+
+
+def read_memories(arguments: argparse.Namespace, info: Any) -> dict[str, Any]:
+    """The options of the translation memories that were given; `info` names the languages."""
+    if not arguments.memory:
+        if arguments.fuzzy_threshold is not None:
+            raise InputError("--fuzzy-threshold is of a translation memory; give --memory FILE.")
+        return {}
+    from regard.memory import read_memory
+
+    languages = info.source_language, info.target_language
+    memory = read_memory(arguments.memory, languages, arguments.encoding)
+    least = 1.0 if arguments.fuzzy_threshold is None else arguments.fuzzy_threshold
+    return {"memory": memory, "fuzzy_threshold": least}
 
 
 def search_options(

@@ -95,8 +95,6 @@ def _rows(window: list[Translation], layout: Layout, number: int) -> Iterator[st
 def _notes(window: list[Translation], check: bool, number: int) -> Iterator[str]:
     """The warnings; with `check`, those about numbers and all flags too."""
     for line, translation in enumerate(window, start=number):
-        for source, target in translation.missing_terms:
-            yield f"line {line}: {source} could not be translated as {target}"
         for warning in translation.warnings:
             if check or warning.kind != "number":
                 yield f"line {line}: {warning.message}"

@@ -10,10 +10,12 @@ from regard.config import AlignmentSettings, SearchOptions
 from regard.decoding import Hypothesis
 from regard.tasks.translation.checks import QualityFlag, flag_notes
 from regard.tasks.translation.glossary import Term
-from regard.tasks.translation.warning import TranslationWarning
+from regard.tasks.translation.wording.warning import TranslationWarning
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap, Edit
+    from regard.memory import MemoryMatch, TranslationMemory
+    from regard.tasks.translation.wording.recall import Recall
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -45,6 +47,8 @@ class OptionKeywords(SearchKeywords, total=False):
     forbid: Sequence[str]
     glossary: Mapping[str, str]
     protect: bool
+    memory: TranslationMemory | None
+    fuzzy_threshold: float
     split: bool
     alignment: bool
     attention: bool
@@ -67,6 +71,7 @@ class TranslateOptions:
     forbid     words or phrases that are not written
     glossary   terms and the translations that they must have
     protect    whether placeholders, addresses, code and numbers are kept, or flagged
+    recall     a memory of translations, and which of its matches are used
     split      whether a text is cut into sentences; what exceeds the model's input always is
     alignment  whether words, their links and their confidence are returned
     attention  whether the attention maps of all layers and heads are returned
@@ -82,6 +87,7 @@ class TranslateOptions:
     forbid: tuple[str, ...] = ()
     glossary: tuple[Term, ...] = ()
     protect: bool = False
+    recall: Recall | None = None
 
 
 Link = tuple[int, int]
@@ -113,6 +119,7 @@ class Sentence:
     flags                 signs that something is left out or said twice, with the words
     missing_terms         terms of the glossary whose translation the model could not write
     warnings              what must be checked: placeholders, numbers, terms, uses of a memory
+    matches               sentences of the memory that equal or resemble this one, best first
     """
 
     source: str
@@ -132,6 +139,7 @@ class Sentence:
     flags: tuple[QualityFlag, ...] = ()
     missing_terms: tuple[Term, ...] = ()
     warnings: tuple[TranslationWarning, ...] = ()
+    matches: tuple[MemoryMatch, ...] = ()
 
     def ranked(self, rank: int) -> Sentence:
         """The sentence with its hypothesis of a rank, without words; rank 0 is the best.
@@ -159,6 +167,7 @@ class Sentence:
             "flags": [flag._asdict() for flag in self.flags],
             "missing_terms": [list(term) for term in self.missing_terms],
             "warnings": [warning.as_dict() for warning in self.warnings],
+            "matches": [match.as_dict() for match in self.matches],
         }
 
 

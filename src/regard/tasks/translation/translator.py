@@ -14,7 +14,6 @@ from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.tasks.translation.batching import MAX_LINES, windows
 from regard.tasks.translation.glossary import glossary_terms
-from regard.tasks.translation.protection import Required, protect
 from regard.tasks.translation.translation import (
     ModelInfo,
     OptionKeywords,
@@ -25,6 +24,9 @@ from regard.tasks.translation.translation import (
     copied_sentence,
 )
 from regard.tasks.translation.translation_model import TranslationModel
+from regard.tasks.translation.wording.protection import Required, protect
+from regard.tasks.translation.wording.recall import Recall, check_threshold, recalled, with_matches
+from regard.tasks.translation.wording.terms import put_terms
 from regard.text.language_names import parse_direction
 from regard.text.masking import copyable_names
 from regard.text.segments import (
@@ -38,6 +40,7 @@ from regard.text.tags import language_tag, tag_ids, tag_token
 
 if TYPE_CHECKING:
     from regard.attention import Edit
+    from regard.memory import MemoryMatch, TranslationMemory
     from regard.tasks.translation.own_search import OwnSearch
 
 
@@ -105,6 +108,9 @@ class Translator(TranslationModel):
                    the given one, or `missing_terms` says that it has not
         protect    whether placeholders (%s, {name}, <0/>), addresses, paths, code and numbers are
                    kept; what must be checked is in `warnings` (False)
+        memory     a `TranslationMemory` (`regard.memory.read_memory`): a text or sentence that it
+                   has is translated as there; similar ones are `matches` of the sentence
+        fuzzy_threshold  score from which similar ones are used as well, with a warning (1)
         split      whether text is cut into sentences (True); what is too long always is
         alignment  whether words, links and confidence are returned (True)
         attention  whether the attention maps of all layers and heads are returned (False)
@@ -186,6 +192,8 @@ class Translator(TranslationModel):
         forbid: Sequence[str] = (),
         glossary: Mapping[str, str] | None = None,
         protect: bool = False,
+        memory: TranslationMemory | None = None,
+        fuzzy_threshold: float = 1.0,
         split: bool = True,
         alignment: bool = True,
         attention: bool = False,
@@ -194,9 +202,15 @@ class Translator(TranslationModel):
     ) -> TranslateOptions:
         """The options of `translate` as one object."""
         chosen = settings or self.run.decoding
+        if protect and search.get("sample", chosen.sample):
+            alignment = True  # by which placeholders are put where they belong
         if "beam" not in search:  # as wide as the results need
             width = max(search.get("n_best", 1), search.get("beam_groups", 1))
             search["beam"] = max(chosen.beam, width)
+        itself = bool(prefix or attention or edits)  # which are about the model's own tokens
+        recall = None
+        if memory is not None and not itself:
+            recall = Recall(memory, check_threshold(fuzzy_threshold), show=alignment)
         return TranslateOptions(
             replace(chosen, **search),
             prefix if isinstance(prefix, str) else tuple(prefix),
@@ -206,7 +220,8 @@ class Translator(TranslationModel):
             tuple(edits),
             (forbid,) if isinstance(forbid, str) else tuple(forbid),
             glossary_terms(glossary or {}),
-            protect and not (prefix or attention or edits),  # which are of the tokens themselves
+            protect and not itself,
+            recall,
         )
 
     def segment(
@@ -239,7 +254,10 @@ class Translator(TranslationModel):
         return [s if s.copied else s._replace(ids=[*tags, *s.ids]) for s in segments]
 
     def segment_with(self, text: str, options: TranslateOptions) -> list[Segment]:
-        """The segments of a text by the options of its translation."""
+        """The segments of a text by the options of its translation; one if the memory has it."""
+        recall = options.recall
+        if recall is not None and recall.memory.exact(text) is not None:
+            return [Segment(text.strip(), text[: len(text) - len(text.lstrip())])]
         return self.segment(
             text, split=options.split, prefix=options.prefix, protect=options.protect
         )
@@ -254,8 +272,12 @@ class Translator(TranslationModel):
 
         `seeds` are the numbers that sampling is seeded with; the segments' positions by default.
         """
-        copied = {row: copied_sentence(s.text) for row, s in enumerate(segments) if s.copied}
-        rows = [row for row in range(len(segments)) if row not in copied]
+        known = {row: copied_sentence(s.text) for row, s in enumerate(segments) if s.copied}
+        shown: Mapping[int, tuple[MemoryMatch, ...]] = {}
+        if options.recall is not None:
+            found, shown = recalled(self, segments, options.recall, options.alignment)
+            known |= found
+        rows = [row for row in range(len(segments)) if row not in known]
         if options.edits:  # one by one, on this thread: edits apply to the calling thread only
             done = {
                 row: self._own.translate_edited(segments[row], len(segments), options)
@@ -265,9 +287,11 @@ class Translator(TranslationModel):
             done = self._search_by_ctranslate2(segments, rows, options)
             if rest := [row for row in rows if row not in done]:
                 done |= self._own.translate(segments, rest, options, seeds)
+        if options.glossary:
+            done = put_terms(self, done)
         if options.protect:
             done = self._protected(segments, done, options)
-        sentences = copied | done
+        sentences = known | with_matches(done, shown)
         return [sentences[row] for row in range(len(segments))]
 
     def _protected(
@@ -277,7 +301,8 @@ class Translator(TranslationModel):
         aligned = replace(options, alignment=True)
 
         def search_again(rows: list[int], required: dict[int, Required]) -> dict[int, Sentence]:
-            return self._own.translate(segments, rows, aligned, None, required)
+            found = self._own.translate(segments, rows, aligned, None, required)
+            return put_terms(self, found)
 
         again = None if options.settings.sample else search_again
         return protect(segments, done, again, self.info.target_language)

@@ -17,25 +17,34 @@ def insert_name(sentence: Sentence, name: str, language: str) -> Sentence:
     It comes after the target words that the source word is linked to; else after the translation of
     the word before it, or before that of the word after it.
     """
-    spans = word_spans(sentence.text, sentence.words)
     number = sentence.source_words.index(name) if name in sentence.source_words else -1
-    index = _target_index(number, len(sentence.source_words), len(spans), sentence.alignment)
+    lengths = len(sentence.source_words), len(sentence.words)
+    index = _target_index(number, *lengths, sentence.alignment)
+    done = insert_phrase(sentence, name, index, language)
+    links = [*done.alignment, (number, index)] if number >= 0 else done.alignment
+    return replace(done, alignment=tuple(sorted(links)))
+
+
+def insert_phrase(sentence: Sentence, phrase: str, index: int, language: str) -> Sentence:
+    """The translation with a phrase as its word number `index`."""
+    spans = word_spans(sentence.text, sentence.words)
     text, space = sentence.text, "" if is_spaceless(language) else " "
     if index:
         position = spans[index - 1][1]
-        gap = text[position : position + 1]
-        after = space if gap and (gap.isalnum() or gap in "([{«“") else ""
-        text = text[:position] + space + name + after + text[position:]
+        following = text[position : position + 1]
+        after = space if following.isalnum() or following in tuple("([{«“") else ""
+        text = text[:position] + space + phrase + after + text[position:]
     else:
-        text = name + (space if text else "") + text
-    words = (*sentence.words[:index], name, *sentence.words[index:])
-    links = [(s, t + (t >= index)) for s, t in sentence.alignment]
-    links += [(number, index)] if number >= 0 else []
+        text = phrase + (space if text else "") + text
     confidence = sentence.confidence
-    if confidence:
+    if confidence or not sentence.words:
         confidence = (*confidence[:index], 0.0, *confidence[index:])
     return replace(
-        sentence, text=text, words=words, alignment=tuple(sorted(links)), confidence=confidence
+        sentence,
+        text=text,
+        words=(*sentence.words[:index], phrase, *sentence.words[index:]),
+        alignment=tuple((s, t + (t >= index)) for s, t in sentence.alignment),
+        confidence=confidence,
     )
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from regard.tasks.translation.insertion import insert_name, remove_repeated
 from regard.tasks.translation.translation import Sentence
-from regard.tasks.translation.warning import TranslationWarning, placeholder_warnings
+from regard.tasks.translation.wording.insertion import insert_name, remove_repeated
+from regard.tasks.translation.wording.warning import TranslationWarning, placeholder_warnings
 from regard.text.masking import StandIn, name_spans, restore
 from regard.text.placeholders import lost_placeholders
 from regard.text.segments import Segment

@@ -12,7 +12,7 @@ MESSAGES = {
     "missing": "it is in the source and not in the translation",
     "extra": "it is in the translation and not in the source",
     "number": "the number is not in the translation in digits",
-    "term": "the glossary's term was put in by alignment",
+    "term": "the model could not write this term, so its place is by alignment only",
     "memory": "the translation is of a similar source in the memory",
 }
 
@@ -32,6 +32,9 @@ class TranslationWarning(NamedTuple):
     def message(self) -> str:
         """The warning as a line of text."""
         return f"{', '.join(self.parts)}: {MESSAGES[self.kind]}"
+
+    def __str__(self) -> str:
+        return self.message
 
     def as_dict(self) -> dict[str, Any]:
         """The warning as JSON has it."""

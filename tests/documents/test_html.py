@@ -120,7 +120,7 @@ def test_prose_attributes_are_translated():
     )
     assert through(source, backwards) == (
         '<h1 title="two one">three</h1><p><b ARIA-LABEL=\'eight seven\' class="x y">nine</b> four'
-        ' <img src="a b" alt="six five"></p><hr title="ten">'
+        ' <img src="a b" alt="six five"></p><hr title=ten>'
         "<input placeholder='twelve &amp; eleven'><code title='no no'>no no</code>"
     )
 

@@ -1,4 +1,4 @@
-"""`regard translate`: text in, its translation out, line by line; or an HTML page."""
+"""`regard translate`: text in, its translation out, line by line; or a whole document."""
 
 from __future__ import annotations
 
@@ -29,8 +29,14 @@ from regard.cli.searching import (
     read_terms,
     search_options,
 )
-from regard.cli.translate_one import print_alternatives, translate_pages
+from regard.cli.translate_one import (
+    add_catalog,
+    check_document,
+    print_alternatives,
+    translate_files,
+)
 from regard.config.stored import model_checksum
+from regard.documents.registry import FORMATS
 from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
@@ -66,7 +72,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_engine(parser)
     add_deterministic(parser)
     parser.add_argument(
-        "--input", metavar="FILE", help="text to translate, a line each, or HTML; .gz, .bz2 or .xz"
+        "--input",
+        metavar="FILE",
+        help="text to translate, a line each, or a document, known by its name: "
+        f"{', '.join(name for name in FORMATS if name != 'text')}; also with .gz, .bz2 or .xz",
     )
     parser.add_argument(
         "--output",
@@ -77,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("text", "html"),
+        choices=tuple(FORMATS),
         help="format of the input (by its name; else text)",
     )
     parser.add_argument(
@@ -87,6 +96,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         const="text",
         help="the same as --format text: any file, every line of it as plain text",
     )
+    add_catalog(parser)
     add_encoding(parser)
     add_target(parser)
     add_search(parser)
@@ -137,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.input = None if arguments.input == "-" else arguments.input
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
-    source = None if kind == "html" else _source(arguments)
+    source = _source(arguments) if kind == "text" else None
     glossary = read_terms(arguments)
     translator: Translator = open_model(
         arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
@@ -145,7 +155,7 @@ def run(arguments: argparse.Namespace) -> int:
     translator = translator.into(arguments.to, tag=arguments.tag)
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
-        translate_pages(translator, settings, glossary, arguments)
+        translate_files(translator, settings, glossary, kind, arguments)
         return 0
     options: TranslateKeywords = {
         "settings": settings,
@@ -194,11 +204,7 @@ def _checked_format(arguments: argparse.Namespace) -> str:
     kind = input_format(arguments.input, arguments.format)
     if kind == "text" and arguments.output and suffix(arguments.output) in JSON_LINES:
         arguments.json = True
-    if kind == "html" and (arguments.json or arguments.align or n_best or arguments.prefix):
-        raise InputError(
-            "an HTML page is written as a whole; leave --json, --align, --n-best and --prefix out, "
-            "or give --plain."
-        )
+    check_document(arguments, kind)
     if arguments.output:
         path = Path(arguments.output)
         if path.is_dir():

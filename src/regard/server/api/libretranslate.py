@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, Request
 
-from regard.documents.html import HtmlDocument, parse_html
+from regard.documents.document import TextDocument
+from regard.documents.html import parse_html
 from regard.server.api.detection import detect
 from regard.server.api.requests import FORMATS, DetectRequest, TranslateRequest
 from regard.server.api.responses import (
@@ -134,7 +135,7 @@ async def translate_body(
     return TranslateResponse(translatedText=best, detectedLanguage=detected, alternatives=others)
 
 
-def _render(page: HtmlDocument, translations: Sequence[Translation]) -> list[str]:
+def _render(page: TextDocument, translations: Sequence[Translation]) -> list[str]:
     """A page with the best translations, then with the next best, where they differ."""
     ranks = 1 + max((len(best.alternatives) for best in translations), default=0)
     rendered = [

@@ -104,6 +104,7 @@ def make_folder(tmp_path_factory):
         "synthetic.tsv": "".join(f"<bt> {source}\t{target}\n" for source, target in pairs[:9]),
         "news.tsv": "".join(f"{source}\t{target}\n" for source, target in pairs[:9]),
         "in.txt": pairs[0][0] + "\n",
+        "terms.tsv": f"{pairs[0][0].split()[1]}\tun\n",
         "text.txt": "".join(f"{source} The king sleeps.\n" for source, _ in pairs),
         "book.txt": "".join(f"{source}\n" for source, _ in pairs[:2]),
     }

@@ -96,7 +96,7 @@ def add_wording(parser: argparse.ArgumentParser) -> None:
         "--fuzzy-threshold",
         metavar="X",
         type=float,
-        help="also use sentences of the memory that are as similar as this, from 0.75 to 1, and say "
+        help="also use sentences of the memory that are this similar, from 0.75 to 1, and say "
         "so on standard error (1)",
     )
     group.add_argument(
@@ -142,7 +142,7 @@ def read_memories(arguments: argparse.Namespace, info: Any) -> dict[str, Any]:
         if arguments.fuzzy_threshold is not None:
             raise InputError("--fuzzy-threshold is of a translation memory; give --memory FILE.")
         return {}
-    from regard.memory import read_memory
+    from regard.corpus.memory import read_memory
 
     languages = info.source_language, info.target_language
     memory = read_memory(arguments.memory, languages, arguments.encoding)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from regard.cli.line_input import read_document
 from regard.cli.line_progress import LineProgress
+from regard.cli.searching import read_memories
 from regard.documents.registry import FORMATS
 from regard.errors import InputError
 
@@ -73,6 +74,7 @@ def translate_files(
     )
     given = [text.encode() for text in arguments.text] or [read_document(arguments.input)]
     documents = [parse_document(data, form, options) for data in given]
+    memory = read_memories(arguments, translator.info)
     translated = []
     with LineProgress(None, unit="texts") as shown:
 
@@ -88,6 +90,8 @@ def translate_files(
                     settings=settings,
                     forbid=arguments.forbid,
                     glossary=glossary,
+                    protect=arguments.protect,
+                    **memory,
                     split=not arguments.no_split,
                     progress=progress,
                     warn=_warn,

@@ -56,7 +56,9 @@ StandIn(name='Z', value='%s', joined=(True, False))))
     """
     taken = set(re.findall(r"\w+", text.lower()))
     free = (name for name in dict.fromkeys(names) if name.lower() not in taken)
-    parts, stand_ins, position = [], [], 0
+    parts: list[str] = []
+    stand_ins: list[StandIn] = []
+    position = 0
     for (start, end), name in zip(spans, free, strict=False):
         before = bool(_LETTER.match(text[max(0, start - 1) : start]))
         after = bool(_LETTER.match(text[end : end + 1]))
@@ -82,7 +84,8 @@ def restore(text: str, stand_ins: Sequence[StandIn]) -> str:
     'le fichier%s : %d'
     """
     found = sorted((*span, own) for own in stand_ins for span in name_spans(own.name, text))
-    parts, position = [], 0
+    parts: list[str] = []
+    position = 0
     for start, end, (_, value, (before, after)) in found:
         between = text[position:start]
         parts += between[: len(between) - (before and between.endswith(" "))], value

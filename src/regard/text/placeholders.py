@@ -263,7 +263,8 @@ def shield(text: str, spans: Iterable[tuple[int, int]]) -> str:
     >>> shield("Open {a. B}. Now", [(5, 11)])
     'Open xxxxxx. Now'
     """
-    parts, position = [], 0
+    parts: list[str] = []
+    position = 0
     for start, end in spans:
         parts += text[position:start], "x" * (end - start)
         position = end

@@ -14,7 +14,7 @@ from regard.tasks.translation.wording.warning import TranslationWarning
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap, Edit
-    from regard.memory import MemoryMatch, TranslationMemory
+    from regard.corpus.memory import MemoryMatch, TranslationMemory
     from regard.tasks.translation.wording.recall import Recall
 
 

@@ -40,7 +40,7 @@ from regard.text.tags import language_tag, tag_ids, tag_token
 
 if TYPE_CHECKING:
     from regard.attention import Edit
-    from regard.memory import MemoryMatch, TranslationMemory
+    from regard.corpus.memory import MemoryMatch, TranslationMemory
     from regard.tasks.translation.own_search import OwnSearch
 
 
@@ -108,7 +108,7 @@ class Translator(TranslationModel):
                    the given one, or `missing_terms` says that it has not
         protect    whether placeholders (%s, {name}, <0/>), addresses, paths, code and numbers are
                    kept; what must be checked is in `warnings` (False)
-        memory     a `TranslationMemory` (`regard.memory.read_memory`): a text or sentence that it
+        memory     a `TranslationMemory` (`regard.corpus.memory.read_memory`): a text or sentence that it
                    has is translated as there; similar ones are `matches` of the sentence
         fuzzy_threshold  score from which similar ones are used as well, with a warning (1)
         split      whether text is cut into sentences (True); what is too long always is

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from regard.corpus.memory import MemoryMatch, TranslationMemory
 from regard.errors import InputError
-from regard.memory import MemoryMatch, TranslationMemory
 from regard.tasks.translation.translation import Sentence
 from regard.tasks.translation.wording.warning import TranslationWarning, placeholder_warnings
 from regard.text import words
@@ -43,7 +43,7 @@ class Recall(NamedTuple):
 
 def check_threshold(least: float) -> float:
     """The score from which matches are used; an error if it is not from 0.75 to 1."""
-    from regard.memory.memory import LEAST
+    from regard.corpus.memory.memory import LEAST
 
     if not LEAST <= least <= 1:
         raise InputError(f"fuzzy_threshold must be from {LEAST} to 1, got {least}.")

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from regard.memory.ngram_index import NgramIndex
+from regard.corpus.memory.ngram_index import NgramIndex
 from regard.text import normalize
 from regard.text.placeholders import Placeholder, find_placeholders
 
@@ -107,7 +107,8 @@ def _skeleton(text: str, placeholders: Sequence[Placeholder]) -> str:
 
 
 def _exchanged(text: str, placeholders: Sequence[Placeholder], values: dict[str, str]) -> str:
-    parts, position = [], 0
+    parts: list[str] = []
+    position = 0
     for found in placeholders:
         parts += text[position : found.start], values[found.text]
         position = found.end

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 
+from regard.corpus.memory.memory import TranslationMemory
 from regard.errors import InputError
 from regard.formats import read_pairs
-from regard.memory.memory import TranslationMemory
 
 
 def read_memory(

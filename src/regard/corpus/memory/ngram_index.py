@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.memory.edit_distance import Codes, code_points, edit_distances
+from regard.corpus.memory.edit_distance import Codes, code_points, edit_distances
 
 Q = 3
 BUCKETS = 1 << 21

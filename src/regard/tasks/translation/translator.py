@@ -108,7 +108,7 @@ class Translator(TranslationModel):
                    the given one, or `missing_terms` says that it has not
         protect    whether placeholders (%s, {name}, <0/>), addresses, paths, code and numbers are
                    kept; what must be checked is in `warnings` (False)
-        memory     a `TranslationMemory` (`regard.corpus.memory.read_memory`): a text or sentence that it
+        memory     a `TranslationMemory` (`regard.corpus.memory`): a text or sentence that it
                    has is translated as there; similar ones are `matches` of the sentence
         fuzzy_threshold  score from which similar ones are used as well, with a warning (1)
         split      whether text is cut into sentences (True); what is too long always is

@@ -23,7 +23,7 @@ UNSUPPORTED = frozenset({
     ".properties", ".strings", ".resx", ".arb", ".ini",
 })  # fmt: skip
 """Formats with their own markup or fields, which would be translated as if they were prose."""
-MAX_DOCUMENT = 256 << 20
+MAX_DOCUMENT = 64 << 20
 """Most bytes of a document, which is translated as a whole."""
 WAIT = 0.05
 """Seconds without input after which the lines read so far are translated."""

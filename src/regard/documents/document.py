@@ -20,6 +20,7 @@ class DocumentOptions:
     replace         whether messages of a catalog that are translated already are translated again
     encoding        of text whose format declares none
     name            of the file, for errors
+    max_bytes       most bytes that a compressed document may expand to
     """
 
     source: str = ""
@@ -28,6 +29,7 @@ class DocumentOptions:
     replace: bool = False
     encoding: str = "utf-8"
     name: str = "the document"
+    max_bytes: int = 256 << 20
 
 
 class Document(Protocol):
@@ -36,6 +38,11 @@ class Document(Protocol):
     @property
     def texts(self) -> list[str]:
         """The texts to be translated."""
+        ...
+
+    @property
+    def has_markup(self) -> bool:
+        """Whether a text has inline elements, which are placed by word links."""
         ...
 
     def render(self, translations: Sequence[LinkedTranslation]) -> bytes:
@@ -53,6 +60,11 @@ class TextDocument:
     def texts(self) -> list[str]:
         """The texts to be translated."""
         return [block.text for block in blocks(self.parts)]
+
+    @property
+    def has_markup(self) -> bool:
+        """Whether a text has inline elements, which are placed by word links."""
+        return any(block.inner for block in blocks(self.parts))
 
     def render(self, translations: Sequence[LinkedTranslation]) -> str:
         """The text with translations of its texts."""
@@ -74,6 +86,11 @@ class EncodedDocument:
     def texts(self) -> list[str]:
         """The texts to be translated."""
         return self.document.texts
+
+    @property
+    def has_markup(self) -> bool:
+        """Whether a text has inline elements, which are placed by word links."""
+        return self.document.has_markup
 
     def render(self, translations: Sequence[LinkedTranslation]) -> bytes:
         """The bytes with translations of its texts."""

@@ -7,7 +7,7 @@ import re
 from regard.documents.blocks import BlockBuilder, Part
 from regard.documents.document import TextDocument
 
-_LINE = re.compile(r"[^\r\n]+|[\r\n]+")
+_LINE = re.compile("([\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+)")  # whatever ends a line
 
 
 def parse_plain(source: str) -> TextDocument:
@@ -17,11 +17,11 @@ def parse_plain(source: str) -> TextDocument:
     ['One:', 'two']
     """
     parts: list[Part] = []
-    for match in _LINE.finditer(source):
-        if match[0][0] in "\r\n":
-            parts.append(match[0])
-        else:
+    for number, piece in enumerate(_LINE.split(source)):
+        if number % 2:
+            parts.append(piece)
+        elif piece:
             builder = BlockBuilder()
-            builder.text(match[0])
+            builder.text(piece)
             parts += builder.finish()
     return TextDocument(tuple(parts))

@@ -95,13 +95,13 @@ def _yaml(source: str, options: DocumentOptions) -> TextDocument:
 def _docx(data: bytes, options: DocumentOptions) -> Document:
     from regard.documents.office.document import parse_docx
 
-    return parse_docx(data)
+    return parse_docx(data, options.max_bytes)
 
 
 def _odt(data: bytes, options: DocumentOptions) -> Document:
     from regard.documents.office.document import parse_odt
 
-    return parse_odt(data)
+    return parse_odt(data, options.max_bytes)
 
 
 def _encoded(

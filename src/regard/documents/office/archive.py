@@ -17,11 +17,11 @@ MAX_MEMBERS = 20_000
 _SMALL = 1 << 20
 
 
-def read_archive(data: bytes) -> dict[str, bytes]:
-    """All members of an archive by their names, in its order."""
+def read_archive(data: bytes, max_bytes: int = MAX_BYTES) -> dict[str, bytes]:
+    """All members of an archive by their names, in its order; together `max_bytes` at most."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _read_members(archive)
+            return _read_members(archive, max_bytes)
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
         if isinstance(error, InputError):
             raise
@@ -32,9 +32,8 @@ def read_archive(data: bytes) -> dict[str, bytes]:
         raise InputError("the document has a password; save it without one.") from error
 
 
-def _read_members(archive: zipfile.ZipFile) -> dict[str, bytes]:
+def _read_members(archive: zipfile.ZipFile, remaining: int) -> dict[str, bytes]:
     members: dict[str, bytes] = {}
-    remaining = MAX_BYTES
     infos = archive.infolist()
     if len(infos) > MAX_MEMBERS:
         raise InputError(f"the document has {len(infos):,} members, at most {MAX_MEMBERS:,} fit.")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from regard.documents.blocks import BlockBuilder, Part, Syntax, Value, unescaped
 from regard.documents.office.xml_tree import XmlMember, full_name
-from regard.documents.xml_tokens import escape_xml, unescape_xml
+from regard.documents.xml_tokens import escape_xml, text_pieces
 
 MEMBERS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\d*\.xml")
 _ENCLOSING = frozenset({
@@ -197,8 +197,13 @@ class _Paragraph:
             self.run = form
         before, after = _wrap(form)
         for token in self.member.tokens[first + 1 : self.member.ends[first]]:
-            text = token.raw[9:-3] if token.kind == "cdata" else unescape_xml(token.raw)
-            self.builder.text(text, before + escape_xml(text) + after)
+            cdata = token.kind == "cdata"
+            pieces = [(token.raw[9:-3], token.raw)] if cdata else text_pieces(token.raw)
+            for text, raw in pieces:
+                if text:
+                    self.builder.text(text, before + escape_xml(text) + after)
+                else:
+                    self.builder.point(before + raw + after)  # an entity, which is not expanded
 
     def _field(self, kind: str, raw: str) -> None:
         """The beginning, the separator or the end of a field."""

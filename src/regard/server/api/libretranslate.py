@@ -9,8 +9,9 @@ from fastapi import APIRouter, Request
 
 from regard.documents.document import TextDocument
 from regard.documents.html import parse_html
+from regard.documents.registry import BY_SUFFIX
 from regard.server.api.detection import detect
-from regard.server.api.requests import FORMATS, DetectRequest, TranslateRequest
+from regard.server.api.requests import DetectRequest, TranslateRequest
 from regard.server.api.responses import (
     ERROR_RESPONSES,
     DefaultLanguages,
@@ -85,7 +86,7 @@ def routes(service: Service) -> APIRouter:
             frontendTimeout=500,
             keyRequired=service.settings.key_required,
             language=DefaultLanguages(source=_named(first.source), target=_named(first.target)),
-            supportedFilesFormat=list(FORMATS),
+            supportedFilesFormat=list(BY_SUFFIX),
         )
 
     return api

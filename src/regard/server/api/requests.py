@@ -16,8 +16,6 @@ from regard.server.http.errors import ApiError
 
 SECONDS = 30  # in which a request must have arrived
 MAX_ALTERNATIVES = 10
-FORMATS = {".txt": "text", ".html": "html", ".htm": "html"}
-"""Files that can be translated, and their `TranslateRequest.format`."""
 
 FieldType = TypeVar("FieldType")
 NonEmpty = Annotated[FieldType, Field(min_length=1)]

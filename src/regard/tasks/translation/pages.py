@@ -19,6 +19,8 @@ class Renderable(Protocol[Rendered]):
 
     @property
     def texts(self) -> list[str]: ...
+    @property
+    def has_markup(self) -> bool: ...
     def render(self, translations: Sequence[LinkedTranslation]) -> Rendered: ...
 
 
@@ -40,7 +42,7 @@ def translate_document(
     texts = document.texts
     unique = list(dict.fromkeys(texts))
     done: list[Translation] = []
-    options["alignment"] = True  # by which inline markup is placed
+    options["alignment"] = document.has_markup
     for window in translator.translate_lines(unique, **options):
         done += window
         progress(len(done), len(unique))

@@ -26,10 +26,18 @@ class TextSettings:
     """One tokenizer for both languages, or one for each."""
     min_count: int = 1
     """How often a word or character must occur to be a token of its own (word and char)."""
+    subword_dropout: float = 0.0
+    """Share of BPE's merges that are left out at random in training sentences (BPE-dropout)."""
 
     def __post_init__(self) -> None:
         at_least(self, 6, "vocab_size")
         at_least(self, 1, "min_count")
+        fraction(self, "subword_dropout")
+        if self.subword_dropout and self.unit != "bpe":
+            raise InputError(
+                f"text.subword_dropout leaves out merges of BPE; set text.unit to bpe, got "
+                f"{self.unit}."
+            )
 
 
 @dataclass(frozen=True)

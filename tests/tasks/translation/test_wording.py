@@ -188,9 +188,8 @@ def test_flags_of_translations(en_fr):
 
 
 def test_a_memory_is_used(en_fr):
-    memory = TranslationMemory([
-        (SOURCES[0], "Du souvenir."), (f"{SOURCES[1]} {SOURCES[2]}", "Les deux."), ("Open 3 of %s", "3 %s")
-    ])  # fmt: skip
+    both = f"{SOURCES[1]} {SOURCES[2]}"
+    memory = TranslationMemory([(SOURCES[0], "Du souvenir."), (both, "Les deux.")])
     done = en_fr.translate(f"{SOURCES[0]} {SOURCES[3]}\n", memory=memory)
     assert done.text == f"Du souvenir. {FRENCH[3][1]}\n" and done.warnings == ()
     assert len(done.sentences[0].matches) == 1

@@ -74,10 +74,10 @@ def test_placeholders_are_exchanged_or_not_usable():
     memory = TranslationMemory([
         ("Copy 3 files to %s now", "Copier 3 fichiers vers %s"), ("Wait {n} or {n} seconds", "{n}")
     ])  # fmt: skip
-    (match,) = memory.similar("Copy 12 files to {dir} now")
+    (match,) = memory.similar("Copy 12 files to {d} now")
     assert match.adapted and match.usable and match.score < 1
-    assert match.translation == "Copier 12 fichiers vers {dir}"
-    (match,) = memory.similar("Copy 3 file to {dir} now")
+    assert match.translation == "Copier 12 fichiers vers {d}"
+    (match,) = memory.similar("Copy 3 file to {d} now")
     assert not match.usable and not match.adapted  # a word differs too
     (match,) = memory.similar("Copy 3 file to %s now")
     assert match.usable and not match.adapted

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.config import SearchOptions
 from regard.errors import InputError
 from regard.tasks.commands import positive
+
+if TYPE_CHECKING:
+    from regard.tasks.translation.translation import ModelInfo, TranslateKeywords
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 SEARCHING = (
@@ -136,7 +139,7 @@ def read_terms(arguments: argparse.Namespace) -> dict[str, str]:
     return read_glossary(arguments.glossary, arguments.encoding)
 
 
-def read_memories(arguments: argparse.Namespace, info: Any) -> dict[str, Any]:
+def read_memories(arguments: argparse.Namespace, info: ModelInfo) -> TranslateKeywords:
     """The options of the translation memories that were given; `info` names the languages."""
     if not arguments.memory:
         if arguments.fuzzy_threshold is not None:

@@ -74,7 +74,14 @@ def translate_files(
     )
     given = [text.encode() for text in arguments.text] or [read_document(arguments.input)]
     documents = [parse_document(data, form, options) for data in given]
-    memory = read_memories(arguments, translator.info)
+    keywords: TranslateKeywords = {
+        "settings": settings,
+        "forbid": arguments.forbid,
+        "glossary": glossary,
+        "protect": arguments.protect,
+        "split": not arguments.no_split,
+        **read_memories(arguments, translator.info),
+    }
     translated = []
     with LineProgress(None, unit="texts") as shown:
 
@@ -87,14 +94,9 @@ def translate_files(
                 translate_document(
                     translator,
                     document,
-                    settings=settings,
-                    forbid=arguments.forbid,
-                    glossary=glossary,
-                    protect=arguments.protect,
-                    **memory,
-                    split=not arguments.no_split,
                     progress=progress,
                     warn=_warn,
+                    **keywords,
                 )
             )
     data = b"".join(done + b"\n" for done in translated) if arguments.text else translated[0]

@@ -2,7 +2,7 @@
 
 A model reads stand-ins (`regard.text.masking`). Where its output does not have each just once,
 
-1. our own engine searches again, with the stand-ins and numbers required (`RequiredPhrase`);
+1. our own engine searches again, with stand-ins and longer numbers required (`RequiredPhrase`);
 2. what is still not there is inserted where the word links say, and the sentence has a warning.
 
 At the end the translation's placeholders are compared with the source's: no loss is silent.
@@ -20,6 +20,7 @@ from regard.text.masking import StandIn, name_spans, restore
 from regard.text.placeholders import lost_placeholders
 from regard.text.segments import Segment
 
+MIN_DIGITS = 3  # of a number that is required; a smaller one may well be written in words
 Required = tuple[tuple[str, str], ...]
 """Words of a source and what its translation must have for each."""
 SearchAgain = Callable[[list[int], dict[int, Required]], Mapping[int, Sentence]]
@@ -52,7 +53,8 @@ def is_kept(text: str, stand_ins: Sequence[StandIn]) -> bool:
 
 def _required(segment: Segment, sentence: Sentence) -> Required:
     """What is required of another translation; nothing if this one has all."""
-    numbers = lost_placeholders(segment.text, sentence.text).numbers
+    lost = lost_placeholders(segment.text, sentence.text).numbers
+    numbers = [number for number in lost if sum(map(str.isdigit, number)) >= MIN_DIGITS]
     if is_kept(sentence.text, segment.stand_ins) and not numbers:
         return ()
     names = [own.name for own in segment.stand_ins]

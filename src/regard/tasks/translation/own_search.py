@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -87,7 +88,10 @@ class OwnSearch:
         many = sum(lengths) * options.settings.beam >= MIN_FORKED_TOKENS
         fork = many and not options.attention and not observe.observers()
         _ = self.model.step_model  # prepared once, before processes are forked
-        done = parallel_map(translate_group, groups, self.model.threads, fork=fork)
+        # a search that reads attention registers hooks, which threads would do in each other's way
+        forks = fork and threading.current_thread() is threading.main_thread()
+        alone = bool(options.glossary or required) and not forks
+        done = parallel_map(translate_group, groups, 1 if alone else self.model.threads, fork=fork)
         return {
             row: sentence
             for group, translated in zip(groups, done, strict=True)

@@ -298,7 +298,8 @@ class Translator(TranslationModel):
         self, segments: Sequence[Segment], done: dict[int, Sentence], options: TranslateOptions
     ) -> dict[int, Sentence]:
         """The translations with the placeholders of their segments, or with warnings."""
-        aligned = replace(options, alignment=True)
+        narrow = replace(options.settings, beam=2, n_best=1, beam_groups=1)  # besides the required
+        aligned = replace(options, alignment=True, settings=narrow)
 
         def search_again(rows: list[int], required: dict[int, Required]) -> dict[int, Sentence]:
             found = self._own.translate(segments, rows, aligned, None, required)

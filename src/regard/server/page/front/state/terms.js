@@ -2,21 +2,25 @@
 
 const NAME = "regard.terms", MOST = 1000, LONGEST = 200;
 
-function stored() {
+let kept = null; // lines by target language
+
+function lines() {
   try {
-    return JSON.parse(localStorage.getItem(NAME) ?? "{}") ?? {};
+    kept ??= JSON.parse(localStorage.getItem(NAME) ?? "{}") ?? {};
   } catch {
-    return {}; // not allowed, or written by something else
+    kept = {}; // not allowed, or written by something else
   }
+  return kept;
 }
 
 /** The lines that were typed for a target language. */
-export const typedTerms = (target) => String(stored()[target] ?? "");
+export const typedTerms = (target) => String(lines()[target] ?? "");
 
 /** Keeps the lines for a target language. */
 export function keepTerms(target, text) {
+  kept = { ...lines(), [target]: text || undefined };
   try {
-    localStorage.setItem(NAME, JSON.stringify({ ...stored(), [target]: text || undefined }));
+    localStorage.setItem(NAME, JSON.stringify(kept));
   } catch {
     // they are used until the page is closed
   }

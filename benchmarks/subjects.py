@@ -42,6 +42,12 @@ SUBJECTS = {
          "用 `regard translate` 翻译一百万行：内存的增长与每秒行数"),
         ("Nothing; it trains a tiny model.", "无；会训练一个很小的模型。"),
     ),
+    "wording": Subject(
+        ("placeholders and glossary terms through a trained model: lost, flagged, and in BLEU",
+         "占位符与术语经过训练好的模型：丢失数、标记数以及对 BLEU 的影响"),
+        ("`--model` is a trained model, `--messages` a catalogue, `--pairs` unseen sentences.",
+         "`--model` 是训练好的模型，`--messages` 是消息目录，`--pairs` 是未见过的句子。"),
+    ),
     "faults": Subject(
         ("training under faults: kills, a full disk, damaged files, NaN losses",
          "训练遇到故障：被杀死、磁盘已满、文件损坏、NaN 损失"),

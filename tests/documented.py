@@ -109,6 +109,7 @@ def make_folder(tmp_path_factory):
         "notes": f"- {pairs[0][0]}\n",
         "messages.po": f'msgid "{pairs[0][0]}"\nmsgstr ""\n',
         "strings.json": f'{{"a": "{pairs[0][0]}"}}\n',
+        "terms.tsv": f"{pairs[0][0].split()[1]}\tun\n",
         "text.txt": "".join(f"{source} The king sleeps.\n" for source, _ in pairs),
         "book.txt": "".join(f"{source}\n" for source, _ in pairs[:2]),
     }

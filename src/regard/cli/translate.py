@@ -26,6 +26,7 @@ from regard.cli.searching import (
     add_search,
     add_target,
     add_wording,
+    read_memories,
     read_terms,
     search_options,
 )
@@ -41,6 +42,7 @@ from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
 from regard.formats.partial_output import PartialOutput
+from regard.storage import checksum
 from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
 from regard.tasks.translation.bulk import BLOCK_LINES, Layout, LineBlock, translate_blocks
 from regard.version import __version__
@@ -166,6 +168,8 @@ def run(arguments: argparse.Namespace) -> int:
         "attention": arguments.align,
         "forbid": arguments.forbid,
         "glossary": glossary,
+        "protect": arguments.protect,
+        **read_memories(arguments, translator.info),
     }
     if arguments.to:
         options["to"] = arguments.to
@@ -267,6 +271,7 @@ def _write_file(
     """Write to FILE.partial as it goes, and to FILE when all is done."""
     layout = _layout(arguments)
     settings = asdict(cast("SearchOptions", options["settings"]))
+    memories = [checksum(Path(path)) for path in arguments.memory]
     engine = translator.prepare_engine().engine
     loading = (
         {"engine": "ctranslate2", "precision": engine.precision} if engine else {"engine": "torch"}
@@ -274,7 +279,7 @@ def _write_file(
     identity = {
         "model": "-".join(map(model_checksum, arguments.model)), "version": __version__,
         "engine": loading,
-        "options": {**options, "settings": settings, "layout": layout},
+        "options": {**options, "settings": settings, "layout": layout, "memory": memories},
     }  # fmt: skip
     with PartialOutput(arguments.output, identity, _log) as output:
         lines = output.remaining(source.lines)

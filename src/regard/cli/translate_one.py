@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from regard.cli.line_input import read_document
 from regard.cli.line_progress import LineProgress
+from regard.cli.searching import read_memories
 from regard.documents.registry import FORMATS
 from regard.errors import InputError
 
@@ -73,6 +74,14 @@ def translate_files(
     )
     given = [text.encode() for text in arguments.text] or [read_document(arguments.input)]
     documents = [parse_document(data, form, options) for data in given]
+    keywords: TranslateKeywords = {
+        "settings": settings,
+        "forbid": arguments.forbid,
+        "glossary": glossary,
+        "protect": arguments.protect,
+        "split": not arguments.no_split,
+        **read_memories(arguments, translator.info),
+    }
     translated = []
     with LineProgress(None, unit="texts") as shown:
 
@@ -85,12 +94,9 @@ def translate_files(
                 translate_document(
                     translator,
                     document,
-                    settings=settings,
-                    forbid=arguments.forbid,
-                    glossary=glossary,
-                    split=not arguments.no_split,
                     progress=progress,
                     warn=_warn,
+                    **keywords,
                 )
             )
     data = b"".join(done + b"\n" for done in translated) if arguments.text else translated[0]

@@ -95,6 +95,9 @@ def make_folder(tmp_path_factory):
     for name in ("model", "model-a", "model-b", "reverse", "rnn", "lm"):
         whole = trained(name if name in ("rnn", "lm") else "en-fr", tmp_path_factory)
         shutil.copytree(whole, home / name)
+    settings = home / "reverse" / "config.yaml"
+    turned = settings.read_text("utf-8").replace("languages: en-fr", "languages: fr-en")
+    settings.write_text(turned, encoding="utf-8")
     pairs = [(pair.source, pair.target) for pair in sample("train", 24, seed=5, max_words=9)]
     texts = {
         "pairs.tsv": "".join(f"{source}\t{target}\n" for source, target in pairs),

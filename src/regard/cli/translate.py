@@ -26,12 +26,14 @@ from regard.cli.searching import (
     add_search,
     add_target,
     add_wording,
+    read_memories,
     read_terms,
     search_options,
 )
 from regard.cli.translate_one import (
     add_catalog,
     check_document,
+    draw_alignment,
     print_alternatives,
     translate_files,
 )
@@ -41,6 +43,7 @@ from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
 from regard.formats.partial_output import PartialOutput
+from regard.storage import checksum
 from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
 from regard.tasks.translation.bulk import BLOCK_LINES, Layout, LineBlock, translate_blocks
 from regard.version import __version__
@@ -166,6 +169,8 @@ def run(arguments: argparse.Namespace) -> int:
         "attention": arguments.align,
         "forbid": arguments.forbid,
         "glossary": glossary,
+        "protect": arguments.protect,
+        **read_memories(arguments, translator.info),
     }
     if arguments.to:
         options["to"] = arguments.to
@@ -175,7 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_alternatives(translator, options, arguments)
         return 0
     if arguments.align:
-        _draw(translator, source.lines, options)
+        draw_alignment(translator, source.lines, options)
     elif arguments.output and not _is_device(arguments.output):
         _write_file(translator, source, options, arguments)
     else:
@@ -267,6 +272,7 @@ def _write_file(
     """Write to FILE.partial as it goes, and to FILE when all is done."""
     layout = _layout(arguments)
     settings = asdict(cast("SearchOptions", options["settings"]))
+    memories = [checksum(Path(path)) for path in arguments.memory]
     engine = translator.prepare_engine().engine
     loading = (
         {"engine": "ctranslate2", "precision": engine.precision} if engine else {"engine": "torch"}
@@ -274,7 +280,7 @@ def _write_file(
     identity = {
         "model": "-".join(map(model_checksum, arguments.model)), "version": __version__,
         "engine": loading,
-        "options": {**options, "settings": settings, "layout": layout},
+        "options": {**options, "settings": settings, "layout": layout, "memory": memories},
     }  # fmt: skip
     with PartialOutput(arguments.output, identity, _log) as output:
         lines = output.remaining(source.lines)
@@ -362,22 +368,6 @@ def _laid_out(block: LineBlock, source: LineSource) -> list[str]:
 
 def _stream(output: str | None) -> AbstractContextManager[IO[str]]:
     return Path(output).open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
-
-
-def _draw(translator: Translator, lines: Iterator[str | None], options: TranslateKeywords) -> None:
-    from rich.console import Console
-
-    from regard.tasks.translation.inspection import alignment_matrix
-
-    console = Console()
-    windows = translator.translate_lines(lines, max_lines=1, **options)
-    for translation in (translation for window in windows for translation in window):
-        print(translation.text, flush=True)
-        for number, sentence in enumerate(translation.sentences, start=1):
-            console.print()
-            last = number == len(translation.sentences)
-            console.print(alignment_matrix(sentence, translator.run, legend=last))
-        console.print()
 
 
 def _log_copied(count: int) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from regard.cli.line_input import read_document
 from regard.cli.line_progress import LineProgress
+from regard.cli.searching import read_memories
 from regard.documents.registry import FORMATS
 from regard.errors import InputError
 
@@ -73,6 +75,14 @@ def translate_files(
     )
     given = [text.encode() for text in arguments.text] or [read_document(arguments.input)]
     documents = [parse_document(data, form, options) for data in given]
+    keywords: TranslateKeywords = {
+        "settings": settings,
+        "forbid": arguments.forbid,
+        "glossary": glossary,
+        "protect": arguments.protect,
+        "split": not arguments.no_split,
+        **read_memories(arguments, translator.info),
+    }
     translated = []
     with LineProgress(None, unit="texts") as shown:
 
@@ -85,12 +95,9 @@ def translate_files(
                 translate_document(
                     translator,
                     document,
-                    settings=settings,
-                    forbid=arguments.forbid,
-                    glossary=glossary,
-                    split=not arguments.no_split,
                     progress=progress,
                     warn=_warn,
+                    **keywords,
                 )
             )
     data = b"".join(done + b"\n" for done in translated) if arguments.text else translated[0]
@@ -128,3 +135,22 @@ def print_alternatives(
             print(json.dumps({"text": other, "probability": share}, ensure_ascii=False))
         else:
             print(f"{share:.4f}\t{other}")
+
+
+def draw_alignment(
+    translator: Translator, lines: Iterator[str | None], options: TranslateKeywords
+) -> None:
+    """Print each translation and the matrix of its word alignment."""
+    from rich.console import Console
+
+    from regard.tasks.translation.inspection import alignment_matrix
+
+    console = Console()
+    windows = translator.translate_lines(lines, max_lines=1, **options)
+    for translation in (translation for window in windows for translation in window):
+        print(translation.text, flush=True)
+        for number, sentence in enumerate(translation.sentences, start=1):
+            console.print()
+            last = number == len(translation.sentences)
+            console.print(alignment_matrix(sentence, translator.run, legend=last))
+        console.print()

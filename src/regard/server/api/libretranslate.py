@@ -112,6 +112,7 @@ async def translate_body(
         chosen,
         num_alternatives=body.alternatives or 0,
         alignment=pages is not None,  # which inline markup is placed by
+        glossary=body.glossary,
     )
     if pages is None:
         ranked = [[best.text, *(t.text for t in best.alternatives)] for (best,) in translations]

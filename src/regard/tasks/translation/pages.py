@@ -36,8 +36,9 @@ def translate_document(
 
     progress  receives the number of texts that are done and of all; of equal texts one counts
     warn      receives the warnings of each text, with the text
-    options   those of `Translator.translate`
+    options   those of `Translator.translate`; `protect` is True by default
     """
+    options.setdefault("protect", True)
     texts = document.texts
     unique = list(dict.fromkeys(texts))
     done: list[Translation] = []
@@ -46,7 +47,7 @@ def translate_document(
         done += window
         progress(len(done), len(unique))
     for text, translation in zip(unique, done, strict=True):
-        for warning in getattr(translation, "warnings", ()):
+        for warning in translation.warnings:
             warn(f"{text!r}: {warning}")
     by_text = dict(zip(unique, done, strict=True))
     return document.render([by_text[text] for text in texts])

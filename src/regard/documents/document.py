@@ -42,7 +42,7 @@ class Document(Protocol):
 
     @property
     def has_markup(self) -> bool:
-        """Whether a text has inline elements, which are placed by word links."""
+        """Whether a text has inline elements or code, which are placed by word links."""
         ...
 
     def render(self, translations: Sequence[LinkedTranslation]) -> bytes:
@@ -63,8 +63,8 @@ class TextDocument:
 
     @property
     def has_markup(self) -> bool:
-        """Whether a text has inline elements, which are placed by word links."""
-        return any(block.inner for block in blocks(self.parts))
+        """Whether a text has inline elements or code, which are placed by word links."""
+        return any(block.inner or block.verbatim for block in blocks(self.parts))
 
     def render(self, translations: Sequence[LinkedTranslation]) -> str:
         """The text with translations of its texts."""
@@ -89,7 +89,7 @@ class EncodedDocument:
 
     @property
     def has_markup(self) -> bool:
-        """Whether a text has inline elements, which are placed by word links."""
+        """Whether a text has inline elements or code, which are placed by word links."""
         return self.document.has_markup
 
     def render(self, translations: Sequence[LinkedTranslation]) -> bytes:

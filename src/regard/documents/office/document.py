@@ -40,7 +40,7 @@ class OfficeDocument:
 
     @property
     def has_markup(self) -> bool:
-        """Whether a text has inline elements, which are placed by word links."""
+        """Whether a text has inline elements or code, which are placed by word links."""
         return any(member.has_markup for member in self.members.values())
 
     def render(self, translations: Sequence[LinkedTranslation]) -> bytes:

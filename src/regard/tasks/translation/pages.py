@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar, Unpack
+from collections.abc import Callable
+from typing import Unpack
 
-from regard.documents.html import parse_html
-from regard.documents.projection import LinkedTranslation
+from regard.documents.document import Document
 from regard.tasks.translation.translation import TranslateKeywords, Translation
 from regard.tasks.translation.translator import Translator
 
 Progress = Callable[[int, int], None]
-Rendered = TypeVar("Rendered", str, bytes, covariant=True)
-
-
-class Renderable(Protocol[Rendered]):
-    """A document, as text or as bytes."""
-
-    @property
-    def texts(self) -> list[str]: ...
-    @property
-    def has_markup(self) -> bool: ...
-    def render(self, translations: Sequence[LinkedTranslation]) -> Rendered: ...
 
 
 def translate_document(
     translator: Translator,
-    document: Renderable[Rendered],
+    document: Document,
     *,
     progress: Progress = lambda done, total: None,
     warn: Callable[[str], None] = lambda warning: None,
     **options: Unpack[TranslateKeywords],
-) -> Rendered:
+) -> bytes:
     """A document with its texts translated and everything else kept.
 
     progress  receives the number of texts that are done and of all; of equal texts one counts
@@ -51,14 +39,3 @@ def translate_document(
             warn(f"{text!r}: {warning}")
     by_text = dict(zip(unique, done, strict=True))
     return document.render([by_text[text] for text in texts])
-
-
-def translate_html(
-    translator: Translator,
-    source: str,
-    *,
-    progress: Progress = lambda done, total: None,
-    **options: Unpack[TranslateKeywords],
-) -> str:
-    """A page, or a part of one, with its text translated and its markup kept."""
-    return translate_document(translator, parse_html(source), progress=progress, **options)

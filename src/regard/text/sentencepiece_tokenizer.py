@@ -11,6 +11,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
@@ -86,6 +87,26 @@ class SentencePieceTokenizer:
             within_word = index > 0 and not part.startswith(" ")
             ids += self._unspaced.encode(part.rstrip()) if within_word else self._ids(part.strip())
         return ids
+
+    def encode_with_dropout(
+        self, texts: Sequence[str], dropout: float, seed: int
+    ) -> list[list[int]]:
+        """The ids of texts where each merge of BPE is left out with a probability.
+
+        They depend on `seed` alone: SentencePiece draws from a generator that every thread seeds
+        once, so that a thread of its own encodes them.
+        """
+        import sentencepiece
+
+        def encode() -> list[list[int]]:
+            sentencepiece.set_random_generator_seed(seed % 2**32)
+            normal = [normalize(text) for text in texts]
+            return [
+                self._processor.encode(text, enable_sampling=True, alpha=dropout) for text in normal
+            ]
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(encode).result()
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids."""

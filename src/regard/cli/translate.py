@@ -33,6 +33,7 @@ from regard.cli.searching import (
 from regard.cli.translate_one import (
     add_catalog,
     check_document,
+    draw_alignment,
     print_alternatives,
     translate_files,
 )
@@ -179,7 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_alternatives(translator, options, arguments)
         return 0
     if arguments.align:
-        _draw(translator, source.lines, options)
+        draw_alignment(translator, source.lines, options)
     elif arguments.output and not _is_device(arguments.output):
         _write_file(translator, source, options, arguments)
     else:
@@ -367,22 +368,6 @@ def _laid_out(block: LineBlock, source: LineSource) -> list[str]:
 
 def _stream(output: str | None) -> AbstractContextManager[IO[str]]:
     return Path(output).open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
-
-
-def _draw(translator: Translator, lines: Iterator[str | None], options: TranslateKeywords) -> None:
-    from rich.console import Console
-
-    from regard.tasks.translation.inspection import alignment_matrix
-
-    console = Console()
-    windows = translator.translate_lines(lines, max_lines=1, **options)
-    for translation in (translation for window in windows for translation in window):
-        print(translation.text, flush=True)
-        for number, sentence in enumerate(translation.sentences, start=1):
-            console.print()
-            last = number == len(translation.sentences)
-            console.print(alignment_matrix(sentence, translator.run, legend=last))
-        console.print()
 
 
 def _log_copied(count: int) -> None:

@@ -153,7 +153,7 @@ class WordingRun:
                 zip(*self.sentences, strict=True), self.languages, strict=True
             )
         ]
-        links = align_bidirectional(*words)
+        links = align_bidirectional(words[0], words[1])
         draw = random.Random(0)
         cases = []
         for row, (source, reference) in enumerate(self.sentences):

@@ -27,6 +27,17 @@ def test_a_line_for_each_line(regard, en_fr):
     assert regard("translate", "--model", en_fr, stdin=b"").out == ""
 
 
+def test_the_layout_of_a_file_is_kept(regard, en_fr, tmp_path):
+    given, made = tmp_path / "in.txt", tmp_path / "out.txt"
+    given.write_bytes(f"\ufeff{SOURCES[0]}\r\n  \r\n\t{SOURCES[1]} \n{SOURCES[2]}\r\n".encode())
+    expected = f"\ufeff{TARGETS[0]}\r\n  \r\n\t{TARGETS[1]} \n{TARGETS[2]}\r\n"
+    words = ("translate", "--model", en_fr, "--threads", 1, "--input", given)
+    assert regard(*words, "--output", made).code == 0
+    assert made.read_bytes().decode() == expected
+    assert regard(*words).out == expected
+    assert regard(*words, "--json").out.startswith(f'{{"source": "{SOURCES[0]}", ')
+
+
 def test_chinese(regard, en_zh):
     pairs = taught("en-zh")
     said = regard("translate", "--model", en_zh, f"{pairs[0][0]} {pairs[1][0]}")

@@ -43,3 +43,8 @@ def spelled(source, target):
 def through(document, translate):
     """The document with its texts translated."""
     return document.render([translate(text) for text in document.texts])
+
+
+def upper(text):
+    """The text in capitals."""
+    return spelled(text, text.upper())

@@ -19,6 +19,7 @@ from regard.cli.line_input import (
     is_plain_file,
     stdin_lines,
 )
+from regard.cli.line_layout import LineLayout
 from regard.cli.line_progress import LineProgress
 from regard.cli.searching import (
     add_sampling,
@@ -32,6 +33,7 @@ from regard.cli.searching import (
 from regard.cli.translate_one import (
     add_catalog,
     check_document,
+    draw_alignment,
     print_alternatives,
     translate_files,
 )
@@ -57,12 +59,14 @@ JSON_LINES = frozenset({".jsonl", ".ndjson"})
 class LineSource(NamedTuple):
     """The lines to translate.
 
-    lines  an iterator over the lines; None among them: no other is ready yet
-    total  the number of lines, if it is known
+    lines   an iterator over the lines; None among them: no other is ready yet
+    total   the number of lines, if it is known
+    layout  what stands around the lines of a file, if it is kept
     """
 
     lines: Iterator[str | None]
     total: int | None
+    layout: LineLayout | None = None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -176,7 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_alternatives(translator, options, arguments)
         return 0
     if arguments.align:
-        _draw(translator, source.lines, options)
+        draw_alignment(translator, source.lines, options)
     elif arguments.output and not _is_device(arguments.output):
         _write_file(translator, source, options, arguments)
     else:
@@ -225,7 +229,11 @@ def _source(arguments: argparse.Namespace) -> LineSource:
     path, encoding = arguments.input, arguments.encoding
     if path:
         total = count_lines(path, encoding) if is_plain_file(path) else None
-        return LineSource(read_lines(path, encoding, unchanging=False), total)
+        if _layout(arguments) != "text" or arguments.backend == "ray":
+            return LineSource(read_lines(path, encoding, unchanging=False), total)
+        layout = LineLayout()
+        lines = layout.strip(read_lines(path, encoding, unchanging=False, verbatim=True))
+        return LineSource(lines, total, layout)
     if _interactive(arguments):
         print("Type text to translate, a line at a time; Ctrl-D ends.", file=sys.stderr)
     return LineSource(stdin_lines(encoding), None)
@@ -284,9 +292,11 @@ def _write_file(
                 first=output.done, max_lines=_max_lines(arguments), check=arguments.check,
             )  # fmt: skip
         copied = 0
+        if source.layout:
+            source.layout.skip(output.done)
         with LineProgress(source.total, done=output.done) as progress:
             for block in blocks:
-                output.write(block.sources, block.rows)
+                output.write(block.sources, _laid_out(block, source))
                 progress.advance(len(block.sources))
                 copied += block.num_copied
                 _log_notes(block.notes)
@@ -343,7 +353,7 @@ def _write_stream(
     copied = 0
     with _stream(arguments.output) as stream, progress or nullcontext():
         for block in blocks:
-            stream.writelines(f"{row}\n" for row in block.rows)
+            stream.writelines(f"{row}\n" for row in _laid_out(block, source))
             stream.flush()
             copied += block.num_copied
             _log_notes(block.notes)
@@ -352,24 +362,12 @@ def _write_stream(
     _log_copied(copied)
 
 
+def _laid_out(block: LineBlock, source: LineSource) -> list[str]:
+    return source.layout.restore(block.rows) if source.layout else block.rows
+
+
 def _stream(output: str | None) -> AbstractContextManager[IO[str]]:
     return Path(output).open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
-
-
-def _draw(translator: Translator, lines: Iterator[str | None], options: TranslateKeywords) -> None:
-    from rich.console import Console
-
-    from regard.tasks.translation.inspection import alignment_matrix
-
-    console = Console()
-    windows = translator.translate_lines(lines, max_lines=1, **options)
-    for translation in (translation for window in windows for translation in window):
-        print(translation.text, flush=True)
-        for number, sentence in enumerate(translation.sentences, start=1):
-            console.print()
-            last = number == len(translation.sentences)
-            console.print(alignment_matrix(sentence, translator.run, legend=last))
-        console.print()
 
 
 def _log_copied(count: int) -> None:

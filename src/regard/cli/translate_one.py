@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from regard.cli.line_input import read_document
@@ -134,3 +135,22 @@ def print_alternatives(
             print(json.dumps({"text": other, "probability": share}, ensure_ascii=False))
         else:
             print(f"{share:.4f}\t{other}")
+
+
+def draw_alignment(
+    translator: Translator, lines: Iterator[str | None], options: TranslateKeywords
+) -> None:
+    """Print each translation and the matrix of its word alignment."""
+    from rich.console import Console
+
+    from regard.tasks.translation.inspection import alignment_matrix
+
+    console = Console()
+    windows = translator.translate_lines(lines, max_lines=1, **options)
+    for translation in (translation for window in windows for translation in window):
+        print(translation.text, flush=True)
+        for number, sentence in enumerate(translation.sentences, start=1):
+            console.print()
+            last = number == len(translation.sentences)
+            console.print(alignment_matrix(sentence, translator.run, legend=last))
+        console.print()

@@ -41,17 +41,25 @@ SKIPPED = {
 """What readers skipped, with its label in the printed table."""
 
 
+SpanLink = tuple[int, int, int, int]
+"""Begin and end of the characters that attend, and of those that they attend to."""
+
+
 class Pair(NamedTuple):
     """A sentence and its translation, both normalized.
 
     tags    tokens before the source, as in <2de>
     weight  how often it is seen in an epoch, on average
+    number  of the pair among all that were read, from 0, where that is needed
+    links   for every guided head the links that it is to attend along
     """
 
     source: str
     target: str
     tags: tuple[str, ...] = ()
     weight: float = 1.0
+    number: int = -1
+    links: tuple[tuple[SpanLink, ...], ...] = ()
 
 
 @dataclass

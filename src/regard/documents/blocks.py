@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from regard.errors import InputError
 from regard.text import normalize
 
 MAX_DEPTH = 100
+MAX_SHOWN = 200  # characters of what is not translated that the model reads
 
 
 def unescaped(text: str) -> str:
@@ -83,11 +85,20 @@ class Element:
         return self.start == self.end
 
 
+class Verbatim(NamedTuple):
+    """Something in a block's text that is not translated, where it stands and how it is written."""
+
+    start: int
+    end: int
+    raw: str
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """A run of text, the inline elements in it, and the white space around it.
 
-    raw  how it stands in the document, written if no text in it changed
+    raw       how it stands in the document, written if no text in it changed
+    verbatim  spans of the text that are not translated, such as code, and what is written for them
     """
 
     text: str
@@ -96,6 +107,7 @@ class Block:
     inner: tuple[Element, ...]
     raw: str
     syntax: Syntax
+    verbatim: tuple[Verbatim, ...] = ()
 
 
 Part = str | Space | Value | Block
@@ -119,6 +131,16 @@ def blocks(parts: Sequence[Part]) -> Iterator[Block]:
         elif isinstance(part, Block):
             yield part
             yield from blocks(tuple(markup(part.inner)))
+
+
+def code_text(content: str) -> str:
+    """What the text has for code; empty if that cannot be found again.
+
+    >>> code_text("git  add"), code_text("a`b")
+    ('`git add`', '')
+    """
+    bare = normalize(content)
+    return "" if "`" in bare or not bare else f"`{bare}`"
 
 
 def raw_text(parts: Sequence[Part]) -> str:
@@ -146,6 +168,7 @@ class BlockBuilder:
         self._gap = False  # white space since the last text or element
         self._last: Element | None = None  # the last empty element since the last text
         self._raw: list[Part] = []
+        self._verbatim: list[Verbatim] = []
 
     def text(self, data: str, raw: str | None = None) -> None:
         """Add text, which stands in the document as `raw`."""
@@ -172,6 +195,18 @@ class BlockBuilder:
         """Add markup that stands by itself: a tag, a comment or something not translated."""
         self._raw += content
         self._last = self._put(Element(content, self._length, self._length))
+
+    def verbatim(self, shown: str, raw: str) -> None:
+        """Add something that is not translated but is read by the model, such as code.
+
+        shown  what the text has for it, by which it is found in the translation
+        """
+        if not shown.strip("`") or len(shown) > MAX_SHOWN or shown != normalize(shown):
+            self.point(raw)
+            return
+        start = self._length
+        self.text(shown, raw)
+        self._verbatim.append(Verbatim(start, self._length, raw))
 
     def begin(
         self,
@@ -223,6 +258,7 @@ class BlockBuilder:
         _, num_pieces = self._open.pop()
         self._length -= sum(map(len, self._pieces[num_pieces:]))
         del self._pieces[num_pieces:]
+        self._verbatim = [own for own in self._verbatim if own.end <= self._length]
         self._siblings().pop()
         self._gap = False
         self._last = self._put(Element((raw,), self._length, self._length))
@@ -236,11 +272,21 @@ class BlockBuilder:
         for element, _ in self._open:
             element.end = self._length
         text = "".join(self._pieces).rstrip(" ")
-        if any(map(str.isalpha, text)):
+        if any(map(str.isalpha, self._prose(text))):
             raw = raw_text(self._raw) if raw is None else raw
-            return (Block(text, self._before, self._after, tuple(self._inner), raw, self.syntax),)
+            around = self._before, self._after
+            inner, verbatim = tuple(self._inner), tuple(self._verbatim)
+            return (Block(text, *around, inner, raw, self.syntax, verbatim),)
         inside = raw is None or any(True for _ in blocks(self._raw))
         return tuple(self._raw) if inside else (raw or "",)  # nothing to translate
+
+    def _prose(self, text: str) -> Iterator[str]:
+        """The text between what is not translated."""
+        position = 0
+        for start, end, _ in self._verbatim:
+            yield from text[position:start]
+            position = end
+        yield from text[position:]
 
     def _put(self, element: Element) -> Element:
         element.after_space, self._gap, self._after = self._gap, False, ""

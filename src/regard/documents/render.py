@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from regard.documents.blocks import Block, Element, Part, Space, Value, blocks
+from regard.documents.blocks import Block, Element, Part, Space, Value, Verbatim, blocks
 from regard.documents.projection import LinkedTranslation, Span, SpanProjection
 
 Translations = Mapping[Block, LinkedTranslation]
 SMALL = frozenset({"sup", "sub"})
+_DAMAGED = re.compile(r"`[^`]+`|(?<![\w.+-])[\w.+-]{1,64}(?:://|@)[^\s`<>()]*[^\s`<>().,;:!?]")
 
 
 def render_parts(parts: Sequence[Part], translations: Translations) -> str:
@@ -35,14 +38,65 @@ def _is_unchanged(parts: Sequence[Part], translations: Translations) -> bool:
 
 def _render_block(block: Block, translations: Translations) -> str:
     translation = translations[block]
-    output = _Output(block, translations)
+    kept, lost = find_verbatim(block, translation.text)
+    output = _Output(block, translations, translation.text, kept)
     projection = SpanProjection(block.text, translation)
     source, target = (0, len(block.text)), (0, len(translation.text))
     output.write(block.before)
     output.after_space = True
-    _render(output, block.inner, source, target, projection)
+    points = [_as_point(own, block.text) for own in lost]
+    _render(output, (*block.inner, *points), source, target, projection)
     output.write(block.after)
     return block.syntax.finish("".join(output.pieces))
+
+
+def find_verbatim(block: Block, text: str) -> tuple[list[Verbatim], list[Verbatim]]:
+    """Where a translation has what is not translated, in order; and what it does not have."""
+    kept: list[Verbatim] = []
+    lost: list[Verbatim] = []
+    taken = bytearray(len(text)) if block.verbatim else bytearray()
+    after: dict[str, int] = {}  # where to search on
+    for own in sorted(block.verbatim, key=lambda own: own.start - own.end):  # the longest first
+        shown = block.text[own.start : own.end]
+        at = text.find(shown, after.get(shown, 0))
+        while at >= 0 and taken[at]:  # part of something longer
+            at = text.find(shown, at + 1)
+        end = at + len(shown)
+        after[shown] = end if at >= 0 else len(text)
+        if at < 0:
+            lost.append(own)
+        else:
+            taken[at:end] = b"x" * len(shown)
+            kept.append(Verbatim(at, end, own.raw))
+    if not lost:
+        return sorted(kept), lost
+    lost.sort()
+    damaged: dict[str, list[Span]] = {}  # what the model changed, by its kind
+    for match in _DAMAGED.finditer(text):
+        if not any(taken[slice(*match.span())]):
+            damaged.setdefault(_kind(match[0]), []).append(match.span())
+    rest = []
+    spans = {kind: iter(found) for kind, found in damaged.items()}
+    for own in lost:
+        span = next(spans.get(_kind(block.text[own.start : own.end]), iter(())), None)
+        if span is None:
+            rest.append(own)
+        else:
+            kept.append(Verbatim(*span, own.raw))
+    return sorted(kept), rest
+
+
+def _kind(shown: str) -> str:
+    """Code, an address of the web or one of mail."""
+    return "`" if shown[0] == "`" else "://" if "://" in shown else "@"
+
+
+def _as_point(own: Verbatim, text: str) -> Element:
+    """An element for what a translation does not have; it stands by itself."""
+    point = Element((own.raw,), own.start, own.start)
+    point.after_space = text[own.start - 1 : own.start] == " "
+    point.glued = text[own.end : own.end + 1].strip()
+    return point
 
 
 class _Output:
@@ -52,7 +106,11 @@ class _Output:
     glued        what followed the last element in the source without a space, where one may follow
     """
 
-    def __init__(self, block: Block, translations: Translations) -> None:
+    def __init__(
+        self, block: Block, translations: Translations, target: str, verbatim: Sequence[Verbatim]
+    ) -> None:
+        self.target, self.verbatim = target, verbatim
+        self.starts = [own.start for own in verbatim]
         self.pieces: list[str] = []
         self.translations = translations
         self.escape = block.syntax.escape
@@ -65,6 +123,25 @@ class _Output:
         if text:
             before, after = self.wraps[-1]
             self.pieces += (before, self.escape(text), after)
+
+    def span(self, start: int, end: int) -> None:
+        """Add a span of the translation."""
+        first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
+        for own in self.verbatim[first:last]:
+            self.text(self.target[start : own.start])
+            self.pieces.append(own.raw)
+            self.after_space, self.glued = False, ""
+            start = own.end
+        self.text(self.target[start:end])
+
+    def around(self, start: int, end: int) -> Span:
+        """The span, with the whole of what is not translated at its ends."""
+        for position in {start, end}:
+            number = bisect_left(self.starts, position) - 1
+            if number >= 0 and position < self.verbatim[number].end:
+                start = min(start, self.verbatim[number].start)
+                end = max(end, self.verbatim[number].end)
+        return start, end
 
     def text(self, text: str) -> None:
         if not text:
@@ -115,9 +192,12 @@ def _render(
     for (first, last), element in sorted(projected, key=lambda pair: pair[0][0]):
         first = min(max(first, position), end)
         last = min(max(last, first), end)
+        first, last = output.around(first, last) if first < last else (first, last)
+        if first == last:
+            first = last = output.around(first, last)[1]
         if element.tight and not element.is_empty:
             first, last = _tight(text, first, last)
-        output.text(text[position:first])
+        output.span(position, first)
         inner = (element.start, element.end), (first, last)
         if element.tight and first == last and not element.is_empty:
             _render(output, element.inner, *inner, projection)
@@ -127,7 +207,7 @@ def _render(
             _render(output, element.inner, *inner, projection)
             output.close(element, in_word)
         position = last
-    output.text(text[position:end])
+    output.span(position, end)
 
 
 def _tight(text: str, first: int, last: int) -> Span:

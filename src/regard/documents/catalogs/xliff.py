@@ -46,7 +46,7 @@ def parse_xliff(source: str, options: DocumentOptions) -> TextDocument:
     if root is None or root.name != "xliff":
         raise InputError("this is XML but not an XLIFF document; export it again as XLIFF.")
     second = root.get("version").startswith("2")
-    reader = _Reader(source, tokens, options, second, Edits(source))
+    reader = _UnitReader(source, tokens, options, second, Edits(source))
     stack: list[_Open] = []
     for number, token in enumerate(tokens):
         if token.kind == "start":
@@ -67,7 +67,7 @@ def parse_xliff(source: str, options: DocumentOptions) -> TextDocument:
 
 
 @dataclass
-class _Reader:
+class _UnitReader:
     source: str
     tokens: Sequence[XmlToken]
     options: DocumentOptions

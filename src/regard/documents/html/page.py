@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from html.entities import html5
 
-from regard.documents.blocks import Block, BlockBuilder, Markup, Part, Syntax, Value
+from regard.documents.blocks import Block, BlockBuilder, Markup, Part, Syntax, Value, code_text
 from regard.documents.document import TextDocument
 from regard.documents.html.foreign_content import VOID
 from regard.documents.html.open_elements import OpenElements
@@ -35,6 +35,7 @@ CODE = frozenset({"code", "kbd", "samp", "var"})
 UNTRANSLATED = CODE | RAW | {"pre", "listing", "template"}  # besides foreign content
 PROSE_ATTRIBUTES = frozenset({"alt", "title", "aria-label", "placeholder"})
 NO_PROSE = frozenset({"link"})  # whose title is an identifier
+_MARKUP = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9A-Fa-f]+;?|[A-Za-z][A-Za-z0-9]*(?:;|(?!=)))")
 
 
@@ -63,6 +64,8 @@ def parse_html(source: str) -> TextDocument:
         elif isinstance(item, Token) and item.kind == "start" and item.name not in VOID:
             begun[item.name] = number
             block.begin(item.name, _tag(item))
+        elif isinstance(item, _Untranslated):
+            block.verbatim(code_text(html.unescape(_MARKUP.sub("", item.raw))), item.raw)
         else:
             block.point(*_tag(item))
     return TextDocument((*parts, *block.finish()))

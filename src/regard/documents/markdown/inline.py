@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from regard.documents.blocks import BlockBuilder, Part, Syntax, Value
+from regard.documents.blocks import BlockBuilder, Part, Syntax, Value, code_text
 from regard.documents.inline_tags import VOID
 from regard.documents.markdown.emphasis import Delimiters, delimiters, emphasis_pairs
 
@@ -39,7 +39,7 @@ class _Item:
 
     start: int
     end: int
-    kind: str  # text, point, begin, end
+    kind: str  # text, point, code, begin, end
     text: str = ""
     name: str = ""
     parts: tuple[Part, ...] = ()
@@ -102,8 +102,9 @@ def _code(scan: _Scan, at: int) -> int | None:
     following = bisect_left(equal, opening.end())
     if following == len(equal):
         return opening.end()
-    scan.items.append(_Item(at, equal[following] + size, "point"))
-    return equal[following] + size
+    end = equal[following]
+    scan.items.append(_Item(at, end + size, "code", code_text(scan.text[opening.end() : end])))
+    return end + size
 
 
 def _emphasis(scan: _Scan, at: int) -> int | None:
@@ -119,7 +120,7 @@ def _verbatim(pattern: re.Pattern[str]) -> Callable[[_Scan, int], int | None]:
         match = pattern.match(scan.text, at)
         if match is None:
             return None
-        scan.items.append(_Item(at, match.end(), "point"))
+        scan.items.append(_Item(at, match.end(), "code", code_text(match[0])))
         return match.end()
 
     return step
@@ -147,13 +148,17 @@ def _less(scan: _Scan, at: int) -> int | None:
         return None
     end, name = match.end(), (match[1] or "").lower() if match.re is _TAG else ""
     closing = text[at + 1] == "/"
+    if not name:  # an address in angle brackets
+        scan.items.append(_Item(at, end, "code", match[0][1:-1]))
+        return end
     if name in _CODE_TAGS and not closing and not match[2] and name not in scan.unclosed:
         found = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(text, end)
         if found:
-            end, name = found.end(), ""
-        else:
-            scan.unclosed.add(name)
-    if not name or match[match.re.groups] or name in VOID:
+            content = html.unescape(text[end : found.start()])
+            scan.items.append(_Item(at, found.end(), "code", code_text(content)))
+            return found.end()
+        scan.unclosed.add(name)
+    if match[2] or name in VOID:
         scan.items.append(_Item(at, end, "point"))
     else:
         scan.items.append(_Item(at, end, "end" if closing else "begin", name=f"<{name}"))
@@ -261,6 +266,8 @@ def _emit(scan: _Scan, builder: BlockBuilder) -> None:
         position = item.end
         if item.kind == "text":
             builder.text(item.text, raw)
+        elif item.kind == "code":
+            builder.verbatim(item.text, raw)
         elif item.kind == "point":
             builder.point(*(item.parts or (raw,)))
         elif item.kind == "end":

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from regard.documents.blocks import BlockBuilder, Part, Syntax, Value, unescaped
+from regard.documents.blocks import BlockBuilder, Part, Syntax, Value, code_text, unescaped
 from regard.documents.office.xml_tree import XmlMember, full_name
-from regard.documents.xml_tokens import escape_xml, text_pieces
+from regard.documents.xml_tokens import escape_xml, text_pieces, unescape_xml
 
 MEMBERS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\d*\.xml")
 _ENCLOSING = frozenset({
@@ -23,6 +23,7 @@ _PROPERTIES = frozenset({
 })  # fmt: skip
 _BREAKS = frozenset({"br", "cr", "tab", "ptab"})
 _RANGE = re.compile(r"(\w+?)(?:Range)?(Start|End)$")
+_TAG = re.compile(r"<[^<>]*>")
 _CODE_STYLE = re.compile(
     r"<w:[pr]Style w:val=\"(?:Source\s?Code|Code|CodeBlock|Verbatim\w*|HTMLPreformatted"
     r"|HTMLCode|SourceText|PreformattedText|PlainCode)\w*\""
@@ -34,10 +35,10 @@ Format = str
 def docx_member(source: str) -> list[Part]:
     """The parts of an XML member."""
     member = XmlMember.of(source)
-    return member.parts(0, len(member.tokens) - 1, _Reader(member).element)
+    return member.parts(0, len(member.tokens) - 1, _DocxReader(member).element)
 
 
-class _Reader:
+class _DocxReader:
     def __init__(self, member: XmlMember) -> None:
         self.member = member
 
@@ -56,7 +57,7 @@ class _Paragraph:
     run      the format of the open element for a run, if one is open
     """
 
-    def __init__(self, reader: _Reader, first: int, depth: int) -> None:
+    def __init__(self, reader: _DocxReader, first: int, depth: int) -> None:
         self.reader, self.member = reader, reader.member
         self.first, self.last, self.depth = first, self.member.ends[first], depth
         self.formats = [self._main_format()]
@@ -175,7 +176,9 @@ class _Paragraph:
                 form = member.raw(child, end)
                 if _CODE_STYLE.search(form):
                     self._end_run()
-                    self._point(first, member.ends[first])
+                    raw = member.raw(first, member.ends[first])
+                    text = unescape_xml(_TAG.sub("", raw))
+                    self.builder.verbatim(code_text(text), raw)
                     return
             elif token.name == "t":
                 self._text(child, form)

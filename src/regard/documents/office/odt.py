@@ -21,11 +21,11 @@ _MAX_SPACES = 1000
 def odt_member(source: str) -> list[Part]:
     """The parts of an XML member."""
     member = XmlMember.of(source)
-    reader = _Reader(member)
+    reader = _OdtReader(member)
     return member.parts(0, len(member.tokens) - 1, reader.element)
 
 
-class _Reader:
+class _OdtReader:
     def __init__(self, member: XmlMember) -> None:
         self.member = member
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from regard.corpus.batches import batches
 from regard.corpus.mixture import occurrences
 from regard.models.batch import Batch, batch_of
+from regard.tasks.text.guided_rows import GuidedRows
 from regard.tasks.text.id_rows import IdRows, Rows
 from regard.tasks.text.loss import label_loss
 from regard.text import PAD, UNK
@@ -24,9 +25,10 @@ from regard.worker_pool import WorkerPool
 class EncodedCorpus(EpochBatches[Batch]):
     """Encoded sentences in batches; `sources` is None for text without a source.
 
-    `weights` say how often each is seen in an epoch, on average; without them, once. With
-    `num_segmentations` K, the rows are the same sentences K times, in other tokens each time (see
-    `subword_dropout`); an epoch draws one of them for each sentence.
+    `weights` say how often each is seen in an epoch, on average; without them, once. `guided` are
+    heads with the links of every sentence. With `num_segmentations` K, the rows are the same
+    sentences K times, in other tokens each time (see `subword_dropout`); an epoch draws one of them
+    for each sentence.
     """
 
     def __init__(
@@ -36,10 +38,11 @@ class EncodedCorpus(EpochBatches[Batch]):
         max_tokens: int,
         seed: int = 0,
         weights: Sequence[float] | None = None,
+        guided: Sequence[GuidedRows] = (),
         num_segmentations: int = 1,
     ) -> None:
         super().__init__(seed)
-        self.num_segmentations = num_segmentations
+        self.guided, self.num_segmentations = guided, num_segmentations
         equal = weights is None or all(weight == 1 for weight in weights)
         self.weights = None if equal else np.asarray(weights, np.float64)
         self.sources = None if sources is None else IdRows.of(sources)
@@ -69,7 +72,10 @@ class EncodedCorpus(EpochBatches[Batch]):
 
     def batch(self, rows: Sequence[int]) -> Batch:
         sources = None if self.sources is None else [self.sources[n].tolist() for n in rows]
-        return batch_of(sources, [self.targets[n].tolist() for n in rows])
+        batch = batch_of(sources, [self.targets[n].tolist() for n in rows])
+        if not self.guided:
+            return batch
+        return batch._replace(guided=tuple(guided.head(rows, batch) for guided in self.guided))
 
 
 def corpus_tensors(name: str, corpus: EncodedCorpus) -> dict[str, Tensor]:
@@ -79,6 +85,8 @@ def corpus_tensors(name: str, corpus: EncodedCorpus) -> dict[str, Tensor]:
         if rows is not None:
             tensors[f"{name}.{side}"] = torch.from_numpy(rows.ids)
             tensors[f"{name}.{side}.lengths"] = torch.from_numpy(rows.lengths)
+    for guided in corpus.guided:
+        tensors |= guided.tensors(name)
     if corpus.weights is not None:
         tensors[f"{name}.weights"] = torch.from_numpy(corpus.weights)
     if corpus.num_segmentations > 1:

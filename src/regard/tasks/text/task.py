@@ -29,6 +29,7 @@ from regard.tasks.text.encoded_corpus import (
     corpus_tensors,
     stored_ids,
 )
+from regard.tasks.text.guided_rows import GuidedRows, stored_rows
 from regard.tasks.text.id_rows import Rows
 from regard.tasks.text.kept_vocabulary import grown_weights, known_tokenizers
 from regard.tasks.text.loss import token_loss
@@ -99,13 +100,12 @@ class TextTask(Task):
         tokenizers: Tokenizers,
         run: Run,
         weights: Sequence[float] | None = None,
+        guided: Sequence[GuidedRows] = (),
         num_segmentations: int = 1,
     ) -> EncodedCorpus:
         """Return the batches of encoded sentences."""
-        training = run.training
-        return EncodedCorpus(
-            sources, targets, training.batch_tokens, training.seed, weights, num_segmentations
-        )
+        limits = run.training.batch_tokens, run.training.seed
+        return EncodedCorpus(sources, targets, *limits, weights, guided, num_segmentations)
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -213,8 +213,10 @@ class TextTask(Task):
             targets: Rows = stored_ids(tensors, f"{name}.target") or []
             weights = tensors.get(f"{name}.weights")
             often = None if weights is None else weights.tolist()
+            guides = run.guides if name == "train" else ()
+            guided = [stored_rows(tensors, name, guide, run, targets) for guide in guides]
             number = int(tensors.get(f"{name}.segmentations", 1))
-            return self.encoded_corpus(sources, targets, tokenizers, run, often, number)
+            return self.encoded_corpus(sources, targets, tokenizers, run, often, guided, number)
 
         with matching(folder / "checkpoints" / CORPUS):
             pairs = [Pair(*pair[:2], *map(tuple, pair[2:3])) for pair in notes or ()]

@@ -32,7 +32,7 @@ MESSAGES, TERMS = 1000, 500
 MAX_CHARACTERS = 300
 MIN_LETTERS = 4
 PATTERN = re.compile(
-    r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfgGcsp]|%\([^)\s]*\)[sdif]"
+    r"%%[A-Za-z0-9]?|%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfgGcsp]|%\([^)\s]*\)[sdif]"
     r"|\{[A-Za-z_0-9]*\}|</?[A-Za-z][^<>\s]*>|https?://[^\s<>\"']*[^\s<>\"'.,;:)!?]"
 )
 MADE = ("%s", "%d", "%1$s", "%(count)d", "{name}", "{0}", "{}", "<b>", "https://example.org/a?b=c")

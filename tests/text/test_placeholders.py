@@ -16,10 +16,10 @@ from regard.text.segments import segment_protected
 from regard.text.vocabulary import train_words
 
 PLACEHOLDERS = [
-    "%s", "%1$s", "%(name)s", "%.2f", "%-10s", "%ld", "%%", "%1", "%Y", "%lld", "%@", "%*d",
+    "%s", "%1$s", "%(name)s", "%.2f", "%-10s", "%ld", "%%", "%%s", "%1", "%Y", "%lld", "%@", "%*d",
     "{}", "{0}", "{name}", "{user.name}", "{0:.2f}", "{{x}}", "{{ a | b }}", "${x}", "%{n}", "#{x}",
     "{n, plural, one {# file. One} other {# files}}", "{% if x %}",
-    "<0/>", "<b>", "</b>", '<a href="x y">', "&amp;", "&#160;", "&#xA0;",
+    "<0/>", "<b>", "</b>", "<a@x.org>", "<a|b(s)>", '<a href="x y">', "&amp;", "&#160;", "&#xA0;",
     "https://example.org/a_(b)?c=d&e=%20f", "www.example.org", "http://{host}:{port}/x",
     "me.too+x@example.org", "/etc/passwd", "~/x.txt", "./run", "C:\\Windows\\x.ini",
     "--all", "--file=x.txt", "-v, --verbose", "$HOME", "$(DIR)", "`git log -1`", "``a``",

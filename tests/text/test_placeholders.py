@@ -11,6 +11,7 @@ from regard.text.placeholders import (
     lost_placeholders,
     protected_spans,
     shield,
+    unpaired_tags,
 )
 from regard.text.segments import segment_protected
 from regard.text.vocabulary import train_words
@@ -69,6 +70,12 @@ def test_losses_are_counted():
     assert lost_placeholders("{a} in {b}", "{b} dans {A}") == (("{a}",), ("{A}",), ())
     assert lost_placeholders("the -x flag", "l'option d'-x") == ((), (), ())
     assert lost_placeholders("the -e flag", "est-elle") == (("-e",), (), ())
+
+
+def test_tags_pair():
+    assert unpaired_tags("<a href='x'><b>x</b></a> <0/> 1 < 2") == []
+    assert unpaired_tags("</b> x <b>") == ["</b>", "<b>"]
+    assert unpaired_tags("<file> and <b>x</b>") == ["<file>"]
 
 
 def test_spans_that_touch_are_one():

@@ -259,6 +259,30 @@ def _lost_numbers(source: str, translation: str) -> Iterator[str]:
             yield number
 
 
+_PAIRED = re.compile(r"<(?P<end>/?)(?P<name>[\w:.-]+)[^<>]*(?<!/)>")
+
+
+def unpaired_tags(text: str) -> list[str]:
+    """The tags of a text that do not pair: an end without its start, or a start that is not ended.
+
+    >>> unpaired_tags("<b>a</b> <0/> </i> c"), unpaired_tags("</b> a <b>")
+    (['</i>'], ['</b>', '<b>'])
+    """
+    opened: list[tuple[str, str]] = []
+    wrong: list[str] = []
+    for found in find_placeholders(text):
+        tag = _PAIRED.fullmatch(found.text) if found.kind == "tag" else None
+        if tag is None:
+            continue
+        if not tag["end"]:
+            opened.append((tag["name"], tag[0]))
+        elif opened and opened[-1][0] == tag["name"]:
+            opened.pop()
+        else:
+            wrong.append(tag[0])
+    return [*wrong, *(whole for _, whole in opened)]
+
+
 def shield(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """The text with every character of the spans replaced by a letter, so that nothing ends there.
 

@@ -32,7 +32,7 @@ MESSAGES, TERMS = 1000, 500
 MAX_CHARACTERS = 300
 MIN_LETTERS = 4
 PATTERN = re.compile(
-    r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfgGcsp]|%\([^)\s]*\)[sdif]"
+    r"%%[A-Za-z0-9]?|%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfgGcsp]|%\([^)\s]*\)[sdif]"
     r"|\{[A-Za-z_0-9]*\}|</?[A-Za-z][^<>\s]*>|https?://[^\s<>\"']*[^\s<>\"'.,;:)!?]"
 )
 MADE = ("%s", "%d", "%1$s", "%(count)d", "{name}", "{0}", "{}", "<b>", "https://example.org/a?b=c")
@@ -171,14 +171,30 @@ class WordingRun:
         """The sentences translated with their terms, and without."""
         sources = [case.source for case in self.cases]
         without = [done.text for done in self.translator.translate(sources, alignment=False)]
-        with_terms = []
-        for number, case in enumerate(self.cases, start=1):
-            glossary = dict([case.term])
-            done = self.translator.translate(case.source, glossary=glossary, alignment=False)
-            with_terms.append(done.text)
-            if number % 100 == 0:
-                print(f"  {number:,} sentences with terms", file=sys.stderr, flush=True)
-        return with_terms, without
+        with_terms: dict[str, str] = {}
+        for group in _compatible(self.cases):
+            glossary = dict(case.term for case in group)
+            texts = [case.source for case in group]
+            done = self.translator.translate(texts, glossary=glossary, alignment=False)
+            with_terms |= {one.source: one.text for one in done}
+            print(f"  {len(with_terms):,} sentences with terms", file=sys.stderr, flush=True)
+        return [with_terms[source] for source in sources], without
+
+
+def _compatible(cases: Sequence[TermCase]) -> list[list[TermCase]]:
+    """The cases in groups that can share a glossary: no sentence has the term of another."""
+    groups: list[tuple[list[TermCase], set[str], set[str]]] = []  # cases, their words, their terms
+    for case in cases:
+        words, term = {word.lower() for word in word_texts(case.source)}, case.term[0].lower()
+        fitting = (own for own in groups if term not in own[1] and not words & own[2])
+        group = next(fitting, None)
+        if group is None:
+            group = ([], set(), set())
+            groups.append(group)
+        group[0].append(case)
+        group[1].update(words)
+        group[2].add(term)
+    return [group[0] for group in groups]
 
 
 def _outcome(translation: Translation) -> tuple[bool, bool]:

@@ -11,15 +11,16 @@ from regard.text.placeholders import (
     lost_placeholders,
     protected_spans,
     shield,
+    unpaired_tags,
 )
 from regard.text.segments import segment_protected
 from regard.text.vocabulary import train_words
 
 PLACEHOLDERS = [
-    "%s", "%1$s", "%(name)s", "%.2f", "%-10s", "%ld", "%%", "%1", "%Y", "%lld", "%@", "%*d",
+    "%s", "%1$s", "%(name)s", "%.2f", "%-10s", "%ld", "%%", "%%s", "%1", "%Y", "%lld", "%@", "%*d",
     "{}", "{0}", "{name}", "{user.name}", "{0:.2f}", "{{x}}", "{{ a | b }}", "${x}", "%{n}", "#{x}",
     "{n, plural, one {# file. One} other {# files}}", "{% if x %}",
-    "<0/>", "<b>", "</b>", '<a href="x y">', "&amp;", "&#160;", "&#xA0;",
+    "<0/>", "<b>", "</b>", "<a@x.org>", "<a|b(s)>", '<a href="x y">', "&amp;", "&#160;", "&#xA0;",
     "https://example.org/a_(b)?c=d&e=%20f", "www.example.org", "http://{host}:{port}/x",
     "me.too+x@example.org", "/etc/passwd", "~/x.txt", "./run", "C:\\Windows\\x.ini",
     "--all", "--file=x.txt", "-v, --verbose", "$HOME", "$(DIR)", "`git log -1`", "``a``",
@@ -69,6 +70,12 @@ def test_losses_are_counted():
     assert lost_placeholders("{a} in {b}", "{b} dans {A}") == (("{a}",), ("{A}",), ())
     assert lost_placeholders("the -x flag", "l'option d'-x") == ((), (), ())
     assert lost_placeholders("the -e flag", "est-elle") == (("-e",), (), ())
+
+
+def test_tags_pair():
+    assert unpaired_tags("<a href='x'><b>x</b></a> <0/> 1 < 2") == []
+    assert unpaired_tags("</b> x <b>") == ["</b>", "<b>"]
+    assert unpaired_tags("<file> and <b>x</b>") == ["<file>"]
 
 
 def test_spans_that_touch_are_one():

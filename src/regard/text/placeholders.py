@@ -1,8 +1,8 @@
 """Find what a translation must keep: placeholders, tags, addresses, paths, code and numbers.
 
-    printf    %s  %1$s  %(count)d  %.2f  %%  %1 (Qt)  %Y (strftime)
+    printf    %s  %1$s  %(count)d  %.2f  %%  %%s  %1 (Qt)  %Y (strftime)
     braces    {}  {name}  {0:.2f}  {{x}}  ${x}  %{x}  #{x}; {n, plural, one {…} other {…}} whole
-    tag       <0/>  </b>  <a href="x">
+    tag       <0/>  </b>  <a href="x">  <me@example.org>  <number|name>
     entity    &amp;  &#160;
     url, email, path (/etc/x, ~/x, C:\\x), flag (--all, -x), variable ($HOME), code (in backticks)
     number    2  3.14  12:30  2024-05-01
@@ -26,10 +26,11 @@ _PATTERNS = {
     "url": r"(?<![A-Za-z0-9+.-])(?:[A-Za-z][A-Za-z0-9+.-]*://|mailto:|www\.(?=\w))"
     r"[^\s<>\"'`«»“”|\\^（）「」，。；]+",
     "email": r"(?<![\w.+-])[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
-    "tag": r"</?[A-Za-z0-9][\w:.-]*(?:\s[^<>]*)?/?>",
+    "tag": r"</?[A-Za-z0-9][\w:.-]*(?:\s[^<>]*)?/?>|<[A-Za-z0-9][^\s<>]*>",
     "entity": r"&(?:[A-Za-z][A-Za-z0-9]*|#\d+|#[xX][0-9A-Fa-f]+);",
     "printf": "|".join((
-        r"%%",
+        # %%s is for a second formatting, %%0A an escaped character
+        r"%%(?:0[0-9A-F]|[A-Z]+(?![a-z])|[dioxsfgc](?![a-z0-9])|[a-z]\w*)?",
         rf"%\([^()\s]+\){_FLAGS}{_CONVERSION}",
         rf"%\d+\${_FLAGS}{_CONVERSION}",
         rf"(?<=\d)%{_FLAGS}{_CONVERSION}(?![^\W_])",  # 50%of is prose
@@ -127,6 +128,7 @@ def _brace_groups(text: str) -> Iterator[tuple[int, int]]:
     for start, end in sorted(pairs.items()):
         if start >= position and _is_placeholder(text, start + 1, end - 1):
             sigil = start > position and text[start - 1] in _SIGILS
+            sigil = sigil and text[start - 2 : start] != "%%"
             yield start - sigil, end
             position = end
 
@@ -255,6 +257,30 @@ def _lost_numbers(source: str, translation: str) -> Iterator[str]:
             whole -= own
         else:
             yield number
+
+
+_PAIRED = re.compile(r"<(?P<end>/?)(?P<name>[\w:.-]+)[^<>]*(?<!/)>")
+
+
+def unpaired_tags(text: str) -> list[str]:
+    """The tags of a text that do not pair: an end without its start, or a start that is not ended.
+
+    >>> unpaired_tags("<b>a</b> <0/> </i> c"), unpaired_tags("</b> a <b>")
+    (['</i>'], ['</b>', '<b>'])
+    """
+    opened: list[tuple[str, str]] = []
+    wrong: list[str] = []
+    for found in find_placeholders(text):
+        tag = _PAIRED.fullmatch(found.text) if found.kind == "tag" else None
+        if tag is None:
+            continue
+        if not tag["end"]:
+            opened.append((tag["name"], tag[0]))
+        elif opened and opened[-1][0] == tag["name"]:
+            opened.pop()
+        else:
+            wrong.append(tag[0])
+    return [*wrong, *(whole for _, whole in opened)]
 
 
 def shield(text: str, spans: Iterable[tuple[int, int]]) -> str:

@@ -13,6 +13,7 @@ from regard.tasks import load
 from regard.tasks.translation.translation import Sentence
 from regard.tasks.translation.wording.insertion import insert_name, remove_repeated, replace_words
 from regard.tasks.translation.wording.protection import protect
+from regard.tasks.translation.wording.warning import placeholder_warnings
 from regard.text.placeholders import find_placeholders
 from regard.text.segments import Segment, segment_protected
 from regard.text.vocabulary import train_words
@@ -189,3 +190,9 @@ def test_the_command_says_what_to_check(en_fr, tmp_path):
 
 def test_segments_know_their_source():
     assert Segment("a b", "").source == "a b"
+
+
+def test_tags_that_no_longer_pair_are_flagged():
+    (warning,) = placeholder_warnings("<b>x</b>", "</b> x <b>")
+    assert warning.kind == "order" and warning.parts == ("</b>", "<b>")
+    assert list(placeholder_warnings("see <file>", "voir <file>")) == []

@@ -133,7 +133,7 @@ class FlagResponse(BaseModel):
 
 
 class WarningResponse(BaseModel):
-    """What must be checked: inserted, missing, extra (placeholders), number, term or memory."""
+    """What must be checked: inserted, missing, extra, order, number, term or memory."""
 
     kind: str
     parts: list[str]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from regard.text.placeholders import LostPlaceholders, lost_placeholders
+from regard.text.placeholders import LostPlaceholders, lost_placeholders, unpaired_tags
 
 MESSAGES = {
     "inserted": "the model did not write it, so its place is by alignment only",
     "missing": "it is in the source and not in the translation",
     "extra": "it is in the translation and not in the source",
+    "order": "the tags pair in the source and not in the translation",
     "number": "the number is not in the translation in digits",
     "term": "the model could not write this term, so its place is by alignment only",
     "memory": "the translation is of a similar source in the memory",
@@ -20,7 +22,7 @@ MESSAGES = {
 class TranslationWarning(NamedTuple):
     """Something in a sentence that must be checked.
 
-    kind   inserted, missing or extra: placeholders; number: numbers; term: of the glossary;
+    kind   inserted, missing, extra or order: placeholders; number: numbers; term: of the glossary;
            memory: a fuzzy match that was used
     parts  the placeholders, numbers, terms or sources
     """
@@ -47,3 +49,6 @@ def placeholder_warnings(source: str, translation: str) -> Iterator[TranslationW
     for kind, parts in (("missing", lost.missing), ("extra", lost.extra), ("number", lost.numbers)):
         if parts:
             yield TranslationWarning(kind, parts)
+    broken = Counter(unpaired_tags(translation)) - Counter(unpaired_tags(source))
+    if broken and not lost.missing and not lost.extra:
+        yield TranslationWarning("order", tuple(broken))

@@ -88,6 +88,14 @@ def benchmark_parser() -> argparse.ArgumentParser:
     decode.add_argument(
         "--sentences", metavar="N", type=_positive, help="test sentences to translate (512)"
     )
+    quality = subject("quality", 1)
+    quality.add_argument("--data", metavar="DIR", help="folder of the corpora")
+    quality.add_argument(
+        "--out", metavar="DIR", help="folder of the models; what is there is not trained (quality)"
+    )
+    quality.add_argument(
+        "--minutes", metavar="N", type=_positive, help="time budget of each training (60)"
+    )
     alignment = subject("alignment", 1)
     alignment.add_argument(
         "--data", metavar="DIR",
@@ -100,6 +108,18 @@ def benchmark_parser() -> argparse.ArgumentParser:
         "--model", metavar="DIR",
         help="folder of a model that translates from English (default: a tiny one, trained for it)",
     )  # fmt: skip
+    wording = subject("wording", 1)
+    wording.add_argument("--model", metavar="DIR", help="folder of a model that translates")
+    wording.add_argument(
+        "--messages", metavar="FILE", help="messages with placeholders (.po, .jsonl, .tmx, .xliff)"
+    )
+    wording.add_argument(
+        "--pairs",
+        metavar="FILE[,FILE]",
+        help="sentences that it has not seen, with references",
+    )
+    wording.add_argument("--number", metavar="N", type=_positive, help="messages (1,000)")
+    wording.add_argument("--terms", metavar="N", type=_positive, help="sentences with terms (500)")
     faults = subject("faults", 1)
     faults.add_argument("--kills", metavar="N", type=_positive, help="number of SIGKILLs (100)")
     faults.add_argument("--seed", metavar="N", type=int, help="of the random moments (0)")

@@ -25,6 +25,12 @@ SUBJECTS = {
         ("JoeyNMT gets a virtual environment of its own, created on first use.",
          "JoeyNMT 装在自己的虚拟环境里，第一次使用时创建。"),
     ),
+    "quality": Subject(
+        ("what an hour's training without any setting learns from real corpora",
+         "不加任何设置、训练一小时，能从真实语料学到什么"),
+        ("`--data` is a folder with multi30k-en-de, tatoeba and python-docs; it takes four hours.",
+         "`--data` 是含有 multi30k-en-de、tatoeba 和 python-docs 的文件夹；约需四小时。"),
+    ),
     "decode": Subject(
         ("translation against CTranslate2 and transformers on the same weights",
          "翻译速度，与使用相同权重的 CTranslate2 和 transformers 比较"),
@@ -43,6 +49,12 @@ SUBJECTS = {
         ("`regard translate` of a million lines: growth of its memory, and lines/s",
          "用 `regard translate` 翻译一百万行：内存的增长与每秒行数"),
         ("Nothing; it trains a tiny model.", "无；会训练一个很小的模型。"),
+    ),
+    "wording": Subject(
+        ("placeholders and glossary terms through a trained model: lost, flagged, and in BLEU",
+         "占位符与术语经过训练好的模型：丢失数、标记数以及对 BLEU 的影响"),
+        ("`--model` is a trained model, `--messages` a catalogue, `--pairs` unseen sentences.",
+         "`--model` 是训练好的模型，`--messages` 是消息目录，`--pairs` 是未见过的句子。"),
     ),
     "faults": Subject(
         ("training under faults: kills, a full disk, damaged files, NaN losses",

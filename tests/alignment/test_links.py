@@ -117,16 +117,30 @@ def test_rule():
     weights = np.array([[0.5, 0.3, 0.0], [0.1, 0.1, 0.2], [0.0, 0.0, 0.0], [0.3, 0.3, 0.3]])
     assert extract_links(weights) == {(0, 0), (0, 3)}  # the second gave most to specials
     assert extract_links(np.full((1, 10), 0.05 - 1e-9)) == {(0, 0)}  # half, but for rounding
-    # Mutually: source word 0 is the largest of targets 0 and 3, and target 0 has more of it.
-    assert extract_links(weights, mutual=True) == {(0, 0)}
+    # Mutually: source word 0 is the largest of targets 0 and 3, and target 0 has more of it. Target
+    # 3 takes source word 2 then, and the second target's specials do not matter.
+    assert extract_links(weights, mutual=True) == {(0, 0), (2, 3)}
+
+
+def test_a_word_that_all_attend_to_does_not_take_mutual_links():
+    """Two target words give most to the full stop (2), which only the third translates."""
+    weights = np.array([[0.4, 0.0, 0.5], [0.0, 0.4, 0.5], [0.0, 0.0, 1.0]])
+    assert extract_links(weights) == {(2, 0), (2, 1), (2, 2)}
+    assert extract_links(weights, mutual=True) == {(0, 0), (1, 1), (2, 2)}
 
 
 @given(st.integers(0, 5), st.integers(0, 5), st.integers(0, 99))
-def test_mutual_links_are_the_largest_both_ways(num_targets, num_sources, seed):
+def test_mutual_links_are_the_best_both_ways(num_targets, num_sources, seed):
     weights = np.random.default_rng(seed).random((num_targets, num_sources))
-    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
+    weights /= 2 * np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
     links = extract_links(weights)
     assert sorted(target for _, target in links) == list(range(num_targets if num_sources else 0))
-    turned = weights.T / np.maximum(weights.T.sum(axis=1, keepdims=True), 1e-9)
-    back = {(source, target) for target, source in extract_links(turned)}
-    assert extract_links(weights, mutual=True) == links & back
+    best = {
+        (max(range(num_sources), key=lambda s: weights[t, s] ** 2 / weights[:, s].sum()), t)
+        for t in range(num_targets if num_sources else 0)
+    }
+    back = {
+        (s, max(range(num_targets), key=lambda t: weights[t, s]))
+        for s in range(num_sources if num_targets else 0)
+    }
+    assert extract_links(weights, mutual=True) == best & back

@@ -89,6 +89,16 @@ def test_corpus_write(tmp_path):
         source, target = (side.split() for side in line.split("\t"))
         for i, j in re.findall(r"(\d+)[-?](\d+)", link):
             assert int(i) < len(source) and int(j) < len(target)
+    notes = {}
+    for name in ("antecedents", "modifiers"):
+        lines = (tmp_path / f"train.en-fr.{name}").read_text(encoding="utf-8").splitlines()
+        notes[name] = [
+            (source.split()[int(i)], source.split()[int(j)])
+            for source, line in zip((s.split("\t")[0] for s in split), lines, strict=True)
+            for i, j in re.findall(r"(\d+)-(\d+)", line)
+        ]
+    assert {first for first, _ in notes["antecedents"]} == {"it"}
+    assert notes["modifiers"] and "it" not in dict(notes["modifiers"])
     assert (tmp_path / "test.en-fr.tsv").read_text() == ""
     refused = run(*words[:-1], "-3")
     assert refused.returncode == 2 and "must not be negative, got -3" in refused.stderr

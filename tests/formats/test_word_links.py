@@ -58,3 +58,9 @@ def test_malformed_lines_name_file_and_line(name, line, problem, tmp_path):
         list(read_links(tmp_path / name))
     assert f"{name}, line 2: " in str(caught.value)
     assert problem in str(caught.value)
+
+
+def test_the_signs_of_possible_links():
+    """The grammar writes `?`, talp `p`."""
+    assert parse_links("10-3 0?1", "pharaoh").every == parse_links("11-4 1p2", "talp").every
+    assert parse_links("10-3 0?1", "pharaoh").possible == {(0, 1)}

@@ -28,6 +28,8 @@ TEXT = f"{SMALL} --training.batch_tokens 300 --text.unit word --text.vocab_size 
 HEADS = "--model.dim 16 --model.num_heads 2 --model.ff 32"
 KINDS = {
     "transformer": f"pairs.tsv --languages en-fr {TEXT} {HEADS} --model.dropout 0.3",
+    "guided": f"pairs.tsv --languages en-fr {TEXT} {HEADS} --training.guided_alignment auto "
+    "--training.guide encoder:0:1=antecedents --training.guide_weight 1",
     "muon": f"pairs.tsv --languages en-fr {TEXT} {HEADS} --training.optimizer muon "
     "--training.accumulate 2 --training.average checkpoints",
     "rnn": f"pairs.tsv --languages en-fr {TEXT} --model.kind rnn --model.dim 16 "
@@ -49,6 +51,10 @@ def corpus(tmp_path_factory):
         "pairs.tsv": [f"{pair.source}\t{pair.target}" for pair in pairs],
         "lines.txt": [pair.source for pair in pairs],
         "labeled.tsv": [f"{'ab'[n % 2]}\t{pair.source}" for n, pair in enumerate(pairs)],
+        "pairs.antecedents": [
+            " ".join(f"{note.pronoun}-{note.antecedent}" for note in pair.coreference)
+            for pair in pairs
+        ],
     }
     for name, lines in rows.items():
         (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
@@ -106,7 +112,7 @@ def test_two_processes_make_the_model_that_one_makes_with_two_threads(corpus, on
         assert_same_run(one(names) / name, tmp_path / name)
 
 
-@pytest.mark.parametrize("names", [("transformer",), ALL])
+@pytest.mark.parametrize("names", [("transformer", "guided"), ALL])
 def test_processes_with_parts_of_the_weights_make_the_same_model(corpus, one, tmp_path, names):
     words = commands(names, tmp_path, "--training.shard", "fsdp")
     codes, errors = ended(start_ranks(words, code=TRAIN_EACH, cwds=[corpus] * 2))

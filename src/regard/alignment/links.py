@@ -42,7 +42,14 @@ def extract_links(weights_VU: Array, *, mutual: bool = False) -> Links:
     Each target word is linked to the source word of its largest weight (the first, if two are
     equal). It stays unlinked if less than half of its weight is on words.
 
-    `mutual` keeps a link only if it is also the source word's largest among all target words. This
+    `mutual` keeps a link only if each of its words is the other's best: the target word v is the
+    one with the largest weight α(v, u) on the source word u, and u is the one with the largest
+    product of α(v, u) and its share of all that u receives,
+
+        α(v, u) · α(v, u) / Σ_v' α(v', u)
+
+    so that a source word that many target words attend to a little (an article, a full stop) does
+    not take them from the words they translate. Weight on special tokens does not matter. This
     leaves more words unlinked, mostly function words, and makes the remaining links more precise:
     suited to error rates, not to showing a word's origin.
 
@@ -90,12 +97,14 @@ def link_mask(weights_VU: Array, mutual: bool = False) -> Flags:
     """The links of `extract_links` as a boolean matrix (V, U); leading dimensions are kept."""
     if 0 in weights_VU.shape[-2:]:
         return np.zeros(weights_VU.shape, bool)
-    chosen = _largest(weights_VU)
     if mutual:
-        chosen &= _largest(weights_VU.swapaxes(-1, -2)).swapaxes(-1, -2)
+        received = weights_VU.sum(axis=-2, keepdims=True)
+        shares = np.divide(weights_VU, received, out=np.zeros_like(weights_VU), where=received > 0)
+        backward = _largest(weights_VU.swapaxes(-1, -2)).swapaxes(-1, -2)
+        return np.asarray(_largest(weights_VU * shares) & backward & (weights_VU > 0))
     # A millionth less: the weights of words may sum to half but for rounding.
     enough = weights_VU.sum(axis=-1, keepdims=True) >= MIN_SHARE * (1 - 1e-6)
-    return np.asarray(chosen & enough & (weights_VU > 0))
+    return np.asarray(_largest(weights_VU) & enough & (weights_VU > 0))
 
 
 def _largest(weights_VU: Array) -> Flags:

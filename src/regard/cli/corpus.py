@@ -25,7 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     sample.set_defaults(act=_sample)
     write = actions.add_parser(
-        "write", help="write train, dev and test as TSV, each with its word alignments"
+        "write",
+        help="write train, dev and test as TSV, each with its word alignments, the antecedents of "
+        "its pronouns and the modifiers of its nouns",
     )
     write.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder to write to")
     write.add_argument("--train", metavar="N", type=int, default=50_000, help="pairs (50000)")
@@ -87,6 +89,8 @@ def _write(arguments: argparse.Namespace) -> None:
         name = f"{split}.{arguments.languages}"
         write_tsv(arguments.out / f"{name}.tsv", ((p.source, p.target) for p in pairs))
         write_lines(arguments.out / f"{name}.align", map(_links, pairs))
+        for links in ("antecedents", "modifiers"):
+            write_lines(arguments.out / f"{name}.{links}", (_written(p, links) for p in pairs))
         write_tsv(
             arguments.out / f"{name}.words.tsv",
             ((" ".join(p.source_words), " ".join(p.target_words)) for p in pairs),
@@ -116,3 +120,10 @@ def _series(arguments: argparse.Namespace) -> None:
 def _links(pair: Any) -> str:
     """Positions from 0: `i-j` for a sure link, `i?j` for a possible one."""
     return " ".join(f"{k.source}{'-' if k.sure else '?'}{k.target}" for k in pair.links)
+
+
+def _written(pair: Any, name: str) -> str:
+    """An annotation of the source: `i-j` for word i and the word that it is linked to."""
+    from regard.corpus.grammar.pair import annotated_links
+
+    return " ".join(f"{first}-{second}" for first, second in annotated_links(pair, name))

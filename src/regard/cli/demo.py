@@ -11,7 +11,7 @@ from regard.errors import InputError
 
 OUT = "regard-demo"
 OPTIONS = {
-    "grammar": ("kind", "attention", "minutes", "languages", "explain", "out"),
+    "grammar": ("kind", "attention", "minutes", "languages", "explain", "guided", "out"),
     "spelling": ("kind", "attention", "minutes", "out"),
     "series": ("kind",),
     "shapes": ("attention", "out"),
@@ -49,6 +49,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", default=None,
         help="then search for the heads that resolve “it”, by switching heads off (takes longer)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--guided", action="store_true", default=None,
+        help="one head learns the grammar's word alignment, and one the antecedents of “it”",
     )  # fmt: skip
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help=f"folder of the model and the page ({OUT})"
@@ -96,6 +100,7 @@ def _grammar(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
         minutes=arguments.minutes,
         quick=arguments.quick,
         ablation=bool(arguments.explain),
+        guided=bool(arguments.guided),
         seed=arguments.seed,
         console=console,
     )

@@ -50,6 +50,7 @@ SETTINGS = ("model", *SECTIONS)
 
 def parse(words: Sequence[str]) -> Namespace:
     """The files, the folder, and the settings that were given."""
+    words = [_with_underscores(word) for word in words]
     first = _first(words)
     if first.help:
         print(short_help(), end="")
@@ -238,6 +239,18 @@ def _rewritten(words: Sequence[str], kind: Kind) -> list[str]:
         if word == "--model.max_length" and result[index + 1] == "corpus":
             result[index + 1] = "0"
     return result
+
+
+def _with_underscores(word: str) -> str:
+    """Return the flag of a setting as it is named: --model.num-heads is --model.num_heads.
+
+    >>> _with_underscores("--training.guided-alignment=my-links.txt")
+    '--training.guided_alignment=my-links.txt'
+    """
+    flag, equals, value = word.partition("=")
+    if not flag.startswith(tuple(f"--{section}." for section in SETTINGS)):
+        return word
+    return f"--{flag[2:].replace('-', '_')}{equals}{value}"
 
 
 def _split_flag(word: str) -> list[str]:

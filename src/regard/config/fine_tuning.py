@@ -18,7 +18,7 @@ DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
 """Settings of a model that its weights do not depend on."""
 _DEFAULTS = (
     "schedule_steps", "restart_rate", "target_exact_match", "vectors", "vectors_source",
-    "vectors_target",
+    "vectors_target", "guided_alignment", "guided_layer", "guide",
 )  # fmt: skip
 """Settings of the first training that are not taken over."""
 

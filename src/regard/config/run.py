@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from regard.config.check import at_least, fraction
+from regard.config.guides import Guide, guides_of
 from regard.config.kind import ModelSettings
 from regard.config.model import TransformerSettings
 from regard.errors import InputError
@@ -26,10 +27,18 @@ class TextSettings:
     """One tokenizer for both languages, or one for each."""
     min_count: int = 1
     """How often a word or character must occur to be a token of its own (word and char)."""
+    subword_dropout: float = 0.0
+    """Share of BPE's merges that are left out at random in training sentences (BPE-dropout)."""
 
     def __post_init__(self) -> None:
         at_least(self, 6, "vocab_size")
         at_least(self, 1, "min_count")
+        fraction(self, "subword_dropout")
+        if self.subword_dropout and self.unit != "bpe":
+            raise InputError(
+                f"text.subword_dropout leaves out merges of BPE; set text.unit to bpe, got "
+                f"{self.unit}."
+            )
 
 
 @dataclass(frozen=True)
@@ -131,6 +140,19 @@ class TrainingSettings:
     """File of word vectors for the source side, instead of vectors."""
     vectors_target: str | None = None
     """File of word vectors for the target side, instead of vectors."""
+    guided_alignment: str | None = None
+    """Word links that a head of cross-attention learns, so that it aligns: a file (Pharaoh, a line
+    for each pair), grammar (the file that `regard corpus write` put beside the corpus), auto (made
+    by a statistical aligner), or the folder of a model that aligns."""
+    guided_layer: int | None = None
+    """Layer of the decoder whose head 0 learns guided_alignment, from 0; without it, the last but
+    one, and of two layers the last."""
+    guide: str | None = None
+    """Links that other heads learn, as ATTENTION:LAYER:HEAD=LINKS with encoder, decoder or cross,
+    counted from 0; several with commas between. LINKS are a file, or, beside a corpus of
+    `regard corpus write`, antecedents (of pronouns) or modifiers (of nouns)."""
+    guide_weight: float = 0.1
+    """Weight of the guided heads' loss, beside that of the labels."""
     threads: int = 0
     """Processor cores that share each batch; 0: all."""
     shard: Literal["none", "fsdp"] = "none"
@@ -149,7 +171,7 @@ class TrainingSettings:
         at_least(
             self, 0, "epochs", "warmup", "weight_decay", "clip", "validate_every",
             "validate_sentences", "patience", "threads", "learning_rate", "checkpoint_minutes",
-            "target_exact_match", "muon_factor",
+            "target_exact_match", "muon_factor", "guided_layer", "guide_weight",
         )  # fmt: skip
         fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay", "restart_rate")
         if self.minutes is not None and self.minutes <= 0:
@@ -256,6 +278,17 @@ class Run:
                 "languages must be two codes as in en-fr, or several such pairs with commas "
                 f"between, got {self.languages!r}."
             )
+        if guides_of(self.model, self.training) and self.text.subword_dropout:
+            raise InputError(
+                "text.subword_dropout does not go with training.guided_alignment and "
+                "training.guide, whose links are between the tokens of one segmentation; leave "
+                "one of them out."
+            )
+
+    @property
+    def guides(self) -> tuple[Guide, ...]:
+        """The heads that learn links, that of guided_alignment first."""
+        return guides_of(self.model, self.training)
 
     @property
     def directions(self) -> list[tuple[str, str]]:

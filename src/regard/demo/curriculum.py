@@ -19,6 +19,7 @@ import numpy as np
 from regard.corpus.batches import batches
 from regard.corpus.grammar import GrammarPair
 from regard.tasks.text.encoded_corpus import EncodedCorpus
+from regard.tasks.text.guided_rows import GuidedRows
 
 MAX_EASY_WORDS = 13
 """Longest source sentence that counts as easy."""
@@ -46,8 +47,9 @@ class CurriculumCorpus(EncodedCorpus):
         seed: int,
         easy: Sequence[int],
         easy_updates: int,
+        guided: Sequence[GuidedRows] = (),
     ) -> None:
-        super().__init__(sources, targets, max_tokens, seed)
+        super().__init__(sources, targets, max_tokens, seed, guided=guided)
         self._easy, self._easy_updates = np.asarray(easy, np.int64), easy_updates
 
     def cut(self, seed: int, epoch: int) -> list[list[int]]:

@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from regard.alignment import locate_words
 from regard.config import Run
+from regard.config.guides import Guide
 from regard.cores import cores
 from regard.corpus.grammar import GrammarPair, Language, sample, seed_sentences
-from regard.corpus.pairs import Pair
+from regard.corpus.grammar.pair import annotated_links
+from regard.corpus.pairs import Pair, SpanLink
 from regard.demo.curriculum import RARE, SAME_GENDER, CurriculumCorpus, is_easy
 from regard.demo.settings import Budget
 from regard.folder import Tokenizers
 from regard.tasks import find_task
 from regard.tasks.text.task import TextTask, train_tokenizer
+from regard.tasks.translation.guided.links import PairWords, encoded_links, span_links
 from regard.text import Tokenizer
 from regard.training.task import TrainData
 from regard.worker_pool import parallel_map
@@ -26,11 +30,15 @@ PARTS = 2  # samples that the training pairs consist of, each drawn by a process
 
 
 class TrainingPair(NamedTuple):
-    """The text of a pair, and whether it is easy: cheaper to hand over than its annotations."""
+    """The text of a pair, and whether it is easy: cheaper to hand over than its annotations.
+
+    `links` are those of guided heads.
+    """
 
     source: str
     target: str
     easy: bool
+    links: tuple[tuple[SpanLink, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,35 +51,54 @@ class DemoData:
     showcase: Sequence[GrammarPair]
 
 
-def draw_data(language: Language, budget: Budget, seed: int = 0) -> DemoData:
-    """Draw the pairs of a budget."""
+def draw_data(
+    language: Language, budget: Budget, seed: int = 0, guides: tuple[Guide, ...] = ()
+) -> DemoData:
+    """Draw the pairs of a budget; those of the training with the links of guided heads."""
     max_words = budget.max_words
     return DemoData(
-        _draw_training(language, budget, seed),
+        _draw_training(language, budget, seed, guides),
         sample("dev", budget.dev, language=language, seed=seed, max_words=max_words),
         sample("test", budget.test, language=language, seed=seed, max_words=max_words),
         seed_sentences(language),
     )
 
 
-def _draw_training(language: Language, budget: Budget, seed: int) -> list[TrainingPair]:
+def _draw_training(
+    language: Language, budget: Budget, seed: int, guides: tuple[Guide, ...]
+) -> list[TrainingPair]:
     """The training pairs: samples of several seeds, without the sources that are in two of them."""
     count = budget.sentences
     drawn_each = int(1.03 * count / PARTS) + 1  # 1 % are in both, more where all are short
-    draw = partial(_draw_part, language, drawn_each, budget.max_words)
+    draw = partial(_draw_part, language, drawn_each, budget.max_words, guides)
     seeds = [PARTS * seed + part for part in range(PARTS)]
     drawn = parallel_map(draw, seeds, cores(), fork=True)
     unique = {pair.source: pair for part in drawn for pair in part}
     return list(unique.values())[:count]
 
 
-def _draw_part(language: Language, count: int, max_words: int, seed: int) -> list[TrainingPair]:
+def _draw_part(
+    language: Language, count: int, max_words: int, guides: tuple[Guide, ...], seed: int
+) -> list[TrainingPair]:
     with _no_garbage_collection():  # it would take a third of the time and free nothing
         pairs = sample(
             "train", count, language=language, seed=seed, max_words=max_words,
             same_gender=SAME_GENDER, rare=RARE,
         )  # fmt: skip
-    return [TrainingPair(pair.source, pair.target, is_easy(pair)) for pair in pairs]
+    return [
+        TrainingPair(pair.source, pair.target, is_easy(pair), _links(pair, guides))
+        for pair in pairs
+    ]
+
+
+def _links(pair: GrammarPair, guides: tuple[Guide, ...]) -> tuple[tuple[SpanLink, ...], ...]:
+    """The annotations that guided heads learn."""
+    if not guides:
+        return ()
+    words = PairWords(
+        locate_words(pair.source_words, pair.source), locate_words(pair.target_words, pair.target)
+    )
+    return tuple(span_links(guide, words, annotated_links(pair, guide.links)) for guide in guides)
 
 
 def prepare_data(data: DemoData, run: Run, easy_updates: int = 0) -> TrainData:
@@ -81,13 +108,17 @@ def prepare_data(data: DemoData, run: Run, easy_updates: int = 0) -> TrainData:
         _tokenizer([pair.target for pair in data.train], run, run.target_language),
     )
     source, target = ChunkEncoder(tokenizers.source), ChunkEncoder(tokenizers.target)
+    sources = [source.encode(pair.source) for pair in data.train]
+    targets = [target.encode(pair.target) for pair in data.train]
+    linked = [Pair(pair.source, pair.target, links=pair.links) for pair in data.train]
     examples = CurriculumCorpus(
-        [source.encode(pair.source) for pair in data.train],
-        [target.encode(pair.target) for pair in data.train],
+        sources,
+        targets,
         run.training.batch_tokens,
         run.training.seed,
         [row for row, pair in enumerate(data.train) if pair.easy],
         easy_updates,
+        encoded_links(linked, sources, targets, tokenizers, run),
     )
     dev = [Pair(pair.source, pair.target) for pair in data.dev]
     task = find_task(run.model.kind)

@@ -42,6 +42,7 @@ def demo(
     minutes: float | None = None,
     quick: bool = False,
     ablation: bool = False,
+    guided: bool = False,
     seed: int = 0,
     console: Console | None = None,
 ) -> dict[str, Any]:
@@ -51,13 +52,13 @@ def demo(
     kind, language = kind_of(attention), cast(Language, languages.partition("-")[2])
     budget = choose_budget(kind, language, quick=quick)
     budget = budget if minutes is None else replace(budget, minutes=minutes)
-    run = run_settings(attention, language, budget, seed)
+    run = run_settings(attention, language, budget, seed, guided)
     folder = clear_folder(out) / MODEL
     console.print(
         f"Sampling {budget.sentences:,} sentence pairs ({languages}) from the built-in grammar …",
         highlight=False,
     )
-    data = draw_data(language, budget, seed)
+    data = draw_data(language, budget, seed, run.guides)
     prepared = prepare_data(data, run, budget.easy_updates)
     console.print(
         f"Training a small {_name(attention)} until it translates {TARGET:.1%} of {budget.dev:,} "
@@ -82,6 +83,7 @@ def demo(
         "languages": languages,
         "kind": kind,
         "attention": attention,
+        "guided": guided,
         **scores.as_dict(),
         "dev_exact_match": outcome.validation["exact"],
         "steps": outcome.step,

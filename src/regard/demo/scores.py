@@ -1,6 +1,7 @@
 """Scores of the demonstration's model on held-out sentences, and of its attention heads.
 
-No attention is supervised: the grammar's links and antecedents are only compared with.
+Unless the model is guided, no attention is supervised: the grammar's links and antecedents are only
+compared with.
 """
 
 from __future__ import annotations

@@ -37,6 +37,10 @@ TARGET = 0.985
 """Training stops when this share of the development sentences is translated exactly."""
 
 
+ANTECEDENTS = "encoder:1:0=antecedents"
+"""The head that learns, with --guided, to attend from `it` to its antecedent."""
+
+
 @dataclass(frozen=True)
 class Budget:
     """Size of the data and length of the training.
@@ -112,8 +116,12 @@ def model_settings(attention: str) -> ModelSettings:
     )  # fmt: skip
 
 
-def run_settings(attention: str, language: Language, budget: Budget, seed: int = 0) -> Run:
+def run_settings(
+    attention: str, language: Language, budget: Budget, seed: int = 0, guided: bool = False
+) -> Run:
     """A small model with words as tokens, trained until `TARGET` is reached.
+
+    If `guided`, one head learns the grammar's word alignment, and one the antecedents of `it`.
 
     The learning rate decays by updates, so that the result does not depend on the machine's speed;
     on a machine too slow for them it decays over the minutes.
@@ -141,6 +149,8 @@ def run_settings(attention: str, language: Language, budget: Budget, seed: int =
             keep=1,
             tensorboard=False,
             seed=seed,
+            guided_alignment="grammar" if guided else None,
+            guide=ANTECEDENTS if guided else None,
         ),
         decoding=SearchOptions(beam=1),
     )

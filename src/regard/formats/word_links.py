@@ -4,8 +4,8 @@
     talp     `1-1 2p3`, words counted from 1
     json     {"source": [words], "target": [words], "links": [[0, 0], [1, 2]]}, counted from 0
 
-A source word, a sign and a target word; the sign `-` is a sure link, `p` a possible one. A pair
-without links is an empty line. A file ending in `.talp` is talp, one in `.jsonl` JSON, and any
+A source word, a sign and a target word; the sign `-` is a sure link, `p` or `?` a possible one. A
+pair without links is an empty line. A file ending in `.talp` is talp, one in `.jsonl` JSON, and any
 other Pharaoh.
 """
 
@@ -24,7 +24,7 @@ from regard.formats.pair import Path, format_error
 LAYOUTS = ("pharaoh", "talp", "json")
 WordLink = tuple[int, int]
 
-_LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
+_LINK = re.compile(r"([0-9]{1,9})([-p?])([0-9]{1,9})")
 
 
 class FileLinks(NamedTuple):
@@ -32,6 +32,11 @@ class FileLinks(NamedTuple):
 
     sure: frozenset[WordLink]
     possible: frozenset[WordLink]
+
+    @property
+    def every(self) -> list[WordLink]:
+        """All links, in order."""
+        return sorted(self.sure | self.possible)
 
 
 def layout_of(path: Path) -> str:
@@ -45,13 +50,17 @@ def layout_of(path: Path) -> str:
 
 def read_links(path: Path, encoding: str = "utf-8") -> Iterator[FileLinks]:
     """The links of each line of a file."""
-    layout = layout_of(path)
     for number, line in enumerate(read_lines(path, encoding), start=1):
-        try:
-            yield parse_links(line, layout)
-        except InputError as error:
-            remedy = "links are written 0-0 1-2, and counted from 1 in a .talp file"
-            raise format_error(path, number, str(error).rstrip("."), remedy) from None
+        yield line_links(line, path, number)
+
+
+def line_links(line: str, path: Path, number: int) -> FileLinks:
+    """The links of line `number` of a file."""
+    try:
+        return parse_links(line, layout_of(path))
+    except InputError as error:
+        remedy = "links are written 0-0 1-2, and counted from 1 in a .talp file"
+        raise format_error(path, number, str(error).rstrip("."), remedy) from None
 
 
 def parse_links(line: str, layout: str) -> FileLinks:

@@ -6,7 +6,7 @@ B sentences, S source tokens, T target tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -29,17 +29,38 @@ class Source(NamedTuple):
         return Source(self.tokens.to(device), self.lengths.to(device))
 
 
+AttentionName = Literal["encoder", "decoder", "cross"]
+"""Self-attention of the encoder or of the decoder, or cross-attention."""
+
+
+class GuidedHead(NamedTuple):
+    """A head that is to attend along links, and the links of a batch.
+
+    attention, layer, head  which head, numbers from 0
+    factor                  of its loss
+    links  (B, Q, K)        True where a query is linked to a key
+    """
+
+    attention: AttentionName
+    layer: int
+    head: int
+    factor: float
+    links: Tensor
+
+
 class Batch(NamedTuple):
     """Training examples.
 
     source  input of the encoder; None for a model without one
     inputs  (B, T)  BOS and the target's ids, then PAD: the decoder's input
     labels  (B, T)  the target's ids and EOS, then PAD: the expected output
+    guided  heads with the links that they are to attend along
     """
 
     source: Source | None
     inputs: Tensor
     labels: Tensor
+    guided: tuple[GuidedHead, ...] = ()
 
     @property
     def answers(self) -> int:
@@ -60,12 +81,29 @@ class Batch(NamedTuple):
         if source is not None:
             lengths = source.lengths[rows]
             source = Source(source.tokens[rows, : int(lengths.max())], lengths)
-        return Batch(source, inputs[:, :longest], self.labels[rows, :longest])
+        batch = Batch(source, inputs[:, :longest], self.labels[rows, :longest])
+        return batch._replace(guided=self._guided_rows(rows, batch)) if self.guided else batch
+
+    def _guided_rows(self, rows: Tensor, batch: Batch) -> tuple[GuidedHead, ...]:
+        """Return the links of the given sentences, cut to the lengths of their batch."""
+        longest = batch.inputs.shape[1]
+        source = longest if batch.source is None else batch.source.tokens.shape[1]
+        return tuple(
+            head._replace(
+                links=head.links[
+                    rows,
+                    : source if head.attention == "encoder" else longest,
+                    : longest if head.attention == "decoder" else source,
+                ]
+            )
+            for head in self.guided
+        )
 
     def to(self, device: torch.device) -> Batch:
         """Move to a device."""
         source = self.source and self.source.to(device)
-        return Batch(source, self.inputs.to(device), self.labels.to(device))
+        guided = tuple(head._replace(links=head.links.to(device)) for head in self.guided)
+        return Batch(source, self.inputs.to(device), self.labels.to(device), guided)
 
 
 def padded(rows: Sequence[Sequence[int]]) -> Tensor:

@@ -5,8 +5,9 @@ B sentences, T tokens, S tokens of the memory (the encoder's output), D features
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -103,6 +104,19 @@ class LayerCache:
         return LayerCache(self.own.select(rows), self.memory.select(rows))
 
 
+class LayerOutput(NamedTuple):
+    """A layer's output.
+
+    x        (B, T, D)
+    cache    of its self-attention
+    weights  (B, H, T, K) of the attention that was asked for: self, cross
+    """
+
+    x: Tensor
+    cache: Cache | None
+    weights: Mapping[str, Tensor]
+
+
 class Layer(nn.Module):
     """Self-attention, cross-attention to the memory if `cross`, and feed-forward."""
 
@@ -131,62 +145,64 @@ class Layer(nn.Module):
         memory_mask: Mask | None = None,
         cache: Cache | None = None,
         offset: int = 0,
-    ) -> tuple[Tensor, Cache | None]:
+        weights: Collection[str] = (),
+    ) -> LayerOutput:
         """Return the layer's output (B, T, D) for x (B, T, D), and its self-attention cache.
 
         `memory` is the encoder's output (B, S, D) or its result of `project_memory`. `offset` is
-        the position of x in its sentence; with a cache, x follows the tokens in it.
+        the position of x in its sentence; with a cache, x follows the tokens in it. `weights` names
+        the attention (self, cross) whose weights are returned.
         """
-        if self._in_blocks and self.training and cache is None and blocks.runs_in_blocks(x):
-            output = self._blocks(x, mask, memory, memory_mask, offset)
-            if output is not None:
-                return output, None
+        in_blocks = self._in_blocks and self.training and cache is None and blocks.runs_in_blocks(x)
         offset = offset if cache is None else cache.length
-        parts.enter(self.side, "self-attention", self, offset)
-        parts.tell("input", "x", x)
-        attended: Attended = self.attention(
-            self.around_attention.pre(x), mask=mask, cache=cache, offset=offset
-        )
-        x = self.around_attention.post(x, attended.context)
-        if self.cross is not None and self.around_cross is not None:
-            projected = isinstance(memory, KeyValue)
-            parts.enter(self.side, "cross-attention", self, offset)
-            parts.tell("input", "x", x)
-            across: Attended = self.cross(
-                self.around_cross.pre(x),
-                key=None if projected else memory,
-                memory=memory if projected else None,
-                mask=memory_mask,
-                offset=offset,
-            )
-            x = self.around_cross.post(x, across.context)
+        own = self._attend("self", x, None, mask, cache, offset, in_blocks, weights)
+        x, maps = own.x, {**own.weights}
+        if self.cross is not None:
+            across = self._attend("cross", x, memory, memory_mask, None, offset, in_blocks, weights)
+            x, maps = across.x, {**maps, **across.weights}
+        if in_blocks:
+            x = blocks.feed_forward_block(self.around_feed_forward, self.feed_forward, x)
+            return LayerOutput(x, None, maps)
         parts.enter(self.side, "feed-forward", self, offset)
         parts.tell("input", "x", x)
         x = self.around_feed_forward.post(x, self.feed_forward(self.around_feed_forward.pre(x)))
         parts.tell("next input", "x of the next layer", x)
-        return x, attended.cache
+        return LayerOutput(x, own.cache, maps)
 
-    def _blocks(
+    def _attend(
         self,
+        name: str,
         x: Tensor,
-        mask: Mask | None,
         memory: Tensor | KeyValue | None,
-        memory_mask: Mask | None,
+        mask: Mask | None,
+        cache: Cache | None,
         offset: int,
-    ) -> Tensor | None:
-        """The layer's output, each sub-layer in one function; None if that is not possible."""
-        if isinstance(memory, KeyValue):
-            return None
-        output = blocks.attention_block(
-            self.around_attention, self.attention, x, mask, None, offset
+        in_blocks: bool,
+        weights: Collection[str],
+    ) -> LayerOutput:
+        """Run an attention sub-layer: as a block if that is possible, which has no weights."""
+        attention, around = self.attention, self.around_attention
+        if name == "cross":
+            assert self.cross is not None and self.around_cross is not None
+            attention, around = self.cross, self.around_cross
+        if in_blocks and not isinstance(memory, KeyValue) and name not in weights:
+            output = blocks.attention_block(around, attention, x, mask, memory, offset)
+            if output is not None:
+                return LayerOutput(output, None, {})
+        projected = isinstance(memory, KeyValue)
+        parts.enter(self.side, f"{name}-attention", self, offset)
+        parts.tell("input", "x", x)
+        attended: Attended = attention(
+            around.pre(x),
+            key=None if projected else memory,
+            memory=memory if projected else None,
+            mask=mask,
+            cache=cache,
+            offset=offset,
+            weights=name in weights,
         )
-        if output is not None and self.cross is not None and self.around_cross is not None:
-            output = blocks.attention_block(
-                self.around_cross, self.cross, output, memory_mask, memory, offset
-            )
-        if output is None:
-            return None
-        return blocks.feed_forward_block(self.around_feed_forward, self.feed_forward, output)
+        maps = {} if attended.weights is None else {name: attended.weights}
+        return LayerOutput(around.post(x, attended.context), attended.cache, maps)
 
     def project_memory(self, memory: Tensor) -> KeyValue:
         """Project the encoder's output (B, S, D) to keys and values, once for all steps."""

@@ -58,7 +58,7 @@ class TransformerStack(OutputModel):
         offset = shard.offset(tokens.shape[1])
         x = self.words(shard.local(tokens), offset)
         for layer in self.layers:
-            x, _ = layer(x, mask, offset=offset)
+            x = layer(x, mask, offset=offset).x
         return normed(self.norm, x, self.side, offset)
 
 
@@ -89,7 +89,7 @@ class LanguageModel(TransformerStack):
         x = self.words(tokens[:, None], offset)
         caches = []
         for layer, cache in zip(self.layers, state.layers, strict=True):
-            x, own = layer(x, CACHED_CAUSAL, cache=cache.own)
+            x, own, _ = layer(x, CACHED_CAUSAL, cache=cache.own)
             caches.append(LayerCache(own))
         x = normed(self.norm, x, self.side, offset)
         return self.logits(x, offset)[:, 0], LanguageModelState(tuple(caches)), []

@@ -5,7 +5,7 @@ B sentences, S source tokens, T target tokens, D features, V tokens of the vocab
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Mask, record
 from regard.config import TransformerSettings
-from regard.models.batch import Batch, Source
+from regard.models.batch import AttentionName, Batch, Source
 from regard.models.embedding import Embedding, OutputModel, embedding_pair, output_layer
 from regard.models.layer import (
     Layer,
@@ -27,6 +27,13 @@ from regard.models.sequence_parallel import SequenceShard, gather_sequence, shar
 
 CAUSAL = Mask.causal()
 CACHED_CAUSAL = Mask.causal(corner="bottom-right")
+SIDES: tuple[tuple[str, AttentionName], ...] = (("self", "decoder"), ("cross", "cross"))
+"""The attention of a decoder's layer: its name there, and in the whole model."""
+
+Wanted = Collection[tuple[AttentionName, int]]
+"""Attention, by its name and layer."""
+Weights = dict[tuple[AttentionName, int], Tensor]
+"""Weights (B, H, Q, K) by attention and layer."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +62,19 @@ class Encoder(nn.Module):
         self.norm = final_norm(settings)
 
     def forward(self, x: Tensor, mask: Mask, offset: int = 0) -> Tensor:
-        for layer in self.layers:
-            x, _ = layer(x, mask, offset=offset)
-        return normed(self.norm, x, "encoder", offset)
+        return self.run(x, mask, offset)[0]
+
+    def run(
+        self, x: Tensor, mask: Mask, offset: int = 0, wanted: Wanted = frozenset()
+    ) -> tuple[Tensor, Weights]:
+        """Return the output, and the weights of the attention that is wanted."""
+        weights: Weights = {}
+        for number, layer in enumerate(self.layers):
+            names = ("self",) if ("encoder", number) in wanted else ()
+            x, _, maps = layer(x, mask, offset=offset, weights=names)
+            if names:
+                weights["encoder", number] = maps["self"]
+        return normed(self.norm, x, "encoder", offset), weights
 
 
 class Decoder(nn.Module):
@@ -73,9 +90,23 @@ class Decoder(nn.Module):
         self.norm = final_norm(settings)
 
     def forward(self, x: Tensor, memory: Tensor, memory_mask: Mask, offset: int = 0) -> Tensor:
-        for layer in self.layers:
-            x, _ = layer(x, CAUSAL, memory, memory_mask, offset=offset)
-        return normed(self.norm, x, "decoder", offset)
+        return self.run(x, memory, memory_mask, offset)[0]
+
+    def run(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        memory_mask: Mask,
+        offset: int = 0,
+        wanted: Wanted = frozenset(),
+    ) -> tuple[Tensor, Weights]:
+        """Return the output, and the weights of the attention that is wanted."""
+        weights: Weights = {}
+        for number, layer in enumerate(self.layers):
+            names = [name for name, side in SIDES if (side, number) in wanted]
+            x, _, maps = layer(x, CAUSAL, memory, memory_mask, offset=offset, weights=names)
+            weights |= {(side, number): maps[name] for name, side in SIDES if name in names}
+        return normed(self.norm, x, "decoder", offset), weights
 
     def empty_caches(self, memory: Tensor) -> tuple[LayerCache, ...]:
         """Return every layer's empty cache, with the memory projected for that layer."""
@@ -89,7 +120,7 @@ class Decoder(nn.Module):
         memory_mask = Mask.lengths(state.lengths)
         caches = []
         for layer, cache in zip(self.layers, state.layers, strict=True):
-            x, own = layer(x, CACHED_CAUSAL, cache.memory, memory_mask, cache.own)
+            x, own, _ = layer(x, CACHED_CAUSAL, cache.memory, memory_mask, cache.own)
             caches.append(replace(cache, own=own))
         x = normed(self.norm, x, "decoder", state.layers[0].own.length)
         return x, replace(state, layers=tuple(caches))
@@ -121,6 +152,16 @@ class TransformerModel(OutputModel):
             return self._shard_features(batch.source, batch.inputs, mask, shard)
         memory = self.encoder(self.source(batch.source.tokens), mask)
         return self.decoder(self.target(batch.inputs), memory, mask)  # type: ignore[no-any-return]  # modules return Any
+
+    def guided_features(self, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+        """Return the features, and the weights (B, Q, K) of each of the batch's guided heads."""
+        assert batch.source is not None
+        mask = Mask.lengths(batch.source.lengths)
+        wanted = {(head.attention, head.layer) for head in batch.guided}
+        memory, weights = self.encoder.run(self.source(batch.source.tokens), mask, wanted=wanted)
+        x, others = self.decoder.run(self.target(batch.inputs), memory, mask, wanted=wanted)
+        weights |= others
+        return x, [weights[head.attention, head.layer][:, head.head] for head in batch.guided]
 
     def _shard_features(
         self, source: Source, inputs: Tensor, mask: Mask, shard: SequenceShard

@@ -68,6 +68,22 @@ class GrammarPair:
     phenomena: frozenset[str]
 
 
+def annotated_links(pair: GrammarPair, name: str) -> list[tuple[int, int]]:
+    """The links of an annotation, between words.
+
+    grammar      a source word and the target words that translate it, sure and possible
+    antecedents  `it` and its antecedent, both in the source
+    modifiers    a noun and each of its adjectives, both in the source
+    """
+    if name == "grammar":
+        return [(link.source, link.target) for link in pair.links]
+    if name == "antecedents":
+        return [(note.pronoun, note.antecedent) for note in pair.coreference]
+    if name == "modifiers":
+        return list(pair.adjectives)
+    raise ValueError(f"name must be grammar, antecedents or modifiers, got {name!r}.")
+
+
 @cache
 def pair_split(first: str, second: str) -> Split:
     """The split of two nouns in coreference, in any order: 80 % train, 10 % dev, 10 % test."""

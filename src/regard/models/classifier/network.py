@@ -69,7 +69,7 @@ class SelfAttentionEncoder(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         mask = Mask.lengths(lengths)
         for layer in self.layers:
-            x, _ = layer(x, mask)
+            x = layer(x, mask).x
         return normed(self.norm, x, "encoder")
 
 

@@ -16,7 +16,8 @@ from regard.models.batch import Batch
 from regard.models.lm import MaskedLanguageModel
 from regard.tasks.language_model.task import LanguageModelTask
 from regard.tasks.text.encoded_corpus import EncodedCorpus, TextDevelopmentSet
-from regard.tasks.text.task import Rows
+from regard.tasks.text.guided_rows import GuidedRows
+from regard.tasks.text.id_rows import Rows
 from regard.text import BOS, EOS, MASK, PAD
 from regard.training.checkpoint import DataCursor
 
@@ -34,6 +35,8 @@ class MaskedLanguageModelTask(LanguageModelTask):
         tokenizers: Tokenizers,
         run: Run,
         weights: Sequence[float] | None = None,
+        guided: Sequence[GuidedRows] = (),
+        num_segmentations: int = 1,
     ) -> EncodedCorpus:
         """Return batches with masked tokens."""
         assert isinstance(run.model, MaskedLanguageModelSettings)
@@ -56,7 +59,7 @@ class MaskedCorpus(EncodedCorpus):
 
     def __init__(
         self,
-        texts: Sequence[Sequence[int]],
+        texts: Rows,
         max_tokens: int,
         seed: int,
         mask_rate: float,

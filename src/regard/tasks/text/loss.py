@@ -26,10 +26,16 @@ from regard.models.sequence_parallel import local_labels
 from regard.text import PAD
 
 
-def token_loss(run: Run, network: Any, batch: Any, scale: float) -> Tensor:
-    """Return scale · the cross-entropy of all labels, given the tokens before or around them."""
+def token_loss(
+    run: Run, network: Any, batch: Any, scale: float, features: Tensor | None = None
+) -> Tensor:
+    """Return scale · the cross-entropy of all labels, given the tokens before or around them.
+
+    `features` are those of the batch, if they are known.
+    """
+    features = network.features(batch) if features is None else features
     labels, smoothing = local_labels(network, batch.labels), run.training.label_smoothing
-    loss = label_loss(network.features(batch), network.output, labels, smoothing, scale=scale)
+    loss = label_loss(features, network.output, labels, smoothing, scale=scale)
     return loss + span_loss(run, network, batch, scale)
 
 

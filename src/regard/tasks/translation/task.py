@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-from torch import nn
+from torch import Tensor, nn
 
 from regard.alignment import (
     AlignmentSelection,
@@ -18,6 +18,7 @@ from regard.alignment import (
     tokenized_words,
 )
 from regard.config import AlignmentSettings, Run
+from regard.config.guides import alignment_guide
 from regard.corpus.mixture import CorpusPart
 from regard.corpus.pairs import CleaningReport, Pair, PairCheck, checked
 from regard.errors import InputError
@@ -27,8 +28,18 @@ from regard.models.batch import batch_of
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 from regard.tasks.text.encoded_corpus import EncodedCorpus
-from regard.tasks.text.task import TextTask, corpus_parts, shortened, train_tokenizer
-from regard.tasks.translation.tagged_pairs import encode_source, target_of
+from regard.tasks.text.subword_dropout import resegmented
+from regard.tasks.text.task import (
+    Files,
+    TextCorpus,
+    TextTask,
+    corpus_parts,
+    shortened,
+    train_tokenizer,
+)
+from regard.tasks.translation.guided.links import encoded_links, with_links
+from regard.tasks.translation.guided.loss import guided_loss
+from regard.tasks.translation.tagged_pairs import encode_sources, target_of
 from regard.tasks.translation.validation import TranslationDevelopmentSet
 from regard.text import is_spaceless
 from regard.text.tags import language_tag
@@ -41,6 +52,8 @@ NUM_ALIGNED = 5000  # more sentences, for the statistical aligner
 
 class TranslationTask(TextTask):
     """Trains an encoder–decoder on pairs of sentences."""
+
+    has_segmentations = True
 
     def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
         return TransformerModel(settings, source_vocab, target_vocab)
@@ -55,14 +68,26 @@ class TranslationTask(TextTask):
     ) -> tuple[list[Pair], CleaningReport]:
         """Read and clean all parts; a pair that is in two without tags is a duplicate."""
         pairs, report, check = list[Pair](), CleaningReport(), PairCheck(run.cleaning)
+        guided = bool(run.guides)
         for part in parts:
             source, target = part_direction(part, run)
             languages = (source, target) if target != source else None
             raw = read_pairs(part.files, languages, encoding=encoding, report=report.passed_over)
             asked = (language_tag(target),) if len(run.target_languages) > 1 else ()
             tags = (*asked, part.tag) if part.tag else asked
-            pairs += checked(raw, check, report, tags, part.weight, part.tag)
+            for pair in checked(raw, check, report, tags, part.weight, part.tag):
+                pairs.append(pair._replace(number=report.read - 1) if guided else pair)
         return pairs, report
+
+    def read_corpus(
+        self, files: Files, dev_files: Files, run: Run, encoding: str = "utf-8"
+    ) -> TextCorpus:
+        """Read and clean files, and the links that guided heads learn."""
+        corpus = super().read_corpus(files, dev_files, run, encoding)
+        if not run.guides:
+            return corpus
+        train = with_links(corpus.train, corpus_parts(files), run, corpus.report.read)
+        return replace(corpus, train=train)
 
     def train_tokenizers(self, pairs: Sequence[Pair], run: Run) -> Tokenizers:
         """Train one tokenizer for both sides, or one for each."""
@@ -95,8 +120,21 @@ class TranslationTask(TextTask):
             first = pairs[encoded.too_long[0]].source
             report.drop_after_encoding(len(encoded.too_long), shortened(first))
         left_out = set() if truncate else set(encoded.too_long)
-        weights = [pair.weight for n, pair in enumerate(pairs) if n not in left_out]
-        return self.encoded_corpus(encoded.sources, encoded.targets, tokenizers, run, weights)
+        kept = [pair for n, pair in enumerate(pairs) if n not in left_out]
+        sides = encoded.sources, encoded.targets
+        guided = encoded_links(kept, *sides, tokenizers, run)
+        weights = [pair.weight for pair in kept]
+        return self.encoded_corpus(*sides, tokenizers, run, weights, guided)
+
+    def encode_corpus(
+        self, corpus: TextCorpus, run: Run, tokenizers: Tokenizers | None = None
+    ) -> TrainData:
+        """Encode the corpus, in several segmentations if so set."""
+        data = super().encode_corpus(corpus, run, tokenizers)
+        if not run.text.subword_dropout:
+            return data
+        assert isinstance(data.train, EncodedCorpus)
+        return replace(data, train=resegmented(data.train, data.tokenizers, data.run))
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -106,9 +144,20 @@ class TranslationTask(TextTask):
         target, source = run.target_language, run.source_language
         return TranslationDevelopmentSet(corpus, pairs, shown, tokenizers, target, source)
 
+    def objective(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
+        """Return the cross-entropy of the labels, and the loss of guided heads."""
+        if not batch.guided:
+            return super().objective(run, network, batch, scale)
+        return guided_loss(run, network, batch, scale)
+
     def finish(self, network: Any, data: TrainData) -> tuple[Run, dict[str, Any]]:
-        """Choose the attention that is read as word alignment."""
+        """Choose the attention that is read as word alignment: a guided head, if there is one."""
         run, dev = data.run, data.dev
+        guide = alignment_guide(run.model, run.training)
+        if guide:
+            guided = AlignmentSettings(guide.layer, guide.head, shift=True)
+            figures = {**asdict(guided), "guided": guide.links}
+            return replace(run, alignment=guided), {"alignment": figures}
         if not isinstance(dev, TranslationDevelopmentSet):
             return run, {}
         chosen = choose_alignment(network, run, data.tokenizers, dev.pairs, data.train)
@@ -183,15 +232,16 @@ def encode_pairs(
     """
     room = max_length - 1 if max_length else sys.maxsize
     encoded = EncodedPairs([], [], [])
-    for index, pair in enumerate(pairs):
-        source = encode_source(pair, tokenizers)
-        target = tokenizers.target.encode(pair.target)
+    sources = encode_sources(pairs, tokenizers)
+    targets = tokenizers.target.encode_all([pair.target for pair in pairs])
+    for index, (source, target) in enumerate(zip(sources, targets, strict=True)):
         if max(len(source), len(target)) > room:
             encoded.too_long.append(index)
             if not truncate:
                 continue
-        encoded.sources.append(source[:room])
-        encoded.targets.append(target[:room])
+            source, target = source[:room], target[:room]
+        encoded.sources.append(source)
+        encoded.targets.append(target)
     return encoded
 
 

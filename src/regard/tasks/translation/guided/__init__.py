@@ -1,0 +1,1 @@
+"""Heads that are trained to attend along links: the links of a corpus, and their loss."""

@@ -53,8 +53,8 @@ def test_every_cell_has_its_pair_of_words(monkeypatch):
     assert sorted(seen) == list(range(60))
 
 
-def test_padding_is_an_eighth_at_most():
-    assert all(n <= padded_length(n) <= max(n, n * 9 / 8) for n in range(1, 3000))
+def test_padding_is_a_quarter_at_most():
+    assert all(n <= padded_length(n) <= max(n, n * 5 / 4) for n in range(1, 3000))
 
 
 def test_tables_follow_the_equation():

@@ -23,11 +23,11 @@ from regard.alignment.statistical.jumps import Floats
 from regard.alignment.statistical.pair_batches import Ints, PairBatch, WordPairs
 from regard.alignment.statistical.stems import letters
 
-SPARSITY = 0.01
+SPARSITY = 0.1
 """The Dirichlet parameter of words that are not written alike."""
-ALIKE = {3: 0.02, 4: 0.1, 5: 0.3, 6: 0.5}
+ALIKE = {4: 0.3, 5: 0.6, 6: 1.0}
 """The Dirichlet parameter of words with this many first letters in common."""
-IDENTICAL = 1.0
+IDENTICAL = 2.0
 """The Dirichlet parameter of words that are written the same."""
 
 

@@ -88,6 +88,14 @@ def benchmark_parser() -> argparse.ArgumentParser:
     decode.add_argument(
         "--sentences", metavar="N", type=_positive, help="test sentences to translate (512)"
     )
+    quality = subject("quality", 1)
+    quality.add_argument("--data", metavar="DIR", help="folder of the corpora")
+    quality.add_argument(
+        "--out", metavar="DIR", help="folder of the models; what is there is not trained (quality)"
+    )
+    quality.add_argument(
+        "--minutes", metavar="N", type=_positive, help="time budget of each training (60)"
+    )
     bulk = subject("bulk", 1)
     bulk.add_argument("--lines", metavar="N", type=_positive, help="number of lines (1,000,000)")
     bulk.add_argument(

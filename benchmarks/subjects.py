@@ -25,6 +25,12 @@ SUBJECTS = {
         ("JoeyNMT gets a virtual environment of its own, created on first use.",
          "JoeyNMT 装在自己的虚拟环境里，第一次使用时创建。"),
     ),
+    "quality": Subject(
+        ("what an hour's training without any setting learns from real corpora",
+         "不加任何设置、训练一小时，能从真实语料学到什么"),
+        ("`--data` is a folder with multi30k-en-de, tatoeba and python-docs; it takes four hours.",
+         "`--data` 是含有 multi30k-en-de、tatoeba 和 python-docs 的文件夹；约需四小时。"),
+    ),
     "decode": Subject(
         ("translation against CTranslate2 and transformers on the same weights",
          "翻译速度，与使用相同权重的 CTranslate2 和 transformers 比较"),

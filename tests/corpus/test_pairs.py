@@ -11,6 +11,7 @@ from regard.corpus.pairs import Pair, clean
 from regard.corpus.splits import dev_size, split_dev
 from regard.errors import InputError
 from regard.formats import RawPair, read_pairs
+from regard.text.words import count_words
 
 
 def raw(*sides):
@@ -55,6 +56,20 @@ def test_rules_can_be_switched_off():
     rules = CleaningSettings(max_length=1000, max_ratio=0, drop_duplicates=False)
     given_pairs = raw(("one", "mot " * 400), ("a", "b"), ("a", "b"))
     assert len(clean(given_pairs, rules)[0]) == 3
+
+
+@given(
+    st.lists(st.sampled_from(["a", "longer-word's", "U.S.", "3.5", "!?", "我们", "é"]), min_size=1),
+    st.lists(st.sampled_from(["b", "mots", "l'eau", "——", "たべる"]), min_size=1),
+    st.integers(1, 30),
+    st.sampled_from([0, 1.5, 3]),
+)
+def test_lengths_are_counted_in_words(source, target, longest, ratio):
+    rules = CleaningSettings(max_length=longest, max_ratio=ratio, ratio_slack=2)
+    pair = Pair(" ".join(source), " ".join(target))
+    shorter, longer = sorted(map(count_words, pair[:2]))
+    fits = longer <= longest and (not ratio or longer + 2 <= ratio * (shorter + 2))
+    assert clean(raw(pair[:2]), rules)[0] == [pair] * fits
 
 
 def test_natural_pairs_of_unlike_languages_stay():

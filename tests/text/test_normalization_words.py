@@ -12,6 +12,7 @@ from regard.text.words import count_words
 
 ANY = st.text(st.characters())  # surrogates and control characters too
 MIXED = st.text(st.sampled_from("aé'’-.,!?… \n\u00a0\u3000\u200d\u0301的かสัी👩🏽🇫3_«»\"()"))
+SIMPLE = st.text(st.sampled_from("aéœUS·'’-.,:!?… \n\u00a03_«»\"()“”0"))
 LANGUAGES = st.sampled_from(["en", "fr", "de", "zh", "ja", "th", ""])
 
 
@@ -70,3 +71,26 @@ def test_words_cover_all_but_spaces_once(text, language):
 )
 def test_words(language, text, expected):
     assert [word.text for word in words(text, language)] == expected.split("|")
+
+
+@given(st.one_of(SIMPLE, MIXED), LANGUAGES)
+def test_words_are_the_same_beside_another_script(text, language):
+    """Texts of simple characters have a pattern of their own, which is faster."""
+    assert words(text, language) == words(f"{text} 我", language)[:-1]
+
+
+def test_a_character_that_needs_no_normalization_never_composes_with_another():
+    """Of single characters, and of all pairs whose second can compose: the rest is skipped."""
+    singles = [chr(code) for code in range(0x11000)]
+    pairs = [
+        "".join(chr(int(code, 16)) for code in parts)
+        for parts in (unicodedata.decomposition(single).split() for single in singles)
+        if len(parts) == 2 and not parts[0].startswith("<")
+    ]
+    assert len(pairs) > 900
+    for text in (*singles, *pairs):
+        kept = "".join(
+            c for c in text if unicodedata.category(c) not in ("Cc", "Cs") or c.isspace()
+        )
+        composed = unicodedata.normalize("NFC", kept.replace("\ufeff", "")).replace("▁", "_")
+        assert normalize(text) == " ".join(composed.split())

@@ -82,6 +82,11 @@ def test_known_text_round_trips(tokenizer, text):
     assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == normalize(text)
 
 
+@given(st.sampled_from(list(MAKERS)), st.lists(NOISE, max_size=5))
+def test_many_texts_at_once(kind, texts):
+    assert made(kind).encode_all(texts) == [made(kind).encode(text) for text in texts]
+
+
 @given(NOISE)
 def test_unknown_words(text):
     ids = spelled(made("word"), text)

@@ -2,11 +2,13 @@
 
 import resource
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
 
 from regard.config import Run, TrainingSettings, TransformerSettings
+from regard.config.kind import SizeOption
 from regard.config.settings import resolved
 from regard.corpus.grammar import sample
 from regard.corpus.pairs import CleaningReport, Pair
@@ -134,15 +136,19 @@ def test_the_size_follows_the_corpus_and_the_budget():
     small = SizeSearch(TASK, texts_of(600), given()).choose(None)
     assert small.preset == "tiny" and small.run.training.batch_tokens < 2048
     assert small.run.model.dim == 16  # what was given stays
-    texts = texts_of(20_000)
     training = {"precision": "fp32", "threads": 1, "minutes": 60.0, "batch_tokens": 512}
-    settings = {**given(), "training": training}
-    search = SizeSearch(TASK, texts, settings)
+    model = {"dim": 16, "num_heads": 2, "ff": 32}
+    settings = {**given(), "model": model, "training": training}
+    search = SizeSearch(TASK, texts_of(20_000), settings)
     short, long = search.choose(1.0), search.choose(1e6)
-    assert (short.preset, long.preset) == ("tiny", "small")
-    assert short.run.model.dropout == 0.0 and long.run.model.dropout == 0.3
-    assert "small would make" in short.line and "updates" in short.line
+    assert short.line.startswith("tiny: ") and long.line.startswith("tiny with 4+4 layers: ")
+    assert short.run.model.num_encoder_layers == 2 and long.run.model.num_encoder_layers == 4
+    assert short.run.model.dropout == 0.0 and long.run.model.dropout == 0.2
+    assert "4+4 layers would make" in short.line and "updates" in short.line
     assert long.run.training.minutes == 60.0 and long.run.training.epochs is None
+    assert short.run.training.optimizer == long.run.training.optimizer == "muon"
+    many = SizeSearch(TASK, texts_of(100_000), settings)
+    assert many.choose(1e6).preset == "small"
 
 
 def test_a_preset_too_large_for_the_budget_is_warned_of():
@@ -153,12 +159,13 @@ def test_a_preset_too_large_for_the_budget_is_warned_of():
 
 
 def test_estimates():
-    one = SizeEstimate(
-        "small", Run(model=TransformerSettings(), training=TrainingSettings(steps=1)), 0.5, 100.0
-    )
+    run = Run(model=TransformerSettings(), training=TrainingSettings(steps=1))
+    option = SizeOption("small", "small", updates=2_000, per_weight=3)
+    one = SizeEstimate(option, run, 0.5, 100.0, 10_000.0, 50_000)
     assert one.updates(60) == 120 and one.epochs(60) == 1.2
     assert not one.fits(60) and one.fits(1100) and not one.fits(900)
-    assert [dropout(e, 29_000) for e in (1, 5, 30)] == [0.0, 0.1, 0.3]
+    assert not replace(one, weights=100_000).fits(1100)  # it sees too few tokens for its weights
+    assert [dropout(e, 29_000, 256) for e in (1, 5, 30)] == [0.0, 0.1, 0.3]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -32,6 +32,33 @@ class Command(NamedTuple):
 
     help: str
     module: str
+
+
+class SizeOption(NamedTuple):
+    """A size that `regard train` may choose without `--preset`, and what it takes to be chosen.
+
+    name        as it is printed, with settings of the model in braces
+    preset      whose settings it has
+    settings    sections of settings over those of the preset
+    sentences   fewest training sentences
+    updates     fewest updates within the time budget
+    per_weight  fewest target tokens seen in training, divided by the number of weights
+    """
+
+    name: str
+    preset: str
+    settings: Mapping[str, Any] = {}
+    sentences: int = 0
+    updates: int = 0
+    per_weight: float = 0.0
+
+
+SIZES = (
+    SizeOption("tiny", "tiny"),
+    SizeOption("small", "small", sentences=20_000, updates=2_000),
+    SizeOption("base", "base", sentences=1_000_000, updates=10_000),
+)
+"""The sizes of most kinds, from the smallest to the largest."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +92,8 @@ class Kind:
     """What is counted per second in training."""
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For each preset the sections of settings that differ from the preset's common ones."""
+    sizes: Sequence[SizeOption] = SIZES
+    """The sizes among which a run without a preset chooses, from the smallest to the largest."""
     commands: Mapping[str, Command] = field(default_factory=dict)
     """Commands that this kind adds to the command line."""
 

@@ -27,10 +27,18 @@ class TextSettings:
     """One tokenizer for both languages, or one for each."""
     min_count: int = 1
     """How often a word or character must occur to be a token of its own (word and char)."""
+    subword_dropout: float = 0.0
+    """Share of BPE's merges that are left out at random in training sentences (BPE-dropout)."""
 
     def __post_init__(self) -> None:
         at_least(self, 6, "vocab_size")
         at_least(self, 1, "min_count")
+        fraction(self, "subword_dropout")
+        if self.subword_dropout and self.unit != "bpe":
+            raise InputError(
+                f"text.subword_dropout leaves out merges of BPE; set text.unit to bpe, got "
+                f"{self.unit}."
+            )
 
 
 @dataclass(frozen=True)
@@ -270,7 +278,11 @@ class Run:
                 "languages must be two codes as in en-fr, or several such pairs with commas "
                 f"between, got {self.languages!r}."
             )
-        guides_of(self.model, self.training)
+        if self.guides and self.text.subword_dropout:
+            raise InputError(
+                "text.subword_dropout does not go with training.guided_alignment and "
+                "training.guide, whose links join the tokens of one segmentation; leave one out."
+            )
 
     @property
     def guides(self) -> tuple[Guide, ...]:

@@ -185,7 +185,7 @@ def _fault(pair: Pair, rules: CleaningSettings) -> str | None:
     """The reason to drop the pair by itself, or None."""
     if not (pair.source and pair.target):
         return "empty"
-    shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
+    shorter, longer = _word_counts(pair, rules)
     if longer > rules.max_length:
         return "long"
     if rules.max_word_length and any(
@@ -198,3 +198,19 @@ def _fault(pair: Pair, rules: CleaningSettings) -> str | None:
     if rules.drop_identical and pair.source == pair.target:
         return "identical"
     return None
+
+
+def _word_counts(pair: Pair, rules: CleaningSettings) -> tuple[int, int]:
+    """The numbers of words, the smaller first; or, if they keep the rules too, bounds of them.
+
+    Between two spaces is at least one word, and a word has at least one character.
+    """
+    spaces = [pair.source.count(" "), pair.target.count(" ")]
+    least = min(spaces) + 1
+    most = max(len(pair.source) - spaces[0], len(pair.target) - spaces[1])
+    slack = rules.ratio_slack
+    close = not rules.max_ratio or most + slack <= rules.max_ratio * (least + slack)
+    if most <= rules.max_length and close:
+        return least, most
+    shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
+    return shorter, longer

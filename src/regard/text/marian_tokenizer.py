@@ -68,6 +68,10 @@ class MarianTokenizer:
         pieces = [*code, *self._processor.encode(rest, out_type=str)]
         return [self._ids.get(piece, UNK) for piece in pieces]
 
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text."""
+        return list(map(self.encode, texts))
+
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which `[MASK]` stands for a piece."""
         ids: list[int] = []

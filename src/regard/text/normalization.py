@@ -25,6 +25,13 @@ MANY_MARKS = 64  # combining marks in a row: more than any script has
 # Cc without what counts as white space; surrogates; the byte order mark
 _REMOVED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff]+")
 
+# What is neither removed nor replaced nor white space, and never composed with what is before it:
+# Latin letters, Cyrillic, punctuation, kana, Han, Hangul, full-width forms
+_CHANGED = re.compile(
+    "[^ -~\xa1-\u02ff\u0400-\u0482\u048a-\u052f\u2010-\u2027\u3001-\u3029\u3041-\u3096\u30a1-\u30fe"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9d]"
+)
+
 
 def normalize(text: str) -> str:
     """Normalize a text; idempotent.
@@ -32,6 +39,8 @@ def normalize(text: str) -> str:
     >>> normalize(" cafe\\u0301\\tau\\u00a0lait\\r\\n")
     'café au lait'
     """
+    if _CHANGED.search(text) is None:
+        return " ".join(text.split())
     composed = unicodedata.normalize("NFC", _sort_marks(_REMOVED.sub("", text)))
     return " ".join(composed.replace(SPACE_MARK, "_").split())
 

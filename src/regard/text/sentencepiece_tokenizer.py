@@ -11,10 +11,12 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
+from regard.cores import cores
 from regard.errors import InputError
 from regard.storage import replace_file
 from regard.text.normalization import SPACE_MARK, normalize
@@ -71,6 +73,12 @@ class SentencePieceTokenizer:
         """The ids of a text's pieces."""
         return self._ids(normalize(text))
 
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, found on all cores."""
+        normal = list(map(normalize, texts))
+        ids: list[list[int]] = self._processor.encode(normal, num_threads=cores())
+        return ids
+
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which `[MASK]` stands for a piece, with the space before it."""
         ids: list[int] = []
@@ -79,6 +87,26 @@ class SentencePieceTokenizer:
             within_word = index > 0 and not part.startswith(" ")
             ids += self._unspaced.encode(part.rstrip()) if within_word else self._ids(part.strip())
         return ids
+
+    def encode_with_dropout(
+        self, texts: Sequence[str], dropout: float, seed: int
+    ) -> list[list[int]]:
+        """The ids of texts where each merge of BPE is left out with a probability.
+
+        They depend on `seed` alone: SentencePiece draws from a generator that every thread seeds
+        once, so that a thread of its own encodes them.
+        """
+        import sentencepiece
+
+        def encode() -> list[list[int]]:
+            sentencepiece.set_random_generator_seed(seed % 2**32)
+            normal = [normalize(text) for text in texts]
+            return [
+                self._processor.encode(text, enable_sampling=True, alpha=dropout) for text in normal
+            ]
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(encode).result()
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids."""
@@ -178,7 +206,7 @@ def train_sentencepiece(
         text = [text[number] for number in drawn]
     if not text:
         raise InputError("there are no lines to learn SentencePiece pieces from; give some text.")
-    counts = Counter(character for line in text for character in line)
+    counts = Counter("".join(text))
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(_within_alphabet(text, counts, vocab_size)),

@@ -31,6 +31,10 @@ class Tokenizer(Protocol):
         """The ids of a text, without BOS, EOS or any other special but UNK."""
         ...
 
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, as `encode` returns them."""
+        ...
+
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which each `[MASK]` stands for one hidden token, id MASK."""
         ...
@@ -80,6 +84,9 @@ class NullTokenizer:
         raise InputError("this model reads numeric series, not text; give it a file of series.")
 
     encode_masked = encode
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return list(map(self.encode, texts))
 
     def decode(self, ids: Iterable[int]) -> str:
         return ""

@@ -167,6 +167,10 @@ class VocabularyTokenizer:
         """The ids of a text's words or characters."""
         return self._ids(normalize(text))
 
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text."""
+        return list(map(self.encode, texts))
+
     def encode_masked(self, text: str) -> list[int]:
         """The ids of a text in which `[MASK]` stands for a word or a character."""
         ids: list[int] = []

@@ -30,6 +30,10 @@ SPACELESS_SCRIPTS = (
 )
 """Letters of scripts written without spaces, as ranges of a regular expression."""
 
+_NOT_SIMPLE = re.compile("[^\0-\u02ff\u2010-\u2027]")
+"""Characters that marks, scripts without spaces, joiners and emoji are among; most texts have none.
+"""
+
 ELIDING = frozenset({"fr", "it", "ca", "oc", "wa", "pms", "scn"})
 
 
@@ -69,7 +73,7 @@ def words(text: str, language: str = "") -> list[Word]:
     >>> [word.text for word in words("我用Python 3.11。", "zh")]
     ['我', '用', 'Python', '3.11', '。']
     """
-    matches = _pattern(base_language(language) in ELIDING).finditer(text)
+    matches = _pattern_for(text, language).finditer(text)
     return [Word(match.group(), match.start(), match.end()) for match in matches]
 
 
@@ -79,13 +83,12 @@ def word_texts(text: str, language: str = "") -> list[str]:
     >>> word_texts("L'animal dort.", "fr")
     ["L'", 'animal', 'dort', '.']
     """
-    matches = _pattern(base_language(language) in ELIDING).finditer(text)
-    return [match.group() for match in matches]
+    return [match.group() for match in _pattern_for(text, language).finditer(text)]
 
 
 def count_words(text: str, language: str = "") -> int:
     """The number of words of a text."""
-    return len(word_texts(text, language))
+    return len(_pattern_for(text, language).findall(text))
 
 
 def has_long_word(text: str, longest: int) -> bool:
@@ -104,31 +107,37 @@ def _run_over(longest: int) -> re.Pattern[str]:
     return re.compile(rf"[^\s{SPACELESS_SCRIPTS}]{{{longest + 1}}}")
 
 
+def _pattern_for(text: str, language: str) -> re.Pattern[str]:
+    eliding = bool(language) and base_language(language) in ELIDING
+    return _pattern(eliding, _NOT_SIMPLE.search(text) is None)
+
+
 @cache
-def _pattern(eliding: bool) -> re.Pattern[str]:
-    marks = f"[{_marks()}]"
-    letter = rf"[^\W{SPACELESS_SCRIPTS}]"
-    run = rf"{letter}(?:{letter}|{marks}|·(?={letter}))*"  # Catalan: col·lecció
-    alphabetic = rf"[^\W\d_{SPACELESS_SCRIPTS}]"
-    kinds = [
-        rf"[{SPACELESS_SCRIPTS}]{marks}*",
-        rf"(?:{alphabetic}\.){{2,}}",  # U.S., e.g.
-        r"\d+(?:[.,:]\d+)+",
-    ]
+def _pattern(eliding: bool, simple: bool) -> re.Pattern[str]:
+    """Matches words; the one for `simple` texts finds the same in them, in half the time."""
+    if simple:
+        letter, alphabetic, spaceless, emoji = r"\w", r"[^\W\d_]", [], []
+        run, punctuation = r"\w+(?:·\w+)*", r"([^\w\s])\1*"
+    else:
+        marks, letter = f"[{_marks()}]", rf"[^\W{SPACELESS_SCRIPTS}]"
+        alphabetic = rf"[^\W\d_{SPACELESS_SCRIPTS}]"
+        spaceless = [rf"[{SPACELESS_SCRIPTS}]{marks}*"]
+        emoji = [r"[\U0001f1e6-\U0001f1ff]{2}"]  # flags
+        run = rf"{letter}(?:{letter}|{marks}|·(?={letter}))*"  # Catalan: col·lecció
+        # after a joiner, the joined emoji
+        punctuation = rf"([^\w\s])\1*(?:{marks}(?:(?<=\u200d)[^\w\s])?)*"
     if eliding:
-        kinds += [
+        kinds = [
             rf"(?i:aujourd|prud|quelqu|presqu|entr)['’]{run}",  # exceptions: one word
             r"(?i:\b(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’])",
             rf"{run}['’](?={letter})",
             run,
         ]
     else:
-        kinds += [rf"{run}(?:['’]{run})*"]
-    kinds += [
-        r"[\U0001f1e6-\U0001f1ff]{2}",  # flags
-        rf"([^\w\s])\1*(?:{marks}(?:(?<=\u200d)[^\w\s])?)*",  # after a joiner, the joined emoji
-    ]
-    return re.compile("|".join(kinds))
+        kinds = [rf"{run}(?:['’]{run})*"]
+    numbers = r"\d+(?:[.,:]\d+)+"
+    initials = rf"(?:{alphabetic}\.){{2,}}"  # U.S., e.g.
+    return re.compile("|".join([*spaceless, initials, numbers, *kinds, *emoji, punctuation]))
 
 
 @cache

@@ -95,7 +95,7 @@ class Trainer:
             log = Log(self.folder, self.settings.tensorboard, self.state.step, self.reporter.say)
             stack.callback(log.close)
             stack.callback(self.reporter.close)
-            pool = stack.enter_context(self.updater.workers())
+            pool = stack.enter_context(self.updater.workers(self.state.cursor))
             stack.enter_context(self.interruption)
             status.finished = self._run(pool, log)
         self.network.eval()

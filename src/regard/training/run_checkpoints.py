@@ -77,7 +77,7 @@ class RunCheckpoints:
         optimizers = self.updater.optimizers
         named = dict(self.updater.trained_network.named_parameters())
         for parameter in named.values():
-            optimizers.set_state(parameter, optimizers.empty_state(parameter))
+            optimizers.set_state(parameter, optimizers.initial_state(parameter))
         with matching(path):
             tensors = self._captured()
             saved = read_parts(path, tensors)

@@ -109,11 +109,12 @@ class Updater:
         return self.sharded.network if self.sharded else self.network
 
     @contextmanager
-    def workers(self) -> Iterator[WorkerPool]:
-        """Open the threads and processes that `update` needs."""
+    def workers(self, cursor: DataCursor) -> Iterator[WorkerPool]:
+        """Open the threads and processes that `update` needs, from the batch at a cursor on."""
         with ExitStack() as stack:
             pool = stack.enter_context(WorkerPool(self.num_threads))
             if self.num_threads > 1 and can_fork():
+                self.data.train.take(cursor)  # else each process would cut the epoch into batches
                 self._processes = stack.enter_context(
                     GradientProcesses(self.num_threads - 1, self.parameters, self._shard_of_batch)
                 )

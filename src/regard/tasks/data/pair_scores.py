@@ -40,8 +40,8 @@ def score_pairs(
     from regard.models.batch import source_of
 
     room = translator.max_length - 1
-    sources = [translator.tokenizers.source.encode(pair.source) for pair in pairs]
-    targets = [translator.tokenizers.target.encode(pair.target) for pair in pairs]
+    sources = translator.tokenizers.source.encode_all([pair.source for pair in pairs])
+    targets = translator.tokenizers.target.encode_all([pair.target for pair in pairs])
     fitting = [
         n for n in range(len(pairs)) if max(len(sources[n]), len(targets[n])) <= room
     ]  # fmt: skip

@@ -70,8 +70,7 @@ class LanguageModelTask(TextTask):
 def encode_text(lines: Sequence[str], tokenizers: Tokenizers, max_length: int) -> list[list[int]]:
     """Encode each line, a longer one cut into pieces that the model can hold."""
     pieces = []
-    for line in lines:
-        ids = tokenizers.target.encode(line)
+    for ids in tokenizers.target.encode_all(lines):
         room = max_length - 1 if max_length else max(1, len(ids))  # BOS, or EOS, is with them
         pieces += [ids[start : start + room] for start in range(0, len(ids), room)]
     return pieces

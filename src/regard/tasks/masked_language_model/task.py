@@ -17,7 +17,7 @@ from regard.models.lm import MaskedLanguageModel
 from regard.tasks.language_model.task import LanguageModelTask
 from regard.tasks.text.encoded_corpus import EncodedCorpus, TextDevelopmentSet
 from regard.tasks.text.guided_rows import GuidedRows
-from regard.tasks.text.task import Rows
+from regard.tasks.text.id_rows import Rows
 from regard.text import BOS, EOS, MASK, PAD
 from regard.training.checkpoint import DataCursor
 
@@ -35,6 +35,7 @@ class MaskedLanguageModelTask(LanguageModelTask):
         tokenizers: Tokenizers,
         run: Run,
         weights: Sequence[float] | None = None,
+        num_segmentations: int = 1,
         guided: Sequence[GuidedRows] = (),
     ) -> EncodedCorpus:
         """Return batches with masked tokens."""
@@ -58,7 +59,7 @@ class MaskedCorpus(EncodedCorpus):
 
     def __init__(
         self,
-        texts: Sequence[Sequence[int]],
+        texts: Rows,
         max_tokens: int,
         seed: int,
         mask_rate: float,

@@ -14,53 +14,58 @@ from regard.corpus.batches import batches
 from regard.corpus.mixture import occurrences
 from regard.models.batch import Batch, batch_of
 from regard.tasks.text.guided_rows import GuidedRows
+from regard.tasks.text.id_rows import IdRows, Rows
 from regard.tasks.text.loss import label_loss
 from regard.text import PAD, UNK
 from regard.training.task import EpochBatches
 from regard.training.validation import ValidationResult, perplexity
 from regard.worker_pool import WorkerPool
 
-Ids = np.ndarray[tuple[int], np.dtype[np.int32]]
-
 
 class EncodedCorpus(EpochBatches[Batch]):
     """Encoded sentences in batches; `sources` is None for text without a source.
 
-    `weights` say how often each is seen in an epoch, on average; without them, once. `guided` are
-    heads with the links of every sentence.
+    `weights` say how often each is seen in an epoch, on average; without them, once. With
+    `num_segmentations` K, the rows are the same sentences K times, in other tokens each time (see
+    `subword_dropout`); an epoch draws one of them for each sentence. `guided` are heads with
+    the links of every row.
     """
 
     def __init__(
         self,
-        sources: Sequence[Sequence[int]] | None,
-        targets: Sequence[Sequence[int]],
+        sources: Rows | None,
+        targets: Rows,
         max_tokens: int,
         seed: int = 0,
         weights: Sequence[float] | None = None,
+        num_segmentations: int = 1,
         guided: Sequence[GuidedRows] = (),
     ) -> None:
         super().__init__(seed)
-        self.guided = guided
+        self.num_segmentations, self.guided = num_segmentations, guided
         equal = weights is None or all(weight == 1 for weight in weights)
         self.weights = None if equal else np.asarray(weights, np.float64)
-        self.sources = None if sources is None else [np.asarray(s, np.int32) for s in sources]
-        self.targets: list[Ids] = [np.asarray(t, np.int32) for t in targets]
+        self.sources = None if sources is None else IdRows.of(sources)
+        self.targets = IdRows.of(targets)
         self.max_tokens = max_tokens
-        self.lengths_tgt = np.array([len(t) + 1 for t in self.targets], np.int64)
-        self.lengths_src = np.array(
-            [0 if self.sources is None else len(s) + 1 for s in self.sources or self.targets],
-            np.int64,
+        self.lengths_tgt = self.targets.lengths.astype(np.int64) + 1
+        self.lengths_src = (
+            np.zeros_like(self.lengths_tgt)
+            if self.sources is None
+            else self.sources.lengths.astype(np.int64) + 1
         )
 
     def __len__(self) -> int:
-        return len(self.targets)
+        return len(self.targets) // self.num_segmentations
 
     def cut(self, seed: int, epoch: int) -> list[list[int]]:
         """Return batches of about equal cost, of sentences of about equal length."""
-        if self.weights is None:
+        if self.weights is None and self.num_segmentations == 1:
             return batches(self.lengths_src, self.lengths_tgt, self.max_tokens, seed, epoch)
-        counts = occurrences(self.weights, seed, epoch)
-        rows = np.repeat(np.arange(len(counts)), counts)
+        counts = 1 if self.weights is None else occurrences(self.weights, seed, epoch)
+        rows = np.repeat(np.arange(len(self)), counts)
+        drawn = np.random.default_rng([seed, epoch, 0x5E])
+        rows = rows + len(self) * drawn.integers(self.num_segmentations, size=len(rows))
         lengths = self.lengths_src[rows], self.lengths_tgt[rows]
         cut = batches(*lengths, self.max_tokens, seed, epoch)
         return [rows[numbers].tolist() for numbers in cut]
@@ -78,23 +83,22 @@ def corpus_tensors(name: str, corpus: EncodedCorpus) -> dict[str, Tensor]:
     tensors = {}
     for side, rows in (("source", corpus.sources), ("target", corpus.targets)):
         if rows is not None:
-            lengths = torch.tensor([len(row) for row in rows], dtype=torch.int32)
-            ids = np.concatenate([*rows, np.zeros(0, np.int32)])
-            tensors[f"{name}.{side}"] = torch.from_numpy(ids)
-            tensors[f"{name}.{side}.lengths"] = lengths
+            tensors[f"{name}.{side}"] = torch.from_numpy(rows.ids)
+            tensors[f"{name}.{side}.lengths"] = torch.from_numpy(rows.lengths)
     for guided in corpus.guided:
         tensors |= guided.tensors(name)
     if corpus.weights is not None:
         tensors[f"{name}.weights"] = torch.from_numpy(corpus.weights)
+    if corpus.num_segmentations > 1:
+        tensors[f"{name}.segmentations"] = torch.tensor(corpus.num_segmentations)
     return tensors
 
 
-def stored_ids(tensors: dict[str, Tensor], name: str) -> list[list[int]] | None:
+def stored_ids(tensors: dict[str, Tensor], name: str) -> IdRows | None:
     """Return the rows of ids that `corpus_tensors` stored under a name, if there are any."""
     if name not in tensors:
         return None
-    lengths = tensors[f"{name}.lengths"].tolist()
-    return [row.tolist() for row in tensors[name].split(lengths)]
+    return IdRows(tensors[name].numpy(), tensors[f"{name}.lengths"].numpy())
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from regard.config import Run
 from regard.config.guides import Guide
 from regard.errors import InputError
 from regard.models.batch import Batch, GuidedHead
+from regard.tasks.text.id_rows import Rows
 
 TokenLinks = NDArray[np.int32]
 """(n, 2): row and column of each link of a sentence."""
@@ -63,7 +64,7 @@ class GuidedRows:
 
 
 def stored_rows(
-    tensors: dict[str, Tensor], name: str, guide: Guide, run: Run, targets: Sequence[Sequence[int]]
+    tensors: dict[str, Tensor], name: str, guide: Guide, run: Run, targets: Rows
 ) -> GuidedRows:
     """Return the links that were stored under `name` for a guide."""
     key = _key(name, guide)
@@ -77,14 +78,12 @@ def stored_rows(
     return GuidedRows(guide, links, run.training.guide_weight, _labels(targets))
 
 
-def new_rows(
-    guide: Guide, links: Sequence[TokenLinks], run: Run, targets: Sequence[Sequence[int]]
-) -> GuidedRows:
+def new_rows(guide: Guide, links: Sequence[TokenLinks], run: Run, targets: Rows) -> GuidedRows:
     """Return the links of a corpus with these targets."""
     return GuidedRows(guide, links, run.training.guide_weight, _labels(targets))
 
 
-def _labels(targets: Sequence[Sequence[int]]) -> int:
+def _labels(targets: Rows) -> int:
     return sum(len(target) + 1 for target in targets)
 
 

@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.config import Run
+from regard.config.kind import SizeOption
 from regard.config.processes import has_ring, ring_fields
-from regard.config.settings import Settings, resolved
+from regard.config.settings import PRESETS, Settings, merged, resolved
 from regard.corpus.pairs import CleaningReport
 from regard.errors import InputError
+from regard.folder import Tokenizers
 from regard.models.build import build_network
 from regard.tasks.text.task import TextCorpus, TextTask
 from regard.text import is_spaceless
@@ -28,22 +30,32 @@ from regard.training.report import clock
 from regard.training.task import TrainData
 
 SAMPLE = 1500  # sentences that updates are timed on
+LONG_UPDATE = 1.0  # seconds: one is timed, of shorter updates two
+NARROW = 128  # features of a model that hardly overfits
 FEW_EPOCHS = 2  # with fewer than this, a smaller model learns more
 FEW_UPDATES, FEW_UPDATES_BATCH = 3_000, 0.5  # with fewer, more and smaller updates learn more
-MIN_UPDATES = {"tiny": 0, "small": 2_000, "base": 10_000}
-MIN_SENTENCES = {"tiny": 0, "small": 20_000, "base": 1_000_000}
 VOCABULARIES = ((2_000, 1_000), (10_000, 2_000), (50_000, 4_000), (500_000, 8_000))
 """Up to so many sentences, at most so many pieces (twice as many for scripts without spaces)."""
 
 
 @dataclass(frozen=True)
 class SizeEstimate:
-    """Speed of a preset on a corpus: seconds of an update, and updates of an epoch."""
+    """Speed of a size on a corpus: seconds of an update, and updates of an epoch.
 
-    preset: str
+    `epoch_tokens` are an epoch's target tokens, `weights` the number of the model's weights.
+    """
+
+    option: SizeOption
     run: Run
     seconds: float
     epoch_updates: float
+    epoch_tokens: float
+    weights: int
+
+    @property
+    def name(self) -> str:
+        """The size as it is printed, with the model's own settings."""
+        return self.option.name.format(**vars(self.run.model))
 
     def updates(self, budget: float) -> int:
         """Return how many updates fit into `budget` seconds."""
@@ -55,8 +67,10 @@ class SizeEstimate:
 
     def fits(self, budget: float) -> bool:
         """Whether enough updates and epochs for this size fit into `budget` seconds."""
-        enough = self.updates(budget) >= MIN_UPDATES[self.preset]
-        return enough and self.epochs(budget) >= FEW_EPOCHS
+        epochs, option = self.epochs(budget), self.option
+        tokens = epochs * self.epoch_tokens
+        seen = tokens >= option.per_weight * self.weights
+        return seen and epochs >= FEW_EPOCHS and self.updates(budget) >= option.updates
 
 
 class Size(NamedTuple):
@@ -71,26 +85,30 @@ class SizeSearch:
     """Times presets of a kind of model on a corpus; `given` settings stay as they are."""
 
     def __init__(self, task: TextTask, corpus: TextCorpus, given: Settings) -> None:
-        self.task, self.corpus, self.given = task, corpus, given
+        self.task, self.given = task, given
         self.num_sentences = len(corpus.train)
+        drawn = random.Random(0).sample(range(self.num_sentences), min(SAMPLE, self.num_sentences))
+        sampled = [corpus.train[n] for n in drawn]
+        self._sample = TextCorpus(sampled, sampled[:1], CleaningReport())
+        self._tokenizers: tuple[Run, Tokenizers] | None = None
 
     def choose(self, budget: float | None) -> Size:
         """Return the largest preset that learns enough in `budget` seconds (None: no limit).
 
         Vocabulary, batch, dropout and epochs follow the corpus.
         """
-        names = [name for name, least in MIN_SENTENCES.items() if self.num_sentences >= least]
+        options = [o for o in self.task.kind.sizes if self.num_sentences >= o.sentences]
         if not torch.cuda.is_available():
-            names = [name for name in names if name != "base"]
+            options = [option for option in options if option.preset != "base"]
         if budget is None:
-            only = self.estimate(names[-1])
-            return Size(only.preset, self._fitted(only, None), _without_budget(only))
-        estimates = list(self._estimates(names))
+            only = self._estimate(options[-1])
+            return Size(only.option.preset, self._fitted(only, None), _without_budget(only))
+        estimates = list(self._estimates(options))
         chosen = next((e for e in reversed(estimates) if e.fits(budget)), estimates[0])
         run = self._fitted(chosen, chosen.epochs(budget))
         if run.training.batch_tokens != chosen.run.training.batch_tokens:
-            chosen = self._timed(chosen.preset, run)
-        return Size(chosen.preset, run, _with_budget(chosen, estimates, budget))
+            chosen = self._timed(chosen.option, run)
+        return Size(chosen.option.preset, run, _with_budget(chosen, estimates, budget))
 
     def warning(self, preset: str, budget: float) -> str | None:
         """Return a warning if a preset makes less than two epochs in `budget` seconds."""
@@ -101,12 +119,11 @@ class SizeSearch:
             f"Warning: only {chosen.updates(budget):,} updates ({chosen.epochs(budget):.1f} "
             f"epochs) of {preset} fit into the {clock(budget)} left for training"
         )
-        smaller = [name for name in MIN_UPDATES if MIN_UPDATES[name] < MIN_UPDATES[preset]]
-        if not smaller:
+        if preset == PRESETS[0]:
             return f"{line}; give it more --minutes."
-        other = self.estimate(smaller[-1])
+        other = self.estimate(PRESETS[PRESETS.index(preset) - 1])
         return (
-            f"{line}; {other.preset} would make {other.updates(budget):,} "
+            f"{line}; {other.name} would make {other.updates(budget):,} "
             f"({other.epochs(budget):.1f} epochs). Without --preset the size is chosen for you."
         )
 
@@ -115,40 +132,48 @@ class SizeSearch:
 
         With `vocabulary`, the size of its vocabulary follows the corpus.
         """
-        return self._timed(name, self._resolved(name, self._vocabulary(name) if vocabulary else {}))
+        option = SizeOption(name, name)
+        return self._estimate(option) if vocabulary else self._timed(option, self._resolved(option))
 
-    def _resolved(self, name: str, adjusted: Settings | None = None) -> Run:
-        kind = self.task.kind
-        return resolved(self.given, name, {kind.name: kind}, adjusted)
+    def _estimate(self, option: SizeOption) -> SizeEstimate:
+        return self._timed(option, self._resolved(option, self._vocabulary(option)))
 
-    def _timed(self, name: str, run: Run) -> SizeEstimate:
-        train, sentences = self.corpus.train, self.num_sentences
-        drawn = random.Random(0).sample(range(sentences), min(SAMPLE, sentences))
-        sampled = [train[n] for n in drawn]
-        sample = TextCorpus(sampled, sampled[:1], CleaningReport())
-        data = self.task.encode_corpus(sample, run)
+    def _resolved(self, option: SizeOption, adjusted: Settings | None = None) -> Run:
+        kind, settings = self.task.kind, merged(option.settings, adjusted or {})
+        return resolved(self.given, option.preset, {kind.name: kind}, settings)
+
+    def _timed(self, option: SizeOption, run: Run) -> SizeEstimate:
+        known = self._tokenizers
+        same = known is not None and known[0].text == run.text
+        data = self.task.encode_corpus(self._sample, run, known[1] if known and same else None)
+        self._tokenizers = run, data.tokenizers
         encoded: Any = data.train
-        lengths = encoded.lengths_src + encoded.lengths_tgt
-        tokens = float((lengths if encoded.weights is None else lengths * encoded.weights).sum())
-        training = run.training
-        epoch = tokens * sentences / len(drawn) / training.batch_tokens / training.accumulate
-        return SizeEstimate(name, run, self._seconds(data), max(1.0, epoch))
+        often = 1.0 if encoded.weights is None else encoded.weights
+        often = often * self.num_sentences / len(self._sample.train) / encoded.num_segmentations
+        source, target = (
+            float((lengths.reshape(encoded.num_segmentations, -1) * often).sum())
+            for lengths in (encoded.lengths_src, encoded.lengths_tgt)
+        )
+        epoch = (source + target) / run.training.batch_tokens / run.training.accumulate
+        seconds, weights = self._seconds(data)
+        return SizeEstimate(option, run, seconds, max(1.0, epoch), target, weights)
 
-    def _estimates(self, names: Iterable[str]) -> Iterable[SizeEstimate]:
-        """Yield estimates of the presets that the given settings fit; at least one does."""
+    def _estimates(self, options: Iterable[SizeOption]) -> Iterable[SizeEstimate]:
+        """Yield estimates of the sizes that the given settings fit; at least one does."""
         fitting, wrong = 0, None
-        for name in names:
+        for option in options:
             try:
-                yield self.estimate(name)
+                yield self._estimate(option)
                 fitting += 1
             except InputError as error:
                 wrong = error
         if not fitting and wrong:
             raise wrong
 
-    def _seconds(self, data: TrainData) -> float:
-        """Return the seconds of one update, after a first one that warms up.
+    def _seconds(self, data: TrainData) -> tuple[float, int]:
+        """Return the seconds of one update, after a first that warms up, and the weights' number.
 
+        The shorter of two is taken, unless one is so long that it hardly varies.
         If several processes (torchrun) share the run, this one stands in for those of its host.
         """
         world, local = (int(os.environ.get(f"{name}WORLD_SIZE", "1")) for name in ("", "LOCAL_"))
@@ -168,17 +193,20 @@ class SizeSearch:
         trainer = Trainer(self.task, network, data)
         trainer.network.train()
         taken = []
-        with trainer.updater.workers() as pool:
+        with trainer.updater.workers(trainer.state.cursor) as pool:
             for _ in range(3):
                 start = time.monotonic()
                 trainer.update(pool)
                 taken.append(time.monotonic() - start)
+                if len(taken) == 2 and taken[1] > LONG_UPDATE:
+                    break
         shared = local if trainer.updater.device.type == "cpu" else 1
-        return min(taken[1:]) * shared / world
+        weights = sum(parameter.numel() for parameter in network.parameters())
+        return min(taken[1:]) * shared / world, weights
 
-    def _vocabulary(self, name: str) -> Settings:
-        """Return the vocabulary of a preset, smaller for a small corpus."""
-        preset = self._resolved(name)
+    def _vocabulary(self, option: SizeOption) -> Settings:
+        """Return the vocabulary of a size, smaller for a small corpus."""
+        preset = self._resolved(option)
         sizes = (size for limit, size in VOCABULARIES if self.num_sentences <= limit)
         most = next(sizes, None)
         if most is None or preset.text.unit not in ("bpe", "unigram"):
@@ -203,35 +231,39 @@ class SizeSearch:
         elif epochs is None:
             epochs = max(training.epochs or 0, min(200.0, 2_000 * batch / tokens))
             adjusted["training"]["epochs"] = float(round(epochs))
-        adjusted["model"] = {"dropout": dropout(epochs, self.num_sentences)}
-        return self._resolved(chosen.preset, adjusted)
+        dim: int = chosen.run.model.dim  # type: ignore[attr-defined]  # of every model of text
+        adjusted["model"] = {"dropout": dropout(epochs, self.num_sentences, dim)}
+        return self._resolved(chosen.option, adjusted)
 
 
-def dropout(epochs: float, sentences: int) -> float:
+def dropout(epochs: float, sentences: int, dim: int) -> float:
     """Return the dropout of a run: none for very few epochs, much for many of a small corpus.
 
-    >>> dropout(2, 178_000), dropout(6, 178_000), dropout(20, 29_000)
+    A narrow model needs less of it.
+
+    >>> dropout(2, 178_000, 128), dropout(6, 178_000, 128), dropout(20, 29_000, 256)
     (0.0, 0.1, 0.3)
     """
     if epochs < 3:
         return 0.0
-    return 0.3 if epochs >= 10 and sentences < 100_000 else 0.1
+    much = 0.2 if dim <= NARROW else 0.3
+    return much if epochs >= 10 and sentences < 100_000 else 0.1
 
 
 def _with_budget(chosen: SizeEstimate, estimates: list[SizeEstimate], budget: float) -> str:
     line = (
-        f"{chosen.preset}: {chosen.updates(budget):,} updates ({chosen.epochs(budget):.1f} epochs) "
-        f"fit into the {clock(budget)} left for training"
+        f"{chosen.name}: {chosen.updates(budget):,} updates "
+        f"({chosen.epochs(budget):.1f} epochs) fit into the {clock(budget)} left for training"
     )
-    others = [other for other in estimates if other.preset != chosen.preset]
+    others = [other for other in estimates if other.option != chosen.option]
     if not others:
         return f"{line}."
-    listed = ", ".join(f"{other.preset} would make {other.updates(budget):,}" for other in others)
+    listed = ", ".join(f"{o.name} would make {o.updates(budget):,}" for o in others)
     return f"{line}; {listed}."
 
 
 def _without_budget(chosen: SizeEstimate) -> str:
     return (
-        f"{chosen.preset}: an epoch of {chosen.epoch_updates:,.0f} updates takes about "
+        f"{chosen.name}: an epoch of {chosen.epoch_updates:,.0f} updates takes about "
         f"{clock(chosen.seconds * chosen.epoch_updates)}; --minutes sets a time limit."
     )

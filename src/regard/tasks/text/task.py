@@ -30,6 +30,7 @@ from regard.tasks.text.encoded_corpus import (
     stored_ids,
 )
 from regard.tasks.text.guided_rows import GuidedRows, stored_rows
+from regard.tasks.text.id_rows import Rows
 from regard.tasks.text.kept_vocabulary import grown_weights, known_tokenizers
 from regard.tasks.text.loss import token_loss
 from regard.text import Tokenizer
@@ -44,7 +45,6 @@ from regard.training.task import Task, TrainData, TrainRequest
 from regard.vectors.initialize import initialize_embeddings
 
 Files = Sequence[str | PathLike[str] | CorpusPart]
-Rows = list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ class TextTask(Task):
     """A kind of model that learns from text; subclasses say what an example is."""
 
     can_start_from = True
+    has_segmentations = False
+    """Whether a corpus can have several segmentations (text.subword_dropout)."""
 
     @abstractmethod
     def read(
@@ -98,12 +100,12 @@ class TextTask(Task):
         tokenizers: Tokenizers,
         run: Run,
         weights: Sequence[float] | None = None,
+        num_segmentations: int = 1,
         guided: Sequence[GuidedRows] = (),
     ) -> EncodedCorpus:
         """Return the batches of encoded sentences."""
-        training = run.training
-        limits = training.batch_tokens, training.seed
-        return EncodedCorpus(sources, targets, *limits, weights, guided)
+        limits = run.training.batch_tokens, run.training.seed
+        return EncodedCorpus(sources, targets, *limits, weights, num_segmentations, guided)
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -151,14 +153,16 @@ class TextTask(Task):
             raise InputError(f"{len(train)} sentences are too few to learn from; give at least 4.")
         return TextCorpus(*_split(train, run.training.seed), report)
 
-    def encode_corpus(self, corpus: TextCorpus, run: Run) -> TrainData:
-        """Train the tokenizers and encode the corpus."""
+    def encode_corpus(
+        self, corpus: TextCorpus, run: Run, tokenizers: Tokenizers | None = None
+    ) -> TrainData:
+        """Encode the corpus; without tokenizers, train them first."""
+        if run.text.subword_dropout and not self.has_segmentations:
+            raise InputError("text.subword_dropout is for models that translate; leave it out.")
         start = run.training.start_from
-        tokenizers = (
-            known_tokenizers(Path(start), corpus.train)
-            if start
-            else self.train_tokenizers(corpus.train, run)
-        )
+        if start:
+            tokenizers = known_tokenizers(Path(start), corpus.train)
+        tokenizers = tokenizers or self.train_tokenizers(corpus.train, run)
         train = self.encode(corpus.train, tokenizers, run, corpus.report)
         if not run.model.max_length:
             longest = int(max(train.lengths_src.max(), train.lengths_tgt.max()))
@@ -206,12 +210,13 @@ class TextTask(Task):
 
         def part(name: str) -> EncodedCorpus:
             sources = stored_ids(tensors, f"{name}.source")
-            targets = stored_ids(tensors, f"{name}.target") or []
+            targets: Rows = stored_ids(tensors, f"{name}.target") or []
             weights = tensors.get(f"{name}.weights")
             often = None if weights is None else weights.tolist()
+            number = int(tensors.get(f"{name}.segmentations", 1))
             guides = run.guides if name == "train" else ()
             guided = [stored_rows(tensors, name, guide, run, targets) for guide in guides]
-            return self.encoded_corpus(sources, targets, tokenizers, run, often, guided)
+            return self.encoded_corpus(sources, targets, tokenizers, run, often, number, guided)
 
         with matching(folder / "checkpoints" / CORPUS):
             pairs = [Pair(*pair[:2], *map(tuple, pair[2:3])) for pair in notes or ()]

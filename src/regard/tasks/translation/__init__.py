@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from regard.config.kind import Kind, deferred
+from regard.config.kind import Kind, SizeOption, deferred
 from regard.config.model import RnnSettings, TransformerSettings
 
 _COMMON: dict[str, Any] = {
@@ -13,6 +13,27 @@ _COMMON: dict[str, Any] = {
     "learns_from": "pairs of sentences, in one file or two aligned ones",
     "speed_unit": "target tokens",
 }
+
+_MUON = {"optimizer": "muon"}
+_DEEPER = {
+    "model": {"num_encoder_layers": 4, "num_decoder_layers": 4},
+    "text": {"vocab_size": 8000},
+    "training": {**_MUON, "muon_period": 2, "batch_tokens": 4096},
+}
+SIZES = (
+    SizeOption("tiny", "tiny", {"training": _MUON}),
+    SizeOption(
+        "tiny with {num_encoder_layers}+{num_decoder_layers} layers", "tiny", _DEEPER,
+        sentences=10_000, updates=3_000,
+    ),
+    SizeOption(
+        "small", "small", {"training": _MUON}, sentences=100_000, updates=2_000, per_weight=3
+    ),
+    SizeOption("base", "base", sentences=1_000_000, updates=10_000),
+)  # fmt: skip
+"""Of the Transformer. Up to 100,000 sentences are learned best by a narrow, deeper model (Wu, Kong,
+Bi, Li and Kao 2021, table 2); and in few updates, since a wider one sees few tokens for each of its
+weights. docs/log.md has what was measured."""
 
 KINDS = (
     Kind(
@@ -40,6 +61,7 @@ KINDS = (
                 },
             },
         },
+        sizes=SIZES,
         **_COMMON,
     ),
     Kind(

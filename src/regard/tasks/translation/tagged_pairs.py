@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from regard.corpus.pairs import Pair
 from regard.folder import Tokenizers
 from regard.text.tags import tag_ids, tagged_language
 
 
-def encode_source(pair: Pair, tokenizers: Tokenizers) -> list[int]:
-    """Return the ids of a pair's tags and source."""
+def encode_sources(pairs: Sequence[Pair], tokenizers: Tokenizers) -> list[list[int]]:
+    """Return the ids of each pair's tags and source."""
     tokenizer = tokenizers.source
-    return [*tag_ids(tokenizer.tags, pair.tags), *tokenizer.encode(pair.source)]
+    encoded = tokenizer.encode_all([pair.source for pair in pairs])
+    return [
+        [*tag_ids(tokenizer.tags, pair.tags), *ids] if pair.tags else ids
+        for pair, ids in zip(pairs, encoded, strict=True)
+    ]
 
 
 def target_of(pair: Pair, language: str) -> str:

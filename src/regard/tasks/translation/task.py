@@ -28,6 +28,7 @@ from regard.models.batch import batch_of
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
 from regard.tasks.text.encoded_corpus import EncodedCorpus
+from regard.tasks.text.subword_dropout import resegmented
 from regard.tasks.text.task import (
     Files,
     TextCorpus,
@@ -38,7 +39,7 @@ from regard.tasks.text.task import (
 )
 from regard.tasks.translation.guided.links import encoded_links, with_links
 from regard.tasks.translation.guided.loss import guided_loss
-from regard.tasks.translation.tagged_pairs import encode_source, target_of
+from regard.tasks.translation.tagged_pairs import encode_sources, target_of
 from regard.tasks.translation.validation import TranslationDevelopmentSet
 from regard.text import is_spaceless
 from regard.text.tags import language_tag
@@ -51,6 +52,8 @@ NUM_ALIGNED = 5000  # more sentences, for the statistical aligner
 
 class TranslationTask(TextTask):
     """Trains an encoder–decoder on pairs of sentences."""
+
+    has_segmentations = True
 
     def build(self, settings: Any, source_vocab: int, target_vocab: int) -> nn.Module:
         return TransformerModel(settings, source_vocab, target_vocab)
@@ -121,7 +124,17 @@ class TranslationTask(TextTask):
         sides = encoded.sources, encoded.targets
         guided = encoded_links(kept, *sides, tokenizers, run)
         weights = [pair.weight for pair in kept]
-        return self.encoded_corpus(*sides, tokenizers, run, weights, guided)
+        return self.encoded_corpus(*sides, tokenizers, run, weights, guided=guided)
+
+    def encode_corpus(
+        self, corpus: TextCorpus, run: Run, tokenizers: Tokenizers | None = None
+    ) -> TrainData:
+        """Encode the corpus, in several segmentations if so set."""
+        data = super().encode_corpus(corpus, run, tokenizers)
+        if not run.text.subword_dropout:
+            return data
+        assert isinstance(data.train, EncodedCorpus)
+        return replace(data, train=resegmented(data.train, data.tokenizers, data.run))
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -214,15 +227,16 @@ def encode_pairs(
     """
     room = max_length - 1 if max_length else sys.maxsize
     encoded = EncodedPairs([], [], [])
-    for index, pair in enumerate(pairs):
-        source = encode_source(pair, tokenizers)
-        target = tokenizers.target.encode(pair.target)
+    sources = encode_sources(pairs, tokenizers)
+    targets = tokenizers.target.encode_all([pair.target for pair in pairs])
+    for index, (source, target) in enumerate(zip(sources, targets, strict=True)):
         if max(len(source), len(target)) > room:
             encoded.too_long.append(index)
             if not truncate:
                 continue
-        encoded.sources.append(source[:room])
-        encoded.targets.append(target[:room])
+            source, target = source[:room], target[:room]
+        encoded.sources.append(source)
+        encoded.targets.append(target)
     return encoded
 
 

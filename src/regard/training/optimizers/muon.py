@@ -21,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.training.optimizers.optimizer import Optimizer
 from regard.training.processes.sharded_tensors import as_part_of, gathered, own_rows
 
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
@@ -29,8 +30,11 @@ ITERATIONS = 5
 ADAM_SIZE = 0.2  # root mean square of an element of Adam's update, divided by the learning rate
 
 
-class Muon(torch.optim.Optimizer):
-    """Updates of matrices (…, m, n)."""
+class Muon(Optimizer):
+    """Updates of matrices (…, m, n).
+
+    The state of a matrix: `momentum`, and `turn` (it is updated when the period divides it).
+    """
 
     def __init__(
         self,
@@ -46,27 +50,27 @@ class Muon(torch.optim.Optimizer):
         """`wholes` are the matrices that the parameters are parts of, if these are cut."""
         self._wholes = dict(zip(map(id, parameters), wholes or parameters, strict=True))
         settings = {"momentum": momentum, "factor": factor, "period": period}
-        super().__init__(list(parameters), {"lr": lr, "weight_decay": weight_decay, **settings})
+        group = {"params": list(parameters)}
+        super().__init__([group], {"lr": lr, "weight_decay": weight_decay, **settings})
         for number, parameter in enumerate(parameters):
-            self.state[parameter] = {
-                "momentum": torch.zeros_like(parameter),
-                "turn": torch.tensor(number),
-            }
+            self.state[parameter] = {**self.initial_state(parameter), "turn": torch.tensor(number)}
 
-    @torch.no_grad()
-    def step(self, closure: Any = None) -> None:  # type: ignore[override]  # no closure is called
+    def initial_state(self, parameter: Tensor) -> dict[str, Tensor]:
+        """Return momentum and turn before the first update."""
+        return {"momentum": torch.zeros_like(parameter), "turn": torch.tensor(0)}
+
+    def update(self, parameters: list[Tensor], group: Mapping[str, Any]) -> None:
         """Take the gradients into the momenta, and update the matrices whose turn it is."""
-        for group in self.param_groups:
-            states = [self.state[parameter] for parameter in group["params"]]
-            gradients = [parameter.grad for parameter in group["params"]]
-            momenta = [state["momentum"] for state in states]
-            torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
-            turn = [n for n, state in enumerate(states) if state["turn"] % group["period"] == 0]
-            torch._foreach_add_([state["turn"] for state in states], 1)
-            if turn:
-                now = [gradients[n] for n in turn], [momenta[n] for n in turn]
-                ahead = torch._foreach_lerp(*now, group["momentum"])
-                self._apply([group["params"][n] for n in turn], ahead, group)
+        states = [self.state[parameter] for parameter in parameters]
+        gradients: list[Tensor] = [parameter.grad for parameter in parameters]  # type: ignore[misc]
+        momenta = [state["momentum"] for state in states]
+        torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
+        turn = [n for n, state in enumerate(states) if state["turn"] % group["period"] == 0]
+        torch._foreach_add_([state["turn"] for state in states], 1)
+        if turn:
+            now = [gradients[n] for n in turn], [momenta[n] for n in turn]
+            ahead = torch._foreach_lerp(*now, group["momentum"])
+            self._apply([parameters[n] for n in turn], ahead, group)
 
     def _apply(
         self, parameters: list[Tensor], ahead: Sequence[Tensor], group: Mapping[str, Any]

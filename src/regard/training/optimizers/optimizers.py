@@ -10,7 +10,9 @@ from torch import Tensor, nn
 
 from regard.attention.layers.position import Learned
 from regard.config import TrainingSettings
+from regard.training.optimizers.adam import Adam, AdamW
 from regard.training.optimizers.muon import Muon, suits
+from regard.training.optimizers.optimizer import Optimizer
 from regard.training.processes.sharded_tensors import own_part
 from regard.worker_pool import WorkerPool
 
@@ -49,15 +51,14 @@ class Optimizers:
         }
         self._owner = {name: (owner[id(part)], part) for name, part in own.items()}
 
-    def of(self, parameter: Tensor) -> torch.optim.Optimizer:
+    def of(self, parameter: Tensor) -> Optimizer:
         """Return the optimizer of a parameter of the network."""
         return self._owner[id(parameter)][0]
 
     def state(self, parameter: Tensor) -> dict[str, Tensor]:
         """Return the moments of a parameter, or of this process' part of it."""
         optimizer, part = self._owner[id(parameter)]
-        moments: dict[str, Tensor] = optimizer.state[part]
-        return moments
+        return optimizer.state.get(part, {})
 
     def set_state(self, parameter: Tensor, moments: dict[str, Tensor]) -> None:
         """Replace the moments of a parameter."""
@@ -66,17 +67,8 @@ class Optimizers:
 
     def initial_state(self, parameter: Tensor) -> dict[str, Tensor]:
         """Return the moments of a parameter before its first update."""
-        state = self.empty_state(parameter)
-        return state if "turn" in state else {}  # Adam makes its own
-
-    def empty_state(self, parameter: Tensor) -> dict[str, Tensor]:
-        """Return moments of the shapes that the optimizer of a parameter has after an update."""
         optimizer, part = self._owner[id(parameter)]
-        if isinstance(optimizer, Muon):
-            return {"momentum": torch.zeros_like(part), "turn": torch.tensor(0)}
-        first, second = torch.zeros_like(part), torch.zeros_like(part)
-        step = torch.zeros((), device=part.device if optimizer.defaults["fused"] else None)
-        return {"step": step, "exp_avg": first, "exp_avg_sq": second}
+        return optimizer.initial_state(part)
 
     def step(self, pool: WorkerPool, gradients: Sequence[Tensor], rate: float) -> float:
         """Clip the gradients and update the parameters; return the norm before clipping.
@@ -140,7 +132,7 @@ def _optimizers(
     own: Mapping[int, Tensor],
     matrices: set[int],
     settings: TrainingSettings,
-) -> list[torch.optim.Optimizer]:
+) -> list[Optimizer]:
     """Muon for the matrices, Adam for the rest; no weight decay for biases and norms.
 
     They update the `own` parts of the parameters, which are by the parameters' identities.
@@ -148,7 +140,7 @@ def _optimizers(
     rate, decay = settings.learning_rate, settings.weight_decay
     orthogonal = [p for p in parameters if id(p) in matrices]
     others = [p for p in parameters if id(p) not in matrices]
-    optimizers: list[torch.optim.Optimizer] = []
+    optimizers: list[Optimizer] = []
     if orthogonal:
         factor, period = settings.muon_factor, settings.muon_period
         orthogonal.sort(key=lambda p: (p.numel(), p.shape))  # each turn has about as much work
@@ -161,14 +153,6 @@ def _optimizers(
             {"params": [own[id(p)] for p in others if p.ndim > 1], "weight_decay": decay},
             {"params": [own[id(p)] for p in others if p.ndim <= 1], "weight_decay": 0.0},
         ]
-        kind = torch.optim.Adam if settings.optimizer == "adam" else torch.optim.AdamW
-        optimizers.append(
-            kind(
-                groups,
-                lr=rate,
-                betas=(settings.beta1, settings.beta2),
-                eps=1e-9,
-                fused=parameters[0].device.type in ("cpu", "cuda"),
-            )
-        )
+        kind = Adam if settings.optimizer == "adam" else AdamW
+        optimizers.append(kind(groups, rate, (settings.beta1, settings.beta2), eps=1e-9))
     return optimizers

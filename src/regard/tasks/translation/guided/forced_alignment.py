@@ -14,7 +14,7 @@ from regard.alignment import (
 )
 from regard.corpus.pairs import Pair
 from regard.models.batch import batch_of
-from regard.tasks.translation.tagged_pairs import encode_source, target_of
+from regard.tasks.translation.tagged_pairs import encode_sources, target_of
 from regard.tasks.translation.translator import Translator
 from regard.text import Word
 
@@ -34,7 +34,7 @@ def align_pairs(model: Translator, pairs: Sequence[Pair]) -> list[AlignedWords]:
     run, tokenizers, alignment = model.run, model.tokenizers, model.run.alignment
     assert alignment is not None
     head = AlignmentHead(alignment.layer, alignment.head, alignment.shift)
-    sources = [encode_source(pair, tokenizers) for pair in pairs]
+    sources = encode_sources(pairs, tokenizers)
     targets = [tokenizers.target.encode(pair.target) for pair in pairs]
     aligned = [AlignedWords((), (), frozenset())] * len(pairs)
     room = run.model.max_length - 1

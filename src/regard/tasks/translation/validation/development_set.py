@@ -18,7 +18,7 @@ from regard.folder import Tokenizers
 from regard.models.batch import source_of
 from regard.models.inference import prepared
 from regard.tasks.text.encoded_corpus import TextDevelopmentSet
-from regard.tasks.translation.tagged_pairs import encode_source, target_of
+from regard.tasks.translation.tagged_pairs import encode_sources, target_of
 from regard.tasks.translation.validation.samples import TranslationSampler
 from regard.training.logs.samples import ValidationSample
 from regard.training.validation import ValidationResult, perplexity
@@ -128,7 +128,7 @@ def greedy_search(
     pool: WorkerPool,
 ) -> list[Hypothesis]:
     """Return what greedy search finds for the source of each pair, in batches of similar length."""
-    ids = [encode_source(pair, tokenizers)[: network.max_length - 1] for pair in pairs]
+    ids = [row[: network.max_length - 1] for row in encode_sources(pairs, tokenizers)]
     order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
     size = min(128, -(-len(order) // pool.num_workers) or 1)
     parts = [order[start : start + size] for start in range(0, len(order), size)]

@@ -29,7 +29,7 @@ from regard.decoding import Hypothesis, word_confidence
 from regard.evaluation.scores import chrf_metric
 from regard.folder import Tokenizers
 from regard.models.batch import batch_of
-from regard.tasks.translation.tagged_pairs import encode_source, target_of
+from regard.tasks.translation.tagged_pairs import encode_sources, target_of
 from regard.text.words import word_texts
 from regard.training.logs.samples import ValidationSample, spread_rows
 
@@ -57,7 +57,7 @@ class TranslationSampler:
         self, pairs: Sequence[Pair], shown: int, tokenizers: Tokenizers, languages: tuple[str, str]
     ) -> None:
         self.pairs, self.tokenizers, self.languages = pairs, tokenizers, languages
-        sources = (encode_source(pair, tokenizers) for pair in pairs[:shown])
+        sources = encode_sources(pairs[:shown], tokenizers)
         self._compared: ComparedPairs | None = None
         self.rows = spread_rows([len(ids) for ids in sources])
 
@@ -67,7 +67,8 @@ class TranslationSampler:
         """Return the chosen sentences with their translations out of those of all pairs."""
         chosen = [(self.pairs[row], hypotheses[row]) for row in self.rows]
         room = network.max_length - 1
-        sources = [encode_source(pair, self.tokenizers)[:room] for pair, _ in chosen]
+        encoded = encode_sources([pair for pair, _ in chosen], self.tokenizers)
+        sources = [ids[:room] for ids in encoded]
         targets = [list(hypothesis.tokens[:room]) for _, hypothesis in chosen]
         with torch.no_grad():
             head = self._head(network, device)
@@ -120,7 +121,8 @@ class TranslationSampler:
     def _compare(self, room: int) -> ComparedPairs:
         """Return pairs of at most `room` tokens, aligned together with more sentences."""
         tokenizers, compared = self.tokenizers, self.pairs[:NUM_COMPARED]
-        ids = [(encode_source(p, tokenizers), tokenizers.target.encode(p.target)) for p in compared]
+        encoded = tokenizers.target.encode_all([pair.target for pair in compared])
+        ids = list(zip(encode_sources(compared, tokenizers), encoded, strict=True))
         kept = [n for n, sides in enumerate(ids) if max(map(len, sides)) <= room]
         sources = [self._source(self.pairs[n], ids[n][0]) for n in kept]
         languages = [target_of(pair, self.languages[1]) for pair in self.pairs[:NUM_ALIGNED]]

@@ -79,6 +79,7 @@ all-tests: setup
 	$(PYTEST)
 
 bench: setup
+	$(INSTALL) eflomal # by itself: its build needs Cython, which no other part does
 	$(INSTALL) --no-build-isolation -e '.[bench]'
 	$(BIN)/python -m benchmarks attention
 

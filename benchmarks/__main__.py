@@ -96,12 +96,30 @@ def benchmark_parser() -> argparse.ArgumentParser:
     quality.add_argument(
         "--minutes", metavar="N", type=_positive, help="time budget of each training (60)"
     )
+    alignment = subject("alignment", 1)
+    alignment.add_argument(
+        "--data", metavar="DIR",
+        help="folder of gold-alignments and of the text to learn from: tatoeba, debian, "
+        "python-docs",
+    )  # fmt: skip
     bulk = subject("bulk", 1)
     bulk.add_argument("--lines", metavar="N", type=_positive, help="number of lines (1,000,000)")
     bulk.add_argument(
         "--model", metavar="DIR",
         help="folder of a model that translates from English (default: a tiny one, trained for it)",
     )  # fmt: skip
+    wording = subject("wording", 1)
+    wording.add_argument("--model", metavar="DIR", help="folder of a model that translates")
+    wording.add_argument(
+        "--messages", metavar="FILE", help="messages with placeholders (.po, .jsonl, .tmx, .xliff)"
+    )
+    wording.add_argument(
+        "--pairs",
+        metavar="FILE[,FILE]",
+        help="sentences that it has not seen, with references",
+    )
+    wording.add_argument("--number", metavar="N", type=_positive, help="messages (1,000)")
+    wording.add_argument("--terms", metavar="N", type=_positive, help="sentences with terms (500)")
     faults = subject("faults", 1)
     faults.add_argument("--kills", metavar="N", type=_positive, help="number of SIGKILLs (100)")
     faults.add_argument("--seed", metavar="N", type=int, help="of the random moments (0)")
@@ -124,9 +142,9 @@ def benchmark_parser() -> argparse.ArgumentParser:
 
 def _measure_rows(subject: str, only: str, repeats: int, json: bool, **options: Any) -> list[Row]:
     """Measure and print the chosen rows of a subject."""
-    module = {"train": "train.race", "decode": "decode.rows", "faults": "faults.rows"}.get(
-        subject, subject
-    )
+    module = {"train": "train.race"}.get(subject, subject)
+    if subject in ("alignment", "decode", "faults"):
+        module = f"{subject}.rows"
     every = list(importlib.import_module(f"benchmarks.{module}").measurements(repeats, **options))
     chosen = [measurement for measurement in every if only.lower() in measurement.name.lower()]
     if not chosen:

@@ -37,10 +37,24 @@ SUBJECTS = {
         ("`--data` is a folder of Multi30k, `--model` a trained model.",
          "`--data` 是 Multi30k 的文件夹，`--model` 是训练好的模型。"),
     ),
+    "alignment": Subject(
+        ("the statistical word aligner against eflomal: alignment error rate on gold links",
+         "统计词对齐与 eflomal 比较：在人工标注上的对齐错误率"),
+        ("eflomal (`pip install 'regard[bench]'`), which needs a C compiler; `--data` is a folder "
+         "of gold alignments and text.",
+         "eflomal 用 `pip install 'regard[bench]'` 安装，需要 C 编译器；"
+         "`--data` 是含人工对齐与文本的文件夹。"),
+    ),
     "bulk": Subject(
         ("`regard translate` of a million lines: growth of its memory, and lines/s",
          "用 `regard translate` 翻译一百万行：内存的增长与每秒行数"),
         ("Nothing; it trains a tiny model.", "无；会训练一个很小的模型。"),
+    ),
+    "wording": Subject(
+        ("placeholders and glossary terms through a trained model: lost, flagged, and in BLEU",
+         "占位符与术语经过训练好的模型：丢失数、标记数以及对 BLEU 的影响"),
+        ("`--model` is a trained model, `--messages` a catalogue, `--pairs` unseen sentences.",
+         "`--model` 是训练好的模型，`--messages` 是消息目录，`--pairs` 是未见过的句子。"),
     ),
     "faults": Subject(
         ("training under faults: kills, a full disk, damaged files, NaN losses",

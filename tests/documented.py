@@ -95,6 +95,9 @@ def make_folder(tmp_path_factory):
     for name in ("model", "model-a", "model-b", "reverse", "rnn", "lm"):
         whole = trained(name if name in ("rnn", "lm") else "en-fr", tmp_path_factory)
         shutil.copytree(whole, home / name)
+    settings = home / "reverse" / "config.yaml"
+    turned = settings.read_text("utf-8").replace("languages: en-fr", "languages: fr-en")
+    settings.write_text(turned, encoding="utf-8")
     pairs = [(pair.source, pair.target) for pair in sample("train", 24, seed=5, max_words=9)]
     texts = {
         "pairs.tsv": "".join(f"{source}\t{target}\n" for source, target in pairs),
@@ -105,6 +108,11 @@ def make_folder(tmp_path_factory):
         "synthetic.tsv": "".join(f"<bt> {source}\t{target}\n" for source, target in pairs[:9]),
         "news.tsv": "".join(f"{source}\t{target}\n" for source, target in pairs[:9]),
         "in.txt": pairs[0][0] + "\n",
+        "page.md": f"# *{pairs[0][0]}*\n\n{pairs[1][0]} `code`\n",
+        "notes": f"- {pairs[0][0]}\n",
+        "messages.po": f'msgid "{pairs[0][0]}"\nmsgstr ""\n',
+        "strings.json": f'{{"a": "{pairs[0][0]}"}}\n',
+        "terms.tsv": f"{pairs[0][0].split()[1]}\tun\n",
         "text.txt": "".join(f"{source} The king sleeps.\n" for source, _ in pairs),
         "book.txt": "".join(f"{source}\n" for source, _ in pairs[:2]),
     }

@@ -115,6 +115,14 @@ def test_info(regard, name, request):
     table = regard("info", folder).out
     assert f"{found['parameters']:,}" in table
     assert "resumable" in table and "development" in table
+    if found["alignment"]:
+        compared = metrics["alignment"]["candidates"]
+        chosen = {key: found["alignment"][key] for key in ("layer", "head", "shift")}
+        assert compared[0] == {**chosen, "agreement": metrics["alignment"]["agreement"]}
+        layers, heads = found["model"]["num_decoder_layers"], found["model"]["num_heads"]
+        assert len(compared) == layers * (heads + 1) * 2
+        assert all(f"{100 * row['agreement']:.1f}" in table for row in compared)
+    assert ("agreement of attention" in table) == bool(found["alignment"])
 
 
 def test_curves(regard, refused, lm, mlm, tmp_path):

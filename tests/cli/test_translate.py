@@ -27,6 +27,17 @@ def test_a_line_for_each_line(regard, en_fr):
     assert regard("translate", "--model", en_fr, stdin=b"").out == ""
 
 
+def test_the_layout_of_a_file_is_kept(regard, en_fr, tmp_path):
+    given, made = tmp_path / "in.txt", tmp_path / "out.txt"
+    given.write_bytes(f"\ufeff{SOURCES[0]}\r\n  \r\n\t{SOURCES[1]} \n{SOURCES[2]}\r\n".encode())
+    expected = f"\ufeff{TARGETS[0]}\r\n  \r\n\t{TARGETS[1]} \n{TARGETS[2]}\r\n"
+    words = ("translate", "--model", en_fr, "--threads", 1, "--input", given)
+    assert regard(*words, "--output", made).code == 0
+    assert made.read_bytes().decode() == expected
+    assert regard(*words).out == expected
+    assert regard(*words, "--json").out.count('"source": "A player') == 1
+
+
 def test_chinese(regard, en_zh):
     pairs = taught("en-zh")
     said = regard("translate", "--model", en_zh, f"{pairs[0][0]} {pairs[1][0]}")
@@ -52,7 +63,8 @@ def test_json(regard, en_fr):
     (sentence,) = one["sentences"]
     assert len(sentence["confidence"]) == len(sentence["words"])
     assert sentence["finished"] is True
-    assert nothing == {"source": "", "text": "", "score": 0.0, "sentences": []}
+    nothing_else = {"score": 0.0, "warnings": [], "sentences": []}
+    assert nothing == {"source": "", "text": "", **nothing_else}
 
 
 def test_n_best(regard, en_fr):
@@ -169,8 +181,9 @@ def test_wording(regard, refused, en_fr, tmp_path):
     terms = tmp_path / "terms.tsv"
     terms.write_text(f"{SOURCES[0].split()[1]}\txylophone\n", "utf-8")
     said = regard("translate", "--model", en_fr, "--glossary", terms, SOURCES[1], SOURCES[0])
-    assert said.out == f"{TARGETS[1]}\n{TARGETS[0]}\n"
-    assert said.err.startswith("line 2: ") and "could not be translated as xylophone" in said.err
+    first, second = said.out.splitlines()
+    assert first == TARGETS[1] and "xylophone" in second.split()
+    assert said.err.startswith("line 2: ") and "→ xylophone: the model could not write" in said.err
     terms.write_text("one column\n", "utf-8")
     message = refused("translate", "--model", en_fr, "--glossary", terms, SOURCES[0])
     assert "terms.tsv, line 1: a term and its translation are expected" in message
@@ -212,3 +225,21 @@ def test_several_models_translate_together(regard, refused, en_fr, en_zh):
     assert said.out == TARGETS[0] + "\n"
     message = refused("translate", "--model", en_fr, "--model", en_zh, SOURCES[0])
     assert "same languages" in message
+
+
+def test_memories(regard, refused, en_fr, tmp_path):
+    memory, text, output = (tmp_path / name for name in ("m.tsv", "in.txt", "out.txt"))
+    memory.write_text(f"{SOURCES[0]}\tDu souvenir.\n", "utf-8")
+    text.write_text(f"{SOURCES[0]}\n{SOURCES[1]}\n", "utf-8")
+    words = ["translate", "--model", en_fr, "--memory", memory]
+    said = regard(*words, "--input", text, "--output", output)
+    assert said.code == 0
+    assert output.read_text("utf-8") == f"Du souvenir.\n{TARGETS[1]}\n"
+    near = SOURCES[0].replace(".", " !")
+    said = regard(*words, "--json", near)
+    (match,) = json.loads(said.out)["sentences"][0]["matches"]
+    assert match["translation"] == "Du souvenir." and 0.75 <= match["score"] < 1
+    said = regard(*words, "--fuzzy-threshold", "0.8", near)
+    assert said.out == "Du souvenir.\n" and f"line 1: {SOURCES[0]}: " in said.err
+    message = refused("translate", "--model", en_fr, "--fuzzy-threshold", "0.8", near)
+    assert "give --memory FILE" in message

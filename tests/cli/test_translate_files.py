@@ -59,7 +59,7 @@ def test_markup_of_a_page_is_kept(regard, en_fr, tmp_path, name):
         file.write(b"\xef\xbb\xbf" + page.encode())
     assert regard("translate", "--model", en_fr, "--input", given, "--output", made).code == 0
     with opened(made, "rb") as file:
-        assert file.read().decode() == page.replace(SOURCES[0], TARGETS[0])
+        assert file.read().decode() == "\ufeff" + page.replace(SOURCES[0], TARGETS[0])
 
 
 def test_a_page_on_standard_input_or_as_text(regard, en_fr):
@@ -90,10 +90,10 @@ def test_text_of_another_encoding(regard, en_fr, tmp_path, encoding):
 def test_a_format_that_cannot_be_translated_is_refused_unless_plain(
     regard, refused, en_fr, tmp_path
 ):
-    given = tmp_path / "x.po.gz"
+    given = tmp_path / "x.rst.gz"
     given.write_bytes(gzip.compress(f"{SOURCES[0]}\n".encode()))
     said = refused("translate", "--model", en_fr, "--input", given)
-    assert ".po files cannot be translated yet, only plain text and HTML; with --plain" in said
+    assert ".rst files cannot be translated, only text, html, markdown, po, xliff, tmx" in said
     plain = regard("translate", "--model", en_fr, "--input", given, "--plain")
     assert plain.out == f"{TARGETS[0]}\n"
     made = tmp_path / "made.docx"
@@ -116,7 +116,7 @@ def test_other_refusals(refused, en_fr, tmp_path):
         (["--input", tmp_path], "this is a folder"),
         (["x", "--output", tmp_path], "this is a folder"),
         (["--input", wide], "looks like UTF-16"),
-        (["--input", page, "--json"], "an HTML page is written as a whole"),
+        (["--input", page, "--json"], "a document is written as a whole"),
         (["--input", page, "--encoding", "ascii", "--plain", "x"], "were both given"),
     ]:
         assert message in refused("translate", "--model", en_fr, *words), words

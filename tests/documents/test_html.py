@@ -120,7 +120,7 @@ def test_prose_attributes_are_translated():
     )
     assert through(source, backwards) == (
         '<h1 title="two one">three</h1><p><b ARIA-LABEL=\'eight seven\' class="x y">nine</b> four'
-        ' <img src="a b" alt="six five"></p><hr title="ten">'
+        ' <img src="a b" alt="six five"></p><hr title=ten>'
         "<input placeholder='twelve &amp; eleven'><code title='no no'>no no</code>"
     )
 
@@ -159,8 +159,12 @@ def test_tags_follow_their_words():
         ("The 2<sup>nd</sup> cat", "Le deuxième chat", "0-0 1-1 2-2",
          "Le deuxième<sup></sup> chat"),
         ("un<b>happy</b> cat", "chat malheureux", "0-1 1-0", "chat <b>malheureux</b>"),
-        ("Use <code>x</code>.", "Nimm .", "0-0 1-1", "Nimm <code>x</code>."),
-        ("Use <code>x</code>.", "Nimm bitte .", "0-0 1-2", "Nimm <code>x</code> bitte ."),
+        ("Use <code>x</code>.", "Nimm `x`.", "0-0 1-1", "Nimm <code>x</code>."),
+        ("Use <b><code>x</code></b> and <code>y</code>.", "Nimm `y` und `x`.", "0-0 2-6 4-4",
+         "Nimm <code>y</code> und <b><code>x</code></b>."),
+        ("Use <code>x</code>.", "Nimm ` X `, bitte.", "0-0 4-6", "Nimm <code>x</code>, bitte."),
+        ("Use <code>x</code>.", "Nimm .", "0-0 4-1", "Nimm <code>x</code>."),
+        ("Use <code>x</code>.", "Nimm bitte .", "0-0 4-2", "Nimm <code>x</code> bitte ."),
         ("It <i>didn't cross</i> it", "Il n' a pas traversé ça", "0-0 1-1 2-4 3-5",
          "Il <i>n' a pas traversé</i> ça"),
         ("It <i>didn't cross</i> it", "Il n' ça a traversé", "0-0 1-1 3-2 3-3 2-4",

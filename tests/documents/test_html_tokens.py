@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from growth import LINEAR, growth
 from regard.documents.html import parse_html
-from regard.documents.html_tokens import tokens
+from regard.documents.html.tokens import tokens
 
 FRAGMENTS = (
     *("<!--", "-->", "--!>", "<!-->", "<!--->", "-- >", "<!x", "</ x", "<?x", "<", ">", "/>"),

@@ -1,14 +1,13 @@
 """Files in and out: nothing guessable, nothing executed, nothing for ever."""
 
+import io
 import re
+import zipfile
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from regard.server.api.files import FileStore
-from regard.tasks.translation.pages import Layout
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -27,8 +26,15 @@ def sent(client, name, content, status=200, **fields):
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("a.txt", f"\ufeff{SOURCE}\n\n{FRENCH[1][0]}\n", f"{TARGET}\n\n{FRENCH[1][1]}\n"),
-        ("a.txt", f"\t{SOURCE}\r\n \r\n  {SOURCE}\r\n", f"\t{TARGET}\r\n\r\n  {TARGET}\r\n"),
+        ("a.txt", f"\ufeff{SOURCE}\n\n{FRENCH[1][0]}\n", f"\ufeff{TARGET}\n\n{FRENCH[1][1]}\n"),
+        ("a.txt", f"\t{SOURCE}\r\n \r\n  {SOURCE}\r\n", f"\t{TARGET}\r\n \r\n  {TARGET}\r\n"),
+        ("a.md", f"# *{SOURCE}*\n\n    x\n", f"# *{TARGET}*\n\n    x\n"),
+        ("a.json", f'{{"{SOURCE}": "{SOURCE}"}}', f'{{"{SOURCE}": "{TARGET}"}}'),
+        (
+            "a.po",
+            f'msgid "{SOURCE}"\nmsgstr ""\n',
+            f'#, fuzzy\nmsgid "{SOURCE}"\nmsgstr "{TARGET}"\n',
+        ),
         ("a.txt", f"{SOURCE}\r{SOURCE}\n\r\n", f"{TARGET}\r{TARGET}\n\r\n"),
         ("a.HTML", f"<p>{SOURCE}</p>\n<hr>", f"<p>{TARGET}</p>\n<hr>"),
     ],
@@ -74,14 +80,25 @@ def test_names_of_files_are_harmless(client, name, kept):
     assert "x" not in answer.headers
 
 
+def bomb():
+    """A small archive that expands to forty megabytes."""
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("word/document.xml", b" " * 40_000_000)
+    return output.getvalue()
+
+
 def test_what_cannot_be_translated(client):
     assert "file format not supported" in sent(client, "a.exe", b"MZ", 400)["error"]
-    assert "UTF-8" in sent(client, "a.txt", b"\xff\xfe", 400)["error"]
+    assert "UTF-8" in sent(client, "a.txt", b"\xffab", 400)["error"]
     assert "empty file" in sent(client, "a.txt", b"", 400)["error"]
     assert "empty file" in sent(client, "a.html", b"\xef\xbb\xbf", 400)["error"]
     assert sent(client, "a.txt", b"x", 400, target="tlh")["error"]
     assert client.post("/translate_file", data=FIELDS).status_code == 400
     assert client.post("/translate_file", json=FIELDS).status_code == 400
+    assert "not JSON" in sent(client, "a.json", b"{", 400)["error"]
+    assert "zip archive" in sent(client, "a.docx", b"PK", 400)["error"]
+    assert "expands" in sent(client, "a.docx", bomb(), 400)["error"]
     assert "--max-characters" in sent(client, "a.txt", b"x" * 20_001, 400)["error"]
 
 
@@ -99,14 +116,3 @@ def test_files_go_in_time_and_when_there_are_too_many():
     assert shelf.get(first) is None and shelf.get(second)
     now = 11.0
     assert shelf.get(second) is None
-
-
-@given(st.text("ab \t\r\n\u3000", max_size=60))
-def test_a_layout_around_its_own_text_is_the_text(text):
-    """But for lines of white space alone, which are empty then."""
-    layout = Layout.of(text)
-    rows = re.split("(\r\n|\r|\n)", text)
-    assert layout.bare.split("\n") == [row.lstrip() for row in rows[::2]]
-    rows[::2] = [row if row.strip() else "" for row in rows[::2]]
-    assert layout.apply(layout.bare) == "".join(rows)
-    assert layout.apply("a line more\n" + layout.bare) == "a line more\n" + layout.bare

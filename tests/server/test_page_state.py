@@ -196,3 +196,19 @@ def test_the_text_can_be_undone(tab):
     tab.keyboard.press("Control+z")
     expect(tab.locator("#text")).to_have_value(before)
     expect(tab.locator("#translation")).to_have_value(f"{TARGET}\n\n{SECOND}")
+
+
+def test_a_glossary_is_typed_and_kept(browser, server, tab):
+    other = next(w for _, text in FRENCH[2:] for w in text.split() if w.isalpha() and len(w) > 5)
+    word = SOURCE.split()[1]
+    assert other not in tab.locator("#translation").input_value()
+    tab.click("#terms summary")
+    tab.fill("#terms-text", f"# terms\n{word} = {other}\nwithout a translation")
+    expect(tab.locator("#translation")).to_have_value(re.compile(other))
+    expect(tab.locator("#terms-said")).to_contain_text("without a translation")
+    tab.reload()
+    tab.fill("#text", SOURCE)
+    expect(tab.locator("#translation")).to_have_value(re.compile(other))
+    tab.click("#terms summary")
+    tab.fill("#terms-text", "")
+    expect(tab.locator("#translation")).to_have_value(TARGET)

@@ -228,3 +228,22 @@ def test_wording(client):
     again = asked(client, "/v1/translate", min_length=25, beam_groups=2, alternatives=1)
     assert again["sentences"][0]["flags"][0]["kind"] in {"repeated", "retranslated"}
     assert "beam_groups" in asked(client, "/v1/translate", 400, beam_groups=0)["error"]
+
+
+def test_placeholders_are_kept_or_warned_of(client):
+    text = SOURCE.replace(" ", " %s ", 1)
+    (sentence,) = asked(client, "/v1/translate", q=text)["sentences"]
+    assert sentence["text"].count("%s") == 1 and sentence["source"] == text
+    assert all(warning["message"] for warning in sentence["warnings"])
+    assert asked(client, "/v1/translate", q=text, protect=False)["sentences"][0]["warnings"] == []
+    body = {"q": [text, "%s"], "source": "en", "target": "fr"}
+    first, second = client.post("/translate", json=body).json()["translatedText"]
+    assert first == sentence["text"] and second == "%s"
+
+
+def test_a_glossary_through_the_other_api(client):
+    other = next(w for _, t in FRENCH[2:] for w in t.split() if w.isalpha() and len(w) > 5)
+    body = {"q": SOURCE, "source": "en", "target": "fr", "glossary": {SOURCE.split()[1]: other}}
+    assert other in client.post("/translate", json=body).json()["translatedText"]
+    refused = client.post("/translate", json={**body, "glossary": {"": "x"}})
+    assert refused.status_code == 400

@@ -80,7 +80,7 @@ BOXES = [
          "每种模型一个文件夹：数据、目标、验证与接口（Translator、Generator、Classifier …）", 64),
     Box(10, 504, 940, 94, ("", ""), ("", ""), "group"),
     room(22, 516, 172, "alignment", "attention maps|to word links", "从注意力图|到词的对应"),
-    room(208, 516, 172, "documents", "HTML, with|its markup", "HTML 文档，|保留标记"),
+    room(208, 516, 172, "documents", "twelve formats,|with their markup", "十二种格式，|保留标记"),
     room(394, 516, 172, "views", "figures, pages,|terminal", "图、网页、|终端"),
     room(580, 516, 172, "evaluation", "BLEU, chrF, TER,|alignment error",
          "BLEU、chrF、TER、|对齐错误率"),

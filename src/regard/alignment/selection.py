@@ -39,10 +39,14 @@ class MappedBatch(NamedTuple):
 
 
 class AlignmentSelection(NamedTuple):
-    """The best alignment head and its agreement with the statistical aligner (0 to 1)."""
+    """The best alignment head and its agreement with the statistical aligner (0 to 1).
+
+    candidates  every head that was compared, with its agreement, the best first
+    """
 
     best: AlignmentHead
     agreement: float
+    candidates: tuple[tuple[AlignmentHead, float], ...] = ()
 
 
 def select_alignment_head(
@@ -86,8 +90,9 @@ def select_alignment_head(
     def order(head: AlignmentHead) -> tuple[float, int, int, bool]:
         return -agreement[head], head.layer, -1 if head.head is None else head.head, head.shift
 
-    best = min(agreement, key=order)
-    return AlignmentSelection(best, agreement[best])
+    ranked = sorted(agreement, key=order)
+    candidates = tuple((head, agreement[head]) for head in ranked)
+    return AlignmentSelection(*candidates[0], candidates)
 
 
 def _count(links_HVU: Flags, sure_VU: Flags, possible_VU: Flags) -> Counts:

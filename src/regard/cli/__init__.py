@@ -20,6 +20,7 @@ from regard.errors import InputError, InputWarning
 from regard.version import __version__
 
 COMMANDS = {
+    "align": "link the words of a text and its translation, with a model or without",
     "bench": "measure error, time and memory of the attention mechanisms",
     "classify": "label texts or series with a classifier, and show what decided",
     "compare": "compare two models or outputs, overall and by sentence length",
@@ -28,7 +29,7 @@ COMMANDS = {
     "data": "clean sentence pairs; make new ones with a model",
     "demo": "train a translator of the built-in language pair in minutes, and look inside",
     "export": "write a model for onnxruntime, transformers or CTranslate2",
-    "evaluate": "score a model, or translations, against a reference",
+    "evaluate": "score a model, translations or word links against a reference",
     "fill": "predict [MASK] tokens with a masked language model",
     "generate": "continue a text with a language model",
     "import": "make a model folder of a MarianMT model",

@@ -1,4 +1,4 @@
-"""`regard evaluate`: BLEU, chrF and TER of a model or of given translations."""
+"""`regard evaluate`: BLEU, chrF and TER of translations, or the error rate of word links."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+from regard.cli.evaluate_links import add_gold, check_gold, evaluate_links
 from regard.cli.line_input import add_encoding, check_parent
 from regard.cli.line_progress import LineProgress
 from regard.cli.searching import add_search, add_target, search_options
@@ -22,10 +23,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
         "files",
-        nargs="+",
+        nargs="*",
         metavar="FILE",
         help="source and reference, aligned by line, or one file of pairs; "
-        "with --hypotheses only the reference",
+        "with --hypotheses only the reference, with --links nothing",
     )
     add_model(parser, required=False)
     add_engine(parser)
@@ -47,11 +48,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", metavar="FILE", help="file for the translations (.gz compresses it)"
     )
+    add_gold(parser)
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Translate, score, print."""
+    """Translate or align, score, print."""
+    if arguments.gold:
+        model = arguments.model
+        return evaluate_links(arguments, languages_of(model, arguments.to) if model else None)
+    check_gold(arguments)
+    if not arguments.files:
+        raise InputError("give the source and the reference, or one file of pairs.")
     if bool(arguments.model) == bool(arguments.hypotheses):
         raise InputError("give either --model DIR or --hypotheses FILE.")
     if arguments.output:

@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from regard.cli.alignment_table import agreement_table, candidates_of
 from regard.cli.disk import WEIGHTS, check_prunable, checkpoint, prune, usage
 from regard.cli.line_input import check_parent
 from regard.command import command
@@ -208,7 +209,11 @@ def _print(description: dict[str, Any]) -> None:
     table.add_column(overflow="fold")
     for label, value in _rows(description):
         table.add_row(label, escape(value))
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    if candidates := candidates_of(description["metrics"]):
+        console.print()
+        console.print(agreement_table(candidates))
 
 
 def _rows(about: dict[str, Any]) -> list[tuple[str, str]]:

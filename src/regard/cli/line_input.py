@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import select
 import sys
 from collections.abc import Iterator
@@ -11,18 +12,19 @@ from os import PathLike
 from pathlib import Path
 from typing import cast
 
+from regard.documents.registry import BY_SUFFIX, FORMATS
 from regard.errors import InputError
 from regard.formats.compressed import empty_file, open_read, suffix
 from regard.formats.lines import CHUNK, decode_chunks, file_chunks, is_utf8, split_lines
 
-HTML = frozenset({".html", ".htm", ".xhtml"})
-DOCUMENTS = frozenset({
-    ".po", ".pot", ".mo", ".xlf", ".xliff", ".tmx", ".tbx", ".docx", ".doc", ".odt", ".rtf", ".pdf",
-    ".epub", ".pptx", ".odp", ".xlsx", ".ods", ".srt", ".vtt", ".ass", ".json", ".jsonl", ".ndjson",
-    ".yaml", ".yml", ".toml", ".xml", ".svg", ".md", ".markdown", ".rst", ".adoc", ".tex", ".csv",
-    ".tsv", ".properties", ".strings", ".resx", ".arb", ".ini",
+UNSUPPORTED = frozenset({
+    ".mo", ".tbx", ".doc", ".rtf", ".pdf", ".epub", ".pptx", ".odp", ".xlsx", ".ods", ".ass",
+    ".jsonl", ".ndjson", ".toml", ".xml", ".svg", ".rst", ".adoc", ".tex", ".csv", ".tsv",
+    ".properties", ".strings", ".resx", ".arb", ".ini",
 })  # fmt: skip
 """Formats with their own markup or fields, which would be translated as if they were prose."""
+MAX_DOCUMENT = 64 << 20
+"""Most bytes of a document, which is translated as a whole."""
 WAIT = 0.05
 """Seconds without input after which the lines read so far are translated."""
 
@@ -39,14 +41,14 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
 
 
 def input_format(path: str | None, requested: str | None) -> str:
-    """`text` or `html`, as requested or by the file's suffix; other formats are an error."""
+    """The name of a format, as requested or by the file's suffix; `text` for unknown suffixes."""
     ending = suffix(path) if path else ""
-    if requested or ending not in HTML | DOCUMENTS:
+    if requested or ending not in {*BY_SUFFIX, *UNSUPPORTED}:
         return requested or "text"
-    if ending in HTML:
-        return "html"
+    if ending in BY_SUFFIX:
+        return BY_SUFFIX[ending].name
     raise InputError(
-        f"{path}: {ending} files cannot be translated yet, only plain text and HTML; with --plain "
+        f"{path}: {ending} files cannot be translated, only {', '.join(FORMATS)}; with --plain "
         "every line of it is translated as plain text."
     )
 
@@ -54,13 +56,13 @@ def input_format(path: str | None, requested: str | None) -> str:
 def check_output_name(path: str, written: str, *, explicit: bool, allowed: frozenset[str]) -> None:
     """Raise an error if a file's suffix does not fit the format that is written to it.
 
-    written   the format, `text` or `html`
+    written   the format's name
     explicit  whether the user named the format
-    allowed   suffixes among `DOCUMENTS` that fit it
+    allowed   other suffixes that fit it
     """
     ending = suffix(path)
-    misnamed = (HTML if written == "text" else frozenset()) | (DOCUMENTS - allowed)
-    if ending in misnamed and not explicit:
+    others = {*BY_SUFFIX, *UNSUPPORTED} - {".txt", ".text", *FORMATS[written].suffixes, *allowed}
+    if ending in others and not explicit:
         raise InputError(
             f"{path}: the output is {written}, not {ending}; give another name, or --format "
             f"{written} to keep this one."
@@ -89,14 +91,22 @@ def count_lines(path: str | PathLike[str], encoding: str) -> int:
     return count + (not last.endswith("\n"))
 
 
-def read_text(path: str | None, encoding: str) -> str:
-    """The whole text of a file, or of standard input, without a byte order mark."""
+def read_document(path: str | None) -> bytes:
+    """The bytes of a file, expanded, or of standard input; a file that is too large is an error."""
     name = path or "standard input"
-    chunks = file_chunks(path) if path else iter([sys.stdin.buffer.read()])
-    text = "".join(part for part in decode_chunks(chunks, name, encoding) if part)
-    if path and not text:
+    if path:
+        with open_read(path, unchanging=True) as file:
+            data = file.read(MAX_DOCUMENT + 1)
+    else:
+        data = sys.stdin.buffer.read(MAX_DOCUMENT + 1)
+    if path and not data.removeprefix(codecs.BOM_UTF8):
         raise empty_file(path)
-    return text
+    if len(data) > MAX_DOCUMENT:
+        raise InputError(
+            f"{name}: a document may have {MAX_DOCUMENT:,} bytes at most; split it, or give "
+            "--plain to translate it line by line."
+        )
+    return data
 
 
 def _encoding(name: str) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.config import SearchOptions
 from regard.errors import InputError
 from regard.tasks.commands import positive
+
+if TYPE_CHECKING:
+    from regard.tasks.translation.translation import ModelInfo, TranslateKeywords
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 SEARCHING = (
@@ -84,6 +87,28 @@ def add_wording(parser: argparse.ArgumentParser) -> None:
         help="terms and their translations, with a tab between: where a sentence has the term, its "
         "translation has the given one",
     )
+    group.add_argument(
+        "--memory",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="translation memory (.tmx, or .po, .xliff, .tsv, .jsonl): a line or sentence that it "
+        "has is translated as there; --json shows similar ones; may be repeated",
+    )
+    group.add_argument(
+        "--fuzzy-threshold",
+        metavar="X",
+        type=float,
+        help="also use sentences of the memory that are this similar, from 0.75 to 1, and say "
+        "so on standard error (1)",
+    )
+    group.add_argument(
+        "--protect",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="keep placeholders (%%s, {name}, <0/>), addresses, paths, code and numbers; say on "
+        "standard error what must be checked (yes)",
+    )
     group.add_argument("--min-length", metavar="N", type=int, help="minimum tokens of a sentence")
     group.add_argument(
         "--no-repeat-ngram", metavar="N", type=int, help="no sequence of N tokens occurs twice"
@@ -112,6 +137,20 @@ def read_terms(arguments: argparse.Namespace) -> dict[str, str]:
     from regard.tasks.translation.glossary import read_glossary
 
     return read_glossary(arguments.glossary, arguments.encoding)
+
+
+def read_memories(arguments: argparse.Namespace, info: ModelInfo) -> TranslateKeywords:
+    """The options of the translation memories that were given; `info` names the languages."""
+    if not arguments.memory:
+        if arguments.fuzzy_threshold is not None:
+            raise InputError("--fuzzy-threshold is of a translation memory; give --memory FILE.")
+        return {}
+    from regard.corpus.memory import read_memory
+
+    languages = info.source_language, info.target_language
+    memory = read_memory(arguments.memory, languages, arguments.encoding)
+    least = 1.0 if arguments.fuzzy_threshold is None else arguments.fuzzy_threshold
+    return {"memory": memory, "fuzzy_threshold": least}
 
 
 def search_options(

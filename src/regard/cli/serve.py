@@ -31,6 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="processor cores to use (all but one)",
     )
     add_engine(parser)
+    parser.add_argument(
+        "--memory", metavar="FILE", action="append", default=[],
+        help="translation memory (.tmx, .po, .xliff, .tsv) of the first model's languages: what it "
+        "has is translated as there",
+    )  # fmt: skip
     limits = parser.add_argument_group("limits")
     add = limits.add_argument
     add("--max-characters", type=positive, default=20_000, metavar="N",
@@ -106,7 +111,13 @@ def _serve(arguments: argparse.Namespace) -> None:
         torch.set_num_threads(arguments.threads)
     listener = listen(arguments.host, arguments.port)  # first, as it may fail
     catalogue = Catalogue(arguments.model, arguments.threads, arguments.engine, arguments.precision)
-    serve(Service(catalogue, settings, keys), listener, proxy=arguments.proxy)
+    memory = None
+    if arguments.memory:
+        from regard.corpus.memory import read_memory
+
+        first = catalogue.models[0]
+        memory = read_memory(arguments.memory, (first.source, first.target))
+    serve(Service(catalogue, settings, keys, memory), listener, proxy=arguments.proxy)
 
 
 @contextmanager

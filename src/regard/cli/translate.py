@@ -1,4 +1,4 @@
-"""`regard translate`: text in, its translation out, line by line; or an HTML page."""
+"""`regard translate`: text in, its translation out, line by line; or a whole document."""
 
 from __future__ import annotations
 
@@ -19,21 +19,31 @@ from regard.cli.line_input import (
     is_plain_file,
     stdin_lines,
 )
+from regard.cli.line_layout import LineLayout
 from regard.cli.line_progress import LineProgress
 from regard.cli.searching import (
     add_sampling,
     add_search,
     add_target,
     add_wording,
+    read_memories,
     read_terms,
     search_options,
 )
-from regard.cli.translate_one import print_alternatives, translate_pages
+from regard.cli.translate_one import (
+    add_catalog,
+    check_document,
+    draw_alignment,
+    print_alternatives,
+    translate_files,
+)
 from regard.config.stored import model_checksum
+from regard.documents.registry import FORMATS
 from regard.errors import InputError
 from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
 from regard.formats.partial_output import PartialOutput
+from regard.storage import checksum
 from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
 from regard.tasks.translation.bulk import BLOCK_LINES, Layout, LineBlock, translate_blocks
 from regard.version import __version__
@@ -49,12 +59,14 @@ JSON_LINES = frozenset({".jsonl", ".ndjson"})
 class LineSource(NamedTuple):
     """The lines to translate.
 
-    lines  an iterator over the lines; None among them: no other is ready yet
-    total  the number of lines, if it is known
+    lines   an iterator over the lines; None among them: no other is ready yet
+    total   the number of lines, if it is known
+    layout  what stands around the lines of a file, if it is kept
     """
 
     lines: Iterator[str | None]
     total: int | None
+    layout: LineLayout | None = None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +76,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_engine(parser)
     add_deterministic(parser)
     parser.add_argument(
-        "--input", metavar="FILE", help="text to translate, a line each, or HTML; .gz, .bz2 or .xz"
+        "--input",
+        metavar="FILE",
+        help="text to translate, a line each, or a document, known by its name: "
+        f"{', '.join(name for name in FORMATS if name != 'text')}; also with .gz, .bz2 or .xz",
     )
     parser.add_argument(
         "--output",
@@ -75,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("text", "html"),
+        choices=tuple(FORMATS),
         help="format of the input (by its name; else text)",
     )
     parser.add_argument(
@@ -85,6 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         const="text",
         help="the same as --format text: any file, every line of it as plain text",
     )
+    add_catalog(parser)
     add_encoding(parser)
     add_target(parser)
     add_search(parser)
@@ -135,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.input = None if arguments.input == "-" else arguments.input
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
-    source = None if kind == "html" else _source(arguments)
+    source = _source(arguments) if kind == "text" else None
     glossary = read_terms(arguments)
     translator: Translator = open_model(
         arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
@@ -143,7 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
     translator = translator.into(arguments.to, tag=arguments.tag)
     settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
     if source is None:
-        translate_pages(translator, settings, glossary, arguments)
+        translate_files(translator, settings, glossary, kind, arguments)
         return 0
     options: TranslateKeywords = {
         "settings": settings,
@@ -153,6 +169,8 @@ def run(arguments: argparse.Namespace) -> int:
         "attention": arguments.align,
         "forbid": arguments.forbid,
         "glossary": glossary,
+        "protect": arguments.protect,
+        **read_memories(arguments, translator.info),
     }
     if arguments.to:
         options["to"] = arguments.to
@@ -162,7 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_alternatives(translator, options, arguments)
         return 0
     if arguments.align:
-        _draw(translator, source.lines, options)
+        draw_alignment(translator, source.lines, options)
     elif arguments.output and not _is_device(arguments.output):
         _write_file(translator, source, options, arguments)
     else:
@@ -190,11 +208,7 @@ def _checked_format(arguments: argparse.Namespace) -> str:
     kind = input_format(arguments.input, arguments.format)
     if kind == "text" and arguments.output and suffix(arguments.output) in JSON_LINES:
         arguments.json = True
-    if kind == "html" and (arguments.json or arguments.align or n_best or arguments.prefix):
-        raise InputError(
-            "an HTML page is written as a whole; leave --json, --align, --n-best and --prefix out, "
-            "or give --plain."
-        )
+    check_document(arguments, kind)
     if arguments.output:
         path = Path(arguments.output)
         if path.is_dir():
@@ -215,7 +229,11 @@ def _source(arguments: argparse.Namespace) -> LineSource:
     path, encoding = arguments.input, arguments.encoding
     if path:
         total = count_lines(path, encoding) if is_plain_file(path) else None
-        return LineSource(read_lines(path, encoding, unchanging=False), total)
+        if _layout(arguments) != "text" or arguments.backend == "ray":
+            return LineSource(read_lines(path, encoding, unchanging=False), total)
+        layout = LineLayout()
+        lines = layout.strip(read_lines(path, encoding, unchanging=False, verbatim=True))
+        return LineSource(lines, total, layout)
     if _interactive(arguments):
         print("Type text to translate, a line at a time; Ctrl-D ends.", file=sys.stderr)
     return LineSource(stdin_lines(encoding), None)
@@ -254,6 +272,7 @@ def _write_file(
     """Write to FILE.partial as it goes, and to FILE when all is done."""
     layout = _layout(arguments)
     settings = asdict(cast("SearchOptions", options["settings"]))
+    memories = [checksum(Path(path)) for path in arguments.memory]
     engine = translator.prepare_engine().engine
     loading = (
         {"engine": "ctranslate2", "precision": engine.precision} if engine else {"engine": "torch"}
@@ -261,7 +280,7 @@ def _write_file(
     identity = {
         "model": "-".join(map(model_checksum, arguments.model)), "version": __version__,
         "engine": loading,
-        "options": {**options, "settings": settings, "layout": layout},
+        "options": {**options, "settings": settings, "layout": layout, "memory": memories},
     }  # fmt: skip
     with PartialOutput(arguments.output, identity, _log) as output:
         lines = output.remaining(source.lines)
@@ -273,9 +292,11 @@ def _write_file(
                 first=output.done, max_lines=_max_lines(arguments), check=arguments.check,
             )  # fmt: skip
         copied = 0
+        if source.layout:
+            source.layout.skip(output.done)
         with LineProgress(source.total, done=output.done) as progress:
             for block in blocks:
-                output.write(block.sources, block.rows)
+                output.write(block.sources, _laid_out(block, source))
                 progress.advance(len(block.sources))
                 copied += block.num_copied
                 _log_notes(block.notes)
@@ -332,7 +353,7 @@ def _write_stream(
     copied = 0
     with _stream(arguments.output) as stream, progress or nullcontext():
         for block in blocks:
-            stream.writelines(f"{row}\n" for row in block.rows)
+            stream.writelines(f"{row}\n" for row in _laid_out(block, source))
             stream.flush()
             copied += block.num_copied
             _log_notes(block.notes)
@@ -341,24 +362,12 @@ def _write_stream(
     _log_copied(copied)
 
 
+def _laid_out(block: LineBlock, source: LineSource) -> list[str]:
+    return source.layout.restore(block.rows) if source.layout else block.rows
+
+
 def _stream(output: str | None) -> AbstractContextManager[IO[str]]:
     return Path(output).open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
-
-
-def _draw(translator: Translator, lines: Iterator[str | None], options: TranslateKeywords) -> None:
-    from rich.console import Console
-
-    from regard.tasks.translation.inspection import alignment_matrix
-
-    console = Console()
-    windows = translator.translate_lines(lines, max_lines=1, **options)
-    for translation in (translation for window in windows for translation in window):
-        print(translation.text, flush=True)
-        for number, sentence in enumerate(translation.sentences, start=1):
-            console.print()
-            last = number == len(translation.sentences)
-            console.print(alignment_matrix(sentence, translator.run, legend=last))
-        console.print()
 
 
 def _log_copied(count: int) -> None:

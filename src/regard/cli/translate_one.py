@@ -1,14 +1,17 @@
-"""`regard translate` of something as a whole: HTML pages, and one text with its alternatives."""
+"""`regard translate` of something as a whole: documents, and one text with its alternatives."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from regard.cli.line_input import read_text
+from regard.cli.line_input import read_document
 from regard.cli.line_progress import LineProgress
+from regard.cli.searching import read_memories
+from regard.documents.registry import FORMATS
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,16 +20,69 @@ if TYPE_CHECKING:
     from regard.tasks.translation.translator import Translator
 
 
-def translate_pages(
+def add_catalog(parser: argparse.ArgumentParser) -> None:
+    """Add the options for files with translations beside the source."""
+    parser.add_argument(
+        "--no-fuzzy",
+        action="store_true",
+        help="do not mark new messages of PO and XLIFF files as needing review",
+    )
+    parser.add_argument(
+        "--retranslate",
+        action="store_true",
+        help="translate all messages of PO, XLIFF and TMX files, not only the missing ones",
+    )
+
+
+def check_document(arguments: argparse.Namespace, form: str) -> None:
+    """Raise an error for options that do not fit the format."""
+    lines_only = arguments.json or arguments.align or arguments.prefix or arguments.check
+    if form != "text" and (lines_only or (arguments.n_best or 1) > 1):
+        raise InputError(
+            "a document is written as a whole; leave --json, --align, --n-best, --check and "
+            "--prefix out, or give --plain."
+        )
+    if form != "text" and arguments.backend == "ray":
+        raise InputError("--backend ray is for plain text; leave it out, or give --plain.")
+    if FORMATS[form].is_binary and (arguments.text or not arguments.output):
+        raise InputError(f"{form} is not text; give --input FILE and --output FILE.")
+    if (arguments.no_fuzzy or arguments.retranslate) and not FORMATS[form].is_catalog:
+        raise InputError(
+            f"--no-fuzzy and --retranslate are for PO, XLIFF and TMX files, not {form}; leave "
+            "them out."
+        )
+
+
+def translate_files(
     translator: Translator,
     settings: SearchOptions,
     glossary: dict[str, str],
+    form: str,
     arguments: argparse.Namespace,
 ) -> None:
-    """Translate pages; a page is written in the encoding that it was read in."""
-    from regard.tasks.translation.pages import translate_html
+    """Translate documents of a format; a document is written in the encoding that it has."""
+    from regard.documents.document import DocumentOptions
+    from regard.documents.registry import parse_document
+    from regard.tasks.translation.pages import translate_document
 
-    pages = arguments.text or [read_text(arguments.input, arguments.encoding)]
+    options = DocumentOptions(
+        source=translator.info.source_language,
+        target=translator.info.target_language,
+        fuzzy=not arguments.no_fuzzy,
+        replace=arguments.retranslate,
+        encoding="utf-8" if arguments.text else arguments.encoding,
+        name=arguments.input or ("the text" if arguments.text else "standard input"),
+    )
+    given = [text.encode() for text in arguments.text] or [read_document(arguments.input)]
+    documents = [parse_document(data, form, options) for data in given]
+    keywords: TranslateKeywords = {
+        "settings": settings,
+        "forbid": arguments.forbid,
+        "glossary": glossary,
+        "protect": arguments.protect,
+        "split": not arguments.no_split,
+        **read_memories(arguments, translator.info),
+    }
     translated = []
     with LineProgress(None, unit="texts") as shown:
 
@@ -34,20 +90,17 @@ def translate_pages(
             shown.total = total
             shown.advance(done - shown.done)
 
-        for page in pages:
+        for document in documents:
             translated.append(
-                translate_html(
+                translate_document(
                     translator,
-                    page,
-                    settings=settings,
-                    forbid=arguments.forbid,
-                    glossary=glossary,
-                    split=not arguments.no_split,
+                    document,
                     progress=progress,
+                    warn=_warn,
+                    **keywords,
                 )
             )
-    text = "".join(page + "\n" for page in translated) if arguments.text else translated[0]
-    data = text.encode(arguments.encoding, "xmlcharrefreplace")
+    data = b"".join(done + b"\n" for done in translated) if arguments.text else translated[0]
     if arguments.output:
         from regard.formats.compressed import open_write
 
@@ -56,6 +109,10 @@ def translate_pages(
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
+
+
+def _warn(warning: str) -> None:
+    print(warning, file=sys.stderr, flush=True)
 
 
 def print_alternatives(
@@ -78,3 +135,22 @@ def print_alternatives(
             print(json.dumps({"text": other, "probability": share}, ensure_ascii=False))
         else:
             print(f"{share:.4f}\t{other}")
+
+
+def draw_alignment(
+    translator: Translator, lines: Iterator[str | None], options: TranslateKeywords
+) -> None:
+    """Print each translation and the matrix of its word alignment."""
+    from rich.console import Console
+
+    from regard.tasks.translation.inspection import alignment_matrix
+
+    console = Console()
+    windows = translator.translate_lines(lines, max_lines=1, **options)
+    for translation in (translation for window in windows for translation in window):
+        print(translation.text, flush=True)
+        for number, sentence in enumerate(translation.sentences, start=1):
+            console.print()
+            last = number == len(translation.sentences)
+            console.print(alignment_matrix(sentence, translator.run, legend=last))
+        console.print()

@@ -278,10 +278,11 @@ class Run:
                 "languages must be two codes as in en-fr, or several such pairs with commas "
                 f"between, got {self.languages!r}."
             )
-        if self.guides and self.text.subword_dropout:
+        if guides_of(self.model, self.training) and self.text.subword_dropout:
             raise InputError(
                 "text.subword_dropout does not go with training.guided_alignment and "
-                "training.guide, whose links join the tokens of one segmentation; leave one out."
+                "training.guide, whose links are between the tokens of one segmentation; leave "
+                "one of them out."
             )
 
     @property

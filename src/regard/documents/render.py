@@ -2,38 +2,99 @@
 
 from __future__ import annotations
 
-import html
+import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from regard.documents.blocks import Attribute, Block, Element, Part
+from regard.documents.blocks import Block, Element, Part, Space, Value, Verbatim, blocks
 from regard.documents.projection import LinkedTranslation, Span, SpanProjection
 
-Translations = Mapping[Block | Attribute, LinkedTranslation]
+Translations = Mapping[Block, LinkedTranslation]
 SMALL = frozenset({"sup", "sub"})
+_DAMAGED = re.compile(r"`[^`]+`|(?<![^\s`:/.@])[^\s`:/.@]{1,64}(?:://|@)[^\s`]*[^\s`.,;:!?)]")
 
 
-def render_part(block: Part, translations: Translations) -> str:
-    """A block with its translation; markup with its attributes translated."""
-    if not isinstance(block, Block):
-        return _render_markup((block,), translations)
+def render_parts(parts: Sequence[Part], translations: Translations) -> str:
+    """All parts with their translations; a block or value whose texts did not change, verbatim."""
+    return "".join(_render_part(part, translations) for part in parts)
+
+
+def _render_part(part: Part, translations: Translations) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Space):
+        return part.text
+    inside = part.parts if isinstance(part, Value) else (part,)
+    if part.raw is not None and _is_unchanged(inside, translations):
+        return part.raw
+    if isinstance(part, Value):
+        return part.write(render_parts(part.parts, translations))
+    return _render_block(part, translations)
+
+
+def _is_unchanged(parts: Sequence[Part], translations: Translations) -> bool:
+    return all(translations[block].text == block.text for block in blocks(parts))
+
+
+def _render_block(block: Block, translations: Translations) -> str:
     translation = translations[block]
-    output = _Output(translations)
+    kept, lost = find_verbatim(block, translation.text)
+    output = _Output(block, translations, translation.text, kept)
     projection = SpanProjection(block.text, translation)
     source, target = (0, len(block.text)), (0, len(translation.text))
-    _render(output, block.inner, source, target, projection)
-    return _escape(block.before) + "".join(output.pieces) + _escape(block.after)
+    output.write(block.before)
+    output.after_space = True
+    points = [_as_point(own, block.text) for own in lost]
+    _render(output, (*block.inner, *points), source, target, projection)
+    output.write(block.after)
+    return block.syntax.finish("".join(output.pieces))
 
 
-def _render_markup(markup: Sequence[str | Attribute], translations: Translations) -> str:
-    pieces = []
-    for part in markup:
-        if isinstance(part, Attribute):
-            escaped = _escape(translations[part].text)
-            escaped = escaped.replace(part.quote, "&quot;" if part.quote == '"' else "&#x27;")
-            pieces += [part.quote, escaped, part.quote]
+def find_verbatim(block: Block, text: str) -> tuple[list[Verbatim], list[Verbatim]]:
+    """Where a translation has what is not translated, in order; and what it does not have."""
+    kept: list[Verbatim] = []
+    lost: list[Verbatim] = []
+    taken = bytearray(len(text)) if block.verbatim else bytearray()
+    after: dict[str, int] = {}  # where to search on
+    for own in sorted(block.verbatim, key=lambda own: own.start - own.end):  # the longest first
+        shown = block.text[own.start : own.end]
+        at = text.find(shown, after.get(shown, 0))
+        while at >= 0 and taken[at]:  # part of something longer
+            at = text.find(shown, at + 1)
+        end = at + len(shown)
+        after[shown] = end if at >= 0 else len(text)
+        if at < 0:
+            lost.append(own)
         else:
-            pieces.append(part)
-    return "".join(pieces)
+            taken[at:end] = b"x" * len(shown)
+            kept.append(Verbatim(at, end, own.raw))
+    if not lost:
+        return sorted(kept), lost
+    lost.sort()
+    damaged: dict[bool, list[Span]] = {
+        True: [],
+        False: [],
+    }  # code, and addresses, that the model changed
+    for match in _DAMAGED.finditer(text):
+        if not any(taken[slice(*match.span())]):
+            damaged[match[0][0] == "`"].append(match.span())
+    rest = []
+    spans = {kind: iter(found) for kind, found in damaged.items()}
+    for own in lost:
+        span = next(spans[block.text[own.start] == "`"], None)
+        if span is None:
+            rest.append(own)
+        else:
+            kept.append(Verbatim(*span, own.raw))
+    return sorted(kept), rest
+
+
+def _as_point(own: Verbatim, text: str) -> Element:
+    """An element for what a translation does not have; it stands by itself."""
+    point = Element((own.raw,), own.start, own.start)
+    point.after_space = text[own.start - 1 : own.start] == " "
+    point.glued = text[own.end : own.end + 1].strip()
+    return point
 
 
 class _Output:
@@ -43,30 +104,76 @@ class _Output:
     glued        what followed the last element in the source without a space, where one may follow
     """
 
-    def __init__(self, translations: Translations) -> None:
+    def __init__(
+        self, block: Block, translations: Translations, target: str, verbatim: Sequence[Verbatim]
+    ) -> None:
+        self.target, self.verbatim = target, verbatim
+        self.starts = [own.start for own in verbatim]
         self.pieces: list[str] = []
         self.translations = translations
+        self.escape = block.syntax.escape
+        self.wraps = [block.syntax.wrap]
         self.after_space = True
         self.glued = ""
+
+    def write(self, text: str) -> None:
+        """Add text as the format has it."""
+        if text:
+            before, after = self.wraps[-1]
+            self.pieces += (before, self.escape(text), after)
+
+    def span(self, start: int, end: int) -> None:
+        """Add a span of the translation."""
+        first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
+        for own in self.verbatim[first:last]:
+            self.text(self.target[start : own.start])
+            self.pieces.append(own.raw)
+            self.after_space, self.glued = False, ""
+            start = own.end
+        self.text(self.target[start:end])
+
+    def around(self, start: int, end: int) -> Span:
+        """The span, with the whole of what is not translated at its ends."""
+        for position in {start, end}:
+            number = bisect_left(self.starts, position) - 1
+            if number >= 0 and position < self.verbatim[number].end:
+                start = min(start, self.verbatim[number].start)
+                end = max(end, self.verbatim[number].end)
+        return start, end
 
     def text(self, text: str) -> None:
         if not text:
             return
         if self.glued and text[0] == " " and self.glued.isalnum() == text[1:2].isalnum():
             text = text[1:]
-        self.pieces.append(_escape(text))
+        self.write(text)
         self.after_space, self.glued = text.endswith(" "), ""
 
-    def open(self, element: Element) -> None:
+    def open(self, element: Element, in_word: bool) -> None:
         if element.is_empty and element.after_space and not self.after_space:
-            self.pieces.append(" ")
+            self.write(" ")
             self.after_space = True
-        self.pieces.append(_render_markup(element.opening, self.translations))
+        if in_word and element.in_word:
+            self.pieces.append(element.in_word[0])
+        else:
+            self.markup(element.opening)
+        self.wraps.append(element.wrap or self.wraps[-1])
 
-    def close(self, element: Element) -> None:
-        self.pieces.append(element.closing)
+    def close(self, element: Element, in_word: bool) -> None:
+        self.wraps.pop()
+        if in_word and element.in_word:
+            self.pieces.append(element.in_word[1])
+        else:
+            self.markup(element.closing)
         if element.is_empty:
             self.after_space, self.glued = False, element.glued or self.glued
+
+    def markup(self, parts: Sequence[Part]) -> None:
+        for part in parts:
+            if isinstance(part, Space):
+                self.write(part.text)
+            else:
+                self.pieces.append(_render_part(part, self.translations))
 
 
 def _render(
@@ -78,16 +185,36 @@ def _render(
 ) -> None:
     """Write a span of the translation, with the elements of its source span."""
     position, end = target
+    text = projection.text
     projected = [(_target(element, source, target, projection), element) for element in elements]
     for (first, last), element in sorted(projected, key=lambda pair: pair[0][0]):
         first = min(max(first, position), end)
         last = min(max(last, first), end)
-        output.text(projection.text[position:first])
-        output.open(element)
-        _render(output, element.inner, (element.start, element.end), (first, last), projection)
-        output.close(element)
+        first, last = output.around(first, last) if first < last else (first, last)
+        if first == last:
+            first = last = output.around(first, last)[1]
+        if element.tight and not element.is_empty:
+            first, last = _tight(text, first, last)
+        output.span(position, first)
+        inner = (element.start, element.end), (first, last)
+        if element.tight and first == last and not element.is_empty:
+            _render(output, element.inner, *inner, projection)
+        else:
+            in_word = text[first - 1 : first].isalnum() or text[last : last + 1].isalnum()
+            output.open(element, in_word)
+            _render(output, element.inner, *inner, projection)
+            output.close(element, in_word)
         position = last
-    output.text(projection.text[position:end])
+    output.span(position, end)
+
+
+def _tight(text: str, first: int, last: int) -> Span:
+    """The span without the white space at both ends."""
+    while first < last and text[first].isspace():
+        first += 1
+    while first < last and text[last - 1].isspace():
+        last -= 1
+    return first, last
 
 
 def _target(element: Element, source: Span, target: Span, projection: SpanProjection) -> Span:
@@ -95,7 +222,3 @@ def _target(element: Element, source: Span, target: Span, projection: SpanProjec
     if element.is_empty and element.start in source:
         return (target[source.index(element.start)],) * 2
     return projection.target(element.start, element.end, element.name in SMALL)
-
-
-def _escape(text: str) -> str:
-    return html.escape(text, quote=False)

@@ -18,6 +18,7 @@ from regard.errors import InputError
 
 if TYPE_CHECKING:
     from regard.corpus.grammar import GrammarPair
+    from regard.formats.word_links import FileLinks
 
 
 class AlignmentScores(NamedTuple):
@@ -64,6 +65,14 @@ def alignment_error_rate(
         predicted=num_predicted,
         sure=num_sure,
     )
+
+
+def gold_alignment_error_rate(
+    predicted: Sequence[Collection[Link]], gold: Sequence[FileLinks]
+) -> AlignmentScores:
+    """Score predicted links against those of a file (`regard.formats.word_links`)."""
+    sure, possible = [links.sure for links in gold], [links.possible for links in gold]
+    return alignment_error_rate(predicted, sure, possible)
 
 
 def grammar_alignment_error_rate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import errno
 import gzip
+import io
 import lzma
 import os
 import stat
@@ -13,13 +14,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from regard.errors import InputError
 from regard.formats.pair import format_error
 from regard.storage import atomic_open
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
+
 COMPRESSIONS = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
+MAX_EXPANDED, MAX_RATIO = 32 << 20, 500
+"""A file may expand to so many bytes, or to so many times its own size if that is more."""
+_CHUNK = 1 << 18
 
 
 def is_compressed(path: str | PathLike[str]) -> bool:
@@ -48,7 +55,8 @@ def open_read(path: str | PathLike[str], unchanging: bool = False) -> Iterator[B
             before = os.fstat(raw.fileno())
             if is_compressed(path):
                 with COMPRESSIONS[Path(path).suffix.lower()].open(raw, "rb") as expanded:
-                    yield cast(BinaryIO, expanded)
+                    limited = _LimitedExpansion(cast(BinaryIO, expanded), raw, path)
+                    yield cast(BinaryIO, io.BufferedReader(limited, _CHUNK))
             else:
                 yield raw
             if unchanging and stat.S_ISREG(before.st_mode):
@@ -68,6 +76,31 @@ def open_read(path: str | PathLike[str], unchanging: bool = False) -> Iterator[B
         raise format_error(
             path, None, f"the compressed file is damaged ({error})", "compress it again"
         ) from error
+
+
+class _LimitedExpansion(io.RawIOBase):
+    """The expanded bytes of a file; one that expands as no text does is an error."""
+
+    def __init__(self, expanded: BinaryIO, raw: BinaryIO, path: str | PathLike[str]) -> None:
+        self._expanded, self._raw, self._path = expanded, raw, path
+        self._size = 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Expand some bytes into a buffer."""
+        view = memoryview(buffer)
+        data = self._expanded.read(len(view))
+        view[: len(data)] = data
+        self._size += len(data)
+        if self._size > MAX_EXPANDED and self._size > MAX_RATIO * self._raw.tell():
+            raise InputError(
+                f"{self._path}: it expands from {self._raw.tell():,} bytes to over {self._size:,}, "
+                "which no text does; expand it and check what it is."
+            )
+        return len(data)
 
 
 def _check_unchanged(

@@ -19,13 +19,16 @@ CHUNK = 1 << 18
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32's begins with UTF-16's
 
 
-def read_lines(path: Path, encoding: str = "utf-8", unchanging: bool = True) -> Iterator[str]:
+def read_lines(
+    path: Path, encoding: str = "utf-8", unchanging: bool = True, verbatim: bool = False
+) -> Iterator[str]:
     """The lines of a text file, without line ends and without a byte order mark.
 
     A file that is written to while it is read is an error, unless `unchanging` is False.
+    With `verbatim` only the `\\n` is dropped: the mark and a `\\r` stay.
     """
-    chunks = file_chunks(path, unchanging)
-    return cast("Iterator[str]", split_lines(decode_chunks(chunks, path, encoding)))
+    texts = decode_chunks(file_chunks(path, unchanging), path, encoding, verbatim=verbatim)
+    return cast("Iterator[str]", split_lines(texts, verbatim=verbatim))
 
 
 def file_chunks(path: Path, unchanging: bool = False) -> Iterator[bytes]:
@@ -36,9 +39,11 @@ def file_chunks(path: Path, unchanging: bool = False) -> Iterator[bytes]:
 
 
 def decode_chunks(
-    chunks: Iterable[bytes | None], name: object, encoding: str = "utf-8"
+    chunks: Iterable[bytes | None], name: object, encoding: str = "utf-8", verbatim: bool = False
 ) -> Iterator[str | None]:
-    """Decode bytes that arrive in chunks, without a byte order mark; None is passed through.
+    """Decode bytes that arrive in chunks; None is passed through.
+
+    A byte order mark is dropped unless `verbatim`.
 
     A byte that is not valid in the encoding is an `InputError` with `name` and the line.
     """
@@ -57,13 +62,17 @@ def decode_chunks(
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeError as error:
             raise _undecodable(name, line, encoding, utf8, error) from error
-        yield text if begun else text.removeprefix("\ufeff")
+        yield text if begun or verbatim else text.removeprefix("\ufeff")
         line, begun = line + text.count("\n"), begun or bool(text)
 
 
-def split_lines(texts: Iterable[str | None]) -> Iterator[str | None]:
-    """The lines of text in parts, without `\\n` or `\\r\\n`; None is passed through."""
+def split_lines(texts: Iterable[str | None], verbatim: bool = False) -> Iterator[str | None]:
+    """The lines of text in parts, without `\\n` or `\\r\\n`; None is passed through.
+
+    With `verbatim` a `\\r` stays.
+    """
     begun: list[str] = []
+    end = "" if verbatim else "\r"
     for text in texts:
         if text is None:
             yield None
@@ -71,10 +80,10 @@ def split_lines(texts: Iterable[str | None]) -> Iterator[str | None]:
         first, *others = text.split("\n")
         begun.append(first)
         for other in others:
-            yield "".join(begun).removesuffix("\r")
+            yield "".join(begun).removesuffix(end)
             begun = [other]
     if last := "".join(begun):
-        yield last.removesuffix("\r")
+        yield last.removesuffix(end)
 
 
 def is_utf8(encoding: str) -> bool:

@@ -75,7 +75,7 @@ class PartialOutput:
         """Write the output of the next lines of input."""
         for source in sources:
             self._count(source)
-        self._file.write("".join(one_line(row) + "\n" for row in rows).encode())
+        self._file.write("".join(map(_row, rows)).encode())
         self._save()
 
     def _save(self) -> None:
@@ -160,6 +160,11 @@ class PartialOutput:
     def _count(self, source: str) -> None:
         self._digest.update(source.encode("utf-8", "surrogatepass") + b"\n")
         self.done += 1
+
+
+def _row(row: str) -> str:
+    """A row as one line of the file; it may end in `\\r\\n`."""
+    return one_line(row.removesuffix("\r")) + ("\r\n" if row.endswith("\r") else "\n")
 
 
 def _locked(partial: Path) -> BinaryIO:

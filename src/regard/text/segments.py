@@ -17,7 +17,9 @@ from functools import cache
 from typing import NamedTuple
 
 from regard.text.abbreviations import listed, writes_ordinals_with_stop
+from regard.text.masking import StandIn, mask, name_spans, restore
 from regard.text.normalization import normalize
+from regard.text.placeholders import protected_spans, shield, spans_within
 from regard.text.tokenizer import Tokenizer
 from regard.text.words import SPACELESS_SCRIPTS, base_language, is_spaceless, words
 
@@ -49,16 +51,23 @@ _HESITATION = 3  # characters: 我……不知道 is one sentence
 class Segment(NamedTuple):
     """A part of a text that the model translates at once.
 
-    text    as it stands in the source
-    before  the white space before it
-    copied  whether it is copied, not translated
-    ids     its tokens, without special tokens; empty if copied
+    text       as it stands in the source, but with stand-ins
+    before     the white space before it
+    copied     whether it is copied, not translated
+    ids        its tokens, without special tokens; empty if copied
+    stand_ins  words of the text that are in place of placeholders
     """
 
     text: str
     before: str
     copied: bool = False
     ids: Sequence[int] = ()
+    stand_ins: tuple[StandIn, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The text as it stands in the source."""
+        return restore(self.text, self.stand_ins) if self.stand_ins else self.text
 
 
 def segment_text(
@@ -79,6 +88,50 @@ def segment_text(
         segments.append(Segment(text[start:stop], before, copied=True))
         end = stop
     return [*segments, *cut(text[end:], language, tokenizer, max_tokens)]
+
+
+def segment_protected(
+    text: str,
+    language: str,
+    tokenizer: Tokenizer,
+    max_tokens: int,
+    names: Sequence[str],
+    *,
+    split: bool = True,
+) -> list[Segment]:
+    """The segments of a text with `names` as stand-ins in place of its placeholders.
+
+    No segment ends inside of a placeholder. One without a letter besides them is copied.
+    """
+    spans = protected_spans(text)
+    if not spans:
+        return segment_text(text, language, tokenizer, max_tokens, split=split)
+    shielded = shield(text, spans)
+    sentences = sentence_spans(shielded, language) if split else [_trimmed(text, 0, len(text))]
+    segments: list[Segment] = []
+    end = 0
+    for start, stop in sentences:
+        sentence, before, end = text[start:stop], text[end:start], stop
+        own = spans_within(spans, start, stop)
+        masked, stand_ins = mask(sentence, own, names)
+        if own and not any(map(str.isalpha, _without(sentence, own))):
+            segments.append(Segment(sentence, before, copied=True))
+            continue
+        parts = segment_text(masked, language, tokenizer, max_tokens, split=False)
+        segments += [
+            part._replace(
+                before=part.before if number else before,
+                stand_ins=tuple(s for s in stand_ins if name_spans(s.name, part.text)),
+            )
+            for number, part in enumerate(parts)
+        ]
+    return segments
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text without some spans."""
+    starts, ends = (0, *(end for _, end in spans)), (*(start for start, _ in spans), len(text))
+    return "".join(text[start:end] for start, end in zip(starts, ends, strict=True))
 
 
 def split_sentences(

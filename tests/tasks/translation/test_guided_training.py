@@ -2,7 +2,6 @@
 
 import shutil
 
-import numpy as np
 import pytest
 
 from regard.alignment import tokenized_words
@@ -16,7 +15,6 @@ from regard.corpus.pairs import Pair
 from regard.demo.scores import mapped_batches, score
 from regard.errors import InputError
 from regard.folder import Tokenizers, load_weights
-from regard.formats.links import parse_links
 from regard.tasks import load, load_run
 from regard.tasks.translation.guided.links import encoded_links, with_links
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
@@ -202,8 +200,3 @@ def test_files_that_do_not_fit_are_errors(tmp_path):
             [pairs[1]._replace(links=((),))], [[7]], [[8]],
             Tokenizers(tokenizer, tokenizer), settings(),
         )  # fmt: skip
-
-
-def test_parsed_links():
-    assert parse_links("") == []
-    assert np.array(parse_links("10-3 0?1")).tolist() == [[10, 3, 1], [0, 1, 0]]

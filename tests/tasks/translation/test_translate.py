@@ -231,7 +231,7 @@ def test_alternatives_for_a_word(en_fr):
 
 def test_a_dictionary_for_machines(en_fr):
     found = en_fr.translate(f"{FRENCH[0][0]} {FRENCH[1][0]}").as_dict()
-    assert set(found) == {"source", "text", "score", "sentences"}
+    assert set(found) == {"source", "text", "score", "warnings", "sentences"}
     assert [one["text"] for one in found["sentences"]] == [FRENCH[0][1], FRENCH[1][1]]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from regard.config import CleaningSettings
+from regard.corpus.memory import TranslationMemory
 from regard.errors import InputError
 from regard.tasks import load
 from regard.tasks.translation.checks import quality_flags
@@ -88,7 +89,8 @@ def test_a_term_that_cannot_be_written_is_told(en_fr):
     word = SOURCES[0].split()[1]
     done = en_fr.translate([SOURCES[0], SOURCES[1]], glossary={word.upper(): "xylophone"})
     assert done[0].missing_terms == ((word.upper(), "xylophone"),)
-    assert done[0].text == FRENCH[0][1]
+    assert has("xylophone", done[0].text) and done[0].warnings[0].kind == "term"
+    assert len(done[0].words) == len(done[0].confidence)
     assert done[0].sentences[0].as_dict()["missing_terms"] == [[word.upper(), "xylophone"]]
     with pytest.raises(InputError, match="a term and its translation, got"):
         en_fr.translate(SOURCES[0], glossary={word: " "})
@@ -183,3 +185,35 @@ def test_flags_of_translations(en_fr):
     assert again.sentences[0].as_dict()["flags"][0]["kind"] in {"repeated", "retranslated"}
     nothing = replace(CLEANING, max_ratio=0.0)
     assert quality_flags(None, WORDS * 9, ["a"], nothing) == ()
+
+
+def test_a_memory_is_used(en_fr):
+    both = f"{SOURCES[1]} {SOURCES[2]}"
+    memory = TranslationMemory([(SOURCES[0], "Du souvenir."), (both, "Les deux.")])
+    done = en_fr.translate(f"{SOURCES[0]} {SOURCES[3]}\n", memory=memory)
+    assert done.text == f"Du souvenir. {FRENCH[3][1]}\n" and done.warnings == ()
+    assert len(done.sentences[0].matches) == 1
+    whole = en_fr.translate(f" {SOURCES[1]}  {SOURCES[2]}", memory=memory)
+    assert whole.text == "Les deux." and len(whole.sentences) == 1
+    assert whole.sentences[0].as_dict()["matches"][0]["score"] == 1
+    assert whole.words == ("Les", "deux", ".")
+    (bulk,) = en_fr.translate_lines([SOURCES[0]], memory=memory)
+    assert bulk[0].text == "Du souvenir."
+
+
+def test_fuzzy_matches_are_shown_and_used_when_told(en_fr):
+    memory = TranslationMemory([("Open 3 files of %s now", "Ouvrir 3 %s"), (SOURCES[0], "Non.")])
+    near = SOURCES[0].replace(".", " !")
+    shown = en_fr.translate(near, memory=memory)
+    assert shown.text != "Non." and shown.sentences[0].matches[0].translation == "Non."
+    used = en_fr.translate(near, memory=memory, fuzzy_threshold=0.8)
+    assert used.text == "Non." and [w.kind for w in used.warnings] == ["memory"]
+    exchanged = en_fr.translate("Open 4 files of %s now", memory=memory, fuzzy_threshold=0.8)
+    assert exchanged.text == "Ouvrir 4 %s" and exchanged.warnings[0].kind == "memory"
+    other = en_fr.translate(
+        "Open 4 file of %d now", memory=memory, fuzzy_threshold=0.75, protect=True
+    )
+    assert other.text != "Ouvrir 3 %s" and "%d" in other.text
+    assert other.sentences[0].matches and not other.sentences[0].matches[0].usable
+    with pytest.raises(InputError, match=r"fuzzy_threshold must be from 0\.75 to 1, got 0\.5"):
+        en_fr.translate(near, memory=memory, fuzzy_threshold=0.5)

@@ -32,6 +32,7 @@ _paths: ContextVar[Mapping[int, tuple[RunningModule, ...]]] = ContextVar(
     "regard_paths", default=MappingProxyType({})
 )
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 _CROSS_ARGUMENTS = ("key_value_states", "encoder_hidden_states")
 _CROSS_NAMES = (
     "encoder_attn",
@@ -107,7 +108,8 @@ class Sites:
             _paths.set({k: path for k, path in _paths.get().items() if k != id(self)})
 
     def _enter_hook(self, name: str) -> Any:
-        def enter(module: nn.Module, _inputs: object, kwargs: dict[str, Any]) -> None:
+        # torch calls it without kwargs in a thread that runs while another one registers it
+        def enter(module: nn.Module, _inputs: object, kwargs: Mapping[str, Any] = _NONE) -> None:
             paths = _paths.get()
             if id(self) in paths:
                 running = RunningModule(name, _implied_kind(name, module, kwargs))

@@ -48,9 +48,9 @@ class Admission:
         seconds = self.rates.wait(client, rate)
         if seconds:
             raise ApiError(429, f"Slowdown: {rate} per 1 minute", seconds)
-        self._check_size(request, body)
+        self.check_size(request, body)
 
-    def _check_size(self, request: Request, body: RequestBody) -> None:
+    def check_size(self, request: Request, body: RequestBody) -> None:
         """Refuse too many texts or characters, and note their number for log and metrics."""
         texts = body.texts
         characters = sum(map(len, texts)) + len(body.other_text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -20,17 +21,15 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from starlette.datastructures import UploadFile
 
-from regard.server.api.libretranslate import translate_body
-from regard.server.api.requests import (
-    FORMATS,
-    TranslateRequest,
-    missing_parameter,
-    reading,
-)
+from regard.documents.document import Document, DocumentOptions
+from regard.documents.registry import BY_SUFFIX, parse_document
+from regard.errors import InputError
+from regard.server.api.requests import TranslateRequest, missing_parameter, reading
 from regard.server.api.responses import ERROR_RESPONSES, ErrorResponse
 from regard.server.http.errors import ApiError
+from regard.server.queue.pivot import translate_routes
+from regard.server.queue.routing import find_routes
 from regard.server.queue.service import Service
-from regard.tasks.translation.pages import Layout
 
 BODY: dict[str, Any] = {
     "requestBody": {
@@ -51,6 +50,8 @@ BODY: dict[str, Any] = {
         },
     }
 }
+EXPANSION = 32
+"""How many times the largest request a compressed document may expand to."""
 NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
@@ -109,15 +110,20 @@ def routes(service: Service) -> APIRouter:
         "/translate_file",
         responses=ERROR_RESPONSES,
         openapi_extra=BODY,
-        summary="Translate a file (.txt, .html); the response says where to download the result.",
+        summary="Translate a document; the response says where to download the result. "
+        f"By the file's name: {' '.join(BY_SUFFIX)}",
     )
     async def translate_file(request: Request) -> FileResponse:
-        body, layout, name = await _read_file(request)
+        body, content, name = await _read_file(request)
         service.admission.check(request, body)
-        done = await translate_body(service, request, body)
-        assert isinstance(done.translatedText, str)
-        text = done.translatedText if layout is None else layout.apply(done.translatedText)
-        secret = store.put(_disposition(name, body.target), text.encode())
+        max_bytes = EXPANSION * service.settings.body_bytes
+        document = await service.run_in_background(
+            request, lambda: _parse(content, name, body, max_bytes)
+        )
+        whole = body.model_copy(update={"q": "\n".join(document.texts) or " "})
+        service.admission.check_size(request, whole)
+        made = await _translate(service, request, body, document)
+        secret = store.put(_disposition(name, body.target), content if made is None else made)
         return FileResponse(translatedFileUrl=f"{request.base_url}download_file/{secret}")
 
     @api.get(
@@ -140,27 +146,50 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
-async def _read_file(request: Request) -> tuple[TranslateRequest, Layout | None, str]:
-    """The request with the file's text as q, the layout of plain text, and the file's name."""
+async def _read_file(request: Request) -> tuple[TranslateRequest, bytes, str]:
+    """The request without text, the file's content and its name."""
     async with reading():
         form = await request.form(max_files=1, max_fields=20)
         upload = form.get("file")
         if not isinstance(upload, UploadFile):
             raise ApiError(400, missing_parameter("file"))
         name = upload.filename or ""
-        kind = FORMATS.get(PurePath(name).suffix.lower())
-        if kind is None:
+        if PurePath(name).suffix.lower() not in BY_SUFFIX:
             raise ApiError(400, "Invalid request: file format not supported")
-        try:
-            text = (await upload.read()).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise ApiError(400, "the file is not UTF-8 text.") from None
-        if not text:
+        content = await upload.read()
+        if not content.removeprefix(BOM_UTF8):
             raise ApiError(400, "Invalid request: empty file")
         fields = {key: value for key, value in form.items() if isinstance(value, str) and value}
-        layout = Layout.of(text) if kind == "text" else None
-        body = TranslateRequest.model_validate({**fields, "q": text, "format": kind})
-    return body if layout is None else body.model_copy(update={"q": layout.bare}), layout, name
+        body = TranslateRequest.model_validate({**fields, "q": " ", "format": "text"})
+    return body, content, name
+
+
+def _parse(content: bytes, name: str, body: TranslateRequest, max_bytes: int) -> Document:
+    form = BY_SUFFIX[PurePath(name).suffix.lower()].name
+    source = "" if body.source == "auto" else body.source
+    options = DocumentOptions(source, body.target, name="the file", max_bytes=max_bytes)
+    try:
+        return parse_document(content, form, options)
+    except InputError as error:
+        if isinstance(error.__cause__, UnicodeError):
+            raise ApiError(400, "the file is not UTF-8 text.") from None
+        raise ApiError(400, str(error)) from None
+
+
+async def _translate(
+    service: Service, request: Request, body: TranslateRequest, document: Document
+) -> bytes | None:
+    """The translated document; None if it is in the target language already."""
+    texts = document.texts
+    chosen = await find_routes(
+        service.catalogue.models, [" ".join(texts)], body.source, body.target
+    )
+    if chosen.sources[0] == chosen.target:
+        return None
+    ((*translations,),) = await translate_routes(
+        service, request, [texts], chosen, alignment=document.has_markup
+    )
+    return await service.run_in_background(request, lambda: document.render(translations))
 
 
 def _disposition(name: str, target: str) -> str:

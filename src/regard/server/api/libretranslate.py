@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, Request
 
-from regard.documents.html import HtmlDocument, parse_html
+from regard.documents.document import TextDocument
+from regard.documents.html import parse_html
+from regard.documents.registry import BY_SUFFIX
 from regard.server.api.detection import detect
-from regard.server.api.requests import FORMATS, DetectRequest, TranslateRequest
+from regard.server.api.requests import DetectRequest, TranslateRequest
 from regard.server.api.responses import (
     ERROR_RESPONSES,
     DefaultLanguages,
@@ -84,7 +86,7 @@ def routes(service: Service) -> APIRouter:
             frontendTimeout=500,
             keyRequired=service.settings.key_required,
             language=DefaultLanguages(source=_named(first.source), target=_named(first.target)),
-            supportedFilesFormat=list(FORMATS),
+            supportedFilesFormat=list(BY_SUFFIX),
         )
 
     return api
@@ -110,6 +112,7 @@ async def translate_body(
         chosen,
         num_alternatives=body.alternatives or 0,
         alignment=pages is not None,  # which inline markup is placed by
+        glossary=body.glossary,
     )
     if pages is None:
         ranked = [[best.text, *(t.text for t in best.alternatives)] for (best,) in translations]
@@ -134,7 +137,7 @@ async def translate_body(
     return TranslateResponse(translatedText=best, detectedLanguage=detected, alternatives=others)
 
 
-def _render(page: HtmlDocument, translations: Sequence[Translation]) -> list[str]:
+def _render(page: TextDocument, translations: Sequence[Translation]) -> list[str]:
     """A page with the best translations, then with the next best, where they differ."""
     ranks = 1 + max((len(best.alternatives) for best in translations), default=0)
     rendered = [

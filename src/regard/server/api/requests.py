@@ -16,13 +16,12 @@ from regard.server.http.errors import ApiError
 
 SECONDS = 30  # in which a request must have arrived
 MAX_ALTERNATIVES = 10
-FORMATS = {".txt": "text", ".html": "html", ".htm": "html"}
-"""Files that can be translated, and their `TranslateRequest.format`."""
 
 FieldType = TypeVar("FieldType")
 NonEmpty = Annotated[FieldType, Field(min_length=1)]
 Phrase = Annotated[str, Field(min_length=1, max_length=200)]
 Phrases = Annotated[list[Phrase], Field(max_length=100)]
+Glossary = Annotated[dict[Phrase, Phrase], Field(max_length=1000)]
 
 
 class RequestBody(BaseModel):
@@ -51,10 +50,17 @@ class TranslateRequest(RequestBody):
     alternatives: Annotated[int, Field(ge=0, le=MAX_ALTERNATIVES)] | None = Field(
         0, description="How many other translations to give as well."
     )
+    glossary: Glossary | None = Field(
+        None, description="Terms and their translations; in JSON only, and by one model."
+    )
 
     @property
     def texts(self) -> list[str]:
         return [self.q] if isinstance(self.q, str) else self.q
+
+    @property
+    def other_text(self) -> str:
+        return "".join(term for pair in (self.glossary or {}).items() for term in pair)
 
 
 class DetectRequest(RequestBody):
@@ -81,8 +87,10 @@ class PrefixRequest(ModelRequest):
     prefix: str | None = Field(None, description="What the translation must begin with.")
     split: bool = Field(True, description="Whether the text is cut into sentences.")
     forbid: Phrases = Field(default_factory=list, description="Words that are not written.")
-    glossary: dict[Phrase, Phrase] = Field(
-        default_factory=dict, max_length=1000, description="Terms and their translations."
+    glossary: Glossary = Field(default_factory=dict, description="Terms and their translations.")
+    protect: bool = Field(
+        True,
+        description="Whether placeholders, addresses and numbers are kept, or warned of.",
     )
     min_length: int = Field(0, ge=0, le=1000, description="Fewest tokens of a sentence.")
     no_repeat_ngram: int = Field(0, ge=0, le=1000, description="No N tokens occur twice; 0: any.")

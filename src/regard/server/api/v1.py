@@ -154,6 +154,8 @@ def routes(service: Service) -> APIRouter:
             sample=False,
             prefix=body.prefix or "",
             split=body.split,
+            protect=body.protect,
+            memory=service.memory_of(model) if isinstance(body, ExplainRequest) else None,
             attention=attention,
             edits=attention_edits(edits),
             **body.model_dump(include=WORDING, exclude_unset=True),

@@ -83,6 +83,7 @@ class ViewRequest(PrefixRequest):
     """A text to translate and to show, perhaps with changed attention."""
 
     maps: bool = Field(True, description="Whether the attention maps are returned.")
+    protect: bool = Field(False, description="As in /v1/translate; a view with maps has it never.")
     edits: list[EditRequest] = Field(default_factory=list, max_length=100)
 
 
@@ -131,6 +132,24 @@ class FlagResponse(BaseModel):
     words: list[int]
 
 
+class WarningResponse(BaseModel):
+    """What must be checked: inserted, missing, extra (placeholders), number, term or memory."""
+
+    kind: str
+    parts: list[str]
+    message: str
+
+
+class MatchResponse(BaseModel):
+    """A sentence of the server's translation memory; it is the translation if it is exact."""
+
+    score: float
+    source: str
+    translation: str
+    adapted: bool
+    usable: bool
+
+
 class SentenceResponse(BaseModel):
     """One sentence; `alignment` links source words to words, `confidence` is per word."""
 
@@ -147,6 +166,8 @@ class SentenceResponse(BaseModel):
     finished: bool
     flags: list[FlagResponse]
     missing_terms: list[tuple[str, str]]
+    warnings: list[WarningResponse]
+    matches: list[MatchResponse]
     maps: list[MapResponse]
 
 

@@ -79,10 +79,7 @@ class TranslateJob(Job[list[Translation]]):
         """Cut the texts into segments that fit the model, unless that is done."""
         if self.segments is not None:
             return
-        split, prefix = self.options.split, self.options.prefix
-        self.segments = [
-            self.translator.segment(text, split=split, prefix=prefix) for text in self.texts
-        ]
+        self.segments = [self.translator.segment_with(text, self.options) for text in self.texts]
         flat = [segment for segments in self.segments for segment in segments]
         if self.max_sentences is not None and len(flat) > self.max_sentences:
             limit = "one sentence" if self.max_sentences == 1 else f"{self.max_sentences} sentences"

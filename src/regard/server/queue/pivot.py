@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from fastapi import Request
 
 from regard.documents.projection import word_spans
+from regard.server.http.errors import ApiError
 from regard.server.queue.catalogue import ServedModel
 from regard.server.queue.routing import Routes
 from regard.server.queue.service import Service
@@ -26,11 +27,15 @@ async def translate_routes(
     *,
     num_alternatives: int = 0,
     alignment: bool = False,
+    glossary: Mapping[str, str] | None = None,
 ) -> list[list[Translation]]:
     """The translations of the parts of each text; `alignment` aligns the alternatives too.
 
-    A text in the target language stays as it is.
+    A text in the target language stays as it is. A glossary is from source to target, so that a
+    route through a third language cannot have one.
     """
+    if glossary and any(len(models) > 1 for models in routes.models.values()):
+        raise ApiError(400, "a glossary needs a model from the source to the target language.")
     flat = [(source, part) for source, parts in zip(routes.sources, texts, strict=True)
             for part in parts]  # fmt: skip
     rows = {code: [row for row, (source, _) in enumerate(flat) if source == code]
@@ -44,7 +49,12 @@ async def translate_routes(
         for code, model in going.items():
             last = step == len(routes.models[code]) - 1
             options = model.translator.options(
-                n_best=1 + num_alternatives * last, sample=False, alignment=alignment
+                n_best=1 + num_alternatives * last,
+                sample=False,
+                alignment=alignment,
+                protect=True,
+                memory=service.memory_of(model),
+                glossary=glossary,
             )
             groups.append((model, [translations[row].text for row in rows[code]], options))
         results = await service.translate(request, groups)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 
+from regard.corpus.memory import TranslationMemory
 from regard.server.access.admission import Admission
 from regard.server.access.keys import Key
 from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError
@@ -55,9 +56,15 @@ class Service:
     """The models, the queue before them, and the limits."""
 
     def __init__(
-        self, catalogue: Catalogue, settings: ServerSettings, keys: tuple[Key, ...] = ()
+        self,
+        catalogue: Catalogue,
+        settings: ServerSettings,
+        keys: tuple[Key, ...] = (),
+        memory: TranslationMemory | None = None,
     ) -> None:
         self.catalogue = catalogue
+        self._memory, first = memory, catalogue.models[0]
+        self._memory_direction = first.source, first.target
         self.settings = settings
         self.admission = Admission(settings, keys)
         self.metrics = Metrics()
@@ -70,6 +77,10 @@ class Service:
         )
         self.background = BackgroundThread(settings.waiting)
         self.metrics.waiting.set_function(self.batcher.__len__)
+
+    def memory_of(self, model: ServedModel) -> TranslationMemory | None:
+        """The translation memory, for models of its direction: that of the first model."""
+        return self._memory if (model.source, model.target) == self._memory_direction else None
 
     async def translate(
         self, request: Request, groups: Sequence[Group], max_sentences: int | None = None

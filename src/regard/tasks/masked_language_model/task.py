@@ -35,8 +35,8 @@ class MaskedLanguageModelTask(LanguageModelTask):
         tokenizers: Tokenizers,
         run: Run,
         weights: Sequence[float] | None = None,
-        num_segmentations: int = 1,
         guided: Sequence[GuidedRows] = (),
+        num_segmentations: int = 1,
     ) -> EncodedCorpus:
         """Return batches with masked tokens."""
         assert isinstance(run.model, MaskedLanguageModelSettings)

@@ -25,10 +25,10 @@ from regard.worker_pool import WorkerPool
 class EncodedCorpus(EpochBatches[Batch]):
     """Encoded sentences in batches; `sources` is None for text without a source.
 
-    `weights` say how often each is seen in an epoch, on average; without them, once. With
-    `num_segmentations` K, the rows are the same sentences K times, in other tokens each time (see
-    `subword_dropout`); an epoch draws one of them for each sentence. `guided` are heads with
-    the links of every row.
+    `weights` say how often each is seen in an epoch, on average; without them, once. `guided` are
+    heads with the links of every sentence. With `num_segmentations` K, the rows are the same
+    sentences K times, in other tokens each time (see `subword_dropout`); an epoch draws one of them
+    for each sentence.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class EncodedCorpus(EpochBatches[Batch]):
         max_tokens: int,
         seed: int = 0,
         weights: Sequence[float] | None = None,
-        num_segmentations: int = 1,
         guided: Sequence[GuidedRows] = (),
+        num_segmentations: int = 1,
     ) -> None:
         super().__init__(seed)
-        self.num_segmentations, self.guided = num_segmentations, guided
+        self.guided, self.num_segmentations = guided, num_segmentations
         equal = weights is None or all(weight == 1 for weight in weights)
         self.weights = None if equal else np.asarray(weights, np.float64)
         self.sources = None if sources is None else IdRows.of(sources)

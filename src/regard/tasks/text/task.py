@@ -100,12 +100,12 @@ class TextTask(Task):
         tokenizers: Tokenizers,
         run: Run,
         weights: Sequence[float] | None = None,
-        num_segmentations: int = 1,
         guided: Sequence[GuidedRows] = (),
+        num_segmentations: int = 1,
     ) -> EncodedCorpus:
         """Return the batches of encoded sentences."""
         limits = run.training.batch_tokens, run.training.seed
-        return EncodedCorpus(sources, targets, *limits, weights, num_segmentations, guided)
+        return EncodedCorpus(sources, targets, *limits, weights, guided, num_segmentations)
 
     def development_set(
         self, corpus: EncodedCorpus, pairs: Sequence[Pair], tokenizers: Tokenizers, run: Run
@@ -213,10 +213,10 @@ class TextTask(Task):
             targets: Rows = stored_ids(tensors, f"{name}.target") or []
             weights = tensors.get(f"{name}.weights")
             often = None if weights is None else weights.tolist()
-            number = int(tensors.get(f"{name}.segmentations", 1))
             guides = run.guides if name == "train" else ()
             guided = [stored_rows(tensors, name, guide, run, targets) for guide in guides]
-            return self.encoded_corpus(sources, targets, tokenizers, run, often, number, guided)
+            number = int(tensors.get(f"{name}.segmentations", 1))
+            return self.encoded_corpus(sources, targets, tokenizers, run, often, guided, number)
 
         with matching(folder / "checkpoints" / CORPUS):
             pairs = [Pair(*pair[:2], *map(tuple, pair[2:3])) for pair in notes or ()]

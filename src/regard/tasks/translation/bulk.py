@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from regard.formats.lines import one_line
+from regard.text.segments import MAX_WORD
 
 if TYPE_CHECKING:
     from regard.tasks.translation.translation import TranslateKeywords, Translation
@@ -63,7 +64,11 @@ def translate_blocks(
         lines, first=first, max_lines=max_lines, max_characters=max_characters, **options
     )
     for window in windows:
-        copied = sum(s.hypothesis is None for done in window for s in done.sentences)
+        copied = sum(
+            s.hypothesis is None and s.source == s.text and len(s.source) >= MAX_WORD
+            for done in window
+            for s in done.sentences
+        )
         sources = [translation.source for translation in window]
         rows, notes = list(_rows(window, layout, first + 1)), list(_notes(window, check, first + 1))
         yield LineBlock(first, sources, rows, copied, notes)
@@ -88,10 +93,11 @@ def _rows(window: list[Translation], layout: Layout, number: int) -> Iterator[st
 
 
 def _notes(window: list[Translation], check: bool, number: int) -> Iterator[str]:
-    """Terms of the glossary that are missing; with `check`, all flags too."""
+    """The warnings; with `check`, those about numbers and all flags too."""
     for line, translation in enumerate(window, start=number):
-        for source, target in translation.missing_terms:
-            yield f"line {line}: {source} could not be translated as {target}"
+        for warning in translation.warnings:
+            if check or warning.kind != "number":
+                yield f"line {line}: {warning.message}"
         for note in translation.notes if check else ():
             yield f"line {line}: {note}"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from regard.decoding.length_groups import length_groups
 from regard.errors import InputError
 from regard.models.batch import source_of
 from regard.models.ensemble import EnsembleModel
-from regard.tasks.translation.glossary import TargetLexicon
+from regard.tasks.translation.glossary import TargetLexicon, Term
 from regard.tasks.translation.translation import Sentence, TranslateOptions
 from regard.tasks.translation.translation_model import Explanation, TranslationModel
 from regard.text import is_spaceless
@@ -66,8 +67,12 @@ class OwnSearch:
         rows: Sequence[int],
         options: TranslateOptions,
         seeds: Sequence[int] | None,
+        required: Mapping[int, tuple[Term, ...]] | None = None,
     ) -> dict[int, Sentence]:
-        """The translations of segments by our own engine, by their numbers."""
+        """The translations of segments by our own engine, by their numbers.
+
+        `required` are terms of some segments, besides those of the glossary.
+        """
         lengths = [len(segments[row].ids) for row in rows]
         groups = [
             [rows[number] for number in group]
@@ -76,13 +81,17 @@ class OwnSearch:
 
         def translate_group(group: list[int]) -> list[Sentence]:
             numbers = group if seeds is None else [seeds[row] for row in group]
-            return self._search([segments[row] for row in group], options, numbers)
+            own = [(required or {}).get(row, ()) for row in group]
+            return self._search([segments[row] for row in group], options, numbers, own)
 
         # processes take some time to start, and maps are costly to return
         many = sum(lengths) * options.settings.beam >= MIN_FORKED_TOKENS
         fork = many and not options.attention and not observe.observers()
         _ = self.model.step_model  # prepared once, before processes are forked
-        done = parallel_map(translate_group, groups, self.model.threads, fork=fork)
+        # a search that reads attention registers hooks, which threads would do in each other's way
+        forks = fork and threading.current_thread() is threading.main_thread()
+        alone = bool(options.glossary or required) and not forks
+        done = parallel_map(translate_group, groups, 1 if alone else self.model.threads, fork=fork)
         return {
             row: sentence
             for group, translated in zip(groups, done, strict=True)
@@ -135,9 +144,13 @@ class OwnSearch:
             yield final
 
     def _search(
-        self, segments: Sequence[Segment], options: TranslateOptions, seeds: Sequence[int]
+        self,
+        segments: Sequence[Segment],
+        options: TranslateOptions,
+        seeds: Sequence[int],
+        more_terms: Sequence[tuple[Term, ...]] = (),
     ) -> list[Sentence]:
-        """The translations of one batch of segments."""
+        """The translations of one batch of segments; `more_terms` are required of each."""
         ids = [segment.ids for segment in segments]
         source = source_of(ids).to(self.model.device)
         start = self._prefix(options.prefix)
@@ -147,6 +160,8 @@ class OwnSearch:
             self._lexicon.required(options.glossary, segment.text, segment.ids, tokenizer)
             for segment in segments
         ]
+        for own, segment, more in zip(terms, segments, more_terms, strict=bool(more_terms)):
+            own |= self._lexicon.required(more, segment.text, segment.ids, tokenizer)
         settings = options.settings
         attends = settings.coverage_penalty or any(terms)  # which a prepared network cannot show
         if start[-1:] == [EOS]:  # all of it is given
@@ -174,9 +189,10 @@ class OwnSearch:
         sentences = list(map(self.model.sentence, segments, targets, hypotheses, explanations))
         if not options.glossary:
             return sentences
+        glossary = frozenset(options.glossary)
         missing = [
-            self._lexicon.missing(required, ranked[0].tokens)
-            for required, ranked in zip(terms, hypotheses, strict=True)
+            tuple(t for t in self._lexicon.missing(own, ranked[0].tokens) if t in glossary)
+            for own, ranked in zip(terms, hypotheses, strict=True)
         ]
         return [replace(s, missing_terms=m) for s, m in zip(sentences, missing, strict=True)]
 

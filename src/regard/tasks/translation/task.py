@@ -164,7 +164,12 @@ class TranslationTask(TextTask):
         if chosen is None:
             return run, {}
         settings, choice = chosen
-        figures = {**asdict(settings), "agreement": choice.agreement}
+        candidates = [
+            {**head._asdict(), "agreement": agreement} for head, agreement in choice.candidates
+        ]
+        figures = {
+            **asdict(settings), "agreement": choice.agreement, "candidates": candidates,
+        }  # fmt: skip
         return replace(run, alignment=settings), {"alignment": figures}
 
     def example(self, run: Run) -> list[str]:

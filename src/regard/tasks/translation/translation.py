@@ -10,9 +10,12 @@ from regard.config import AlignmentSettings, SearchOptions
 from regard.decoding import Hypothesis
 from regard.tasks.translation.checks import QualityFlag, flag_notes
 from regard.tasks.translation.glossary import Term
+from regard.tasks.translation.wording.warning import TranslationWarning
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap, Edit
+    from regard.corpus.memory import MemoryMatch, TranslationMemory
+    from regard.tasks.translation.wording.recall import Recall
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -43,6 +46,9 @@ class OptionKeywords(SearchKeywords, total=False):
     prefix: str | Sequence[int]
     forbid: Sequence[str]
     glossary: Mapping[str, str]
+    protect: bool
+    memory: TranslationMemory | None
+    fuzzy_threshold: float
     split: bool
     alignment: bool
     attention: bool
@@ -64,6 +70,8 @@ class TranslateOptions:
     prefix     what the translation of a single sentence begins with: text, or ids of tokens
     forbid     words or phrases that are not written
     glossary   terms and the translations that they must have
+    protect    whether placeholders, addresses, code and numbers are kept, or flagged
+    recall     a memory of translations, and which of its matches are used
     split      whether a text is cut into sentences; what exceeds the model's input always is
     alignment  whether words, their links and their confidence are returned
     attention  whether the attention maps of all layers and heads are returned
@@ -78,6 +86,8 @@ class TranslateOptions:
     edits: tuple[Edit, ...] = ()
     forbid: tuple[str, ...] = ()
     glossary: tuple[Term, ...] = ()
+    protect: bool = False
+    recall: Recall | None = None
 
 
 Link = tuple[int, int]
@@ -107,7 +117,9 @@ class Sentence:
     hypothesis            token ids and their log-probabilities; None if the source was copied
     unused_edits          number of edits that changed no attention
     flags                 signs that something is left out or said twice, with the words
-    missing_terms         terms of the glossary whose translation could not be written
+    missing_terms         terms of the glossary whose translation the model could not write
+    warnings              what must be checked: placeholders, numbers, terms, uses of a memory
+    matches               sentences of the memory that equal or resemble this one, best first
     """
 
     source: str
@@ -126,6 +138,8 @@ class Sentence:
     unused_edits: int = 0
     flags: tuple[QualityFlag, ...] = ()
     missing_terms: tuple[Term, ...] = ()
+    warnings: tuple[TranslationWarning, ...] = ()
+    matches: tuple[MemoryMatch, ...] = ()
 
     def ranked(self, rank: int) -> Sentence:
         """The sentence with its hypothesis of a rank, without words; rank 0 is the best.
@@ -152,6 +166,8 @@ class Sentence:
             "finished": self.finished,
             "flags": [flag._asdict() for flag in self.flags],
             "missing_terms": [list(term) for term in self.missing_terms],
+            "warnings": [warning.as_dict() for warning in self.warnings],
+            "matches": [match.as_dict() for match in self.matches],
         }
 
 
@@ -234,6 +250,11 @@ class Translation:
         return tuple(term for sentence in self.sentences for term in sentence.missing_terms)
 
     @property
+    def warnings(self) -> tuple[TranslationWarning, ...]:
+        """What must be checked in all sentences."""
+        return tuple(warning for sentence in self.sentences for warning in sentence.warnings)
+
+    @property
     def notes(self) -> list[str]:
         """The flags of all sentences in words."""
         return [
@@ -253,5 +274,6 @@ class Translation:
             "source": self.source,
             "text": self.text,
             "score": self.score,
+            "warnings": [warning.as_dict() for warning in self.warnings],
             "sentences": [sentence.as_dict() for sentence in self.sentences],
         }

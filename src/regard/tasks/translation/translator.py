@@ -24,12 +24,23 @@ from regard.tasks.translation.translation import (
     copied_sentence,
 )
 from regard.tasks.translation.translation_model import TranslationModel
+from regard.tasks.translation.wording.protection import Required, protect
+from regard.tasks.translation.wording.recall import Recall, check_threshold, recalled, with_matches
+from regard.tasks.translation.wording.terms import put_terms
 from regard.text.language_names import parse_direction
-from regard.text.segments import Segment, join_translations, segment_text, split_long
+from regard.text.masking import copyable_names
+from regard.text.segments import (
+    Segment,
+    join_translations,
+    segment_protected,
+    segment_text,
+    split_long,
+)
 from regard.text.tags import language_tag, tag_ids, tag_token
 
 if TYPE_CHECKING:
     from regard.attention import Edit
+    from regard.corpus.memory import MemoryMatch, TranslationMemory
     from regard.tasks.translation.own_search import OwnSearch
 
 
@@ -95,6 +106,11 @@ class Translator(TranslationModel):
         forbid     words or phrases that are not written, in upper or lower case
         glossary   terms and their translations: where a sentence has a term, its translation has
                    the given one, or `missing_terms` says that it has not
+        protect    whether placeholders (%s, {name}, <0/>), addresses, paths, code and numbers are
+                   kept; what must be checked is in `warnings` (False)
+        memory     a `TranslationMemory` (`regard.corpus.memory`): a text or sentence that it
+                   has is translated as there; similar ones are `matches` of the sentence
+        fuzzy_threshold  score from which similar ones are used as well, with a warning (1)
         split      whether text is cut into sentences (True); what is too long always is
         alignment  whether words, links and confidence are returned (True)
         attention  whether the attention maps of all layers and heads are returned (False)
@@ -175,6 +191,9 @@ class Translator(TranslationModel):
         prefix: str | Sequence[int] = "",
         forbid: Sequence[str] = (),
         glossary: Mapping[str, str] | None = None,
+        protect: bool = False,
+        memory: TranslationMemory | None = None,
+        fuzzy_threshold: float = 1.0,
         split: bool = True,
         alignment: bool = True,
         attention: bool = False,
@@ -183,9 +202,15 @@ class Translator(TranslationModel):
     ) -> TranslateOptions:
         """The options of `translate` as one object."""
         chosen = settings or self.run.decoding
+        if protect and search.get("sample", chosen.sample):
+            alignment = True  # by which placeholders are put where they belong
         if "beam" not in search:  # as wide as the results need
             width = max(search.get("n_best", 1), search.get("beam_groups", 1))
             search["beam"] = max(chosen.beam, width)
+        itself = bool(prefix or attention or edits)  # which are about the model's own tokens
+        recall = None
+        if memory is not None and not itself:
+            recall = Recall(memory, check_threshold(fuzzy_threshold), show=alignment)
         return TranslateOptions(
             replace(chosen, **search),
             prefix if isinstance(prefix, str) else tuple(prefix),
@@ -195,14 +220,28 @@ class Translator(TranslationModel):
             tuple(edits),
             (forbid,) if isinstance(forbid, str) else tuple(forbid),
             glossary_terms(glossary or {}),
+            protect and not itself,
+            recall,
         )
 
     def segment(
-        self, text: str, *, split: bool = True, prefix: str | Sequence[int] = ""
+        self,
+        text: str,
+        *,
+        split: bool = True,
+        prefix: str | Sequence[int] = "",
+        protect: bool = False,
     ) -> list[Segment]:
-        """The segments of a text, which are translated one by one; just one with a prefix."""
+        """The segments of a text, which are translated one by one; just one with a prefix.
+
+        With `protect` they have stand-ins in place of placeholders.
+        """
         language, tokenizer = self.info.source_language, self.tokenizers.source
-        if not prefix:
+        if protect:
+            segments = segment_protected(
+                text, language, tokenizer, self.max_source_tokens, self._names, split=split
+            )
+        elif not prefix:
             segments = segment_text(text, language, tokenizer, self.max_source_tokens, split=split)
         else:
             segments = split_long(text, language, tokenizer, self.max_source_tokens)
@@ -214,6 +253,15 @@ class Translator(TranslationModel):
             return segments
         return [s if s.copied else s._replace(ids=[*tags, *s.ids]) for s in segments]
 
+    def segment_with(self, text: str, options: TranslateOptions) -> list[Segment]:
+        """The segments of a text by the options of its translation; one if the memory has it."""
+        recall = options.recall
+        if recall is not None and recall.memory.exact(text) is not None:
+            return [Segment(text.strip(), text[: len(text) - len(text.lstrip())])]
+        return self.segment(
+            text, split=options.split, prefix=options.prefix, protect=options.protect
+        )
+
     def translate_segments(
         self,
         segments: Sequence[Segment],
@@ -224,8 +272,12 @@ class Translator(TranslationModel):
 
         `seeds` are the numbers that sampling is seeded with; the segments' positions by default.
         """
-        copied = {row: copied_sentence(s.text) for row, s in enumerate(segments) if s.copied}
-        rows = [row for row in range(len(segments)) if row not in copied]
+        known = {row: copied_sentence(s.text) for row, s in enumerate(segments) if s.copied}
+        shown: Mapping[int, tuple[MemoryMatch, ...]] = {}
+        if options.recall is not None:
+            found, shown = recalled(self, segments, options.recall, options.alignment)
+            known |= found
+        rows = [row for row in range(len(segments)) if row not in known]
         if options.edits:  # one by one, on this thread: edits apply to the calling thread only
             done = {
                 row: self._own.translate_edited(segments[row], len(segments), options)
@@ -235,8 +287,30 @@ class Translator(TranslationModel):
             done = self._search_by_ctranslate2(segments, rows, options)
             if rest := [row for row in rows if row not in done]:
                 done |= self._own.translate(segments, rest, options, seeds)
-        sentences = copied | done
+        if options.glossary:
+            done = put_terms(self, done)
+        if options.protect:
+            done = self._protected(segments, done, options)
+        sentences = known | with_matches(done, shown)
         return [sentences[row] for row in range(len(segments))]
+
+    def _protected(
+        self, segments: Sequence[Segment], done: dict[int, Sentence], options: TranslateOptions
+    ) -> dict[int, Sentence]:
+        """The translations with the placeholders of their segments, or with warnings."""
+        narrow = replace(options.settings, beam=2, n_best=1, beam_groups=1)  # besides the required
+        aligned = replace(options, alignment=True, settings=narrow)
+
+        def search_again(rows: list[int], required: dict[int, Required]) -> dict[int, Sentence]:
+            found = self._own.translate(segments, rows, aligned, None, required)
+            return put_terms(self, found)
+
+        again = None if options.settings.sample else search_again
+        return protect(segments, done, again, self.info.target_language)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return copyable_names(self.tokenizers.source, self.tokenizers.target)
 
     def _search_by_ctranslate2(
         self, segments: Sequence[Segment], rows: Sequence[int], options: TranslateOptions
@@ -300,7 +374,7 @@ class Translator(TranslationModel):
         self, texts: Sequence[str], options: TranslateOptions, first: int
     ) -> list[Translation]:
         """The translations of texts, the first of which is number `first`."""
-        cut = [self.segment(text, split=options.split, prefix=options.prefix) for text in texts]
+        cut = [self.segment_with(text, options) for text in texts]
         segments = [segment for segments in cut for segment in segments]
         seeds = [
             first + number + (position << 32)

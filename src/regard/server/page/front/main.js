@@ -16,6 +16,7 @@ import { get, key } from "./requests/server.js";
 import { focusKeyField, initSettings, showKeyField } from "./view/settings.js";
 import { showViews, showMarks, showNothing, showPanel, showTranslation, showStale, showText } from "./view/render.js";
 import { EMPTY, page } from "./state/state.js";
+import * as terms from "./view/terms_box.js";
 import * as translation from "./view/translation_box.js";
 import { say } from "./view/messages.js";
 
@@ -84,6 +85,7 @@ function listenToInputs() {
   });
   $("compare").addEventListener("change", () => choose({ compare: $("compare").value || null }));
   $("swap").addEventListener("click", swap);
+  terms.listen({ onChange: () => update({}, { delay: DELAY.prefix }) });
   $("copy").addEventListener("click", () => copy($("translation").value, $("copy"), "page.copied", "page.copy"));
   $("share").addEventListener("click", share);
   files.listen({ direction: () => page.state, onBegin: notices.clear, onRefusal: notices.showError });

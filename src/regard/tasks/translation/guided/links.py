@@ -19,8 +19,8 @@ from regard.corpus.pairs import Pair, SpanLink
 from regard.errors import InputError
 from regard.folder import Tokenizers
 from regard.formats import read_lines
-from regard.formats.links import parse_links
 from regard.formats.pair import format_error
+from regard.formats.word_links import line_links
 from regard.tasks.text.guided_rows import GuidedRows, TokenLinks, new_rows
 from regard.tasks.translation.tagged_pairs import target_of
 from regard.text import Word, normalize, words
@@ -118,9 +118,7 @@ def _spans(guide: Guide, pair: Pair, read: _LinkLines, run: Run) -> Links:
         _words(pair.source, run.source_language, given[0]),
         _words(pair.target, target_of(pair, run.target_language), given[-1]),
     )
-    links = [
-        (link.first, link.second) for link in parse_links(read.lines[pair.number], file, number)
-    ]
+    links = line_links(read.lines[pair.number], file, number).every
     try:
         return span_links(guide, sides, links)
     except IndexError:

@@ -4,12 +4,14 @@ import { diffWords, markWords, wordSpans } from "../state/word_diff.js";
 import { modelsFor } from "../state/choices.js";
 import { editRequests } from "../edits/edit_list.js";
 import { post } from "./server.js";
+import { glossaryField } from "../state/terms.js";
 import { matchEdits, currentEdits } from "../state/state.js";
 
 const cache = new Map(); // responses for the current text
 let cachedFor = "";
 
-async function view(fields, options) {
+async function view(request, options) {
+  const fields = { ...request, ...glossaryField(request.target) };
   const name = JSON.stringify(fields);
   if (!cache.has(name)) cache.set(name, await post("v1/view", fields, options));
   return cache.get(name);

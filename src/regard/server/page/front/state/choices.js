@@ -2,6 +2,7 @@
 
 import { $, element } from "../view/element.js";
 import { EXAMPLES, say } from "../view/messages.js";
+import { showTerms } from "../view/terms_box.js";
 
 let languages = [], models = [];
 
@@ -87,4 +88,5 @@ export function showChoices(state, detected) {
   $("model-label").hidden = named.length < 2;
   const from = state.source === "auto" ? detected : state.source;
   $("swap").disabled = !from || !hasModel(state.target, from);
+  showTerms(state.target);
 }

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from html.entities import html5
 
-from regard.documents.blocks import Attribute, Block, BlockBuilder, Markup, Part, markup
-from regard.documents.foreign_content import VOID
-from regard.documents.html_tokens import RAW, Token, tokens
-from regard.documents.open_elements import OpenElements
-from regard.documents.projection import LinkedTranslation
-from regard.documents.render import SMALL, render_part
+from regard.documents.blocks import Block, BlockBuilder, Markup, Part, Syntax, Value, code_text
+from regard.documents.document import TextDocument
+from regard.documents.html.foreign_content import VOID
+from regard.documents.html.open_elements import OpenElements
+from regard.documents.html.tokens import RAW, Token, tokens
+from regard.documents.render import SMALL
 from regard.text import normalize
 
 INLINE = frozenset({
@@ -34,61 +35,40 @@ CODE = frozenset({"code", "kbd", "samp", "var"})
 UNTRANSLATED = CODE | RAW | {"pre", "listing", "template"}  # besides foreign content
 PROSE_ATTRIBUTES = frozenset({"alt", "title", "aria-label", "placeholder"})
 NO_PROSE = frozenset({"link"})  # whose title is an identifier
+_MARKUP = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9A-Fa-f]+;?|[A-Za-z][A-Za-z0-9]*(?:;|(?!=)))")
 
 
-@dataclass(frozen=True)
-class HtmlDocument:
-    """Verbatim markup, and blocks of text between it."""
-
-    parts: tuple[Part, ...]
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts to be translated."""
-        return [part.text for part in _prose(self.parts)]
-
-    def render(self, translations: Sequence[LinkedTranslation]) -> str:
-        """The page with translations of its texts."""
-        by_part = dict(zip(_prose(self.parts), translations, strict=True))
-        return "".join(render_part(part, by_part) for part in self.parts)
+SYNTAX = Syntax(partial(html.escape, quote=False))
 
 
-def _prose(parts: Sequence[Part]) -> Iterator[Block | Attribute]:
-    """All parts to be translated, in the page's order; a block before its attributes."""
-    for part in parts:
-        if isinstance(part, Attribute):
-            yield part
-        elif isinstance(part, Block):
-            yield part
-            yield from (tag for tag in markup(part.inner) if isinstance(tag, Attribute))
-
-
-def parse_html(source: str) -> HtmlDocument:
+def parse_html(source: str) -> TextDocument:
     """The blocks of an HTML page, or of a part of one."""
     items = list(_join_untranslated(_join_foreign(tokens(source))))
     parts: list[Part] = []
-    block = BlockBuilder()
+    block = BlockBuilder(SYNTAX)
     begun: dict[str, int] = {}  # index of the last start tag of each name
     for number, item in enumerate(items):
         if isinstance(item, Token) and item.kind == "text":
-            block.text(html.unescape(item.raw))
+            block.text(html.unescape(item.raw), item.raw)
         elif _is_block_level(item):
             parts += (*block.finish(), *_tag(item))
-            block = BlockBuilder()
+            block = BlockBuilder(SYNTAX)
         elif isinstance(item, Token) and item.kind == "end":
             following = items[number + 1].raw[:1] if number + 1 < len(items) else ""
             if item.name in SMALL and not following.isalnum() and block.is_footnote(item.name):
                 footnote = items[begun[item.name] : number + 1]
-                block.replace("".join(part.raw for part in footnote))
+                block.replace("".join(part.raw for part in footnote), item.raw)
             else:
                 block.end(item.name, item.raw)
         elif isinstance(item, Token) and item.kind == "start" and item.name not in VOID:
             begun[item.name] = number
             block.begin(item.name, _tag(item))
+        elif isinstance(item, _Untranslated):
+            block.verbatim(code_text(html.unescape(_MARKUP.sub("", item.raw))), item.raw)
         else:
             block.point(*_tag(item))
-    return HtmlDocument((*parts, *block.finish()))
+    return TextDocument((*parts, *block.finish()))
 
 
 @dataclass(frozen=True)
@@ -162,18 +142,30 @@ def _is_untranslated(token: Token) -> bool:
 def _tag(item: _Item) -> Markup:
     """A tag with its prose attributes taken out; anything else verbatim.
 
-    >>> _tag(next(tokens('<img src=x alt="A cat">')))
-    ('<img src=x alt=', Attribute(text='A cat', quote='"'), '>')
+    >>> [part if isinstance(part, str) else part.raw
+    ...  for part in _tag(next(tokens('<img src=x alt="A cat">')))]
+    ['<img src=x alt=', '"A cat"', '>']
     """
-    parts: list[str | Attribute] = []
-    position = 0
+    parts: list[Part] = []
+    done = 0
     values = item.values if isinstance(item, Token) and item.name not in NO_PROSE else ()
     for name, start, end, quote in values:
         prose = normalize(_unescape(item.raw[start:end])) if name in PROSE_ATTRIBUTES else ""
         if any(map(str.isalpha, prose)):
-            parts += [item.raw[position : start - len(quote)], Attribute(prose, quote or '"')]
-            position = end + len(quote)
-    return (*parts, item.raw[position:])
+            first, last = start - len(quote), end + len(quote)
+            parts += [item.raw[done:first], _attribute(prose, item.raw[first:last], quote)]
+            done = last
+    return (*parts, item.raw[done:])
+
+
+def _attribute(prose: str, raw: str, quote: str) -> Value:
+    block = Block(prose, "", "", (), prose, SYNTAX)
+    return Value((block,), raw, partial(_quoted, quote or '"'))
+
+
+def _quoted(quote: str, value: str) -> str:
+    inside = value.replace(quote, "&quot;" if quote == '"' else "&#x27;")
+    return quote + inside + quote
 
 
 def _unescape(value: str) -> str:

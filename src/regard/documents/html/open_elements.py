@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from regard.documents.foreign_content import VOID
-from regard.documents.html_tokens import Token
+from regard.documents.html.foreign_content import VOID
+from regard.documents.html.tokens import Token
 
 _ENDS_P = frozenset({
     "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div",

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from regard.documents.foreign_content import ForeignContent
+from regard.documents.html.foreign_content import ForeignContent
 
 Kind = Literal["text", "raw", "start", "end", "comment", "rest"]
 """text: with character references; raw: without, or not translated; comment: or the like;

@@ -1,0 +1,1 @@
+"""Word alignment against eflomal, on the same text in one run."""

@@ -1,0 +1,1 @@
+"""Bilingual files, whose translations stand beside the source: PO, XLIFF and TMX."""

@@ -1,0 +1,1 @@
+"""Documents of word processors, which are zip archives of XML: DOCX and ODT."""

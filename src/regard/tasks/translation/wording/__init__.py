@@ -1,0 +1,1 @@
+"""What a translation must say: placeholders, terms of a glossary, sentences of a memory."""

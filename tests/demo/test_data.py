@@ -24,6 +24,23 @@ def test_sentences_are_encoded_as_the_tokenizers_do(language):
         assert target.decode(written.tolist()) == pair.target
 
 
+@pytest.mark.parametrize("language", ["fr", "zh"])
+def test_guided_heads_learn_what_the_grammar_annotates(language):
+    run = run_settings("full", language, SMALL, guided=True)
+    prepared = prepare_data(draw_data(language, SMALL, guides=run.guides), run)
+    alignment, antecedents = prepared.train.guided
+    assert (alignment.guide.attention, antecedents.guide.attention) == ("cross", "encoder")
+    pronouns = []
+    for n, (source, target) in enumerate(
+        zip(prepared.train.sources, prepared.train.targets, strict=True)
+    ):
+        assert set(alignment.links[n][:, 0]) == set(range(1, len(target) + 1))  # each, after BOS
+        assert alignment.links[n][:, 1].max() < len(source)
+        pronouns += [source[query] for query, _ in antecedents.links[n]]
+    assert len(pronouns) > 20
+    assert {prepared.tokenizers.source.decode([int(id)]).strip() for id in pronouns} == {"it"}
+
+
 def test_training_sentences_differ_and_are_in_no_other_set():
     data = draw_data("fr", SMALL)
     sources = [pair.source for pair in data.train]

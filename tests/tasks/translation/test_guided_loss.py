@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.attention import record
-from regard.config import Run, TrainingSettings, TransformerSettings
+from regard.config import Run, TextSettings, TrainingSettings, TransformerSettings
 from regard.dropout import dropout_stream
 from regard.errors import InputError
 from regard.models.batch import GuidedHead, batch_of
@@ -149,6 +149,12 @@ def test_a_head_that_cannot_be_guided_is_an_error(training, model, what):
     settings = {"model": {**SIZES, **model}, "training": {"epochs": 1, **training}}
     with pytest.raises(InputError, match=what):
         run_from(settings, KINDS)
+
+
+def test_links_are_of_one_segmentation():
+    training = TrainingSettings(epochs=1, guided_alignment="auto")
+    with pytest.raises(InputError, match="subword_dropout does not go with"):
+        Run(training=training, text=TextSettings(subword_dropout=0.1))
 
 
 def test_other_kinds_of_model_are_not_guided():

@@ -124,7 +124,7 @@ class TranslationTask(TextTask):
         sides = encoded.sources, encoded.targets
         guided = encoded_links(kept, *sides, tokenizers, run)
         weights = [pair.weight for pair in kept]
-        return self.encoded_corpus(*sides, tokenizers, run, weights, guided)
+        return self.encoded_corpus(*sides, tokenizers, run, weights, guided=guided)
 
     def encode_corpus(
         self, corpus: TextCorpus, run: Run, tokenizers: Tokenizers | None = None

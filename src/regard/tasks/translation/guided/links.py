@@ -27,7 +27,7 @@ from regard.text import Word, normalize, words
 from regard.text.tags import tag_ids
 from regard.text.words import word_texts
 
-MAX_CELLS = 12_000_000  # pairs of words that are aligned together, about a gigabyte
+MAX_CELLS = 100_000_000  # pairs of words that are aligned together, about half a gigabyte
 WORDS = ".words.tsv"
 
 Links = tuple[SpanLink, ...]
@@ -42,7 +42,7 @@ def with_links(
         if guide.links == AUTO:
             columns.append(_aligned(guide, pairs, run))
         elif (Path(guide.links) / CONFIG).is_file():
-            columns.append(_aligned_by_model(guide, pairs))
+            columns.append(_aligned_by_model(guide, pairs, run))
         else:
             lines = _read(guide, parts, num_read)
             columns.append([_spans(guide, pair, lines, run) for pair in pairs])
@@ -205,10 +205,10 @@ def _aligned_portion(guide: Guide, pairs: Sequence[Pair], run: Run) -> list[Link
     ]
 
 
-def _aligned_by_model(guide: Guide, pairs: Sequence[Pair]) -> list[Links]:
+def _aligned_by_model(guide: Guide, pairs: Sequence[Pair], run: Run) -> list[Links]:
     """Align words by a trained model, with its own alignment head and the targets given."""
     from regard.tasks import load  # which imports this module
-    from regard.tasks.translation.guided.forced_alignment import align_pairs
+    from regard.tasks.alignment.model_aligner import WINDOW, ModelAligner
     from regard.tasks.translation.translator import Translator
 
     model = load(guide.links)
@@ -217,10 +217,25 @@ def _aligned_by_model(guide: Guide, pairs: Sequence[Pair]) -> list[Links]:
             f"training.guide {guide.name}: a model aligns source and target, for cross-attention, "
             f"and {guide.links} must be one that translates with attention; give a file of links."
         )
-    return [
-        span_links(guide, PairWords(aligned.source, aligned.target), sorted(aligned.links))
-        for aligned in align_pairs(model, pairs)
-    ]
+    several = len(model.run.target_languages) > 1
+    aligned: list[Links] = [()] * len(pairs)
+    by_language: dict[str, list[int]] = {}
+    for row, pair in enumerate(pairs):
+        by_language.setdefault(target_of(pair, run.target_language), []).append(row)
+    for language, rows in by_language.items():
+        aligner = ModelAligner(model.into(language) if several else model)
+        rows.sort(key=lambda row: len(pairs[row].source) + len(pairs[row].target))
+        for start in range(0, len(rows), WINDOW):
+            window = rows[start : start + WINDOW]
+            links = aligner.links([(pairs[row].source, pairs[row].target) for row in window])
+            for row, found in zip(window, links, strict=True):
+                info = aligner.model.info
+                sides = PairWords(
+                    words(pairs[row].source, info.source_language),
+                    words(pairs[row].target, info.target_language),
+                )
+                aligned[row] = span_links(guide, sides, sorted(found))
+    return aligned
 
 
 def encoded_links(

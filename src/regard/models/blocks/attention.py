@@ -2,10 +2,11 @@
 
 B sentences, Q queries, K keys, N tokens of all sentences, D features, H heads of E features.
 
-    S = q kᵀ / √E,  P = softmax(S),  C = dropout(P) v,  output = W_o C + b_o
-    ∂P = dropout(∂C vᵀ),  ∂S = P ∘ (∂P − Σ_k P ∘ ∂P),  ∂q = ∂S k / √E,  ∂k = ∂Sᵀ q / √E
+    S = q kᵀ / √E,  P = softmax(S),  C = mask(P) v,  output = c W_o C + b_o
+    ∂P = mask(∂C vᵀ),  ∂S = P ∘ (∂P − Σ_k P ∘ ∂P),  ∂q = ∂S k / √E,  ∂k = ∂Sᵀ q / √E
 
-With rotary positions q and k are rotated before, and their gradients back.
+where c is the factor of dropout. With rotary positions q and k are rotated before, and their
+gradients back.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from regard.attention.layers.position import rotate
 from regard.models.blocks.operations import (
     LinearParameters,
     Normed,
-    dropped,
-    factors,
+    column_sums,
+    kept,
     linear_backward,
+    masked,
     normed,
     normed_backward,
     residual_sum,
@@ -81,35 +83,36 @@ class AttentionBlock(torch.autograd.Function):
         if hidden is not None:
             weights.view(batch, heads, *weights.shape[1:]).masked_fill_(hidden, -torch.inf)
         torch.softmax(weights, -1, out=weights)
-        kept_weights = factors(weights, plan.weights_p)
-        context_ND = joined(torch.bmm(dropped(weights, kept_weights), v), batch)
-        output = maps[3](context_ND)
-        kept_ND = factors(output, plan.p)
-        total = residual_sum(x_ND, output, kept_ND)
+        of_weights = kept(weights, plan.weights_p)
+        context_ND = joined(torch.bmm(masked(weights, of_weights.mask), v), batch)
+        output = maps[3](context_ND, of_weights.scale)
+        of_output = kept(output, plan.p)
+        total = residual_sum(x_ND, output, of_output)
         after = None if plan.pre else normed(total, norm_weight, norm_bias, plan.eps)
         ctx.save_for_backward(
-            *(before or after or ()), y_ND, m_ND, q, k, v, weights, kept_weights, context_ND,
-            kept_ND, norm_weight, norm_bias, *linear,
+            *(before or after or ()), y_ND, m_ND, q, k, v, weights, of_weights.mask, context_ND,
+            of_output.mask, norm_weight, norm_bias, *linear,
         )  # fmt: skip
         ctx.plan, ctx.memory_shape = plan, None if memory is None else memory.shape
+        ctx.scales = of_weights.scale, of_output.scale
         return (total if after is None else after.output).view(x.shape)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         *saved, norm_weight, norm_bias, w_q, _, w_k, _, w_v, _, w_o, b_o = ctx.saved_tensors
-        *norm, y_ND, m_ND, q, k, v, weights, kept_weights, context_ND, kept_ND = saved
+        *norm, y_ND, m_ND, q, k, v, weights, mask_weights, context_ND, mask_ND = saved
         plan, done, batch = ctx.plan, Normed(*norm), len(gradients[0])
         d_total = d_output = gradients[0].flatten(0, -2)
         if not plan.pre:
             d_total, d_gain, d_shift = normed_backward(d_output, done, norm_weight, norm_bias)
         d_context, d_wo, d_bo = linear_backward(
-            dropped(d_total, kept_ND), context_ND, LinearParameters(w_o, b_o)
+            masked(d_total, mask_ND), context_ND, LinearParameters(w_o, b_o), *ctx.scales
         )
         d_c = split(d_context, batch, plan.num_heads)
-        d_v = torch.bmm(dropped(weights, kept_weights).mT, d_c)
+        d_v = torch.bmm(masked(weights, mask_weights).mT, d_c)
         d_weights = torch.bmm(d_c, v.mT)
-        if kept_weights is not None:
-            d_weights.mul_(kept_weights)
+        if mask_weights is not None:
+            d_weights.mul_(mask_weights)
         d_s = torch.ops.aten._softmax_backward_data(d_weights, weights, -1, weights.dtype)
         d_q = torch.baddbmm(q, d_s, k, beta=0, alpha=plan.scale)
         d_k = torch.baddbmm(k, d_s.mT, q, beta=0, alpha=plan.scale)
@@ -120,8 +123,8 @@ class AttentionBlock(torch.autograd.Function):
         d_m = d_k @ w_k if cross else d_x.addmm_(d_k, w_k)
         d_m.addmm_(d_v, w_v)
         d_linear = [
-            d_q.T @ y_ND, d_q.sum(0), d_k.T @ m_ND, d_k.sum(0), d_v.T @ m_ND, d_v.sum(0),
-            d_wo, d_bo,
+            d_q.T @ y_ND, column_sums(d_q), d_k.T @ m_ND, column_sums(d_k), d_v.T @ m_ND,
+            column_sums(d_v), d_wo, d_bo,
         ]  # fmt: skip
         if plan.pre:
             d_x, d_gain, d_shift = normed_backward(d_x, done, norm_weight, norm_bias)

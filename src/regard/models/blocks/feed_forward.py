@@ -1,7 +1,7 @@
 """x + dropout(W₂ dropout(f(W₁ norm(x)))) as one function, or norm(x + …) with post-norm.
 
-f is relu or gelu. With relu only its output is needed on the way back, and dropout's factor there
-is multiplied into the products.
+f is relu or gelu; with relu only its output is needed on the way back. The factors of dropout are
+multiplied into the products.
 
 N tokens of all sentences, D features, F inner features.
 """
@@ -13,13 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.dropout import scale_of
 from regard.models.blocks.operations import (
     LinearParameters,
     Normed,
-    dropped,
-    factors,
+    kept,
     linear_backward,
+    masked,
     normed,
     normed_backward,
     residual_sum,
@@ -49,37 +48,37 @@ class FeedForwardBlock(torch.autograd.Function):
         y_ND = x_ND if before is None else before.output
         input_NF = inner(y_ND)
         hidden_NF = torch.nn.functional.gelu(input_NF) if gelu else input_NF.clamp_min_(0)
-        kept_NF = factors(hidden_NF, inner_p)
-        if kept_NF is not None:
-            hidden_NF.mul_(kept_NF)
-        output = outer(hidden_NF)
-        kept_ND = factors(output, p)
-        total = residual_sum(x_ND, output, kept_ND)
+        of_hidden = kept(hidden_NF, inner_p)
+        if of_hidden.mask is not None:
+            hidden_NF.mul_(of_hidden.mask)
+        output = outer(hidden_NF, of_hidden.scale)
+        of_output = kept(output, p)
+        total = residual_sum(x_ND, output, of_output)
         after = None if pre else normed(total, norm_weight, norm_bias, eps)
         ctx.save_for_backward(
-            *(before or after or ()), y_ND, hidden_NF, kept_ND, norm_weight, norm_bias, *linear,
-            *((input_NF, kept_NF) if gelu else (None, None)),
+            *(before or after or ()), y_ND, hidden_NF, of_output.mask, norm_weight, norm_bias,
+            *linear, *((input_NF, of_hidden.mask) if gelu else (None, None)),
         )  # fmt: skip
-        ctx.pre, ctx.scale = pre, 1.0 if kept_NF is None or gelu else scale_of(inner_p)
+        ctx.pre, ctx.scales = pre, (of_hidden.scale, of_output.scale)
         return (total if after is None else after.output).view(x.shape)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        *saved, w1, b1, w2, b2, input_NF, kept_NF = ctx.saved_tensors
-        *norm, y_ND, hidden_NF, kept_ND, norm_weight, norm_bias = saved
+        *saved, w1, b1, w2, b2, input_NF, mask_NF = ctx.saved_tensors
+        *norm, y_ND, hidden_NF, mask_ND, norm_weight, norm_bias = saved
         d_total = d_output = gradients[0].flatten(0, -2)
         done = Normed(*norm)
         if not ctx.pre:
             d_total, d_gain, d_shift = normed_backward(d_output, done, norm_weight, norm_bias)
         d_hidden, d_w2, d_b2 = linear_backward(
-            dropped(d_total, kept_ND), hidden_NF, LinearParameters(w2, b2)
+            masked(d_total, mask_ND), hidden_NF, LinearParameters(w2, b2), *ctx.scales
         )
         backward = torch.ops.aten
         if input_NF is None:
             backward.threshold_backward.grad_input(d_hidden, hidden_NF, 0, grad_input=d_hidden)
         else:
-            d_hidden = backward.gelu_backward(dropped(d_hidden, kept_NF), input_NF)
-        d_x, d_w1, d_b1 = linear_backward(d_hidden, y_ND, LinearParameters(w1, b1), ctx.scale)
+            d_hidden = backward.gelu_backward(masked(d_hidden, mask_NF), input_NF)
+        d_x, d_w1, d_b1 = linear_backward(d_hidden, y_ND, LinearParameters(w1, b1))
         if ctx.pre:
             d_x, d_gain, d_shift = normed_backward(d_x, done, norm_weight, norm_bias)
         d_x = d_x.add_(d_total).view(gradients[0].shape)

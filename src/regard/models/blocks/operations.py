@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from regard.dropout import current_stream, dropout_factors
+from regard.dropout import current_stream, dropout_mask, scale_of
 
 
 class Normed(NamedTuple):
@@ -37,22 +37,34 @@ def normed_backward(
     return gradients
 
 
-def factors(like: Tensor, p: float) -> Tensor | None:
-    """Return the factors of dropout for `like`, None without dropout."""
+class Kept(NamedTuple):
+    """Dropout of a tensor: its mask, 1 where an element is kept, and the factor of these.
+
+    The factor is multiplied into the next product. Without dropout the mask is None.
+    """
+
+    mask: Tensor | None
+    scale: float
+
+
+def kept(like: Tensor, p: float) -> Kept:
+    """Draw what dropout keeps of `like`."""
     stream = current_stream()
-    return dropout_factors(stream, like, p) if p and stream is not None else None
+    if not p or stream is None:
+        return Kept(None, 1.0)
+    return Kept(dropout_mask(stream, like, p), scale_of(p))
 
 
-def residual_sum(x: Tensor, output: Tensor, kept: Tensor | None) -> Tensor:
+def residual_sum(x: Tensor, output: Tensor, of_output: Kept) -> Tensor:
     """x + dropout(output), in the memory of `output`."""
-    if kept is None:
+    if of_output.mask is None:
         return output.add_(x)
-    return torch.addcmul(x, output, kept, out=output)
+    return torch.addcmul(x, output, of_output.mask, value=of_output.scale, out=output)
 
 
-def dropped(gradient: Tensor, kept: Tensor | None) -> Tensor:
-    """The gradient before dropout."""
-    return gradient if kept is None else gradient * kept
+def masked(x: Tensor, mask: Tensor | None) -> Tensor:
+    """The elements that dropout keeps, without their factor."""
+    return x if mask is None else x * mask
 
 
 class LinearParameters(NamedTuple):
@@ -61,20 +73,30 @@ class LinearParameters(NamedTuple):
     weight: Tensor
     bias: Tensor
 
-    def __call__(self, x_ND: Tensor) -> Tensor:
-        """W x + b of each row."""
-        return torch.addmm(self.bias, x_ND, self.weight.T)
+    def __call__(self, x_ND: Tensor, scale: float = 1.0) -> Tensor:
+        """scale · W x + b of each row."""
+        return torch.addmm(self.bias, x_ND, self.weight.T, alpha=scale)
 
 
 def linear_backward(
-    d_output: Tensor, x_ND: Tensor, linear: LinearParameters, scale: float = 1.0
+    d_output: Tensor,
+    x_ND: Tensor,
+    linear: LinearParameters,
+    scale: float = 1.0,
+    output_scale: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return scale · the gradients of x (N, D), weight and bias of `linear`."""
-    weight = linear.weight
-    if scale == 1.0:
-        return d_output @ weight, d_output.T @ x_ND, d_output.sum(0)
+    """Return the gradients of x (N, D), W and b of scale · W x + b.
+
+    The gradient of the output is output_scale · `d_output`.
+    """
+    both, d_bias = scale * output_scale, column_sums(d_output)
     return (
-        torch.addmm(x_ND, d_output, weight, beta=0, alpha=scale),
-        torch.addmm(weight, d_output.T, x_ND, beta=0, alpha=scale),
-        d_output.sum(0).mul_(scale),
+        torch.addmm(x_ND, d_output, linear.weight, beta=0, alpha=both),
+        torch.addmm(linear.weight, d_output.T, x_ND, beta=0, alpha=both),
+        d_bias if output_scale == 1.0 else d_bias.mul_(output_scale),
     )
+
+
+def column_sums(x_ND: Tensor) -> Tensor:
+    """The sum of the rows (D,), as a product: half the time of `sum`."""
+    return (x_ND.new_ones(1, len(x_ND)) @ x_ND)[0]

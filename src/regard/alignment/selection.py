@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Counts = NDArray[np.int64]
 
+MIN_AGREEMENT = 0.5
+"""With less agreement, no single head is selected."""
+
 
 class MappedBatch(NamedTuple):
     """The maps of a batch, recorded with the targets given, and its texts in the maps' order."""
@@ -57,6 +60,9 @@ def select_alignment_head(
     `aligned` has links for every sentence of the batches, in their order, between the words of the
     batches' `TokenizedWords`. Of equal candidates the first is taken: the lower layer, the mean
     before heads, the predicting row. `mutual` is that of `extract_links`.
+
+    If none reaches `MIN_AGREEMENT`, the model or the aligner has hardly learned anything, and the
+    best single head is so by chance: then the best mean of a layer's heads is taken.
     """
     counts: dict[AlignmentHead, Counts] = {}
     num_sentences = 0
@@ -87,8 +93,12 @@ def select_alignment_head(
         raise InputError("there are no maps of cross-attention to select from; record some.")
     agreement = {head: float(part / max(whole, 1)) for head, (part, whole) in counts.items()}
 
-    def order(head: AlignmentHead) -> tuple[float, int, int, bool]:
-        return -agreement[head], head.layer, -1 if head.head is None else head.head, head.shift
+    reliable = max(agreement.values()) >= MIN_AGREEMENT
+
+    def order(head: AlignmentHead) -> tuple[bool, float, int, int, bool]:
+        number = -1 if head.head is None else head.head
+        by_chance = number >= 0 and not reliable
+        return by_chance, -agreement[head], head.layer, number, head.shift
 
     ranked = sorted(agreement, key=order)
     candidates = tuple((head, agreement[head]) for head in ranked)

@@ -60,12 +60,21 @@ StandIn(name='Z', value='%s', joined=(True, False))))
     stand_ins: list[StandIn] = []
     position = 0
     for (start, end), name in zip(spans, free, strict=False):
-        before = bool(_LETTER.match(text[max(0, start - 1) : start]))
-        after = bool(_LETTER.match(text[end : end + 1]))
+        before = is_letter(text[max(0, start - 1) : start])
+        after = is_letter(text[end : end + 1])
         parts += text[position:start], " " * before, name, " " * after
         stand_ins.append(StandIn(name, text[start:end], (before, after)))
         position = end
     return "".join((*parts, text[position:])), tuple(stand_ins)
+
+
+def is_letter(character: str) -> bool:
+    """Whether a character would be one word with a stand-in beside it.
+
+    >>> is_letter("a"), is_letter("字"), is_letter(" "), is_letter("")
+    (True, False, False, False)
+    """
+    return bool(_LETTER.match(character))
 
 
 def name_spans(name: str, text: str) -> list[tuple[int, int]]:

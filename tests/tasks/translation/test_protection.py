@@ -57,6 +57,14 @@ def test_every_placeholder_is_kept(name, request):
         assert all(t < len(done.words) for _, t in done.alignment)
 
 
+def test_two_names_in_a_text_without_spaces_stay_two():
+    sentence = Sentence("a X Z b", "文字。", 0.0, (), (), words=("文字", "。"))
+    sentence = replace(sentence, source_words=("a", "X", "Z", "b"), alignment=((0, 0), (3, 1)))
+    for name in ("X", "Z"):
+        sentence = insert_name(sentence, name, "zh")
+    assert sentence.text == "文字X Z。" and sentence.words == ("文字", "X", "Z", "。")
+
+
 def test_text_without_placeholders_is_not_changed(en_fr):
     usual, same = (en_fr.translate(SOURCES[:4], protect=p) for p in (False, True))
     assert [one.text for one in same] == [one.text for one in usual]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from regard.documents.projection import word_spans
 from regard.tasks.translation.translation import Link, Sentence
 from regard.text import is_spaceless
-from regard.text.masking import name_spans
+from regard.text.masking import is_letter, name_spans
 
 
 def insert_name(sentence: Sentence, name: str, language: str) -> Sentence:
@@ -28,14 +28,13 @@ def insert_name(sentence: Sentence, name: str, language: str) -> Sentence:
 def insert_phrase(sentence: Sentence, phrase: str, index: int, language: str) -> Sentence:
     """The translation with a phrase as its word number `index`."""
     spans = word_spans(sentence.text, sentence.words)
-    text, space = sentence.text, "" if is_spaceless(language) else " "
-    if index:
-        position = spans[index - 1][1]
-        following = text[position : position + 1]
-        after = space if following.isalnum() or following in tuple("([{«“") else ""
-        text = text[:position] + space + phrase + after + text[position:]
-    else:
-        text = phrase + (space if text else "") + text
+    text, spaced = sentence.text, not is_spaceless(language)
+    position = spans[index - 1][1] if index else 0
+    last, following = text[max(0, position - 1) : position], text[position : position + 1]
+    before = bool(index) and (spaced or is_letter(last))  # else both would be one word
+    opens = following.isalnum() or following in tuple("([{«“")
+    after = is_letter(following) or (spaced and (opens if index else bool(text)))
+    text = text[:position] + " " * before + phrase + " " * after + text[position:]
     confidence = sentence.confidence
     if confidence or not sentence.words:
         confidence = (*confidence[:index], 0.0, *confidence[index:])

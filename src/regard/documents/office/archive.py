@@ -12,9 +12,9 @@ from regard.errors import InputError
 MAX_BYTES = 256 << 20
 """Most bytes that all members of an archive may expand to."""
 MAX_RATIO = 300
-"""Most bytes that one compressed byte may expand to, in a member of over a megabyte."""
+"""Most bytes that one compressed byte may expand to, in a member of over eight megabytes."""
 MAX_MEMBERS = 20_000
-_SMALL = 1 << 20
+_SMALL = 8 << 20
 
 
 def read_archive(data: bytes, max_bytes: int = MAX_BYTES) -> dict[str, bytes]:

@@ -31,8 +31,8 @@ SIZES = (
     ),
     SizeOption("base", "base", sentences=1_000_000, updates=10_000),
 )  # fmt: skip
-"""Of the Transformer. Up to 100,000 sentences get a narrow, deeper model, as of Wu, Kong, Bi, Li and
-Kao (2021): in the time there is, a wider one sees few tokens for each of its weights. What was
+"""Of the Transformer. Up to 100,000 sentences get a narrow, deeper model, as of Wu, Kong, Bi, Li
+and Kao (2021): in the time there is, a wider one sees few tokens for each of its weights. What was
 measured is in docs/log.md."""
 
 KINDS = (

@@ -109,6 +109,9 @@ class TrainingSettings:
     """Largest norm of the gradient; 0: no clipping."""
     label_smoothing: float = 0.1
     """Share of the target spread over the whole vocabulary."""
+    r_drop: float = 0.0
+    """Of models of text: weight of the distance between two passes with different dropout (R-Drop);
+    0: one pass."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Number format of matrix products; auto: bf16 where it is faster."""
     average: Literal["ema", "checkpoints", "none"] = "ema"
@@ -171,7 +174,7 @@ class TrainingSettings:
         at_least(
             self, 0, "epochs", "warmup", "weight_decay", "clip", "validate_every",
             "validate_sentences", "patience", "threads", "learning_rate", "checkpoint_minutes",
-            "target_exact_match", "muon_factor", "guided_layer", "guide_weight",
+            "target_exact_match", "muon_factor", "guided_layer", "guide_weight", "r_drop",
         )  # fmt: skip
         fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay", "restart_rate")
         if self.minutes is not None and self.minutes <= 0:

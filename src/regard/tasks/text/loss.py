@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import Run
 from regard.models.sequence_parallel import local_labels
+from regard.tasks.text.r_drop import r_drop_loss
 from regard.text import PAD
 
 
@@ -31,11 +32,15 @@ def token_loss(
 ) -> Tensor:
     """Return scale · the cross-entropy of all labels, given the tokens before or around them.
 
-    `features` are those of the batch, if they are known.
+    `features` are those of the batch, if they are known. With R-Drop, the batch is one of `twice`.
     """
     features = network.features(batch) if features is None else features
     labels, smoothing = local_labels(network, batch.labels), run.training.label_smoothing
-    loss = label_loss(features, network.output, labels, smoothing, scale=scale)
+    if run.training.r_drop:
+        weight = run.training.r_drop
+        loss = r_drop_loss(features, network.output, labels, smoothing, weight, scale)
+    else:
+        loss = label_loss(features, network.output, labels, smoothing, scale=scale)
     return loss + span_loss(run, network, batch, scale)
 
 

@@ -33,6 +33,7 @@ from regard.tasks.text.guided_rows import GuidedRows, stored_rows
 from regard.tasks.text.id_rows import Rows
 from regard.tasks.text.kept_vocabulary import grown_weights, known_tokenizers
 from regard.tasks.text.loss import token_loss
+from regard.tasks.text.r_drop import twice
 from regard.text import Tokenizer
 from regard.text.sentencepiece_tokenizer import train_sentencepiece
 from regard.text.tags import tagged_language
@@ -192,6 +193,12 @@ class TextTask(Task):
         initialize_embeddings(network, data.run.training, source, target, reporter.say)
 
     def objective(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
+        """Return the loss of a batch; with R-Drop, of two passes over it."""
+        if run.training.r_drop:
+            return self.batch_loss(run, network, twice(batch), scale / 2)
+        return self.batch_loss(run, network, batch, scale)
+
+    def batch_loss(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
         """Return the cross-entropy of the labels."""
         return token_loss(run, network, batch, scale)
 

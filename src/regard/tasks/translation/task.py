@@ -144,10 +144,10 @@ class TranslationTask(TextTask):
         target, source = run.target_language, run.source_language
         return TranslationDevelopmentSet(corpus, pairs, shown, tokenizers, target, source)
 
-    def objective(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
+    def batch_loss(self, run: Run, network: Any, batch: Any, scale: float) -> Tensor:
         """Return the cross-entropy of the labels, and the loss of guided heads."""
         if not batch.guided:
-            return super().objective(run, network, batch, scale)
+            return super().batch_loss(run, network, batch, scale)
         return guided_loss(run, network, batch, scale)
 
     def finish(self, network: Any, data: TrainData) -> tuple[Run, dict[str, Any]]:

@@ -35,8 +35,8 @@ class Optimizers:
         parameters = [p for p in network.parameters() if p.requires_grad]
         self._parameters = [own_part(p) for p in parameters]
         own = dict(zip(map(id, parameters), self._parameters, strict=True))
-        self._parts = parts([p.numel() for p in parameters], number)
         matrices = _matrices(network) if settings.optimizer == "muon" else set()
+        self._parts = parts([_cost(p, matrices, settings) for p in parameters], number)
         self._each = [
             _optimizers([parameters[n] for n in part], own, matrices, settings)
             for part in self._parts
@@ -113,6 +113,14 @@ def parts(sizes: Sequence[int], number: int) -> list[list[int]]:
         made[lightest].append(index)
         totals[lightest] += sizes[index]
     return [sorted(part) for part in made]
+
+
+def _cost(parameter: Tensor, matrices: set[int], settings: TrainingSettings) -> int:
+    """Time of a parameter's update, about: 1 for each element that Adam updates."""
+    count = parameter.numel()
+    if id(parameter) not in matrices:
+        return count
+    return count * (1 + min(parameter.shape[-2:]) // (4 * settings.muon_period))
 
 
 def _matrices(network: nn.Module) -> set[int]:

@@ -1,10 +1,17 @@
 """Muon: orthogonal updates of matrices, in a real training, and after a resumed one."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.training.optimizers.muon import Muon, orthogonalize, suits
+from regard.training.optimizers.muon import (
+    COEFFICIENTS,
+    ITERATIONS,
+    Muon,
+    orthogonalize,
+    suits,
+)
 from tests.training.test_loop import trainer, weights
 
 
@@ -19,6 +26,17 @@ def test_matrices_become_orthogonal_and_keep_their_directions(rows, columns, cou
     torch.testing.assert_close(in_their_bases, torch.diag_embed(values))
     large = values[s > 0.1 * max(rows, columns) ** 0.5]  # the smallest need more iterations
     assert ((large > 0.5) & (large < 1.3)).all()
+
+
+@pytest.mark.parametrize("shape", [(2, 16, 32), (1, 64, 16)])
+def test_long_matrices_take_the_same_iterations(shape):
+    a, b, c = COEFFICIENTS
+    matrices = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    expected = matrices / torch.linalg.vector_norm(matrices, dim=(1, 2), keepdim=True)
+    for _ in range(ITERATIONS):
+        gram = expected @ expected.mT
+        expected = a * expected + (b * gram + c * gram @ gram) @ expected
+    torch.testing.assert_close(orthogonalize(matrices), expected, rtol=1e-4, atol=1e-6)
 
 
 def test_an_update_of_several_matrices_together():

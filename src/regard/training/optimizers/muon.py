@@ -16,6 +16,7 @@ nearly as well (docs/log.md). Matrices of one shape are made orthogonal together
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import torch
@@ -101,14 +102,37 @@ def orthogonalize(matrices_Bmn: Tensor) -> Tensor:
     >>> bool((torch.linalg.svdvals(orthogonalize(matrix)) < 1.3).all())
     True
     """
-    a, b, c = COEFFICIENTS
     tall = matrices_Bmn.shape[1] > matrices_Bmn.shape[2]
     size = torch.linalg.vector_norm(matrices_Bmn, dim=(1, 2), keepdim=True)
     x: Tensor = (matrices_Bmn.mT if tall else matrices_Bmn) / (size + 1e-7)
-    for _ in range(ITERATIONS):
-        gram = torch.bmm(x, x.mT)
-        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    x = _iterate_gram(x) if x.shape[2] >= 2 * x.shape[1] else _iterate(x)
     return x.mT if tall else x
+
+
+def _iterate(x_Bmn: Tensor) -> Tensor:
+    """X ← (a + b G + c G²) X with G = X Xᵀ, several times."""
+    a, b, c = COEFFICIENTS
+    for _ in range(ITERATIONS):
+        gram = torch.bmm(x_Bmn, x_Bmn.mT)
+        polynomial = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+        x_Bmn = torch.baddbmm(x_Bmn, polynomial, x_Bmn, beta=a)
+    return x_Bmn
+
+
+def _iterate_gram(x_Bmn: Tensor) -> Tensor:
+    """The same for n ≫ m, in half the time, by products of square matrices alone.
+
+    With P = a + b G + c G², the next G is P G P, and the result the product of all P, times X.
+    """
+    a, b, c = COEFFICIENTS
+    gram = torch.bmm(x_Bmn, x_Bmn.mT)
+    diagonal = a * torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+    factors: list[Tensor] = []
+    for _ in range(ITERATIONS):
+        if factors:
+            gram = torch.bmm(torch.bmm(factors[-1], gram), factors[-1])
+        factors.append(torch.baddbmm(gram, gram, gram, beta=b, alpha=c) + diagonal)
+    return torch.bmm(reduce(torch.bmm, factors), x_Bmn)  # the factors commute
 
 
 def _by_shape(parameters: Sequence[Tensor]) -> dict[tuple[int, int], list[int]]:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from regard.cli import main
 from regard.config import Run, TrainingSettings, TransformerSettings
 from regard.dropout import dropout_stream
 from regard.models.batch import batch_of
@@ -72,3 +73,11 @@ def test_passes_differ_by_dropout_alone(p):
             return float(token_loss(run, network, batch, 1.0).detach())
 
     assert (loss(9.0) > loss(1e-9) + 1e-3) == bool(p)
+
+
+def test_a_kind_without_it_says_so(tmp_path, capsys):
+    out = tmp_path / "model"
+    words = ["train", "labeled.tsv", "--model.kind", "classifier", "--training.r_drop", "5"]
+    assert main([*words, "--out", str(out)]) == 2
+    assert "training.r_drop is not for the kind classifier" in capsys.readouterr().err
+    assert not out.exists()

@@ -110,8 +110,7 @@ class TrainingSettings:
     label_smoothing: float = 0.1
     """Share of the target spread over the whole vocabulary."""
     r_drop: float = 0.0
-    """Of models of text: weight of the distance between two passes with different dropout (R-Drop);
-    0: one pass."""
+    """Weight of the distance between two passes with different dropout (R-Drop); 0: one pass."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Number format of matrix products; auto: bf16 where it is faster."""
     average: Literal["ema", "checkpoints", "none"] = "ema"

@@ -46,6 +46,8 @@ def train_from_files(
         run = new_run(request.given, request.preset, {kind.name: kind})
         if run.training.start_from and not task.can_start_from:
             raise InputError(f"a model of the kind {kind.name} cannot be trained --from another.")
+        if run.training.r_drop and not task.has_r_drop:
+            raise InputError(f"training.r_drop is not for the kind {kind.name}; leave it out.")
         check_ranks(run.model, run.training.shard)
         if kind.needs_files and not request.files:
             raise InputError(f"give the files to learn from: {kind.learns_from}.")

@@ -150,6 +150,8 @@ class Task(ABC):
 
     can_start_from = False
     """Whether a run can begin with the weights and vocabulary of another (--from)."""
+    has_r_drop = False
+    """Whether the objective knows R-Drop (training.r_drop)."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind

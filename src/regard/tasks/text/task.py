@@ -64,6 +64,7 @@ class TextTask(Task):
     """A kind of model that learns from text; subclasses say what an example is."""
 
     can_start_from = True
+    has_r_drop = True
     has_segmentations = False
     """Whether a corpus can have several segmentations (text.subword_dropout)."""
 

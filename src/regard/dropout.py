@@ -90,16 +90,15 @@ def dropout_factors(stream: np.random.Generator, like: Tensor, p: float) -> Tens
 
 def dropout_mask(stream: np.random.Generator, like: Tensor, p: float) -> Tensor:
     """Numbers of the shape of `like`: 0 where dropped, 1 elsewhere."""
-    number, mask = like.numel(), torch.empty(like.shape, dtype=like.dtype)
+    number, kind = like.numel(), torch.promote_types(like.dtype, torch.float32)
+    mask = torch.empty(like.shape, dtype=kind)  # NumPy has no bfloat16
     width = 2 if p < _SMALL else 1  # bytes of a number
     bits = stream.integers(0, 1 << 64, size=1 - (-number * width // 8), dtype=np.uint64)
     levels = 1 << 8 * width
     dropped = min(levels - 1, int(p * levels + float(bits[-1]) / 2.0**64))
-    if width == 1:
-        drawn = torch.from_numpy(bits.view(np.uint8)[:number])
-    else:
-        drawn, dropped = torch.from_numpy(bits.view(np.int16)[:number]), dropped - levels // 2
-    return torch.ge(drawn.view(like.shape), dropped, out=mask)  # as numbers, in one pass
+    drawn = bits.view(np.uint8 if width == 1 else np.uint16)[:number]
+    np.greater_equal(drawn, dropped, out=mask.view(-1).numpy())  # as numbers, in one pass
+    return mask.to(like.dtype)
 
 
 def scale_of(p: float) -> float:

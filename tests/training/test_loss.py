@@ -78,13 +78,23 @@ def test_nothing_to_guess_is_no_loss():
     assert not output.weight.grad.any()
 
 
-def test_large_scores_do_not_overflow():
+@pytest.mark.parametrize(
+    ("factor", "shift"), [(1e4, 0.0), (30.0, 0.0), (1.0, 60.0), (1.0, -200.0), (1e3, 30.0)]
+)
+def test_large_scores_do_not_overflow(factor, shift):
     features, output = parts(torch.float32)
     with torch.no_grad():
-        output.weight.mul_(1e4)
+        output.weight.mul_(factor)
+        output.bias.add_(shift)
+        output.bias[3] += shift
+    given = [features, *output.parameters()]
     loss = label_loss(features, output, LABELS, 0.1)
     assert loss.isfinite()
-    torch.testing.assert_close(loss, expected(features, output, LABELS, 0.1))
+    theirs = expected(features, output, LABELS, 0.1)
+    torch.testing.assert_close(loss, theirs)
+    pairs = zip(*(torch.autograd.grad(each, given) for each in (loss, theirs)), strict=True)
+    for ours, other in pairs:
+        torch.testing.assert_close(ours, other, atol=1e-5 * float(other.abs().max()), rtol=1e-4)
 
 
 def test_bf16_is_near_and_sums_in_fp32():

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from regard.config.processes import has_ring
 from regard.cores import cores
 from regard.dropout import dropout_stream
+from regard.memory import keep_freed_memory
 from regard.models.lookups import Lookup, collected_lookups, gradients_of
 from regard.training.checkpoint import DataCursor, RunState
 from regard.training.gradient_processes import GradientProcesses, ShardGradients
@@ -111,6 +112,7 @@ class Updater:
     @contextmanager
     def workers(self, cursor: DataCursor) -> Iterator[WorkerPool]:
         """Open the threads and processes that `update` needs, from the batch at a cursor on."""
+        keep_freed_memory()
         with ExitStack() as stack:
             pool = stack.enter_context(WorkerPool(self.num_threads))
             if self.num_threads > 1 and can_fork():

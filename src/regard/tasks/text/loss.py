@@ -7,9 +7,10 @@ z = W x + b of a chunk are turned into gradients in place:
     ∂loss/∂z = p − (1 − ε) 1_y − ε/V
 
 The parts with ε need no pass over the scores: mean(z) = mean(W) x + mean(b), and their gradients
-are of rank one. Nor do the probabilities: p = e/s with e = exp(z) and s its sum over the
-vocabulary, and 1/s is multiplied into the smaller factors of the products, (e/s) W = (e W)/s. The
-scores are computed in units of log 2, because powers of 2 take half the time of exp.
+are of rank one. Nor do the bias and the probabilities: with e = exp(W x), c = exp(b) and s = e · c,
+p = e ∘ c / s, and c and 1/s are multiplied into the smaller factors of the products, as in
+p W = (e (c ∘ W))/s. The scores are computed in units of log 2, because powers of 2 take half the
+time of exp.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def span_loss(run: Run, network: Any, batch: Any, scale: float) -> Tensor | floa
 
 CHUNK = 1 << 21  # scores held at once
 LOG2_E = math.log2(math.e)
-SAFE = 64.0  # powers of 2 up to this exponent can be summed without overflow
+SAFE = 2.0**64  # sums of powers up to this, and from its inverse on, neither overflow nor vanish
+SAFE_BIAS = 16.0  # nor do products with powers of 2 of such a bias
 
 
 def label_loss(
@@ -92,36 +94,31 @@ class _ChunkedLoss(torch.autograd.Function):
         wide = torch.promote_types(x_ND.dtype, torch.float32)  # what sums are taken in
         mean_D, mean_b = weight_VD.to(wide).mean(0), bias_V.to(wide).mean()
         loss = (-smoothing) * ((x_ND.to(wide) @ mean_D).sum() + mean_b * len(x_ND))
+        scores = _Scores(x_ND, w_VD, bias_V.detach(), wide)
+        c_V = scores.factors_V
         d_x = torch.empty_like(x_ND) if wanted else None
         d_weight = torch.empty_like(weight_VD) if wanted else None
         d_bias = torch.zeros_like(bias_V) if wanted else None
         with torch.autocast(x_ND.device.type, enabled=False):
-            chunks = -(-len(x_ND) * len(w_VD) // CHUNK)  # as few as fit, of equal sizes
-            size = max(1, -(-len(x_ND) // max(1, chunks)))
-            plain = x_ND.dtype == wide == bias_V.dtype
-            room = x_ND.new_empty(min(size, len(x_ND)), len(w_VD)) if plain else None
-            scaled_V = bias_V * LOG2_E
-            for start in range(0, len(x_ND), size):
-                part = slice(start, start + size)
+            cw_VD = w_VD if c_V is None or not wanted else w_VD * c_V[:, None]
+            for start in range(0, len(x_ND), scores.size):
+                part = slice(start, start + scores.size)
                 x_CD, y_C1 = x_ND[part], y_N[part, None]
-                if room is None:
-                    z_CV = nn.functional.linear(x_CD, w_VD).to(wide).mul_(LOG2_E).add_(scaled_V)
-                else:  # the same memory for every chunk: fresh pages would cost a third more
-                    z_CV = room[: len(x_CD)]
-                    torch.addmm(scaled_V, x_CD, w_VD.T, alpha=LOG2_E, out=z_CV)
-                chunk_loss, s_C1 = _powers(z_CV, y_C1, smoothing)
+                e_CV, s_C, chunk_loss = scores.powers(x_CD, y_C1, smoothing)
                 loss = loss + chunk_loss
                 if d_x is None or d_weight is None or d_bias is None:
                     continue
-                z_CV.scatter_add_(1, y_C1, s_C1 * (smoothing - 1))
+                s_C1 = s_C[:, None]
+                at_label_C1 = s_C1 if c_V is None else s_C1 / c_V[y_C1]
+                e_CV.scatter_add_(1, y_C1, at_label_C1 * (smoothing - 1))
                 share_C1 = 1 / s_C1
-                if not plain:  # rounded only when they are of their final size
-                    z_CV.mul_(share_C1)
+                if not scores.plain:  # rounded only when they are of their final size
+                    e_CV.mul_(share_C1)
                     share_C1 = torch.ones_like(share_C1)
-                d_bias += torch.mv(z_CV.T, share_C1[:, 0])
-                d_z = z_CV.to(x_ND.dtype)
+                d_bias += torch.mv(e_CV.T, share_C1[:, 0])
+                d_z = e_CV.to(x_ND.dtype)
                 share_C1 = share_C1.to(x_ND.dtype)
-                torch.mm(d_z, w_VD, out=d_x[part])
+                torch.mm(d_z, cw_VD, out=d_x[part])
                 d_x[part] *= share_C1
                 if d_weight.dtype == d_z.dtype:
                     d_weight.addmm_(d_z.T, x_CD * share_C1, beta=float(start > 0), alpha=scale)
@@ -132,7 +129,12 @@ class _ChunkedLoss(torch.autograd.Function):
                 d_weight.zero_()
             even = scale * smoothing / len(w_VD)
             d_x.sub_((smoothing * mean_D).to(d_x.dtype)).mul_(scale)
-            d_weight -= even * x_ND.to(wide).sum(0)
+            even_D = even * x_ND.to(wide).sum(0)
+            if c_V is None:
+                d_weight -= even_D
+            else:
+                torch.addcmul(-even_D, d_weight, c_V[:, None], out=d_weight)
+                d_bias.mul_(c_V)
             d_bias.mul_(scale).sub_(even * len(x_ND))
             ctx.save_for_backward(d_x, d_weight, d_bias)
         return loss * scale
@@ -146,17 +148,52 @@ class _ChunkedLoss(torch.autograd.Function):
         return d_x * d_loss.to(d_x.dtype), d_weight * d_loss, d_bias * d_loss, None, None, None
 
 
-def _powers(z_CV: Tensor, y_C1: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """Σ lse − (1 − ε) z_y, and the sums (C, 1) of 2^z; the scores become 2^z in place.
+class _Scores:
+    """Powers of the scores of chunks of tokens, 2^(z · log₂ e).
 
-    Where the largest score of a row is far from zero, all of them are divided by its power.
+    factors_V   powers of the bias, which the powers are without; None if they are with it
+    plain       whether the scores are in the precision of the features
+    size        tokens of a chunk: as few chunks as fit, of equal sizes
     """
-    top_C1 = z_CV.amax(1, keepdim=True)
-    if bool((top_C1.abs() > SAFE).any()):
-        z_CV.sub_(top_C1)
-    else:
-        top_C1 = torch.zeros_like(top_C1)
-    z_y = z_CV.gather(1, y_C1)
-    s_C1 = z_CV.exp2_().sum(1, keepdim=True)
-    lse = s_C1.log() + (top_C1 - (1 - smoothing) * (z_y + top_C1)) / LOG2_E
-    return lse.sum(), s_C1
+
+    def __init__(self, x_ND: Tensor, w_VD: Tensor, bias_V: Tensor, wide: torch.dtype) -> None:
+        self.w_VD, self.wide, self.bias_V = w_VD, wide, bias_V * LOG2_E
+        self.plain = x_ND.dtype == wide == bias_V.dtype
+        apart = self.plain and bool((self.bias_V.abs() < SAFE_BIAS).all())
+        self.factors_V = self.bias_V.exp2() if apart else None
+        chunks = -(-len(x_ND) * len(w_VD) // CHUNK)
+        self.size = max(1, -(-len(x_ND) // max(1, chunks)))
+        # The same memory for every chunk: fresh pages would cost a third more.
+        self._room = x_ND.new_empty(min(self.size, len(x_ND)), len(w_VD)) if self.plain else None
+
+    def powers(
+        self, x_CD: Tensor, y_C1: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the powers (C, V), their sums with the bias (C,), and Σ lse − (1 − ε) z_y.
+
+        Where a sum would be too large or too small, all powers are divided by the largest.
+        """
+        z_CV, top_C = self._scores(x_CD), 0.0
+        z_y = z_CV.gather(1, y_C1)[:, 0]
+        s_C = self._sums(z_CV.exp2_())
+        if not bool(((s_C < SAFE) & (s_C > 1 / SAFE)).all()):
+            z_CV = self._scores(x_CD)
+            top_C1 = z_CV.amax(1, keepdim=True)
+            s_C, top_C = self._sums(z_CV.sub_(top_C1).exp2_()), top_C1[:, 0]
+        if self.factors_V is not None:
+            z_y = z_y + self.bias_V[y_C1[:, 0]]
+        lse = s_C.log() + (top_C - (1 - smoothing) * z_y) / LOG2_E
+        return z_CV, s_C, lse.sum()
+
+    def _scores(self, x_CD: Tensor) -> Tensor:
+        """z · log₂ e (C, V), without the bias if it has factors of its own."""
+        if self._room is None:
+            z_CV = nn.functional.linear(x_CD, self.w_VD).to(self.wide).mul_(LOG2_E)
+            return z_CV.add_(self.bias_V)
+        z_CV = self._room[: len(x_CD)]
+        if self.factors_V is None:
+            return torch.addmm(self.bias_V, x_CD, self.w_VD.T, alpha=LOG2_E, out=z_CV)
+        return z_CV.addmm_(x_CD, self.w_VD.T, beta=0, alpha=LOG2_E)
+
+    def _sums(self, e_CV: Tensor) -> Tensor:
+        return e_CV.sum(1) if self.factors_V is None else torch.mv(e_CV, self.factors_V)

@@ -52,6 +52,23 @@ def test_blocks_have_the_gradients_of_the_modules(kind, dropouts, norm, given):
         assert float((part - other).abs().max()) < 1e-12 * largest, name
 
 
+@pytest.mark.parametrize("factor", [30.0, 1e3, 1e6])
+def test_large_scores_do_not_overflow_in_blocks(factor):
+    torch.manual_seed(0)
+    network = build(settings("transformer", dropout=0.0), 20, 20).double().train()
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if "query_proj" in name:
+                parameter.mul_(factor)
+    batch = batch_of(SOURCES, TARGETS)
+    loss, found = gradients(network, batch, recorded=False)
+    reference, expected = gradients(network, batch, recorded=True)
+    torch.testing.assert_close(loss, reference, rtol=1e-9, atol=0)
+    largest = max(float(part.abs().max()) for part in expected)
+    for part, other in zip(found, expected, strict=True):
+        assert float((part - other).abs().max()) < 1e-8 * largest
+
+
 def test_plain_layers_run_in_blocks_unless_they_are_recorded():
     """So that the test above compares two ways, not one with itself."""
     network = build(LanguageModelSettings(**SIZES, num_layers=2), 20, 20).train()

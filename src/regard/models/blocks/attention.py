@@ -11,6 +11,7 @@ gradients back.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import torch
@@ -28,6 +29,9 @@ from regard.models.blocks.operations import (
     normed_backward,
     residual_sum,
 )
+
+LOG2_E = math.log2(math.e)
+SAFE = 2.0**64  # sums of powers up to this, and from its inverse on, neither overflow nor vanish
 
 
 class AttentionPlan(NamedTuple):
@@ -55,7 +59,7 @@ class AttentionBlock(torch.autograd.Function):
         ctx: Any,
         x: Tensor,
         memory: Tensor | None,
-        hidden: Tensor | None,
+        keep: Tensor | None,
         plan: AttentionPlan,
         norm_weight: Tensor,
         norm_bias: Tensor,
@@ -63,8 +67,9 @@ class AttentionBlock(torch.autograd.Function):
     ) -> Tensor:
         """Attend from x (B, Q, D) to `memory` (B, K, D), or to x itself.
 
-        `hidden` is True where a key must not be attended to, broadcastable to (B, H, Q, K); some
-        key of each row must be left. `linear`: weight and bias of query, key, value and output.
+        `keep` is 1 where a key may be attended to and 0 elsewhere, broadcastable to (B, H, Q, K);
+        some key of each row must be left. `linear`: weight and bias of query, key, value and
+        output.
         """
         maps = [LinearParameters(*linear[n : n + 2]) for n in range(0, 8, 2)]
         x_ND = x.flatten(0, -2)
@@ -77,12 +82,7 @@ class AttentionBlock(torch.autograd.Function):
             for linear, input_ND in zip(maps[:3], (y_ND, m_ND, m_ND), strict=True)
         )
         q, k = plan.rotated(q, 1), plan.rotated(k, 1)
-        weights = torch.baddbmm(
-            q.new_empty(len(q), q.shape[1], k.shape[1]), q, k.mT, beta=0, alpha=plan.scale
-        )
-        if hidden is not None:
-            weights.view(batch, heads, *weights.shape[1:]).masked_fill_(hidden, -torch.inf)
-        torch.softmax(weights, -1, out=weights)
+        weights = attention_weights(q, k, plan.scale, keep, batch)
         of_weights = kept(weights, plan.weights_p)
         context_ND = joined(torch.bmm(masked(weights, of_weights.mask), v), batch)
         output = maps[3](context_ND, of_weights.scale)
@@ -131,6 +131,27 @@ class AttentionBlock(torch.autograd.Function):
         d_x = d_x.add_(d_total).view(gradients[0].shape)
         d_memory = d_m.view(ctx.memory_shape) if cross else None
         return d_x, d_memory, None, None, d_gain, d_shift, *d_linear
+
+
+def attention_weights(
+    q: Tensor, k: Tensor, scale: float, keep: Tensor | None, batch: int
+) -> Tensor:
+    """softmax(scale · q kᵀ) (B · H, Q, K) of heads q (B · H, Q, E) and k (B · H, K, E).
+
+    By powers of 2 without their largest, which take less time; if a sum of them is too large or too
+    small for that, by `torch.softmax`.
+    """
+    weights = q.new_empty(len(q), q.shape[1], k.shape[1])
+    weights.baddbmm_(q, k.mT, beta=0, alpha=scale * LOG2_E).exp2_()
+    if keep is not None:
+        weights.view(batch, -1, *weights.shape[1:]).mul_(keep)
+    sums = weights.flatten(0, 1) @ weights.new_ones(weights.shape[2])
+    if bool(((sums < SAFE) & (sums > 1 / SAFE)).all()):
+        return weights.mul_(sums.reciprocal_().view(*weights.shape[:2], 1))
+    weights.baddbmm_(q, k.mT, beta=0, alpha=scale)
+    if keep is not None:
+        weights.view(batch, -1, *weights.shape[1:]).masked_fill_(keep == 0, -torch.inf)
+    return torch.softmax(weights, -1, out=weights)
 
 
 def _heads(x_ND: Tensor, linear: LinearParameters, batch: int, num_heads: int) -> Tensor:

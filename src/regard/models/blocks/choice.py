@@ -7,6 +7,7 @@ devices, somebody who records or traces) is left to the modules.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import torch
@@ -90,7 +91,7 @@ def attention_block(
     )  # fmt: skip
     linear = [p for projection in projections for p in (projection.weight, projection.bias)]
     output: Tensor = AttentionBlock.apply(  # type: ignore[no-untyped-call]  # untyped in torch
-        x, memory, _hidden(mask, len(x), *size), plan, norm.weight, norm.bias, *linear
+        x, memory, _keep(mask, len(x), *size, x.dtype), plan, norm.weight, norm.bias, *linear
     )
     return output
 
@@ -114,9 +115,12 @@ def _angles(attention: MultiHead, x: Tensor, offset: int) -> tuple[Tensor, Tenso
     return positions.table(x.shape[1], offset, dtype=x.dtype)
 
 
-def _hidden(mask: Mask | None, batch: int, num_queries: int, num_keys: int) -> Tensor | None:
-    """True where a key is masked; None if no key is."""
+@lru_cache(maxsize=8)  # all layers have the same masks
+def _keep(
+    mask: Mask | None, batch: int, num_queries: int, num_keys: int, dtype: torch.dtype
+) -> Tensor | None:
+    """1 where a key may be attended to and 0 where it is masked; None if no key is."""
     if mask is None:
         return None
     keep = mask.tensor(num_queries, num_keys, batch=(batch, 1))
-    return None if keep.all() else ~keep
+    return None if keep.all() else keep.to(dtype)

@@ -166,9 +166,7 @@ class _Scores:
         # The same memory for every chunk: fresh pages would cost a third more.
         self._room = x_ND.new_empty(min(self.size, len(x_ND)), len(w_VD)) if self.plain else None
 
-    def powers(
-        self, x_CD: Tensor, y_C1: Tensor, smoothing: float
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def powers(self, x_CD: Tensor, y_C1: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
         """Return the powers (C, V), their sums with the bias (C,), and Σ lse − (1 − ε) z_y.
 
         Where a sum would be too large or too small, all powers are divided by the largest.

@@ -171,7 +171,8 @@ class _Scores:
 
         Where a sum would be too large or too small, all powers are divided by the largest.
         """
-        z_CV, top_C = self._scores(x_CD), 0.0
+        z_CV = self._scores(x_CD)
+        top_C: Tensor | float = 0.0
         z_y = z_CV.gather(1, y_C1)[:, 0]
         s_C = self._sums(z_CV.exp2_())
         if not bool(((s_C < SAFE) & (s_C > 1 / SAFE)).all()):

@@ -18,7 +18,7 @@ _MUON = {"optimizer": "muon"}
 _DEEPER = {
     "model": {"num_encoder_layers": 4, "num_decoder_layers": 4},
     "text": {"vocab_size": 8000},
-    "training": {**_MUON, "muon_period": 2, "batch_tokens": 4096},
+    "training": {**_MUON, "muon_period": 2, "batch_tokens": 4096, "learning_rate": 4e-3},
 }
 SIZES = (
     SizeOption("tiny", "tiny", {"training": _MUON}),

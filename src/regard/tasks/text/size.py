@@ -36,6 +36,7 @@ FEW_EPOCHS = 2  # with fewer than this, a smaller model learns more
 FEW_UPDATES, FEW_UPDATES_BATCH = 3_000, 0.5  # with fewer, more and smaller updates learn more
 VOCABULARIES = ((2_000, 1_000), (10_000, 2_000), (50_000, 4_000), (500_000, 8_000))
 """Up to so many sentences, at most so many pieces (twice as many for scripts without spaces)."""
+OPTIMIZERS = {"adam": "Adam", "adamw": "AdamW", "muon": "Muon"}
 
 
 @dataclass(frozen=True)
@@ -102,13 +103,15 @@ class SizeSearch:
             options = [option for option in options if option.preset != "base"]
         if budget is None:
             only = self._estimate(options[-1])
-            return Size(only.option.preset, self._fitted(only, None), _without_budget(only))
+            run = self._fitted(only, None)
+            return Size(only.option.preset, run, f"{_without_budget(only)} {_settings_line(run)}")
         estimates = list(self._estimates(options))
         chosen = next((e for e in reversed(estimates) if e.fits(budget)), estimates[0])
         run = self._fitted(chosen, chosen.epochs(budget))
         if run.training.batch_tokens != chosen.run.training.batch_tokens:
             chosen = self._timed(chosen.option, run)
-        return Size(chosen.option.preset, run, _with_budget(chosen, estimates, budget))
+        line = f"{_with_budget(chosen, estimates, budget)} {_settings_line(run)}"
+        return Size(chosen.option.preset, run, line)
 
     def warning(self, preset: str, budget: float) -> str | None:
         """Return a warning if a preset makes less than two epochs in `budget` seconds."""
@@ -266,4 +269,14 @@ def _without_budget(chosen: SizeEstimate) -> str:
     return (
         f"{chosen.name}: an epoch of {chosen.epoch_updates:,.0f} updates takes about "
         f"{clock(chosen.seconds * chosen.epoch_updates)}; --minutes sets a time limit."
+    )
+
+
+def _settings_line(run: Run) -> str:
+    """Return the sentence that names the settings chosen with the size."""
+    training = run.training
+    dropout: float = run.model.dropout  # type: ignore[attr-defined]  # of every model of text
+    return (
+        f"Dropout {dropout:g}, batches of {training.batch_tokens:,} tokens, "
+        f"{OPTIMIZERS[training.optimizer]} at {training.learning_rate:g}."
     )

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from regard.attention import dropout_stream
 from regard.config import RnnSettings, TransformerSettings
@@ -41,6 +43,15 @@ def test_shards_cover_all_rows_without_needless_padding(number):
         assert (piece.inputs[:, -1] != PAD).any()
         assert piece.source.tokens.shape[1] == int(piece.source.lengths.max())
         assert piece.inputs.shape == piece.labels.shape
+
+
+@given(st.lists(st.integers(1, 30), min_size=2, max_size=40))
+def test_two_shards_differ_by_one_row_at_the_most(lengths):
+    """A cut that left the row in the middle to the second shard could differ by two."""
+    batch = batch_of([[5] * n for n in lengths], [[6] * n for n in lengths])
+    costs = [int(piece.sizes.sum()) for piece in shards(batch, 2)]
+    assert len(costs) == 2
+    assert abs(costs[0] - costs[1]) <= int(batch.sizes.max())
 
 
 def test_shards_of_hidden_words_keep_every_word():

@@ -69,9 +69,12 @@ class Batch(NamedTuple):
 
     @property
     def sizes(self) -> Tensor:
-        """(B,): number of source and target tokens of each sentence."""
+        """(B,): the cost of each sentence, in thirds of a target token's.
+
+        A source token costs two thirds: it neither attends to the other side nor is predicted.
+        """
         sizes = (self.inputs != PAD).sum(1)  # not labels: a masked language model has few of them
-        return sizes if self.source is None else sizes + self.source.lengths
+        return 3 * sizes if self.source is None else 3 * sizes + 2 * self.source.lengths
 
     def rows(self, rows: Tensor) -> Batch:
         """Return the given sentences, cut to the longest of them."""

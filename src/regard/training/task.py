@@ -83,7 +83,7 @@ class TrainBatch(Protocol):
 
     @property
     def sizes(self) -> Tensor:
-        """(B,): the cost of each example, in tokens."""
+        """(B,): the cost of each example, in any unit."""
         ...
 
     def rows(self, rows: Tensor) -> Self:

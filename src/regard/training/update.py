@@ -39,10 +39,10 @@ def shards(batch: AnyBatch, number: int) -> list[AnyBatch]:
     number = max(1, min(number, len(sizes)))
     order = torch.argsort(sizes, stable=True)
     total = sizes[order].cumsum(0)
-    ends = total[-1] * torch.arange(1, number) / number
-    after = torch.searchsorted(total, ends).clamp_(max=len(total) - 1)
+    even = total[-1] * torch.arange(1, number) / number
+    after = torch.searchsorted(total, even).clamp_(max=len(total) - 1)
     before = torch.where(after > 0, total[after - 1], 0)
-    nearer = total[after] - ends <= ends - before  # the first shards get the row in the middle
+    nearer = total[after] - even <= even - before  # the first shards get the row in the middle
     ends = (after + nearer).tolist()
     return [batch.rows(rows) for rows in torch.tensor_split(order, ends) if len(rows)]
 

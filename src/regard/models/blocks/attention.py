@@ -11,7 +11,6 @@ gradients back.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import torch
@@ -19,8 +18,10 @@ from torch import Tensor
 
 from regard.attention.layers.position import rotate
 from regard.models.blocks.operations import (
+    LOG2_E,
     LinearParameters,
     Normed,
+    are_safe,
     column_sums,
     kept,
     linear_backward,
@@ -29,9 +30,6 @@ from regard.models.blocks.operations import (
     normed_backward,
     residual_sum,
 )
-
-LOG2_E = math.log2(math.e)
-SAFE = 2.0**64  # sums of powers up to this, and from its inverse on, neither overflow nor vanish
 
 
 class AttentionPlan(NamedTuple):
@@ -146,7 +144,7 @@ def attention_weights(
     if keep is not None:
         weights.view(batch, -1, *weights.shape[1:]).mul_(keep)
     sums = weights.flatten(0, 1) @ weights.new_ones(weights.shape[2])
-    if bool(((sums < SAFE) & (sums > 1 / SAFE)).all()):
+    if are_safe(sums):
         return weights.mul_(sums.reciprocal_().view(*weights.shape[:2], 1))
     weights.baddbmm_(q, k.mT, beta=0, alpha=scale)
     if keep is not None:

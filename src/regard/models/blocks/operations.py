@@ -5,12 +5,21 @@ N tokens of all sentences, D features.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from regard.dropout import current_stream, dropout_mask, scale_of
+
+LOG2_E = math.log2(math.e)
+SAFE = 2.0**64
+
+
+def are_safe(sums: Tensor) -> bool:
+    """Whether sums of powers are far from overflow and underflow, so that no maximum is needed."""
+    return bool(((sums < SAFE) & (sums > 1 / SAFE)).all())
 
 
 class Normed(NamedTuple):

@@ -15,7 +15,6 @@ time of exp.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -23,6 +22,7 @@ from torch import Tensor, nn
 
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import Run
+from regard.models.blocks.operations import LOG2_E, are_safe
 from regard.models.sequence_parallel import local_labels
 from regard.tasks.text.r_drop import r_drop_loss
 from regard.text import PAD
@@ -54,9 +54,7 @@ def span_loss(run: Run, network: Any, batch: Any, scale: float) -> Tensor | floa
 
 
 CHUNK = 1 << 21  # scores held at once
-LOG2_E = math.log2(math.e)
-SAFE = 2.0**64  # sums of powers up to this, and from its inverse on, neither overflow nor vanish
-SAFE_BIAS = 16.0  # nor do products with powers of 2 of such a bias
+SAFE_BIAS = 16.0  # products with powers of 2 of such a bias neither overflow nor vanish
 
 
 def label_loss(
@@ -175,7 +173,7 @@ class _Scores:
         top_C: Tensor | float = 0.0
         z_y = z_CV.gather(1, y_C1)[:, 0]
         s_C = self._sums(z_CV.exp2_())
-        if not bool(((s_C < SAFE) & (s_C > 1 / SAFE)).all()):
+        if not are_safe(s_C):
             z_CV = self._scores(x_CD)
             top_C1 = z_CV.amax(1, keepdim=True)
             s_C, top_C = self._sums(z_CV.sub_(top_C1).exp2_()), top_C1[:, 0]

@@ -37,6 +37,7 @@ FEW_UPDATES, FEW_UPDATES_BATCH = 3_000, 0.5  # with fewer, more and smaller upda
 VOCABULARIES = ((2_000, 1_000), (10_000, 2_000), (50_000, 4_000), (500_000, 8_000))
 """Up to so many sentences, at most so many pieces (twice as many for scripts without spaces)."""
 OPTIMIZERS = {"adam": "Adam", "adamw": "AdamW", "muon": "Muon"}
+"""The optimizers as they are printed."""
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,7 @@ def test_rows_are_cut_to_the_longest():
     batch = series_batch(series(4, 9), [1, 0])
     part = batch.rows(torch.tensor([0]))
     assert isinstance(part, LabeledBatch) and part.values.shape == (1, 3, 4)
-    assert part.answers == 1 and part.sizes.tolist() == [4] and part.labels.tolist() == [1]
+    assert part.answers == 1 and part.costs.tolist() == [4] and part.labels.tolist() == [1]
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_every_corpus_has_the_same_order_and_places():
         assert isinstance(examples, EpochBatches) and len(examples) == 60
         batch, after = examples.take(DataCursor(1, 0))
         assert after == DataCursor(1, 1) and len(examples.epoch(1)) > 1
-        assert len(batch.sizes if isinstance(examples, StrokeBatches) else batch.labels) == len(
+        assert len(batch.costs if isinstance(examples, StrokeBatches) else batch.labels) == len(
             examples.epoch(1)[0]
         )
         assert examples.take(DataCursor(1, len(examples.epoch(1)) - 1))[1] == DataCursor(2, 0)

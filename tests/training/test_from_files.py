@@ -143,9 +143,12 @@ def test_the_size_follows_the_corpus_and_the_budget():
     short, long = search.choose(1.0), search.choose(1e6)
     assert short.line.startswith("tiny: ") and long.line.startswith("tiny with 4+4 layers: ")
     assert short.run.model.num_encoder_layers == 2 and long.run.model.num_encoder_layers == 4
-    assert short.run.model.dropout == 0.0 and long.run.model.dropout == 0.2
+    assert short.run.model.dropout == 0.0 and long.run.model.dropout == 0.3
     assert "4+4 layers would make" in short.line and "updates" in short.line
-    assert long.line.endswith("Dropout 0.2, batches of 512 tokens, Muon at 0.004.")
+    assert long.line.endswith(
+        "Dropout 0.3, batches of 512 tokens, Muon at 0.004, weight decay 0.1."
+    )
+    assert short.run.training.weight_decay == 0.0 and short.line.endswith("Muon at 0.002.")
     assert long.run.training.minutes == 60.0 and long.run.training.epochs is None
     assert short.run.training.optimizer == long.run.training.optimizer == "muon"
     many = SizeSearch(TASK, texts_of(100_000), settings)

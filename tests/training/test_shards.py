@@ -49,9 +49,9 @@ def test_shards_cover_all_rows_without_needless_padding(number):
 def test_two_shards_differ_by_one_row_at_the_most(lengths):
     """A cut that left the row in the middle to the second shard could differ by two."""
     batch = batch_of([[5] * n for n in lengths], [[6] * n for n in lengths])
-    costs = [int(piece.sizes.sum()) for piece in shards(batch, 2)]
+    costs = [int(piece.costs.sum()) for piece in shards(batch, 2)]
     assert len(costs) == 2
-    assert abs(costs[0] - costs[1]) <= int(batch.sizes.max())
+    assert abs(costs[0] - costs[1]) <= int(batch.costs.max())
 
 
 def test_shards_of_hidden_words_keep_every_word():

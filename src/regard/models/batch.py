@@ -68,13 +68,13 @@ class Batch(NamedTuple):
         return int((self.labels != PAD).sum())
 
     @property
-    def sizes(self) -> Tensor:
+    def costs(self) -> Tensor:
         """(B,): the cost of each sentence, in thirds of a target token's.
 
         A source token costs two thirds: it neither attends to the other side nor is predicted.
         """
-        sizes = (self.inputs != PAD).sum(1)  # not labels: a masked language model has few of them
-        return 3 * sizes if self.source is None else 3 * sizes + 2 * self.source.lengths
+        lengths = (self.inputs != PAD).sum(1)  # not labels: a masked language model has few of them
+        return 3 * lengths if self.source is None else 3 * lengths + 2 * self.source.lengths
 
     def rows(self, rows: Tensor) -> Batch:
         """Return the given sentences, cut to the longest of them."""

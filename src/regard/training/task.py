@@ -82,7 +82,7 @@ class TrainBatch(Protocol):
         ...
 
     @property
-    def sizes(self) -> Tensor:
+    def costs(self) -> Tensor:
         """(B,): the cost of each example, in any unit."""
         ...
 

@@ -35,10 +35,10 @@ def shards(batch: AnyBatch, number: int) -> list[AnyBatch]:
 
     Rows are ordered by length first, so that long sentences pad only each other.
     """
-    sizes = batch.sizes
-    number = max(1, min(number, len(sizes)))
-    order = torch.argsort(sizes, stable=True)
-    total = sizes[order].cumsum(0)
+    costs = batch.costs
+    number = max(1, min(number, len(costs)))
+    order = torch.argsort(costs, stable=True)
+    total = costs[order].cumsum(0)
     even = total[-1] * torch.arange(1, number) / number
     after = torch.searchsorted(total, even).clamp_(max=len(total) - 1)
     before = torch.where(after > 0, total[after - 1], 0)

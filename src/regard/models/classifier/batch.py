@@ -37,7 +37,7 @@ class LabeledBatch(NamedTuple):
         return len(self.labels)
 
     @property
-    def sizes(self) -> Tensor:
+    def costs(self) -> Tensor:
         """(B,): cost of each example."""
         return self.lengths
 

@@ -142,7 +142,7 @@ class StrokeBatch(NamedTuple):
         return int(self.lengths.sum())
 
     @property
-    def sizes(self) -> Tensor:
+    def costs(self) -> Tensor:
         """(B,): cost of each line."""
         return self.lengths
 

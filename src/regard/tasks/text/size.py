@@ -31,8 +31,10 @@ from regard.training.task import TrainData
 
 SAMPLE = 1500  # sentences that updates are timed on
 LONG_UPDATE = 1.0  # seconds: one is timed, of shorter updates two
-NARROW = 128  # features of a model that hardly overfits
+NARROW = 128  # features of a model that overfits late
 FEW_EPOCHS = 2  # with fewer than this, a smaller model learns more
+MANY_EPOCHS = 40  # from here on, a narrow model overfits too
+WEIGHT_DECAY = 0.1  # of Muon, where a small corpus is repeated often
 FEW_UPDATES, FEW_UPDATES_BATCH = 3_000, 0.5  # with fewer, more and smaller updates learn more
 VOCABULARIES = ((2_000, 1_000), (10_000, 2_000), (50_000, 4_000), (500_000, 8_000))
 """Up to so many sentences, at most so many pieces (twice as many for scripts without spaces)."""
@@ -237,21 +239,31 @@ class SizeSearch:
             adjusted["training"]["epochs"] = float(round(epochs))
         dim: int = chosen.run.model.dim  # type: ignore[attr-defined]  # of every model of text
         adjusted["model"] = {"dropout": dropout(epochs, self.num_sentences, dim)}
+        if training.optimizer == "muon" and repeats_often(epochs, self.num_sentences):
+            adjusted["training"]["weight_decay"] = WEIGHT_DECAY
         return self._resolved(chosen.option, adjusted)
+
+
+def repeats_often(epochs: float, sentences: int) -> bool:
+    """Whether a run goes through a small corpus ten times or more."""
+    return epochs >= 10 and sentences < 100_000
 
 
 def dropout(epochs: float, sentences: int, dim: int) -> float:
     """Return the dropout of a run: none for very few epochs, much for many of a small corpus.
 
-    A narrow model needs less of it.
+    A narrow model needs as much of it only in very many epochs.
 
     >>> dropout(2, 178_000, 128), dropout(6, 178_000, 128), dropout(20, 29_000, 256)
     (0.0, 0.1, 0.3)
+    >>> dropout(20, 29_000, 128), dropout(50, 29_000, 128)
+    (0.2, 0.3)
     """
     if epochs < 3:
         return 0.0
-    much = 0.2 if dim <= NARROW else 0.3
-    return much if epochs >= 10 and sentences < 100_000 else 0.1
+    if not repeats_often(epochs, sentences):
+        return 0.1
+    return 0.2 if dim <= NARROW and epochs < MANY_EPOCHS else 0.3
 
 
 def _with_budget(chosen: SizeEstimate, estimates: list[SizeEstimate], budget: float) -> str:
@@ -277,7 +289,8 @@ def _settings_line(run: Run) -> str:
     """Return the sentence that names the settings chosen with the size."""
     training = run.training
     dropout: float = run.model.dropout  # type: ignore[attr-defined]  # of every model of text
+    decay = f", weight decay {training.weight_decay:g}" if training.weight_decay else ""
     return (
         f"Dropout {dropout:g}, batches of {training.batch_tokens:,} tokens, "
-        f"{OPTIMIZERS[training.optimizer]} at {training.learning_rate:g}."
+        f"{OPTIMIZERS[training.optimizer]} at {training.learning_rate:g}{decay}."
     )

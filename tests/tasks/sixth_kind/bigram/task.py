@@ -18,7 +18,7 @@ class LetterBatch(NamedTuple):
     inputs: Tensor
     labels: Tensor
     answers = property(lambda self: len(self.labels))
-    sizes = property(lambda self: torch.ones_like(self.labels))
+    costs = property(lambda self: torch.ones_like(self.labels))
 
     def rows(self, rows):
         return LetterBatch(self.inputs[rows], self.labels[rows])

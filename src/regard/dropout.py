@@ -1,9 +1,9 @@
 """Dropout from a random stream of each thread: reproducible, and cheap on CPUs.
 
-Torch draws one random number per element from a generator that all threads share. Here bytes of a
-stream decide, eight elements from each 64-bit draw, several times faster. An element is dropped
-if its byte is below 256 p, rounded up or down at random for each tensor, so that each is dropped
-with probability p. For a small p, where the rounding would matter, numbers have 16 bits.
+Torch draws a random number for each element of every tensor. Here the 0s and 1s of a long mask are
+drawn once for each p, and the mask of a tensor is a piece of it, at a place that the stream draws.
+So the elements of one tensor are independent of each other, and in two tensors or two updates those
+at the same place are, up to the length of the long mask (two to four times the tensor's).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_SMALL = 0.05  # probabilities below this take numbers of 16 bits
+_SMALL_BITS, _LARGE_BITS = 18, 21  # masks are pieces of the first 2^18 elements, or of more
 
 _stream: ContextVar[np.random.Generator | None] = ContextVar("dropout_stream", default=None)
 
@@ -85,20 +86,23 @@ def relu_dropout(x: Tensor, p: float) -> Tensor:
 
 def dropout_factors(stream: np.random.Generator, like: Tensor, p: float) -> Tensor:
     """Factors of the shape of `like`: 0 where dropped, 1 / (1 − p) elsewhere."""
-    return dropout_mask(stream, like, p).mul_(scale_of(p))
+    return dropout_mask(stream, like, p) * scale_of(p)
 
 
 def dropout_mask(stream: np.random.Generator, like: Tensor, p: float) -> Tensor:
-    """Numbers of the shape of `like`: 0 where dropped, 1 elsewhere."""
-    number, kind = like.numel(), torch.promote_types(like.dtype, torch.float32)
-    mask = torch.empty(like.shape, dtype=kind)  # NumPy has no bfloat16
-    width = 2 if p < _SMALL else 1  # bytes of a number
-    bits = stream.integers(0, 1 << 64, size=1 - (-number * width // 8), dtype=np.uint64)
-    levels = 1 << 8 * width
-    dropped = min(levels - 1, int(p * levels + float(bits[-1]) / 2.0**64))
-    drawn = bits.view(np.uint8 if width == 1 else np.uint16)[:number]
-    np.greater_equal(drawn, dropped, out=mask.view(-1).numpy())  # as numbers, in one pass
-    return mask.to(like.dtype)
+    """Numbers of the shape of `like`: 0 where dropped, 1 elsewhere. They must not be changed."""
+    number = like.numel()
+    bits = max(_SMALL_BITS, number.bit_length() + 1)  # small pieces of few elements stay in caches
+    start = int(stream.integers(0, (1 << bits) - number, endpoint=True))
+    whole = _long_mask(max(_LARGE_BITS, bits), p, like.dtype)
+    return whole[start : start + number].view(like.shape)
+
+
+@lru_cache(maxsize=16)
+def _long_mask(bits: int, p: float, dtype: torch.dtype) -> Tensor:
+    """2^bits numbers, each 0 with probability `p` and else 1; with more bits, they go on."""
+    drawn = np.random.Generator(np.random.SFC64(0)).random(1 << bits, dtype=np.float32)
+    return torch.from_numpy(drawn >= p).to(dtype)
 
 
 def scale_of(p: float) -> float:

@@ -33,8 +33,9 @@ SAMPLE = 1500  # sentences that updates are timed on
 LONG_UPDATE = 1.0  # seconds: one is timed, of shorter updates two
 NARROW = 128  # features of a model that overfits late
 FEW_EPOCHS = 2  # with fewer than this, a smaller model learns more
+SEVERAL_EPOCHS = 3  # with fewer than this, nothing overfits
 MANY_EPOCHS = 40  # from here on, a narrow model overfits too
-WEIGHT_DECAY = 0.1  # of Muon, where a small corpus is repeated often
+WEIGHT_DECAY = 0.1  # of Muon, where a corpus is repeated
 FEW_UPDATES, FEW_UPDATES_BATCH = 3_000, 0.5  # with fewer, more and smaller updates learn more
 VOCABULARIES = ((2_000, 1_000), (10_000, 2_000), (50_000, 4_000), (500_000, 8_000))
 """Up to so many sentences, at most so many pieces (twice as many for scripts without spaces)."""
@@ -239,14 +240,9 @@ class SizeSearch:
             adjusted["training"]["epochs"] = float(round(epochs))
         dim: int = chosen.run.model.dim  # type: ignore[attr-defined]  # of every model of text
         adjusted["model"] = {"dropout": dropout(epochs, self.num_sentences, dim)}
-        if training.optimizer == "muon" and repeats_often(epochs, self.num_sentences):
+        if training.optimizer == "muon" and epochs >= SEVERAL_EPOCHS:
             adjusted["training"]["weight_decay"] = WEIGHT_DECAY
         return self._resolved(chosen.option, adjusted)
-
-
-def repeats_often(epochs: float, sentences: int) -> bool:
-    """Whether a run goes through a small corpus ten times or more."""
-    return epochs >= 10 and sentences < 100_000
 
 
 def dropout(epochs: float, sentences: int, dim: int) -> float:
@@ -259,9 +255,9 @@ def dropout(epochs: float, sentences: int, dim: int) -> float:
     >>> dropout(20, 29_000, 128), dropout(50, 29_000, 128)
     (0.2, 0.3)
     """
-    if epochs < 3:
+    if epochs < SEVERAL_EPOCHS:
         return 0.0
-    if not repeats_often(epochs, sentences):
+    if epochs < 10 or sentences >= 100_000:
         return 0.1
     return 0.2 if dim <= NARROW and epochs < MANY_EPOCHS else 0.3
 

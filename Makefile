@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Bytecode is written when a module is first imported: compiling all of it takes a minute.
+# Bytecode is written when a module is first imported: compiling all of it takes a minute. Where the
+# environment forbids it, every process would compile torch anew, which takes 3 seconds.
+export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 

@@ -1,7 +1,6 @@
 """x + dropout(multi-head attention of norm(x)) as one function, or norm(x + …) with post-norm.
 
-B sentences, Q queries, K keys, N tokens of all sentences, D features, H heads of E features, P
-linear maps whose products with the same input are one product.
+B sentences, Q queries, K keys, N tokens of all sentences, D features, H heads of E features.
 
     S = q kᵀ / √E,  P = softmax(S),  C = mask(P) v,  output = c W_o C + b_o
     ∂P = mask(∂C vᵀ),  ∂S = P ∘ (∂P − Σ_k P ∘ ∂P),  ∂q = ∂S k / √E,  ∂k = ∂Sᵀ q / √E
@@ -12,7 +11,6 @@ gradients back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -77,12 +75,10 @@ class AttentionBlock(torch.autograd.Function):
         y_ND = x_ND if before is None else before.output
         m_ND = y_ND if memory is None else memory.flatten(0, -2)
         batch, heads = len(x), plan.num_heads
-        if memory is None:
-            (q, k, v), w_x = _projected(y_ND, maps[:3], batch, heads)
-            w_m = None
-        else:
-            (q,), w_x = _projected(y_ND, maps[:1], batch, heads)
-            (k, v), w_m = _projected(m_ND, maps[1:3], batch, heads)
+        q, k, v = (
+            _heads(input_ND, linear, batch, heads)
+            for linear, input_ND in zip(maps[:3], (y_ND, m_ND, m_ND), strict=True)
+        )
         q, k = plan.rotated(q, 1), plan.rotated(k, 1)
         weights = attention_weights(q, k, plan.scale, keep, batch)
         of_weights = kept(weights, plan.weights_p)
@@ -93,7 +89,7 @@ class AttentionBlock(torch.autograd.Function):
         after = None if plan.pre else normed(total, norm_weight, norm_bias, plan.eps)
         ctx.save_for_backward(
             *(before or after or ()), y_ND, m_ND, q, k, v, weights, of_weights.mask, context_ND,
-            of_output.mask, norm_weight, norm_bias, *maps[3], w_x, w_m,
+            of_output.mask, norm_weight, norm_bias, *linear,
         )  # fmt: skip
         ctx.plan, ctx.memory_shape = plan, None if memory is None else memory.shape
         ctx.scales = of_weights.scale, of_output.scale
@@ -101,7 +97,7 @@ class AttentionBlock(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        *saved, norm_weight, norm_bias, w_o, b_o, w_x, w_m = ctx.saved_tensors
+        *saved, norm_weight, norm_bias, w_q, _, w_k, _, w_v, _, w_o, b_o = ctx.saved_tensors
         *norm, y_ND, m_ND, q, k, v, weights, mask_weights, context_ND, mask_ND = saved
         plan, done, batch = ctx.plan, Normed(*norm), len(gradients[0])
         d_total = d_output = gradients[0].flatten(0, -2)
@@ -119,17 +115,20 @@ class AttentionBlock(torch.autograd.Function):
         d_q = torch.baddbmm(q, d_s, k, beta=0, alpha=plan.scale)
         d_k = torch.baddbmm(k, d_s.mT, q, beta=0, alpha=plan.scale)
         d_q, d_k = plan.rotated(d_q, -1), plan.rotated(d_k, -1)
-        if w_m is None:
-            d_x, *d_linear = _projected_backward([d_q, d_k, d_v], y_ND, w_x, batch)
-            d_memory = None
-        else:
-            d_x, *d_query = _projected_backward([d_q], y_ND, w_x, batch)
-            d_m, *d_keys = _projected_backward([d_k, d_v], m_ND, w_m, batch)
-            d_linear, d_memory = [*d_query, *d_keys], d_m.view(ctx.memory_shape)
+        d_q, d_k, d_v = (joined(part, batch) for part in (d_q, d_k, d_v))
+        d_x = d_q @ w_q
+        cross = ctx.memory_shape is not None
+        d_m = d_k @ w_k if cross else d_x.addmm_(d_k, w_k)
+        d_m.addmm_(d_v, w_v)
+        d_linear = [
+            d_q.T @ y_ND, column_sums(d_q), d_k.T @ m_ND, column_sums(d_k), d_v.T @ m_ND,
+            column_sums(d_v), d_wo, d_bo,
+        ]  # fmt: skip
         if plan.pre:
             d_x, d_gain, d_shift = normed_backward(d_x, done, norm_weight, norm_bias)
         d_x = d_x.add_(d_total).view(gradients[0].shape)
-        return d_x, d_memory, None, None, d_gain, d_shift, *d_linear, d_wo, d_bo
+        d_memory = d_m.view(ctx.memory_shape) if cross else None
+        return d_x, d_memory, None, None, d_gain, d_shift, *d_linear
 
 
 def attention_weights(
@@ -153,33 +152,13 @@ def attention_weights(
     return torch.softmax(weights, -1, out=weights)
 
 
-def _projected(
-    x_ND: Tensor, maps: Sequence[LinearParameters], batch: int, num_heads: int
-) -> tuple[Tensor, Tensor]:
-    """Heads (P, B · H, T, E) of P linear maps of x; also their weights, one below the other.
-
-    The bias is added in the pass that splits the heads.
-    """
-    weight = torch.cat([linear.weight for linear in maps]) if len(maps) > 1 else maps[0].weight
-    bias = torch.cat([linear.bias for linear in maps]).view(len(maps), 1, num_heads, 1, -1)
-    y_BTPHE = (x_ND @ weight.T).view(batch, -1, len(maps), num_heads, bias.shape[-1])
-    y_PBHTE = y_BTPHE.permute(2, 0, 3, 1, 4)
-    heads = y_BTPHE.new_empty(y_PBHTE.shape)
-    torch.add(y_PBHTE, bias, out=heads)
-    return heads.flatten(1, 2), weight
-
-
-def _projected_backward(
-    d_heads: Sequence[Tensor], x_ND: Tensor, weight: Tensor, batch: int
-) -> list[Tensor]:
-    """The gradients of x (N, D), and of weight and bias of each of the P maps."""
-    number, (_, length, width) = len(d_heads), d_heads[0].shape
-    d_y = x_ND.new_empty(batch, length, number, len(weight) // (number * width), width)
-    for n, d_head in enumerate(d_heads):
-        d_y[:, :, n].copy_(d_head.view(batch, -1, length, width).transpose(1, 2))
-    d_y = d_y.view(len(x_ND), -1)
-    d_weights, d_biases = (d_y.T @ x_ND).chunk(number), column_sums(d_y).chunk(number)
-    return [d_y @ weight, *(g for pair in zip(d_weights, d_biases, strict=True) for g in pair)]
+def _heads(x_ND: Tensor, linear: LinearParameters, batch: int, num_heads: int) -> Tensor:
+    """W x + b as heads (B · H, T, E); the bias is added in the pass that splits them."""
+    y_BTHE = (x_ND @ linear.weight.T).view(batch, -1, num_heads, len(linear.bias) // num_heads)
+    y_BHTE = y_BTHE.transpose(1, 2)
+    heads = y_BTHE.new_empty(y_BHTE.shape)
+    torch.add(y_BHTE, linear.bias.view(num_heads, 1, -1), out=heads)
+    return heads.flatten(0, 1)
 
 
 def split(x_ND: Tensor, batch: int, num_heads: int) -> Tensor:

@@ -2,8 +2,8 @@
 
 Torch draws a random number for each element of every tensor. Here the 0s and 1s of a long mask are
 drawn once for each p, and the mask of a tensor is a piece of it, at a place that the stream draws.
-So the elements of one tensor are independent of each other, and in two tensors or two updates those
-at the same place are, up to the length of the long mask (two to four times the tensor's).
+So the elements of one tensor are independent of each other, and those of two tensors or two updates
+because the place is drawn anew. Tensors of more than half its length have several pieces.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_SMALL_BITS, _LARGE_BITS = 18, 21  # masks are pieces of the first 2^18 elements, or of more
+_LENGTH = 1 << 22  # elements of a long mask
+_SHORTEST = 1 << 18  # of its part that small pieces are of
 
 _stream: ContextVar[np.random.Generator | None] = ContextVar("dropout_stream", default=None)
 
@@ -91,17 +92,28 @@ def dropout_factors(stream: np.random.Generator, like: Tensor, p: float) -> Tens
 
 def dropout_mask(stream: np.random.Generator, like: Tensor, p: float) -> Tensor:
     """Numbers of the shape of `like`: 0 where dropped, 1 elsewhere. They must not be changed."""
-    number = like.numel()
-    bits = max(_SMALL_BITS, number.bit_length() + 1)  # small pieces of few elements stay in caches
-    start = int(stream.integers(0, (1 << bits) - number, endpoint=True))
-    whole = _long_mask(max(_LARGE_BITS, bits), p, like.dtype)
-    return whole[start : start + number].view(like.shape)
+    whole, number = _long_mask(p, like.dtype), like.numel()
+    longest = len(whole) // 2
+    if number <= longest:
+        return _piece(stream, whole, number).view(like.shape)
+    sizes = [min(longest, number - begin) for begin in range(0, number, longest)]
+    return torch.cat([_piece(stream, whole, size) for size in sizes]).view(like.shape)
 
 
-@lru_cache(maxsize=16)
-def _long_mask(bits: int, p: float, dtype: torch.dtype) -> Tensor:
-    """2^bits numbers, each 0 with probability `p` and else 1; with more bits, they go on."""
-    drawn = np.random.Generator(np.random.SFC64(0)).random(1 << bits, dtype=np.float32)
+def _piece(stream: np.random.Generator, whole: Tensor, number: int) -> Tensor:
+    """So many elements of a long mask, from a place that the stream draws.
+
+    Small pieces are of its first part, which stays in the processor's caches.
+    """
+    length = max(_SHORTEST, 1 << number.bit_length() + 1)
+    start = int(stream.integers(0, min(length, len(whole)) - number, endpoint=True))
+    return whole[start : start + number]
+
+
+@lru_cache(maxsize=8)
+def _long_mask(p: float, dtype: torch.dtype) -> Tensor:
+    """Numbers that are 0 with probability `p` and else 1."""
+    drawn = np.random.Generator(np.random.SFC64(0)).random(_LENGTH, dtype=np.float32)
     return torch.from_numpy(drawn >= p).to(dtype)
 
 

@@ -115,6 +115,8 @@ class CTranslate2Engine:
     ) -> Iterator[tuple[int, EngineResult]]:
         """The results as they are done, each with its row; none for sentences that are too long.
 
+        The search begins at once, whenever the results are read.
+
         With `attention`, that of the best hypotheses, and the log-probabilities of their tokens;
         with `log_probabilities` only these.
         """
@@ -159,26 +161,31 @@ class CTranslate2Engine:
             for group in groups
             if (chosen := [rows[number] for number in group])
         )
-        cut: dict[int, EngineResult] = {}
-        while queue:
-            batch = queue.popleft()
-            again: dict[tuple[int, bool], list[int]] = {}
-            for row, pending, logs in zip(batch.rows, batch.results, batch.logs, strict=True):
-                result = self._result(pending.result(), logs, options)
-                exceeds = _exceeds(result, limits[row])
-                if not batch.suppress and not SUPPRESSED.isdisjoint(result.hypotheses[0].tokens):
-                    again.setdefault((batch.limit, True), []).append(row)
-                elif exceeds and greedy:
-                    cut[row] = _cut(result, limits[row], options)
-                elif exceeds and limits[row] < batch.limit:
-                    again.setdefault((limits[row], batch.suppress), []).append(row)
-                else:
-                    yield row, result
-            queue.extend(submit(chosen, *how) for how, chosen in again.items())
-        best = [result.hypotheses[0] for result in cut.values()]
-        scored = self.token_log_probabilities([sources[row] for row in cut], best, options)
-        for (row, result), hypothesis in zip(cut.items(), scored, strict=True):
-            yield row, result._replace(hypotheses=[hypothesis])
+
+        def collect() -> Iterator[tuple[int, EngineResult]]:
+            cut: dict[int, EngineResult] = {}
+            while queue:
+                batch = queue.popleft()
+                again: dict[tuple[int, bool], list[int]] = {}
+                for row, pending, logs in zip(batch.rows, batch.results, batch.logs, strict=True):
+                    result = self._result(pending.result(), logs, options)
+                    exceeds = _exceeds(result, limits[row])
+                    never = not SUPPRESSED.isdisjoint(result.hypotheses[0].tokens)
+                    if not batch.suppress and never:
+                        again.setdefault((batch.limit, True), []).append(row)
+                    elif exceeds and greedy:
+                        cut[row] = _cut(result, limits[row], options)
+                    elif exceeds and limits[row] < batch.limit:
+                        again.setdefault((limits[row], batch.suppress), []).append(row)
+                    else:
+                        yield row, result
+                queue.extend(submit(chosen, *how) for how, chosen in again.items())
+            best = [result.hypotheses[0] for result in cut.values()]
+            scored = self.token_log_probabilities([sources[row] for row in cut], best, options)
+            for (row, result), hypothesis in zip(cut.items(), scored, strict=True):
+                yield row, result._replace(hypotheses=[hypothesis])
+
+        return collect()
 
     def _explained(
         self,
@@ -213,6 +220,14 @@ class CTranslate2Engine:
             if force is not None:
                 weights = force.result().attention[0][: len(first.tokens) + first.finished]
             yield row, EngineResult([first, *others], weights)
+
+    def explain(
+        self, sources: Sequence[Sequence[int]], hypotheses: Sequence[Hypothesis]
+    ) -> list[EngineResult]:
+        """Given hypotheses with the log-probabilities of their tokens and their attention."""
+        given = ((row, EngineResult([found], None)) for row, found in enumerate(hypotheses))
+        done = dict(self._explained(sources, given, SearchOptions(beam=2), attention=True))
+        return [done[row] for row in range(len(hypotheses))]
 
     def _submit(
         self,

@@ -48,8 +48,9 @@ def test_windows_are_as_long_as_is_translated_in_seconds():
 
 
 def test_what_came_is_translated_when_nothing_else_is_ready():
-    assert taken([None, "a", "b", None, None, "c"], 1) == [["a", "b"], ["c"]]
-    assert taken([], 1) == taken([None], 1) == []
+    """Each None is an empty window, at which the lines before it are finished."""
+    assert taken([None, "a", "b", None, None, "c"], 1) == [[], ["a", "b"], [], [], ["c"]]
+    assert taken([], 1) == [] and taken([None], 1) == [[]]
 
 
 @pytest.mark.parametrize(

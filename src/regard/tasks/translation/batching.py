@@ -16,7 +16,9 @@ def windows(
     max_characters: int | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[list[str]]:
-    """The lines in order, some at a time; None ends a window, as no other line is ready yet.
+    """The lines in order, some at a time; None ends a window, and an empty one follows it.
+
+    None is given while no other line is ready: what was read before is wanted now.
 
     Lines of similar length share batches only within a window, so it must not be too small; no
     line is returned before its window is done, so it must not be too large. A window has as many
@@ -37,6 +39,8 @@ def windows(
             yield window
             budget = max_characters or _budget(budget, size, clock() - start)
             window, size = [], 0
+        if line is None:
+            yield []
     if window:
         yield window
 

@@ -39,7 +39,7 @@ def input_blocks(lines: Iterable[str | None], first: int = 0) -> Iterator[tuple[
     """The blocks of lines, the first of which is number `first`, each with its first number."""
     from regard.tasks.translation.batching import windows
 
-    for block in windows(lines, BLOCK_LINES, BLOCK_CHARACTERS):
+    for block in filter(None, windows(lines, BLOCK_LINES, BLOCK_CHARACTERS)):
         yield first, block
         first += len(block)
 

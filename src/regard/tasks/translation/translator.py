@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Unpack, overload
 
 from regard.config import Run, SearchOptions
-from regard.decoding.ctranslate2_engine import CTranslate2Engine
+from regard.decoding import Hypothesis
+from regard.decoding.ctranslate2_engine import CTranslate2Engine, EngineResult
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.tasks.translation.batching import MAX_LINES, windows
@@ -24,7 +25,7 @@ from regard.tasks.translation.translation import (
     copied_sentence,
 )
 from regard.tasks.translation.translation_model import TranslationModel
-from regard.tasks.translation.wording.protection import Required, protect
+from regard.tasks.translation.wording.protection import Required, keeps_all, protect
 from regard.tasks.translation.wording.recall import Recall, check_threshold, recalled, with_matches
 from regard.tasks.translation.wording.terms import put_terms
 from regard.text.language_names import parse_direction
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from regard.tasks.translation.own_search import OwnSearch
 
 
+WIDE_BEAM = 10  # hypotheses among which one that keeps all placeholders is looked for
+
+
 def find_direction(run: Run, to: str) -> tuple[str, str]:
     """Source and target language of a model's direction, by its target or as a pair."""
     known = run.directions
@@ -57,6 +61,38 @@ def find_direction(run: Run, to: str) -> tuple[str, str]:
         return "", ""
     listed = ", ".join(f"{source}-{target}" for source, target in known)
     raise InputError(f"the model does not translate into {to}; it has {listed}.")
+
+
+def _overlapped(
+    groups: Iterable[list[str]],
+    begin: Callable[..., Callable[[], list[Translation]]],
+    first: int,
+    max_lines: int,
+) -> Iterator[list[Translation]]:
+    """The translations of windows of lines, each searched while the one before is written.
+
+    An empty window says that no line is ready, so that the one before is finished at once. Lines
+    that are translated one by one are answered before the next is read.
+    """
+    pending: Callable[[], list[Translation]] | None = None
+    numbered = iter(groups)
+    while True:
+        try:
+            window = next(numbered, None)
+        except BaseException:  # of the input: what was read before it is not lost
+            if pending is not None:
+                yield pending()
+            raise
+        begun = begin(window, first=first) if window else None
+        if pending is not None:
+            yield pending()
+        if window is None:
+            return
+        first += len(window)
+        pending = begun
+        if pending is not None and max_lines == 1:
+            yield pending()
+            pending = None
 
 
 class StreamedText(NamedTuple):
@@ -180,9 +216,8 @@ class Translator(TranslationModel):
         options.setdefault("alignment", False)
         bound = self.into(to, tag=tag)
         chosen = bound.options(**options)
-        for window in windows(lines, max_lines, max_characters):
-            yield bound._translate(window, chosen, first)
-            first += len(window)
+        begin = partial(bound._begin, options=chosen)
+        yield from _overlapped(windows(lines, max_lines, max_characters), begin, first, max_lines)
 
     def options(
         self,
@@ -272,27 +307,41 @@ class Translator(TranslationModel):
 
         `seeds` are the numbers that sampling is seeded with; the segments' positions by default.
         """
+        return self._begin_segments(segments, options, seeds)()
+
+    def _begin_segments(
+        self,
+        segments: Sequence[Segment],
+        options: TranslateOptions,
+        seeds: Sequence[int] | None,
+    ) -> Callable[[], list[Sentence]]:
+        """Have CTranslate2 search what it can, and return what finishes the translations."""
         known = {row: copied_sentence(s.text) for row, s in enumerate(segments) if s.copied}
         shown: Mapping[int, tuple[MemoryMatch, ...]] = {}
         if options.recall is not None:
             found, shown = recalled(self, segments, options.recall, options.alignment)
             known |= found
         rows = [row for row in range(len(segments)) if row not in known]
-        if options.edits:  # one by one, on this thread: edits apply to the calling thread only
-            done = {
-                row: self._own.translate_edited(segments[row], len(segments), options)
-                for row in rows
-            }
-        else:
-            done = self._search_by_ctranslate2(segments, rows, options)
-            if rest := [row for row in rows if row not in done]:
-                done |= self._own.translate(segments, rest, options, seeds)
-        if options.glossary:
-            done = put_terms(self, done)
-        if options.protect:
-            done = self._protected(segments, done, options)
-        sentences = known | with_matches(done, shown)
-        return [sentences[row] for row in range(len(segments))]
+        searched = None if options.edits else self._begin_ctranslate2(segments, rows, options)
+
+        def finish() -> list[Sentence]:
+            if options.edits:  # one by one, on this thread: edits apply to the calling thread only
+                done = {
+                    row: self._own.translate_edited(segments[row], len(segments), options)
+                    for row in rows
+                }
+            else:
+                done = searched() if searched is not None else {}
+                if rest := [row for row in rows if row not in done]:
+                    done |= self._own.translate(segments, rest, options, seeds)
+            if options.glossary:
+                done = put_terms(self, done)
+            if options.protect:
+                done = self._protected(segments, done, options)
+            sentences = known | with_matches(done, shown)
+            return [sentences[row] for row in range(len(segments))]
+
+        return finish
 
     def _protected(
         self, segments: Sequence[Segment], done: dict[int, Sentence], options: TranslateOptions
@@ -302,39 +351,92 @@ class Translator(TranslationModel):
         aligned = replace(options, alignment=True, settings=narrow)
 
         def search_again(rows: list[int], required: dict[int, Required]) -> dict[int, Sentence]:
-            found = self._own.translate(segments, rows, aligned, None, required)
-            return put_terms(self, found)
+            found = self._best_that_keeps(segments, rows, options)
+            if rest := [row for row in rows if row not in found]:
+                again = self._own.translate(segments, rest, aligned, None, required)
+                found |= put_terms(self, again)
+            return found
 
         again = None if options.settings.sample else search_again
         return protect(segments, done, again, self.info.target_language)
+
+    def _best_that_keeps(
+        self, segments: Sequence[Segment], rows: Sequence[int], options: TranslateOptions
+    ) -> dict[int, Sentence]:
+        """Where one of CTranslate2's best translations has all placeholders, the best that has."""
+        wide = replace(options.settings, beam=WIDE_BEAM, n_best=WIDE_BEAM, beam_groups=1)
+        engine = self.engine.engine
+        if engine is None or options.glossary or not CTranslate2Engine.can_search(wide):
+            return {}
+        decode = self.tokenizers.target.decode
+        chosen: dict[int, Hypothesis] = {}
+        for number, result in engine.results([segments[row].ids for row in rows], wide):
+            for hypothesis in result.hypotheses:
+                if keeps_all(segments[rows[number]], decode(hypothesis.tokens)):
+                    chosen[rows[number]] = hypothesis
+                    break
+        explained = engine.explain([segments[row].ids for row in chosen], list(chosen.values()))
+        return {
+            row: self.sentence(
+                segments[row],
+                result.hypotheses[0].tokens,
+                result.hypotheses,
+                self.engine_explanation(result),
+            )
+            for row, result in zip(chosen, explained, strict=True)
+        }
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
         return copyable_names(self.tokenizers.source, self.tokenizers.target)
 
-    def _search_by_ctranslate2(
+    def _begin_ctranslate2(
         self, segments: Sequence[Segment], rows: Sequence[int], options: TranslateOptions
-    ) -> dict[int, Sentence]:
-        """The translations of the segments that CTranslate2 can search, by their numbers."""
+    ) -> Callable[[], dict[int, Sentence]] | None:
+        """Search the segments that CTranslate2 can, and return what collects the translations.
+
+        They are by the segments' numbers; None if CTranslate2 cannot search with these options.
+        """
         settings = options.settings
         own = options.prefix or options.forbid or options.glossary
         if not rows or own or not CTranslate2Engine.can_search(settings):
-            return {}
+            return None
         engine = self.engine.engine
         if engine is None:
-            return {}
+            return None
         aligned, mapped = options.alignment and not options.attention, options.attention
         ids = [segments[row].ids for row in rows]
         results = engine.results(ids, settings, attention=aligned, log_probabilities=mapped)
+        collect = self._collect_mapped if mapped else self._collect
+        return partial(collect, segments, rows, results, settings)
+
+    def _collect(
+        self,
+        segments: Sequence[Segment],
+        rows: Sequence[int],
+        results: Iterable[tuple[int, EngineResult]],
+        _: SearchOptions,
+    ) -> dict[int, Sentence]:
+        """The translations as CTranslate2 finds them, with the attention that it returns."""
+        return {
+            rows[number]: self.sentence(
+                segments[rows[number]],
+                result.hypotheses[0].tokens,
+                result.hypotheses,
+                self.engine_explanation(result),
+            )
+            for number, result in results
+        }
+
+    def _collect_mapped(
+        self,
+        segments: Sequence[Segment],
+        rows: Sequence[int],
+        results: Iterable[tuple[int, EngineResult]],
+        settings: SearchOptions,
+    ) -> dict[int, Sentence]:
+        """The translations that CTranslate2 found, with the maps of our own forward pass."""
         sentences = {}
-        if not mapped:
-            for number, result in results:
-                row, tokens = rows[number], result.hypotheses[0].tokens
-                explanation = self.engine_explanation(result)
-                sentences[row] = self.sentence(
-                    segments[row], tokens, result.hypotheses, explanation
-                )
-            return sentences
         found = dict(results)
         maps = self._own.explanations(
             [segments[rows[number]] for number in found],
@@ -374,6 +476,12 @@ class Translator(TranslationModel):
         self, texts: Sequence[str], options: TranslateOptions, first: int
     ) -> list[Translation]:
         """The translations of texts, the first of which is number `first`."""
+        return self._begin(texts, options, first)()
+
+    def _begin(
+        self, texts: Sequence[str], options: TranslateOptions, first: int
+    ) -> Callable[[], list[Translation]]:
+        """Begin to search, and return what finishes the translations of texts."""
         cut = [self.segment_with(text, options) for text in texts]
         segments = [segment for segments in cut for segment in segments]
         seeds = [
@@ -381,11 +489,16 @@ class Translator(TranslationModel):
             for number, segments in enumerate(cut)
             for position in range(len(segments))
         ]
-        sentences = iter(self.translate_segments(segments, options, seeds))
-        return [
-            self.assemble(text, segments, [next(sentences) for _ in segments])
-            for text, segments in zip(texts, cut, strict=True)
-        ]
+        finish = self._begin_segments(segments, options, seeds)
+
+        def assembled() -> list[Translation]:
+            sentences = iter(finish())
+            return [
+                self.assemble(text, segments, [next(sentences) for _ in segments])
+                for text, segments in zip(texts, cut, strict=True)
+            ]
+
+        return assembled
 
     def _stream(self, segments: Sequence[Segment], prefix: str) -> Iterator[StreamedText]:
         texts: list[str] = []

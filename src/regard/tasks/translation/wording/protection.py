@@ -2,7 +2,8 @@
 
 A model reads stand-ins (`regard.text.masking`). Where its output does not have each just once,
 
-1. our own engine searches again, with stand-ins and longer numbers required (`RequiredPhrase`);
+1. it is searched for again: the best of several hypotheses that has all, else by our own engine,
+   with stand-ins and longer numbers required (`RequiredPhrase`);
 2. what is still not there is inserted where the word links say, and the sentence has a warning.
 
 At the end the translation's placeholders are compared with the source's: no loss is silent.
@@ -51,10 +52,20 @@ def is_kept(text: str, stand_ins: Sequence[StandIn]) -> bool:
     return all(len(name_spans(own.name, text)) == 1 for own in stand_ins)
 
 
+def keeps_all(segment: Segment, text: str) -> bool:
+    """Whether a translation has every stand-in just once, and all longer numbers."""
+    return is_kept(text, segment.stand_ins) and not _lost_numbers(segment, text)
+
+
+def _lost_numbers(segment: Segment, text: str) -> list[str]:
+    """The longer numbers of a segment that a translation has not."""
+    lost = lost_placeholders(segment.text, text).numbers
+    return [number for number in lost if sum(map(str.isdigit, number)) >= MIN_DIGITS]
+
+
 def _required(segment: Segment, sentence: Sentence) -> Required:
     """What is required of another translation; nothing if this one has all."""
-    lost = lost_placeholders(segment.text, sentence.text).numbers
-    numbers = [number for number in lost if sum(map(str.isdigit, number)) >= MIN_DIGITS]
+    numbers = _lost_numbers(segment, sentence.text)
     if is_kept(sentence.text, segment.stand_ins) and not numbers:
         return ()
     names = [own.name for own in segment.stand_ins]

@@ -1,6 +1,8 @@
 """The documentation as a reader gets it: built without a warning, searched, no link dead."""
 
+import os
 import shutil
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -36,7 +38,9 @@ def test_the_chinese_search_finds_names(tmp_path):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """All pages, as `make docs` builds them."""
+    """All pages, as `make docs` builds them; those in the folder REGARD_DOCS if it is set."""
+    if built := os.environ.get("REGARD_DOCS"):
+        return Path(built).resolve()
     out = tmp_path_factory.mktemp("docs") / "html"
     for source, target in ((DOCS, out), (DOCS / "zh", out / "zh")):
         sphinx(source, target, "-W", "--keep-going")
@@ -73,3 +77,33 @@ def test_no_link_of_the_built_pages_is_dead(site):
             if not target.is_file() or (anchor and anchor not in anchors.get(target, {anchor})):
                 dead.append((page.relative_to(site).as_posix(), link))
     assert dead == []
+
+
+@pytest.mark.slow
+@pytest.mark.needs("sphinx")
+@pytest.mark.needs("chromium")
+def test_every_built_page_opens_without_an_error(site):
+    """No script fails, no file is missing, nothing is asked of another server."""
+    problems = []
+    with chromium() as browser:
+        tab = browser.new_page()
+        tab.on("pageerror", lambda error: problems.append((tab.url, str(error))))
+        tab.on("requestfailed", lambda request: problems.append((tab.url, request.url)))
+        tab.on(
+            "request",
+            lambda request: (
+                request.url.startswith(("file:", "data:"))
+                or problems.append((tab.url, request.url))
+            ),
+        )
+        for language, folder in (("en", site), ("zh-CN", site / "zh")):
+            pages = set(folder.rglob("*.html"))
+            if language == "en":
+                pages -= set((site / "zh").rglob("*.html"))
+            assert len(pages) > 45, language
+            for page in sorted(pages):
+                tab.goto(page.as_uri())
+                assert tab.locator("html").get_attribute("lang") == language, page
+                if page.stem not in ("genindex", "py-modindex", "search"):
+                    assert tab.locator("article h1").first.inner_text().strip(), page
+    assert problems == []

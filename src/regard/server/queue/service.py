@@ -63,8 +63,9 @@ class Service:
         memory: TranslationMemory | None = None,
     ) -> None:
         self.catalogue = catalogue
-        self._memory, first = memory, catalogue.models[0]
-        self._memory_direction = first.source, first.target
+        self._memory = memory
+        first = next(iter(catalogue.models), None)  # the documentation's server has no models
+        self._memory_direction = (first.source, first.target) if first is not None else None
         self.settings = settings
         self.admission = Admission(settings, keys)
         self.metrics = Metrics()

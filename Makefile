@@ -13,7 +13,7 @@ DOCS := $(BIN)/sphinx-build -q -W --keep-going -b html
 
 TRY := build/try-wheel
 
-.PHONY: help setup demo docs dist try-wheel check ruff mypy imports test test-all fast-tests all-tests bench clean
+.PHONY: help setup demo docs dist try-wheel check ruff mypy imports test test-all fast-tests all-tests bench figures clean
 
 help:
 	@echo "make setup     create .venv and install regard with its development tools"
@@ -24,6 +24,7 @@ help:
 	@echo "make dist      set-up, then a wheel and an sdist in dist/, checked by twine"
 	@echo "make try-wheel the wheel in a virtual environment of its own: 'regard demo --quick'"
 	@echo "make bench     set-up with the peers, then 'python -m benchmarks attention'"
+	@echo "make figures   the figures of both READMEs, from the results kept in docs/benchmarks"
 
 setup: $(STAMP)
 
@@ -84,6 +85,9 @@ bench: setup
 	$(INSTALL) eflomal # by itself: its build needs Cython, which no other part does
 	$(INSTALL) --no-build-isolation -e '.[bench]'
 	$(BIN)/python -m benchmarks attention
+
+figures: setup
+	$(BIN)/python -m benchmarks.figures
 
 clean:
 	rm -rf $(VENV) dist build regard-demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

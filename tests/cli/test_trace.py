@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from functools import partial
 from html import unescape
 
@@ -13,7 +14,9 @@ from classified import classifier
 from regard.cli import main
 from regard.demo.toy import WORDS, measure, toy_attention
 from regard.demo.toy_page import toy_trace
+from regard.folder import WEIGHTS, save_weights
 from regard.tasks import load
+from regard.text import EOS
 from regard.views.maps.traced import ONLY_QUERY
 from trained import taught, trained
 
@@ -34,6 +37,20 @@ def traced(regard, text, model, *words):
 
 def steps_of(regard, text, model, *words):
     return json.loads(traced(regard, text, model, "--json", *words))
+
+
+def test_an_empty_translation_is_traced_and_inspected(regard, en_fr, tmp_path):
+    folder = tmp_path / "empty"
+    shutil.copytree(en_fr, folder)
+    weights = load(en_fr, threads=1, engine="torch").network.state_dict()
+    weights["output.bias"][EOS] += 1000
+    save_weights(folder / WEIGHTS, weights)
+    assert steps_of(regard, SOURCE, folder)["steps"]
+    assert "reads " in traced(regard, SOURCE, folder, "--word", WORD)
+    for command in ("trace", "inspect"):
+        page = tmp_path / f"{command}.html"
+        said = regard(command, SOURCE, "--model", folder, "--out", page)
+        assert said.code == 0 and page.is_file(), said.err
 
 
 def test_the_blackboard_of_a_translator(regard, en_fr):

@@ -1,10 +1,14 @@
 """A folder that CTranslate2 itself loads, with tokenizers and proof."""
 
+import copy
 import json
 
 import ctranslate2
+import torch
 
 from regard.cli import main
+from regard.exchange import ctranslate2_export
+from regard.exchange.ctranslate2_converter import convert
 from regard.tasks import load
 from regard.text.tokenizer import load as load_tokenizer
 
@@ -30,6 +34,23 @@ def test_ctranslate2_gives_the_same_output(make_model, tmp_path, capsys):
     own = load(saved.path, threads=1, engine="torch")
     (sentence,) = own.translate("The cat sleeps.", beam=1, max_length=12).sentences
     assert target.pieces(sentence.hypothesis.tokens) == result.hypotheses[0]
+
+
+def test_other_log_probabilities_are_no_proof(make_model, tmp_path, monkeypatch, capsys):
+    """What CTranslate2 computes is compared, not the model with itself."""
+    saved = make_model()
+
+    def convert_another(network, *arguments, **options):
+        other = copy.deepcopy(network)
+        with torch.no_grad():
+            other.output.bias.add_(torch.randn_like(other.output.bias))
+        convert(other, *arguments, **options)
+
+    monkeypatch.setattr(ctranslate2_export, "convert", convert_another)
+    words = ["export", "--model", saved.path, "--to", "ctranslate2", "--out", tmp_path / "out"]
+    assert main([*map(str, words), "--sentences", "3", "--threads", "1"]) == 2
+    assert "computes other log-probabilities" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_int8_is_smaller(make_model, tmp_path, capsys):

@@ -70,7 +70,8 @@ def tokenized_words(
 ) -> TokenizedWords:
     """The words and tokens of a text; `given` words (of gold links) replace the text's own.
 
-    `ids` are the text's tokens, if they are known; tags before them belong to no word.
+    `ids` are the text's tokens, if they are known, or the first of them; tags before them belong
+    to no word.
 
     >>> from regard.text.vocabulary import train_words
     >>> tokenizer = train_words(["The cat didn't sleep."], None, "en")
@@ -82,6 +83,8 @@ def tokenized_words(
     tags = set(tokenizer.tags.values()) if ids is not None else set()
     num_tags = len(list(takewhile(tags.__contains__, ids or ())))
     spans = tokenizer.spans(text, None if ids is None else ids[num_tags:])
+    if ids is not None:  # those of a text that is cut to the model's length are fewer
+        spans = spans[: len(ids) - num_tags]
     return TokenizedWords(tuple(located), _overlap([(0, 0)] * num_tags + spans, located))
 
 

@@ -70,7 +70,11 @@ def aligned_pairs(
     *,
     tokenized: bool,
 ) -> Iterator[AlignedPair]:
-    """The pairs with their links: as they are read with a model, at the end without one."""
+    """The pairs with their links: as they are read with a model, at the end without one.
+
+    tokenized  whether spaces separate the words of the pairs; in --corpus they do if the command
+               has a flag --tokenized and it is given
+    """
     if not arguments.model:
         from regard.formats import read_pairs
         from regard.tasks.alignment.text_aligner import align_text
@@ -84,6 +88,7 @@ def aligned_pairs(
             yield from align_text(
                 pairs, languages or ("", ""), method=arguments.method or METHODS[0],
                 tokenized=tokenized, more=more, progress=progress.advance,
+                more_tokenized=getattr(arguments, "tokenized", False),
             )  # fmt: skip
         return
     from regard.tasks.alignment.model_aligner import align_with_model

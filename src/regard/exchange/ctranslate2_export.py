@@ -47,7 +47,8 @@ class CTranslate2Runner:
         self, network: Any, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]
     ) -> float:
         own = score(network, source_of(sources), outputs)
-        found = self.engine.token_log_probabilities(sources, own, SearchOptions())
+        unscored = [one._replace(token_log_probabilities=()) for one in own]  # else it keeps ours
+        found = self.engine.token_log_probabilities(sources, unscored, SearchOptions())
         pairs = (
             zip(one.token_log_probabilities, other.token_log_probabilities, strict=False)
             for one, other in zip(own, found, strict=True)

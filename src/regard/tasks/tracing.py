@@ -183,8 +183,10 @@ def _followed(
         here = 0 if side == first else 1  # links are (source word, target word)
         linked = [link[1 - here] for link in view.links if link[here] == index]
         found[first if side == other else other] = linked[0] if linked else 0
-    rows = {name: tuple(sides[name].groups[found[name]]) for name in sides}
-    rows = {name: positions or (0,) for name, positions in rows.items()}
+    rows = {}
+    for name in sides:
+        groups = sides[name].groups  # none of an empty translation, whose only position is EOS
+        rows[name] = (tuple(groups[found[name]]) if groups else ()) or (0,)
     return sides[side].words[index], {**rows, "pooling": (0,)}
 
 

@@ -46,6 +46,14 @@ def fr_en(tmp_path_factory):
     return str(made_once("fr-en", tmp_path_factory, train))
 
 
+def test_tokenized_is_for_the_corpus_too(regard, tmp_path):
+    """`a-b` is one word in both; split by rules, the corpus would not know it."""
+    pair = write(tmp_path / "pair.tsv", ["a-b c-d\tx-y z-w"])
+    corpus = write(tmp_path / "more.tsv", ["a-b\tz-w", "c-d\tx-y"] * 20)
+    words = "align", pair, "--languages", "en-fr", "--corpus", corpus, "--method", "intersection"
+    assert regard(*words, "--tokenized").out == "0-1 1-0\n"
+
+
 def test_without_a_model_in_every_layout(regard, tokenized, tmp_path):
     pharaoh = regard("align", tokenized / "s", tokenized / "t", "--tokenized").out.splitlines()
     talp = regard("align", tokenized / "s", tokenized / "t", "--tokenized", "--format", "talp").out

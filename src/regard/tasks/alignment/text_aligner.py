@@ -19,12 +19,14 @@ def align_text(
     method: str = "grow-diag-final-and",
     tokenized: bool = False,
     more: Iterable[tuple[str, str]] = (),
+    more_tokenized: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[AlignedPair]:
     """Align sentence pairs by what they and `more` pairs have in common.
 
     method     how both directions are combined, one of `METHODS`
-    tokenized  whether words are what spaces separate in `pairs`; `more` are always split by rules
+    tokenized  whether words are what spaces separate in `pairs`
+    more       pairs to learn from besides, whose words are split by spaces if `more_tokenized`
     progress   called after each pass over the text with the number of its pairs
     """
     sources, targets = [], []
@@ -33,8 +35,8 @@ def align_text(
         targets.append(split_words(target, languages[1], tokenized=tokenized))
     num_pairs = len(sources)
     for source, target in more:
-        sources.append(split_words(source, languages[0], tokenized=False))
-        targets.append(split_words(target, languages[1], tokenized=False))
+        sources.append(split_words(source, languages[0], tokenized=more_tokenized))
+        targets.append(split_words(target, languages[1], tokenized=more_tokenized))
     both = align_bidirectional(sources, targets, progress)
     both = BidirectionalLinks(both.forward[:num_pairs], both.backward[:num_pairs])
     if method in ("forward", "backward"):

@@ -1,4 +1,7 @@
-"""Processes that share the rows of every batch make the updates that one process makes."""
+"""Processes that share the rows of every batch make the updates that one process makes.
+
+Runs that are compared are in float64: what is left then is the order of sums (`rank_processes`).
+"""
 
 import json
 import os
@@ -13,10 +16,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from processes import run
-from rank_processes import TRAIN_EACH, ended, start_ranks, torchrun_command
+from rank_processes import (
+    IN_FLOAT64,
+    REGARD_IN_FLOAT64,
+    TRAIN_EACH,
+    assert_same_run,
+    ended,
+    start_ranks,
+    torchrun_command,
+)
 from regard.corpus.grammar import sample
 from regard.training.processes.ranks import meeting
 
@@ -74,7 +84,7 @@ def one(corpus):
 
     def folder(names):
         if missing := [name for name in names if name not in made]:
-            done = run(commands(missing, corpus / "one"), code=TRAIN_EACH, cwd=corpus)
+            done = run(commands(missing, corpus / "one"), code=IN_FLOAT64 + TRAIN_EACH, cwd=corpus)
             assert done.returncode == 0, done.stderr
             made.update(missing)
         return corpus / "one"
@@ -86,26 +96,11 @@ ALL = pytest.param(tuple(KINDS), marks=pytest.mark.slow)
 FAST = tuple(name for name in KINDS if name != "handwriting")
 
 
-def assert_same_run(one, two, atol=1e-4):
-    """The same number of updates, losses and weights."""
-    figures = [json.loads((path / "metrics.json").read_text()) for path in (one, two)]
-    assert figures[0]["steps"] == figures[1]["steps"]
-    assert figures[0]["dev"]["loss"] == pytest.approx(figures[1]["dev"]["loss"], abs=1e-4)
-    logs = [(path / "metrics.jsonl").read_text().splitlines() for path in (one, two)]
-    losses = [[json.loads(line) for line in log if '"loss"' in line] for log in logs]
-    assert losses[0][0]["loss"] == pytest.approx(losses[1][0]["loss"], abs=1e-4)
-    weights = [load_file(path / "model.safetensors") for path in (one, two)]
-    assert weights[0].keys() == weights[1].keys()
-    for name, tensor in weights[0].items():
-        if not name.endswith("key_proj.bias"):  # softmax does not see it: rounding, made large
-            torch.testing.assert_close(weights[1][name], tensor, atol=atol, rtol=1e-3)
-
-
 @pytest.mark.parametrize("names", [FAST, ALL])
 def test_two_processes_make_the_model_that_one_makes_with_two_threads(corpus, one, tmp_path, names):
     """Every kind of model, with dropout, uneven batches, and batches of a single row."""
     codes, errors = ended(
-        start_ranks(commands(names, tmp_path), code=TRAIN_EACH, cwds=[corpus] * 2)
+        start_ranks(commands(names, tmp_path), code=IN_FLOAT64 + TRAIN_EACH, cwds=[corpus] * 2)
     )
     assert codes == [0, 0], errors
     for name in names:
@@ -115,7 +110,7 @@ def test_two_processes_make_the_model_that_one_makes_with_two_threads(corpus, on
 @pytest.mark.parametrize("names", [("transformer", "guided"), ALL])
 def test_processes_with_parts_of_the_weights_make_the_same_model(corpus, one, tmp_path, names):
     words = commands(names, tmp_path, "--training.shard", "fsdp")
-    codes, errors = ended(start_ranks(words, code=TRAIN_EACH, cwds=[corpus] * 2))
+    codes, errors = ended(start_ranks(words, code=IN_FLOAT64 + TRAIN_EACH, cwds=[corpus] * 2))
     assert codes == [0, 0], errors
     for name in names:
         assert_same_run(one(names) / name, tmp_path / name)
@@ -128,23 +123,26 @@ def test_parts_that_two_processes_saved_are_loaded_by_one_and_by_three(corpus, t
     common = (*KINDS["muon"].split(), "--model.dropout", "0", "--training.average", "ema",
               "--training.muon_period", "1", "--training.schedule", "constant")  # fmt: skip
     first = [*common, "--training.shard", "fsdp", steps, "2", "--out", str(tmp_path / "two")]
-    codes, errors = ended(start_ranks(json.dumps([first]), code=TRAIN_EACH, cwds=[corpus] * 2))
+    codes, errors = ended(
+        start_ranks(json.dumps([first]), code=IN_FLOAT64 + TRAIN_EACH, cwds=[corpus] * 2)
+    )
     assert codes == [0, 0], errors
     assert len([*(tmp_path / "two/checkpoints/step-2").glob("*.safetensors")]) == 2
     for name in ("by-one", "by-three"):
         shutil.copytree(tmp_path / "two", tmp_path / name)
     again = ["--resume", str(tmp_path / "by-three"), steps, "4"]
-    codes, errors = ended(start_ranks(json.dumps([again]), code=TRAIN_EACH, number=3))
+    codes, errors = ended(start_ranks(json.dumps([again]), code=IN_FLOAT64 + TRAIN_EACH, number=3))
     assert codes == [0, 0, 0], errors
     for words in (["--resume", tmp_path / "by-one"], [*common, "--out", tmp_path / "one"]):
-        done = run("train", *words, steps, "4", cwd=corpus)
+        done = run("train", *words, steps, "4", code=REGARD_IN_FLOAT64, cwd=corpus)
         assert done.returncode == 0, done.stderr
     for name in ("by-one", "by-three"):
         assert_same_run(tmp_path / "one", tmp_path / name)
     again = ["--resume", str(tmp_path / "one"), "--training.shard", "fsdp", steps, "5"]
-    codes, errors = ended(start_ranks(json.dumps([again]), code=TRAIN_EACH))
+    codes, errors = ended(start_ranks(json.dumps([again]), code=IN_FLOAT64 + TRAIN_EACH))
     assert codes == [0, 0], errors
-    done = run("train", "--resume", tmp_path / "by-one", steps, "5")
+    words = ("train", "--resume", tmp_path / "by-one", steps, "5")
+    done = run(*words, code=REGARD_IN_FLOAT64)
     assert done.returncode == 0, done.stderr
     assert_same_run(tmp_path / "one", tmp_path / "by-one")
 
@@ -209,15 +207,17 @@ def test_torchrun_restarts_and_the_run_goes_on(corpus, tmp_path, victim):
     words = [*KINDS["transformer"].split(), "--training.checkpoint_minutes", "0",
              "--training.steps", "60"]  # fmt: skip
     command = torchrun_command(
-        "train", *words, "--out", tmp_path / "killed", flags=("--max-restarts", "2")
-    )
+        "train", *words, "--out", tmp_path / "killed", flags=("--max-restarts", "2"),
+        code=REGARD_IN_FLOAT64,
+    )  # fmt: skip
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=corpus, env=env)
     kill_one_of(process, victim, tmp_path / "killed" / "latest")
     errors = process.communicate(timeout=300)[1]
     assert process.returncode == 0, errors
     assert "Continuing after update" in errors
-    done = run("train", *words, "--out", tmp_path / "whole", cwd=corpus)
+    words = ("train", *words, "--out", tmp_path / "whole")
+    done = run(*words, code=REGARD_IN_FLOAT64, cwd=corpus)
     assert done.returncode == 0, done.stderr
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 

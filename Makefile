@@ -13,13 +13,14 @@ DOCS := $(BIN)/sphinx-build -q -W --keep-going -b html
 
 TRY := build/try-wheel
 
-.PHONY: help setup demo docs dist try-wheel check ruff mypy imports test test-all fast-tests all-tests bench figures clean
+.PHONY: help setup demo docs dist try-wheel check ruff mypy imports test test-all test-machines fast-tests all-tests bench figures clean
 
 help:
 	@echo "make setup     create .venv and install regard with its development tools"
 	@echo "make demo      set-up, then 'regard demo': train a translator in minutes and look inside"
 	@echo "make test      set-up, ruff, mypy --strict, import-linter and the test suite"
 	@echo "make test-all  the same, with the slow tests"
+	@echo "make test-machines  the tests as other machines would run them, a row each; over half an hour"
 	@echo "make docs      set-up with Sphinx, then the documentation: docs/_build/html/index.html"
 	@echo "make dist      set-up, then a wheel and an sdist in dist/, checked by twine"
 	@echo "make try-wheel the wheel in a virtual environment of its own: 'regard demo --quick'"
@@ -80,6 +81,9 @@ fast-tests: setup
 
 all-tests: setup
 	$(PYTEST)
+
+test-machines: setup
+	$(BIN)/python tests/machines.py
 
 bench: setup
 	$(INSTALL) eflomal # by itself: its build needs Cython, which no other part does

@@ -34,6 +34,7 @@ LONGEST = ("training", "demo", "test_readme.py", "tasks", "cli", "benchmarks", "
 """Folders with long tests, which come first: what is left at the end is short for every worker."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before a plugin that shuffles
 def pytest_collection_modifyitems(config, items):
     ranks = {name: rank for rank, name in enumerate(LONGEST)}
     tests = config.rootpath / "tests"
@@ -54,6 +55,7 @@ def pytest_runtest_setup(item):
 
 
 hypothesis.settings.register_profile("regard", deadline=None, derandomize=True, max_examples=60)
+hypothesis.settings.register_profile("random", deadline=None, max_examples=60, print_blob=True)
 hypothesis.settings.load_profile("regard")
 
 

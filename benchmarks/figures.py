@@ -131,11 +131,11 @@ def figure_text(results: Path, chinese: bool) -> str:
             words = (figure.chinese if chinese else figure.english).format(*found)
             sentences.setdefault(place, []).append(words)
     paragraphs = []
-    for (processor, cores, date), words in sentences.items():
+    for (processor, cores, date), parts in sentences.items():
         if chinese:
-            paragraphs.append(f"{processor}，{cores} 核，{date}：{'；'.join(words)}。")
+            paragraphs.append(f"{processor}，{cores} 核，{date}：{'；'.join(parts)}。")
         else:
-            text = f"{processor}, {cores} cores, {date}: {'; '.join(words)}."
+            text = f"{processor}, {cores} cores, {date}: {'; '.join(parts)}."
             lines = wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
             paragraphs.append("\n".join(lines))
     return "\n\n".join(paragraphs)

@@ -10,7 +10,7 @@ import pytest
 from regard.server.api import libretranslate
 from regard.server.http.errors import ApiError
 from regard.server.queue.service import BackgroundThread
-from servers import serving, until
+from servers import serving, set_timeout, until
 
 PAGE = {"q": "<p>x</p>", "source": "fr", "target": "fr", "format": "html"}
 
@@ -43,16 +43,17 @@ def test_a_function_whose_asker_is_gone_is_not_called():
 def test_slow_pages_hold_up_no_one_else(catalogue, monkeypatch, step):
     """Forty pages that take for ever: others are answered, and the pages are given up in time."""
     go, own = threading.Event(), getattr(libretranslate, step)
-    monkeypatch.setattr(libretranslate, step, lambda *given: go.wait(30) and own(*given))
+    monkeypatch.setattr(libretranslate, step, lambda *given: go.wait(120) and own(*given))
     fields = {**PAGE, "source": "en"}
-    with serving(catalogue, timeout=3) as client, ThreadPoolExecutor(40) as pool:
+    with serving(catalogue, timeout=1.5) as client, ThreadPoolExecutor(40) as pool:
         pages = [
             pool.submit(httpx.post, f"{client.address}/translate", json=fields, trust_env=False,
-                        timeout=30)
+                        timeout=120)
             for _ in range(40)
         ]  # fmt: skip
         try:
             until(lambda: client.service.background._thread._work_queue.qsize() >= 39)
+            set_timeout(client, 120)  # for the others
             for path in ("/detect", "/translate"):
                 answer = client.post(path, json={**PAGE, "format": "text"})
                 assert answer.status_code == 200

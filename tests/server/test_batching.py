@@ -1,8 +1,10 @@
 """Requests put together: nothing swapped, nothing lost, places limited and freed."""
 
 import asyncio
+import json
 import random
 import re
+import socket
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +21,7 @@ from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.jobs import CallJob, TranslateJob
 from regard.tasks.translation.translation import TranslateOptions
 from regard.text.segments import Segment
-from servers import held_up, serving, until
+from servers import held_up, serving, set_timeout, until
 from trained import taught
 
 FRENCH = taught("en-fr")
@@ -80,19 +82,24 @@ def test_a_full_queue_is_503_with_a_time(catalogue):
 
 def test_who_waits_too_long_is_told(catalogue):
     fields = {"q": FRENCH[0][0], "source": "en", "target": "fr"}
-    with serving(catalogue, timeout=1.0) as client:
+    with serving(catalogue, timeout=0.5) as client:
         with held_up(client.service.batcher):
             answer = client.post("/translate", json=fields)
             assert answer.status_code == 503 and "too long" in answer.json()["error"]
             assert len(client.service.batcher) == 1  # the place is free again
+        set_timeout(client, 120)
         assert client.post("/translate", json=fields).status_code == 200
 
 
 def test_who_goes_away_frees_the_place(catalogue):
     fields = {"q": FRENCH[0][0], "source": "en", "target": "fr"}
     with serving(catalogue) as client, held_up(client.service.batcher):
-        with pytest.raises(httpx.ReadTimeout):
-            httpx.post(f"{client.address}/translate", json=fields, timeout=0.3, trust_env=False)
+        body = json.dumps(fields).encode()
+        head = b"POST /translate HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+        host, port = client.address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as one:
+            one.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            until(lambda: len(client.service.batcher) == 2)
         until(lambda: len(client.service.batcher) == 1)
         until(lambda: 'status="499"' in client.get("/metrics").text)
 
@@ -236,17 +243,18 @@ def test_the_time_is_that_of_a_request_not_of_a_step(catalogue):
 
     class Slow(Batcher):
         def put(self, *jobs):
-            super().put(CallJob(lambda: time.sleep(1.2)), *jobs)
+            super().put(CallJob(lambda: time.sleep(0.6)), *jobs)
 
     first, *_, last = catalogue.models
     known = Catalogue.__new__(Catalogue)
     known.folders, known.threads = (), 1
     known.models = (renamed(first, "en-de"), renamed(last, "de-zh"))
     fields = {"q": FRENCH[0][0], "source": "en", "target": "zh"}
-    with serving(known, timeout=2.0) as client:
+    with serving(known, timeout=120) as client:
         client.service.batcher.close()
         client.service.batcher = Slow(max_jobs=10, max_sentences=8)
         direct = client.post("/translate", json={**fields, "target": "de"})
         assert direct.status_code == 200
+        set_timeout(client, 1.0)
         answer = client.post("/translate", json=fields)
         assert answer.status_code == 503 and "too long" in answer.json()["error"]

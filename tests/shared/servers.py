@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import httpx
 import uvicorn
@@ -26,7 +27,7 @@ def serving(catalogue, keys=(), **limits):
     until(lambda: server.started)
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
-        with httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
+        with httpx.Client(base_url=address, trust_env=False, timeout=120) as client:
             client.service = service
             client.address = address
             yield client
@@ -36,8 +37,14 @@ def serving(catalogue, keys=(), **limits):
         listener.close()
 
 
-def until(holds, seconds=10.0):
-    """Wait for something that must come soon."""
+def set_timeout(client, seconds):
+    """Requests that come from now on have so many seconds."""
+    service = client.service
+    service.settings = service.admission.settings = replace(service.settings, timeout=seconds)
+
+
+def until(holds, seconds=120.0):
+    """Wait for something that must come; the time is only there to end a test that hangs."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it did not come"
@@ -59,7 +66,7 @@ def held_up(batcher):
     putting = threading.Thread(target=asyncio.run, args=(put(),))  # the caller may be in a loop
     putting.start()
     putting.join()
-    assert begun.wait(10)
+    assert begun.wait(120)
     try:
         yield
     finally:

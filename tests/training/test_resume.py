@@ -1,11 +1,10 @@
 """Killed, interrupted, resumed: real processes, and weights that are equal bit for bit."""
 
 import signal
-import time
 
 import pytest
 
-from processes import Process, run
+from processes import run
 from regard.cli import main
 from regard.folder import load_weights
 from trained import write_corpus
@@ -19,7 +18,7 @@ FLAGS = (
 )
 
 KILLER = """
-import os, random, signal, sys, time
+import os, random, signal, sys, threading, time
 from pathlib import Path
 from regard.cli import main
 
@@ -33,18 +32,20 @@ def newest():
     except OSError:
         return None
 
+def kill(before, seconds):
+    while newest() == before:  # it has made and saved an update of its own
+        time.sleep(0.002)
+    time.sleep(seconds)
+    os.kill(os.getpid(), signal.SIGKILL)
+
 begun = ["train", *words, "--out", str(folder)]
 while kills < 5:
-    before = newest()
+    before, seconds = newest(), chance.random() * 0.03
     child = os.fork()
-    if not child:
+    if not child:  # it kills itself: another process might wait too long for its turn
+        threading.Thread(target=kill, args=(before, seconds), daemon=True).start()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os._exit(main(resume if before else begun))
-    while newest() == before:  # it has made and saved an update of its own
-        assert os.waitpid(child, os.WNOHANG) == (0, 0), "it ended by itself"
-        time.sleep(0.002)
-    time.sleep(chance.random() * 0.03)
-    os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     if os.WIFEXITED(status):  # it was over before the kill
         break
@@ -52,6 +53,23 @@ while kills < 5:
 assert kills >= 3, kills
 sys.exit(main(resume))
 """
+
+SIGNALED = """
+import os, sys, threading, time
+from pathlib import Path
+from regard.cli import main
+
+number, folder, *words = sys.argv[1:]
+
+def signal():
+    while not Path(folder, "latest").exists():
+        time.sleep(0.002)
+    os.kill(os.getpid(), int(number))
+
+threading.Thread(target=signal, daemon=True).start()
+sys.exit(main(["train", *words, "--out", folder]))
+"""
+"""A run that sends itself a signal once it has a checkpoint, however busy the machine is."""
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +106,9 @@ def test_killed_again_and_again_it_ends_as_if_never_stopped(corpus, uninterrupte
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_and_says_how_to_go_on(corpus, uninterrupted, tmp_path, number):
     folder = tmp_path / "stopped"
-    process = Process("train", corpus, "--out", folder, *FLAGS.split())
-    while not (folder / "latest").exists():
-        assert process.poll() is None
-        time.sleep(0.002)
-    process.send_signal(number)
-    _, said = process.communicate()
-    assert process.returncode == 130
+    done = run(int(number), folder, corpus, *FLAGS.split(), code=SIGNALED)
+    said = done.stderr
+    assert done.returncode == 130
     assert "all is saved" in said
     assert f"regard train --resume {folder}" in " ".join(said.split())
     assert "Traceback" not in said

@@ -50,7 +50,7 @@ def test_tokenized_is_for_the_corpus_too(regard, tmp_path):
     """`a-b` is one word in both; split by rules, the corpus would not know it."""
     pair = write(tmp_path / "pair.tsv", ["a-b c-d\tx-y z-w"])
     corpus = write(tmp_path / "more.tsv", ["a-b\tz-w", "c-d\tx-y"] * 20)
-    words = "align", pair, "--languages", "en-fr", "--corpus", corpus, "--method", "intersection"
+    words = "align", pair, "--languages", "en-fr", "--corpus", corpus
     assert regard(*words, "--tokenized").out == "0-1 1-0\n"
 
 

@@ -51,7 +51,12 @@ def put_caret(tab, place):
 
 
 def press_row(tab, row):
-    """A row of the map by keys: the first key goes to the map's first cell."""
+    """A row of the map by keys: the first key goes to the map's first cell.
+
+    A map that is drawn anew, as after a choice or where its room changes, forgets its cursor.
+    """
+    drawn = "async () => { for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame); }"
+    tab.evaluate(drawn)
     tab.locator("#view-first .cells").focus()
     tab.keyboard.press("Home")
     for _ in range(row):

@@ -1,5 +1,6 @@
 """Killed, interrupted, resumed: real processes, and weights that are equal bit for bit."""
 
+import shutil
 import signal
 
 import pytest
@@ -117,9 +118,10 @@ def test_a_signal_saves_and_says_how_to_go_on(corpus, uninterrupted, tmp_path, n
     assert_equal(folder, uninterrupted)
 
 
-def test_a_run_that_is_over_can_be_given_more(uninterrupted, capsys):
-    assert main(["train", "--resume", str(uninterrupted), "--training.steps", "42"]) == 0
-    assert (uninterrupted / "checkpoints" / "step-42").is_dir()
+def test_a_run_that_is_over_can_be_given_more(uninterrupted, tmp_path):
+    folder = shutil.copytree(uninterrupted, tmp_path / "more")
+    assert main(["train", "--resume", str(folder), "--training.steps", "42"]) == 0
+    assert (folder / "checkpoints" / "step-42").is_dir()
 
 
 def test_a_model_is_not_trained_over(corpus, uninterrupted, capsys):

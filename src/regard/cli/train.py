@@ -69,7 +69,10 @@ def parse(words: Sequence[str]) -> Namespace:
     given["model"] = {"kind": kind.name, **(given.get("model") or {})}
     corpora = [parse_part(text) for text in arguments.get("corpus") or []]
     dev = parse_dev(arguments.get("dev") or [])
-    languages = all_languages(arguments.get("languages") or config.get("languages"), corpora)
+    stated = arguments.get("languages") or config.get("languages")
+    if stated and not isinstance(stated, str):  # of the YAML file
+        raise InputError(f"languages must be text as in en-fr, got {stated!r}.")
+    languages = all_languages(stated, corpora)
     if languages:
         given["languages"] = languages
     if first.start:

@@ -54,7 +54,7 @@ def mask(
     ('Y X, file Z', (StandIn(name='Y', value='%d', joined=(False, False)), \
 StandIn(name='Z', value='%s', joined=(True, False))))
     """
-    taken = set(re.findall(r"\w+", text.lower()))
+    taken = set(re.findall(rf"[^\W{SPACELESS_SCRIPTS}]+", text.lower()))
     free = (name for name in dict.fromkeys(names) if name.lower() not in taken)
     parts: list[str] = []
     stand_ins: list[StandIn] = []

@@ -248,8 +248,10 @@ def test_two_models_side_by_side(view, french, chinese):
     settled(tab)
     assert tab.locator(".word-readout").all_inner_texts() == ["", ""]
     tab.set_viewport_size({"width": 390, "height": 800})
-    boxes = [tab.locator(".pane").nth(n).bounding_box() for n in range(2)]
-    assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]
+    settled(tab)
+    panes = "[...document.querySelectorAll('.pane')].map((pane) => pane.getBoundingClientRect())"
+    first, second = tab.evaluate(f"{panes}.map(({{ top, bottom }}) => [top, bottom])")
+    assert second[0] > first[1]
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
 
 

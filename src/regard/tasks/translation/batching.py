@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 MAX_LINES = 4096
 FIRST_CHARACTERS, MIN_CHARACTERS, MAX_CHARACTERS = 16_000, 4_000, 1_000_000  # of a window of lines
@@ -55,3 +58,35 @@ def _budget(budget: int, size: int, seconds: float) -> int:
         return budget
     fitting = int(SECONDS * size / max(seconds, 1e-6))
     return max(MIN_CHARACTERS, min(fitting, 4 * budget, MAX_CHARACTERS))
+
+
+def overlapped(
+    groups: Iterable[list[str]],
+    begin: Callable[..., Callable[[], list[Result]]],
+    first: int,
+    max_lines: int,
+) -> Iterator[list[Result]]:
+    """The results of windows of lines, each searched while the one before is written.
+
+    An empty window says that no line is ready, so that the one before is finished at once. Lines
+    that are translated one by one are answered before the next is read.
+    """
+    pending: Callable[[], list[Result]] | None = None
+    numbered = iter(groups)
+    while True:
+        try:
+            window = next(numbered, None)
+        except BaseException:  # of the input: what was read before it is not lost
+            if pending is not None:
+                yield pending()
+            raise
+        begun = begin(window, first=first) if window else None
+        if pending is not None:
+            yield pending()
+        if window is None:
+            return
+        first += len(window)
+        pending = begun
+        if pending is not None and max_lines == 1:
+            yield pending()
+            pending = None

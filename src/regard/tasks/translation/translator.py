@@ -9,11 +9,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Unpack, overload
 
 from regard.config import Run, SearchOptions
-from regard.decoding import Hypothesis
-from regard.decoding.ctranslate2_engine import CTranslate2Engine, EngineResult
 from regard.errors import InputError
 from regard.folder import SavedModel
-from regard.tasks.translation.batching import MAX_LINES, windows
+from regard.tasks.translation.batching import MAX_LINES, overlapped, windows
 from regard.tasks.translation.glossary import glossary_terms
 from regard.tasks.translation.translation import (
     ModelInfo,
@@ -25,7 +23,7 @@ from regard.tasks.translation.translation import (
     copied_sentence,
 )
 from regard.tasks.translation.translation_model import TranslationModel
-from regard.tasks.translation.wording.protection import Required, keeps_all, protect
+from regard.tasks.translation.wording.engine_search import begin_ctranslate2, protected
 from regard.tasks.translation.wording.recall import Recall, check_threshold, recalled, with_matches
 from regard.tasks.translation.wording.terms import put_terms
 from regard.text.language_names import parse_direction
@@ -45,9 +43,6 @@ if TYPE_CHECKING:
     from regard.tasks.translation.own_search import OwnSearch
 
 
-WIDE_BEAM = 10  # hypotheses among which one that keeps all placeholders is looked for
-
-
 def find_direction(run: Run, to: str) -> tuple[str, str]:
     """Source and target language of a model's direction, by its target or as a pair."""
     known = run.directions
@@ -61,38 +56,6 @@ def find_direction(run: Run, to: str) -> tuple[str, str]:
         return "", ""
     listed = ", ".join(f"{source}-{target}" for source, target in known)
     raise InputError(f"the model does not translate into {to}; it has {listed}.")
-
-
-def _overlapped(
-    groups: Iterable[list[str]],
-    begin: Callable[..., Callable[[], list[Translation]]],
-    first: int,
-    max_lines: int,
-) -> Iterator[list[Translation]]:
-    """The translations of windows of lines, each searched while the one before is written.
-
-    An empty window says that no line is ready, so that the one before is finished at once. Lines
-    that are translated one by one are answered before the next is read.
-    """
-    pending: Callable[[], list[Translation]] | None = None
-    numbered = iter(groups)
-    while True:
-        try:
-            window = next(numbered, None)
-        except BaseException:  # of the input: what was read before it is not lost
-            if pending is not None:
-                yield pending()
-            raise
-        begun = begin(window, first=first) if window else None
-        if pending is not None:
-            yield pending()
-        if window is None:
-            return
-        first += len(window)
-        pending = begun
-        if pending is not None and max_lines == 1:
-            yield pending()
-            pending = None
 
 
 class StreamedText(NamedTuple):
@@ -179,14 +142,14 @@ class Translator(TranslationModel):
         language = (language_tag(direction[1]),) if len(self.run.target_languages) > 1 else ()
         self.prepare_engine()  # which the translators share
         bound = copy(self)
-        bound.__dict__.pop("_own", None)
+        bound.__dict__.pop("own", None)
         bound._origin, bound.info = self, ModelInfo(*direction, self.run.alignment)
         bound.tags = (*language, tag_token(tag)) if tag else language
         tag_ids(self.tokenizers.source.tags, bound.tags)  # an error now rather than later
         return bound
 
     @cached_property
-    def _own(self) -> OwnSearch:
+    def own(self) -> OwnSearch:
         from regard.tasks.translation.own_search import OwnSearch
 
         return OwnSearch(self)
@@ -217,7 +180,8 @@ class Translator(TranslationModel):
         bound = self.into(to, tag=tag)
         chosen = bound.options(**options)
         begin = partial(bound._begin, options=chosen)
-        yield from _overlapped(windows(lines, max_lines, max_characters), begin, first, max_lines)
+        groups = windows(lines, max_lines, max_characters)
+        yield from overlapped(groups, begin, first, max_lines)
 
     def options(
         self,
@@ -322,131 +286,30 @@ class Translator(TranslationModel):
             found, shown = recalled(self, segments, options.recall, options.alignment)
             known |= found
         rows = [row for row in range(len(segments)) if row not in known]
-        searched = None if options.edits else self._begin_ctranslate2(segments, rows, options)
+        searched = None if options.edits else begin_ctranslate2(self, segments, rows, options)
 
         def finish() -> list[Sentence]:
             if options.edits:  # one by one, on this thread: edits apply to the calling thread only
                 done = {
-                    row: self._own.translate_edited(segments[row], len(segments), options)
+                    row: self.own.translate_edited(segments[row], len(segments), options)
                     for row in rows
                 }
             else:
                 done = searched() if searched is not None else {}
                 if rest := [row for row in rows if row not in done]:
-                    done |= self._own.translate(segments, rest, options, seeds)
+                    done |= self.own.translate(segments, rest, options, seeds)
             if options.glossary:
                 done = put_terms(self, done)
             if options.protect:
-                done = self._protected(segments, done, options)
+                done = protected(self, segments, done, options)
             sentences = known | with_matches(done, shown)
             return [sentences[row] for row in range(len(segments))]
 
         return finish
 
-    def _protected(
-        self, segments: Sequence[Segment], done: dict[int, Sentence], options: TranslateOptions
-    ) -> dict[int, Sentence]:
-        """The translations with the placeholders of their segments, or with warnings."""
-        narrow = replace(options.settings, beam=2, n_best=1, beam_groups=1)  # besides the required
-        aligned = replace(options, alignment=True, settings=narrow)
-
-        def search_again(rows: list[int], required: dict[int, Required]) -> dict[int, Sentence]:
-            found = self._best_that_keeps(segments, rows, options)
-            if rest := [row for row in rows if row not in found]:
-                again = self._own.translate(segments, rest, aligned, None, required)
-                found |= put_terms(self, again)
-            return found
-
-        again = None if options.settings.sample else search_again
-        return protect(segments, done, again, self.info.target_language)
-
-    def _best_that_keeps(
-        self, segments: Sequence[Segment], rows: Sequence[int], options: TranslateOptions
-    ) -> dict[int, Sentence]:
-        """Where one of CTranslate2's best translations has all placeholders, the best that has."""
-        wide = replace(options.settings, beam=WIDE_BEAM, n_best=WIDE_BEAM, beam_groups=1)
-        engine = self.engine.engine
-        if engine is None or options.glossary or not CTranslate2Engine.can_search(wide):
-            return {}
-        decode = self.tokenizers.target.decode
-        chosen: dict[int, Hypothesis] = {}
-        for number, result in engine.results([segments[row].ids for row in rows], wide):
-            for hypothesis in result.hypotheses:
-                if keeps_all(segments[rows[number]], decode(hypothesis.tokens)):
-                    chosen[rows[number]] = hypothesis
-                    break
-        explained = engine.explain([segments[row].ids for row in chosen], list(chosen.values()))
-        return {
-            row: self.sentence(
-                segments[row],
-                result.hypotheses[0].tokens,
-                result.hypotheses,
-                self.engine_explanation(result),
-            )
-            for row, result in zip(chosen, explained, strict=True)
-        }
-
     @cached_property
     def _names(self) -> tuple[str, ...]:
         return copyable_names(self.tokenizers.source, self.tokenizers.target)
-
-    def _begin_ctranslate2(
-        self, segments: Sequence[Segment], rows: Sequence[int], options: TranslateOptions
-    ) -> Callable[[], dict[int, Sentence]] | None:
-        """Search the segments that CTranslate2 can, and return what collects the translations.
-
-        They are by the segments' numbers; None if CTranslate2 cannot search with these options.
-        """
-        settings = options.settings
-        own = options.prefix or options.forbid or options.glossary
-        if not rows or own or not CTranslate2Engine.can_search(settings):
-            return None
-        engine = self.engine.engine
-        if engine is None:
-            return None
-        aligned, mapped = options.alignment and not options.attention, options.attention
-        ids = [segments[row].ids for row in rows]
-        results = engine.results(ids, settings, attention=aligned, log_probabilities=mapped)
-        collect = self._collect_mapped if mapped else self._collect
-        return partial(collect, segments, rows, results, settings)
-
-    def _collect(
-        self,
-        segments: Sequence[Segment],
-        rows: Sequence[int],
-        results: Iterable[tuple[int, EngineResult]],
-        _: SearchOptions,
-    ) -> dict[int, Sentence]:
-        """The translations as CTranslate2 finds them, with the attention that it returns."""
-        return {
-            rows[number]: self.sentence(
-                segments[rows[number]],
-                result.hypotheses[0].tokens,
-                result.hypotheses,
-                self.engine_explanation(result),
-            )
-            for number, result in results
-        }
-
-    def _collect_mapped(
-        self,
-        segments: Sequence[Segment],
-        rows: Sequence[int],
-        results: Iterable[tuple[int, EngineResult]],
-        settings: SearchOptions,
-    ) -> dict[int, Sentence]:
-        """The translations that CTranslate2 found, with the maps of our own forward pass."""
-        sentences = {}
-        found = dict(results)
-        maps = self._own.explanations(
-            [segments[rows[number]] for number in found],
-            [result.hypotheses[0].tokens for result in found.values()],
-            settings,
-        )
-        for (number, result), explanation in zip(found.items(), maps, strict=True):
-            row, tokens = rows[number], result.hypotheses[0].tokens
-            sentences[row] = self.sentence(segments[row], tokens, result.hypotheses, explanation)
-        return sentences
 
     def assemble(
         self, text: str, segments: Sequence[Segment], sentences: Sequence[Sentence]
@@ -504,7 +367,7 @@ class Translator(TranslationModel):
         texts: list[str] = []
         for number, segment in enumerate(segments):
             texts.append("")
-            for text in self._own.stream(segment, prefix):
+            for text in self.own.stream(segment, prefix):
                 texts[-1] = text
                 joined = join_translations(segments[: number + 1], texts, self.info.target_language)
                 yield StreamedText(number, text, joined)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from itertools import product
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from benchmarks.regard_command import run_regard
 from regard.config import SearchOptions
@@ -23,6 +23,7 @@ from regard.exchange.ctranslate2_support import vocabulary
 from regard.exchange.huggingface_export import TransformersRunner
 from regard.models.batch import source_of
 from regard.models.transformer import TransformerModel
+from regard.tasks.translation.translation import OptionKeywords
 from regard.tasks.translation.translator import Translator
 from regard.worker_pool import WorkerPool
 
@@ -38,15 +39,17 @@ class Side(Protocol):
 
 
 class Regard:
-    """`Translator.translate`, with alignment or without."""
+    """`Translator.translate`, with options such as `alignment`."""
 
-    def __init__(self, translator: Translator, *, alignment: bool = False) -> None:
-        self.translator, self.alignment = translator, alignment
+    def __init__(self, translator: Translator, **options: Unpack[OptionKeywords]) -> None:
+        self.translator, self.options = translator, options
 
     def translate(self, texts: Sequence[str], beam: int, batch: int) -> list[str]:
         """Translate all texts in one call, `batch` of average length together."""
-        settings = SearchOptions(beam=beam, batch_tokens=self._tokens(texts, beam, batch))
-        done = self.translator.translate(list(texts), settings=settings, alignment=self.alignment)
+        self.options["settings"] = SearchOptions(
+            beam=beam, batch_tokens=self._tokens(texts, beam, batch)
+        )
+        done = self.translator.translate(list(texts), **self.options)
         return [translation.text for translation in done]
 
     def _tokens(self, texts: Sequence[str], beam: int, batch: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,25 +38,23 @@ Attention = Sequence[Sequence[float]]
 """(T, S) weights of a hypothesis, by the head for alignment."""
 
 
-class EngineResult(NamedTuple):
-    """The hypotheses of a sentence, best first, and the attention of the best if asked for."""
+class ExplainedHypothesis(NamedTuple):
+    """A hypothesis with the log-probabilities of its tokens, and its attention."""
 
-    hypotheses: list[Hypothesis]
-    attention: Attention | None
+    hypothesis: Hypothesis
+    attention: Attention
 
 
 class _Batch(NamedTuple):
     """Sentences that are searched together, and what is pending of them.
 
     suppress  whether tokens that are never generated were left out
-    logs      log-probabilities of the tokens of each, if they are noted
     """
 
     rows: Sequence[int]
     limit: int
     suppress: bool
     results: Sequence[Any]
-    logs: list[list[float]]
 
 
 class CTranslate2Engine:
@@ -97,41 +96,21 @@ class CTranslate2Engine:
         )
 
     def search(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, attention: bool = False
-    ) -> list[EngineResult | None]:
+        self, sources: Sequence[Sequence[int]], options: SearchOptions
+    ) -> list[list[Hypothesis] | None]:
         """The results of sentences, given as ids without EOS; None for those that are too long."""
-        found: list[EngineResult | None] = [None] * len(sources)
-        for row, result in self.results(sources, options, attention=attention):
+        found: list[list[Hypothesis] | None] = [None] * len(sources)
+        for row, result in self.results(sources, options):
             found[row] = result
         return found
 
     def results(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: SearchOptions,
-        *,
-        attention: bool = False,
-        log_probabilities: bool = False,
-    ) -> Iterator[tuple[int, EngineResult]]:
+        self, sources: Sequence[Sequence[int]], options: SearchOptions
+    ) -> Iterator[tuple[int, list[Hypothesis]]]:
         """The results as they are done, each with its row; none for sentences that are too long.
 
-        The search begins at once, whenever the results are read.
-
-        With `attention`, that of the best hypotheses, and the log-probabilities of their tokens;
-        with `log_probabilities` only these.
-        """
-        explained = attention or log_probabilities
-        found = self._searched(sources, options, attention, explained)
-        return self._explained(sources, found, options, attention) if explained else found
-
-    def _searched(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: SearchOptions,
-        attention: bool,
-        log_probabilities: bool,
-    ) -> Iterator[tuple[int, EngineResult]]:
-        """Search batches of similar length, all of which wait in CTranslate2's queue.
+        The search begins at once, whenever the results are read: batches of similar length wait in
+        CTranslate2's queue.
 
         CTranslate2 has one length limit for a batch: a beam that exceeded the limit of its sentence
         is searched again within it, and a greedy output is cut.
@@ -142,19 +121,12 @@ class CTranslate2Engine:
         rows = [row for row, ids in enumerate(sources) if len(ids) < self.max_length]
         limits = {row: self._limit(len(sources[row]) + 1, options.max_length) for row in rows}
         greedy = options.beam == 1
-        tokens = min(options.batch_tokens, self._max_tokens or options.batch_tokens)
-        groups = length_groups(
-            [len(sources[row]) for row in rows], replace(options, batch_tokens=tokens), self.threads
-        )
+        groups = self._groups([len(sources[row]) for row in rows], options)
 
         def submit(chosen: Sequence[int], limit: int, suppress: bool) -> _Batch:
-            logs: list[list[float]] = [[] for _ in chosen]
-            results = self._submit(
-                [sources[row] for row in chosen], options, limit, suppress=suppress,
-                attention=attention and greedy,
-                logs=logs if log_probabilities and greedy and not suppress else None,
-            )  # fmt: skip
-            return _Batch(chosen, limit, suppress, results, logs)
+            chosen_ids = [sources[row] for row in chosen]
+            results = self._submit(chosen_ids, options, limit, suppress=suppress)
+            return _Batch(chosen, limit, suppress, results)
 
         queue = deque(
             submit(chosen, max(limits[row] for row in chosen), not greedy)
@@ -162,15 +134,15 @@ class CTranslate2Engine:
             if (chosen := [rows[number] for number in group])
         )
 
-        def collect() -> Iterator[tuple[int, EngineResult]]:
-            cut: dict[int, EngineResult] = {}
+        def collect() -> Iterator[tuple[int, list[Hypothesis]]]:
+            cut: dict[int, list[Hypothesis]] = {}
             while queue:
                 batch = queue.popleft()
                 again: dict[tuple[int, bool], list[int]] = {}
-                for row, pending, logs in zip(batch.rows, batch.results, batch.logs, strict=True):
-                    result = self._result(pending.result(), logs, options)
+                for row, pending in zip(batch.rows, batch.results, strict=True):
+                    result = self._result(pending.result(), options)
                     exceeds = _exceeds(result, limits[row])
-                    never = not SUPPRESSED.isdisjoint(result.hypotheses[0].tokens)
+                    never = not SUPPRESSED.isdisjoint(result[0].tokens)
                     if not batch.suppress and never:
                         again.setdefault((batch.limit, True), []).append(row)
                     elif exceeds and greedy:
@@ -180,54 +152,56 @@ class CTranslate2Engine:
                     else:
                         yield row, result
                 queue.extend(submit(chosen, *how) for how, chosen in again.items())
-            best = [result.hypotheses[0] for result in cut.values()]
+            best = [result[0] for result in cut.values()]
             scored = self.token_log_probabilities([sources[row] for row in cut], best, options)
-            for (row, result), hypothesis in zip(cut.items(), scored, strict=True):
-                yield row, result._replace(hypotheses=[hypothesis])
+            for row, hypothesis in zip(cut, scored, strict=True):
+                yield row, [hypothesis]
 
         return collect()
 
-    def _explained(
+    def explain(
         self,
         sources: Sequence[Sequence[int]],
-        found: Iterator[tuple[int, EngineResult]],
+        hypotheses: Sequence[Hypothesis],
         options: SearchOptions,
-        attention: bool,
-    ) -> Iterator[tuple[int, EngineResult]]:
-        """The results with log-probabilities and perhaps attention, where the search gave none.
+    ) -> list[ExplainedHypothesis]:
+        """Given hypotheses with the log-probabilities of their tokens and their attention.
 
-        CTranslate2 does not reorder attention with the hypotheses of a beam, so the best ones are
-        forced as prefixes of a greedy search.
+        CTranslate2 does not reorder attention with the hypotheses of a beam, so they are forced as
+        prefixes of a greedy search.
         """
-        incomplete: dict[int, EngineResult] = {}
-        for row, result in found:
-            known = result.hypotheses[0].token_log_probabilities
-            if known and (result.attention is not None or not attention):
-                yield row, result
-            else:
-                incomplete[row] = result
-        rows, best = list(incomplete), [r.hypotheses[0] for r in incomplete.values()]
-        ids = [sources[row] for row in rows]
-        scores = self._score(ids, best, options)
-        if attention and options.beam > 1:
-            forced = self._force(ids, best, options)
-        else:
-            forced = [None] * len(rows)
-        for row, score, force in zip(rows, scores, forced, strict=True):
-            (first, *others), weights = incomplete[row]
+        order = sorted(range(len(sources)), key=lambda row: len(sources[row]))  # for batches
+        ids, given = [sources[row] for row in order], [hypotheses[row] for row in order]
+        forced, scores = self._force(ids, given, options), self._score(ids, given, options)
+        explained: dict[int, ExplainedHypothesis] = {}
+        for row, hypothesis, force, score in zip(order, given, forced, scores, strict=True):
             if score is not None:
-                first = _scored(first, score.result().log_probs, options.length_penalty)
-            if force is not None:
-                weights = force.result().attention[0][: len(first.tokens) + first.finished]
-            yield row, EngineResult([first, *others], weights)
+                hypothesis = _scored(hypothesis, score.result().log_probs, options.length_penalty)
+            weights = force.result().attention[0][: len(hypothesis.tokens) + hypothesis.finished]
+            explained[row] = ExplainedHypothesis(hypothesis, weights)
+        return [explained[row] for row in range(len(hypotheses))]
 
-    def explain(
-        self, sources: Sequence[Sequence[int]], hypotheses: Sequence[Hypothesis]
-    ) -> list[EngineResult]:
-        """Given hypotheses with the log-probabilities of their tokens and their attention."""
-        given = ((row, EngineResult([found], None)) for row, found in enumerate(hypotheses))
-        done = dict(self._explained(sources, given, SearchOptions(beam=2), attention=True))
-        return [done[row] for row in range(len(hypotheses))]
+    def continued(
+        self,
+        sources: Sequence[Sequence[int]],
+        beginnings: Sequence[Sequence[int]],
+        options: SearchOptions,
+    ) -> list[Hypothesis]:
+        """The best hypothesis that begins with the given tokens, for each sentence."""
+        groups = self._groups([len(ids) for ids in sources], options)
+        limit = max((self._limit(len(ids) + 1, options.max_length) for ids in sources), default=0)
+        pending = [
+            self._submit(
+                [sources[row] for row in rows], options, limit, suppress=True,
+                beginnings=[beginnings[row] for row in rows],
+            )
+            for rows in groups
+        ]  # fmt: skip
+        done = {
+            row: self._result(result.result(), options)[0]
+            for row, result in zip(chain(*groups), chain(*pending), strict=True)
+        }
+        return [done[row] for row in range(len(sources))]
 
     def _submit(
         self,
@@ -236,18 +210,13 @@ class CTranslate2Engine:
         limit: int,
         *,
         suppress: bool,
-        attention: bool,
-        logs: list[list[float]] | None,
+        beginnings: Sequence[Sequence[int]] | None = None,
     ) -> list[Any]:
-        """Search a batch in the background; `logs` receives its tokens' log-probabilities."""
-
-        def step(token: Any) -> bool:
-            assert logs is not None
-            logs[token.batch_id].append(token.log_prob)
-            return False
-
+        """Search a batch in the background."""
+        target = self._target
         pending: list[Any] = self._translator.translate_batch(
             self._tokens(sources, self._source),
+            [[target[number] for number in ids] for ids in beginnings] if beginnings else None,
             asynchronous=True,
             beam_size=options.beam,
             num_hypotheses=options.n_best,
@@ -255,11 +224,9 @@ class CTranslate2Engine:
             max_input_length=0,
             max_decoding_length=limit,
             min_decoding_length=0,
-            suppress_sequences=[[self._target[token]] for token in SUPPRESSED if suppress],
+            suppress_sequences=[[target[never]] for never in SUPPRESSED if suppress],
             return_scores=True,
             return_end_token=True,
-            return_attention=attention,
-            callback=None if logs is None else step,
         )
         return pending
 
@@ -321,6 +288,10 @@ class CTranslate2Engine:
         )
         return pending
 
+    def _groups(self, lengths: Sequence[int], options: SearchOptions) -> list[list[int]]:
+        tokens = min(options.batch_tokens, self._max_tokens or options.batch_tokens)
+        return length_groups(lengths, replace(options, batch_tokens=tokens), self.threads)
+
     def _limit(self, length: int, max_length: int | None) -> int:
         return min(2 * length + 10 if max_length is None else max_length, self.max_length)
 
@@ -330,7 +301,7 @@ class CTranslate2Engine:
         end = vocabulary[EOS]
         return [[*map(vocabulary.__getitem__, ids), end] for ids in sentences]
 
-    def _result(self, result: Any, logs: Sequence[float], options: SearchOptions) -> EngineResult:
+    def _result(self, result: Any, options: SearchOptions) -> list[Hypothesis]:
         ids, end = self._ids, self._target[EOS]
         hypotheses = []
         for tokens, score in zip(result.hypotheses, result.scores, strict=True):
@@ -340,26 +311,22 @@ class CTranslate2Engine:
                     tuple(map(ids.__getitem__, tokens[:-1] if finished else tokens)),
                     score,
                     score * max(length, 1) ** options.length_penalty,
-                    tuple(logs),
+                    (),
                     finished,
                 )
             )
-        return EngineResult(hypotheses, result.attention[0] if result.attention else None)
+        return hypotheses
 
 
-def _exceeds(result: EngineResult, limit: int) -> bool:
+def _exceeds(result: list[Hypothesis], limit: int) -> bool:
     """Whether a hypothesis has more tokens than its sentence's limit, EOS included."""
-    return any(
-        len(hypothesis.tokens) + hypothesis.finished > limit for hypothesis in result.hypotheses
-    )
+    return any(len(hypothesis.tokens) + hypothesis.finished > limit for hypothesis in result)
 
 
-def _cut(result: EngineResult, limit: int, options: SearchOptions) -> EngineResult:
+def _cut(result: list[Hypothesis], limit: int, options: SearchOptions) -> list[Hypothesis]:
     """A greedy result within a limit, as if the search had ended there."""
-    (best,) = result.hypotheses
-    logs = best.token_log_probabilities[:limit]
-    cut = make_hypothesis(best.tokens[:limit], logs, options.length_penalty)
-    return EngineResult([cut], result.attention and result.attention[:limit])
+    (best,) = result
+    return [make_hypothesis(best.tokens[:limit], (), options.length_penalty)]
 
 
 def _scored(

@@ -61,7 +61,7 @@ class CTranslate2Runner:
             for row, length in zip(source.tokens.tolist(), source.lengths.tolist(), strict=True)
         ]
         found = self.engine.search(rows, options)
-        return [result.hypotheses[0].tokens if result else () for result in found]
+        return [result[0].tokens if result else () for result in found]
 
 
 def export_ctranslate2(

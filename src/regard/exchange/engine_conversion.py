@@ -90,7 +90,7 @@ def _check(saved: SavedModel, fp32: CTranslate2Engine, int8: CTranslate2Engine) 
     references = [target for _, target in encoded]
     bleu = [
         corpus_bleu(
-            [decode(r.hypotheses[0].tokens) if r else "" for r in engine.search(sources, options)],
+            [decode(r[0].tokens) if r else "" for r in engine.search(sources, options)],
             references,
             language,
         )
@@ -104,7 +104,7 @@ def _log_difference(
 ) -> float:
     """The largest difference of a token's log-probability from our own forward pass."""
     found = [
-        (ids, result.hypotheses[0])
+        (ids, result[0])
         for ids, result in zip(sources, engine.search(sources, options), strict=True)
         if result is not None
     ]

@@ -71,10 +71,10 @@ def test_a_converted_model_gives_the_same_tokens_scores_and_attention(
     ids = [tokenizers.source.encode(source) for source in SOURCES]
     for beam in (1, 3):
         options = SearchOptions(beam=beam, max_length=12)
-        results = engine.search(ids, options, attention=True)
+        results = engine.search(ids, options)
         own = search(network, source_of(ids), options)
-        best = engine.token_log_probabilities(ids, [r.hypotheses[0] for r in results], options)
-        for row, (hypothesis, (expected, *_)) in enumerate(zip(best, own, strict=True)):
+        best = engine.explain(ids, [result[0] for result in results], options)
+        for row, ((hypothesis, given), (expected, *_)) in enumerate(zip(best, own, strict=True)):
             if hypothesis.tokens != expected.tokens:  # searches differ in when they stop
                 assert beam > 1
                 continue
@@ -86,7 +86,7 @@ def test_a_converted_model_gives_the_same_tokens_scores_and_attention(
                 m.weights[0] for m in maps if (m.kind, m.layer) == ("cross", chosen.layer)
             )
             plane = weights.mean(0) if chosen.head is None else weights[chosen.head]
-            attention = torch.tensor(results[row].attention)
+            attention = torch.tensor(given)
             torch.testing.assert_close(attention, plane[: len(attention)], atol=1e-5, rtol=0)
 
 

@@ -65,7 +65,7 @@ def translate_blocks(
     )
     for window in windows:
         copied = sum(
-            s.hypothesis is None and s.source == s.text and len(s.source) >= MAX_WORD
+            len(s.source) >= MAX_WORD and s.source == s.text and s.hypothesis is None
             for done in window
             for s in done.sentences
         )

@@ -22,7 +22,6 @@ from regard.alignment.heads import shift_rows
 from regard.alignment.tokenized_words import Array
 from regard.config import SearchOptions, TransformerSettings
 from regard.decoding import Hypothesis, word_confidence
-from regard.decoding.ctranslate2_engine import EngineResult
 from regard.errors import InputError
 from regard.folder import LoadedModel, SavedModel
 from regard.tasks.translation.checks import quality_flags
@@ -224,7 +223,7 @@ class TranslationModel(LoadedModel):
         """The words of a translated sentence and of its translation, with their tokens."""
         assert sentence.hypothesis is not None
         source = Segment(sentence.source, "", ids=self.encode_source(sentence.source))
-        return self._words(source, sentence.hypothesis.tokens)
+        return self.segment_words(source, sentence.hypothesis.tokens)
 
     def sentence(
         self,
@@ -237,7 +236,7 @@ class TranslationModel(LoadedModel):
         source, target = self.tokenizers.source, self.tokenizers.target
         words: dict[str, Any] = {}
         if explanation is not None:
-            words = self._explained(segment, tokens, hypotheses, explanation)
+            words = self.word_fields(segment, tokens, hypotheses, explanation)
         return Sentence(
             source=segment.text,
             text=target.decode(tokens),
@@ -250,7 +249,7 @@ class TranslationModel(LoadedModel):
             **words,
         )
 
-    def _explained(
+    def word_fields(
         self,
         segment: Segment,
         tokens: Sequence[int],
@@ -258,7 +257,7 @@ class TranslationModel(LoadedModel):
         explanation: Explanation,
     ) -> dict[str, Any]:
         """The fields of a sentence that are about its words."""
-        source, target = self._words(segment, tokens)
+        source, target = self.segment_words(segment, tokens)
         plane, maps = explanation
         weights = None if plane is None else pool(plane, target, source)
         read, written = (tuple(word.text for word in side.words) for side in (source, target))
@@ -277,9 +276,10 @@ class TranslationModel(LoadedModel):
         mutual = bool(self.run.alignment and self.run.alignment.mutual)
         return () if weights is None else tuple(sorted(extract_links(weights, mutual=mutual)))
 
-    def _words(
+    def segment_words(
         self, segment: Segment, tokens: Sequence[int]
     ) -> tuple[TokenizedWords, TokenizedWords]:
+        """The words of a segment and of the tokens of its translation."""
         info, tokenizers = self.info, self.tokenizers
         return (
             tokenized_words(segment.text, tokenizers.source, info.source_language, ids=segment.ids),
@@ -328,11 +328,9 @@ class TranslationModel(LoadedModel):
         own = (_row(layer_map, row, source, target) for layer_map in maps if attention)
         return Explanation(weights, tuple(own))
 
-    def engine_explanation(self, result: EngineResult) -> Explanation | None:
-        """The attention of the head for alignment, if CTranslate2 returned it."""
-        if result.attention is None:
-            return None
-        weights = np.array(result.attention, np.float32)
+    def engine_explanation(self, attention: Sequence[Sequence[float]]) -> Explanation:
+        """The attention of the head for alignment, as CTranslate2 returned it."""
+        weights = np.array(attention, np.float32)
         shift = self.run.alignment is not None and self.run.alignment.shift
         return Explanation(shift_rows(weights) if shift else weights)
 

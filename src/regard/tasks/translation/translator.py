@@ -12,6 +12,7 @@ from regard.config import Run, SearchOptions
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.tasks.translation.batching import MAX_LINES, overlapped, windows
+from regard.tasks.translation.engine_search import begin_ctranslate2
 from regard.tasks.translation.glossary import glossary_terms
 from regard.tasks.translation.translation import (
     ModelInfo,
@@ -23,8 +24,8 @@ from regard.tasks.translation.translation import (
     copied_sentence,
 )
 from regard.tasks.translation.translation_model import TranslationModel
-from regard.tasks.translation.wording.engine_search import begin_ctranslate2, protected
 from regard.tasks.translation.wording.recall import Recall, check_threshold, recalled, with_matches
+from regard.tasks.translation.wording.second_search import protected
 from regard.tasks.translation.wording.terms import put_terms
 from regard.text.language_names import parse_direction
 from regard.text.masking import copyable_names
@@ -271,9 +272,9 @@ class Translator(TranslationModel):
 
         `seeds` are the numbers that sampling is seeded with; the segments' positions by default.
         """
-        return self._begin_segments(segments, options, seeds)()
+        return self.begin_segments(segments, options, seeds)()
 
-    def _begin_segments(
+    def begin_segments(
         self,
         segments: Sequence[Segment],
         options: TranslateOptions,
@@ -352,7 +353,7 @@ class Translator(TranslationModel):
             for number, segments in enumerate(cut)
             for position in range(len(segments))
         ]
-        finish = self._begin_segments(segments, options, seeds)
+        finish = self.begin_segments(segments, options, seeds)
 
         def assembled() -> list[Translation]:
             sentences = iter(finish())

@@ -19,7 +19,7 @@ def insert_name(sentence: Sentence, name: str, language: str) -> Sentence:
     """
     number = sentence.source_words.index(name) if name in sentence.source_words else -1
     lengths = len(sentence.source_words), len(sentence.words)
-    index = _target_index(number, *lengths, sentence.alignment)
+    index = target_index(number, *lengths, sentence.alignment)
     done = insert_phrase(sentence, name, index, language)
     links = [*done.alignment, (number, index)] if number >= 0 else done.alignment
     return replace(done, alignment=tuple(sorted(links)))
@@ -90,10 +90,10 @@ def _without_word(sentence: Sentence, number: int) -> Sentence:
     )
 
 
-def _target_index(number: int, num_source: int, num_target: int, links: Sequence[Link]) -> int:
+def target_index(number: int, num_source: int, num_target: int, links: Sequence[Link]) -> int:
     """The number of target words before the place of a source word's translation.
 
-    >>> _target_index(1, 3, 2, [(0, 0), (2, 1)]), _target_index(0, 2, 2, [(1, 0)])
+    >>> target_index(1, 3, 2, [(0, 0), (2, 1)]), target_index(0, 2, 2, [(1, 0)])
     (1, 0)
     """
     targets: dict[int, list[int]] = {}

@@ -2,8 +2,8 @@
 
 A model reads stand-ins (`regard.text.masking`). Where its output does not have each just once,
 
-1. it is searched for again: the best of several hypotheses that has all, else by our own engine,
-   with stand-ins and longer numbers required (`RequiredPhrase`);
+1. the best hypothesis of the beam that has all is taken; else it is searched for again, with
+   stand-ins and longer numbers required (`second_search`);
 2. what is still not there is inserted where the word links say, and the sentence has a warning.
 
 At the end the translation's placeholders are compared with the source's: no loss is silent.
@@ -50,6 +50,11 @@ def protect(
 def is_kept(text: str, stand_ins: Sequence[StandIn]) -> bool:
     """Whether a text has every stand-in just once."""
     return all(len(name_spans(own.name, text)) == 1 for own in stand_ins)
+
+
+def can_lose(segment: Segment) -> bool:
+    """Whether a segment has what a translation must keep: stand-ins or longer numbers."""
+    return bool(segment.stand_ins) or sum(map(str.isdigit, segment.text)) >= MIN_DIGITS
 
 
 def keeps_all(segment: Segment, text: str) -> bool:

@@ -108,6 +108,10 @@ def benchmark_parser() -> argparse.ArgumentParser:
         "--model", metavar="DIR",
         help="folder of a model that translates from English (default: a tiny one, trained for it)",
     )  # fmt: skip
+    files = subject("files", 3)
+    files.add_argument("--model", metavar="DIR", help="folder of a model that translates")
+    files.add_argument("--source", metavar="FILE", help="lines to translate, repeated as needed")
+    files.add_argument("--lines", metavar="N", type=_positive, help="number of lines (20,000)")
     wording = subject("wording", 1)
     wording.add_argument("--model", metavar="DIR", help="folder of a model that translates")
     wording.add_argument(

@@ -50,6 +50,12 @@ SUBJECTS = {
          "用 `regard translate` 翻译一百万行：内存的增长与每秒行数"),
         ("Nothing; it trains a tiny model.", "无；会训练一个很小的模型。"),
     ),
+    "files": Subject(
+        ("`regard translate` of files, as it is called, against a plain loop around its engine",
+         "`regard translate` 翻译文件的速度，与围绕其引擎的简单循环比较"),
+        ("`--model` is a trained model, `--source` text in its source language.",
+         "`--model` 是训练好的模型，`--source` 是源语言的文本。"),
+    ),
     "wording": Subject(
         ("placeholders and glossary terms through a trained model: lost, flagged, and in BLEU",
          "占位符与术语经过训练好的模型：丢失数、标记数以及对 BLEU 的影响"),

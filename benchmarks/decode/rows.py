@@ -28,12 +28,15 @@ from regard.tasks.translation.translator import Translator
 SENTENCES = 512
 SEARCHES = [(64, 1), (64, 5), (1, 1), (1, 5)]  # batch, beam
 STARTS = 5
-ASKED: list[tuple[str, OptionKeywords, tuple[float, ...]]] = [
-    ("plain", {"alignment": False}, (0.95, 0.95, 0.92, 0.92)),
-    ("as called by default", {}, (0.8, 0.85, 0.7, 0.7)),
-    ("with all maps", {"attention": True}, (0.5, 0.6, 0.4, 0.4)),
+BARS = (0.8, 0.85, 0.7, 0.7)
+ASKED: list[tuple[str, OptionKeywords, tuple[str, ...], tuple[float, ...]]] = [
+    ("plain", {"alignment": False}, (), (0.95, 0.95, 0.92, 0.92)),
+    ("as called by default", {}, (), BARS),
+    ("with links and confidence read", {}, ("alignment", "confidence"), BARS),
+    ("with all maps", {"attention": True}, ("attention",), (0.5, 0.6, 0.4, 0.4)),
 ]
-"""What is asked of `translate`, its options, and the bars of the searches."""
+"""What `translate` is asked for: options, fields of every sentence that are read besides its text,
+and the bars of the searches."""
 
 Sides = Callable[[], AbstractContextManager[Sequence[Side]]]
 
@@ -109,11 +112,11 @@ def measurements(
         counted = f"{name}, batch {batch}, {kind}"
         return Race(counted, bar, batch, beam, own, ours, peers, texts, repeats)
 
-    for asked, options, bars in ASKED:
+    for asked, options, read, bars in ASKED:
         for search, bar in zip(SEARCHES, bars, strict=True):
             yield race(
                 f"translate {asked} over bare CTranslate2 int8", bar, search,
-                partial(lambda asked: Regard(transformer("auto"), **asked), options),
+                partial(lambda read, own: Regard(transformer("auto"), read, **own), read, options),
                 lambda: bare_ctranslate2(own(), int8=True),
             )  # fmt: skip
     for search, bar in zip(SEARCHES, (1.0, 1.0, 0.6, 0.6), strict=True):

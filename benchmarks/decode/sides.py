@@ -39,10 +39,15 @@ class Side(Protocol):
 
 
 class Regard:
-    """`Translator.translate`, with options such as `alignment`."""
+    """`Translator.translate` with some options; fields of all sentences may be read as well."""
 
-    def __init__(self, translator: Translator, **options: Unpack[OptionKeywords]) -> None:
-        self.translator, self.options = translator, options
+    def __init__(
+        self,
+        translator: Translator,
+        read: Sequence[str] = (),
+        **options: Unpack[OptionKeywords],
+    ) -> None:
+        self.translator, self.read, self.options = translator, read, options
 
     def translate(self, texts: Sequence[str], beam: int, batch: int) -> list[str]:
         """Translate all texts in one call, `batch` of average length together."""
@@ -50,6 +55,9 @@ class Regard:
             beam=beam, batch_tokens=self._tokens(texts, beam, batch)
         )
         done = self.translator.translate(list(texts), **self.options)
+        for sentence in (sentence for translation in done for sentence in translation.sentences):
+            for name in self.read:
+                getattr(sentence, name)
         return [translation.text for translation in done]
 
     def _tokens(self, texts: Sequence[str], beam: int, batch: int) -> int:

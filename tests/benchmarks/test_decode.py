@@ -19,7 +19,7 @@ def data(tmp_path):
 
 def test_rows_have_the_bars():
     rows = {row.name: row.bar for row in measurements()}
-    assert rows["translate over bare CTranslate2 int8, batch 64, greedy"] == 0.95
+    assert rows["translate plain over bare CTranslate2 int8, batch 64, greedy"] == 0.95
     assert rows["own engine over bare CTranslate2 fp32, batch 1, beam 5"] == 0.6
     assert rows["recurrent (Bahdanau): prepared over plain network, batch 64, beam 5"] == 3.0
 
@@ -34,6 +34,6 @@ def test_missing_data_is_named(tmp_path):
 def test_a_race_is_measured(data, tmp_path_factory):
     model = str(trained("en-fr", tmp_path_factory))
     rows = measurements(1, model=model, data=data, sentences=4)
-    race = next(row for row in rows if row.name.startswith("translate with alignment"))
+    race = next(row for row in rows if row.name.startswith("translate with links"))
     row = race()
     assert row.ours > 0 and row.peer > 0 and row.ratio == pytest.approx(row.ours / row.peer)

@@ -8,7 +8,7 @@ import torch
 from regard.config import RnnSettings, SearchOptions, TransformerSettings
 from regard.config.mechanisms import LinearSettings, LocalSettings
 from regard.decoding import search
-from regard.models.batch import Source, source_of
+from regard.models.batch import Source, batch_of, source_of
 from regard.models.inference import prepared
 from regard.models.rnn.model import RnnModel
 from regard.models.transformer import TransformerModel
@@ -72,6 +72,31 @@ def assert_same(network, source, options, **more):
                 other.token_log_probabilities, abs=2e-5
             )
     return expected
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_transformer_gives_the_same_maps(positions, norm):
+    """But for the rows of padding, of which there is nothing to see."""
+    network = transformer(positions=positions, norm=norm)
+    draw = random.Random(2)
+    pairs = [[[draw.randrange(6, VOCAB) for _ in range(n)] for n in lengths]
+             for lengths in ((3, 9), (12, 5), (1, 1))]  # fmt: skip
+    batch = batch_of([source for source, _ in pairs], [target for _, target in pairs])
+    lengths = {"self": batch.source.lengths, "causal": torch.tensor([10, 6, 2])}
+    lengths["cross"] = lengths["causal"]
+    for found, expected in zip(prepared(network).maps(batch), network.maps(batch), strict=True):
+        assert (found.kind, found.layer, found.module) == (
+            expected.kind, expected.layer, expected.module,
+        )  # fmt: skip
+        assert (found.heads, found.rows, found.over) == (
+            expected.heads, expected.rows, expected.over,
+        )  # fmt: skip
+        for row, length in enumerate(lengths[found.kind].tolist()):
+            torch.testing.assert_close(
+                found.weights[row, :, :length], expected.weights[row, :, :length],
+                atol=1e-5, rtol=1e-4,
+            )  # fmt: skip
 
 
 @pytest.mark.parametrize("positions", POSITIONS)

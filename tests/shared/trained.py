@@ -25,6 +25,8 @@ FLAGS = {
     "en-fr": SMALL + LAYERS + "--languages en-fr --training.steps 90 --text.unit word",
     "en-zh": SMALL + LAYERS + "--languages en-zh --training.steps 90 --text.unit char "
     "--text.shared false --model.tied output --model.max_length 100 --training.batch_tokens 2000",
+    "pieces": SMALL + LAYERS + "--languages en-fr --training.steps 5 --text.vocab_size 350 "
+    "--model.max_length 500",
     "rnn": SMALL + "--languages en-fr --model.kind rnn --model.embedding 32 --model.dim 32 "
     "--model.attention_dim 32 --text.vocab_size 350 --training.steps 10",
     "lm": SMALL

@@ -95,6 +95,10 @@ class CTranslate2Engine:
             for field in fields(options)
         )
 
+    def tokens_at_once(self, options: SearchOptions) -> int | None:
+        """Source tokens of as many sentences as all cores search at once; None: any number."""
+        return self._max_tokens and max(1, self._max_tokens * self.threads // options.beam)
+
     def search(
         self, sources: Sequence[Sequence[int]], options: SearchOptions
     ) -> list[list[Hypothesis] | None]:

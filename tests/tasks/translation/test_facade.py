@@ -18,7 +18,7 @@ def test_the_steps_by_hand_give_the_translation(model, text, request):
     translator = request.getfixturevalue(model)
     options = translator.options(beam=2, n_best=2)
     segments = translator.segment(text)
-    sentences = translator.translate_segments(segments, options)
+    sentences = translator.begin_segments(segments, options)()
     by_hand = translator.assemble(text, segments, sentences)
     direct = translator.translate(text, beam=2, n_best=2)
     assert by_hand.as_dict() == direct.as_dict()

@@ -75,7 +75,7 @@ class PreparedEmbedding:
             most = getattr(self.place, "max_length", 2 * end)
             zeros = self.vectors.new_zeros(1, min(most, 2 * end), self.vectors.shape[1])
             self.table = self.place.add(zeros)[0].detach()
-        vectors = self.vectors.index_select(0, tokens.view(-1)).view(*tokens.shape, -1)
+        vectors = self.vectors.index_select(0, tokens.reshape(-1)).view(*tokens.shape, -1)
         return torch.add(self.table[offset:end], vectors, alpha=self.scale)
 
 

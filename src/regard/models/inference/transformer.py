@@ -6,14 +6,15 @@ W = 2 · H · D, L layers, V tokens of the vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from regard.models.batch import Source
+from regard.attention import AttentionMap
+from regard.models.batch import Batch, Source
 from regard.models.inference.layers import (
     PreparedEmbedding,
     PreparedLayer,
@@ -53,10 +54,7 @@ class PreparedTransformer:
         """Encode the source and return the state before the first token."""
         assert source is not None
         size, length = source.tokens.shape
-        padding = torch.arange(length) >= source.lengths[:, None]
-        mask = None
-        if bool(padding.any()):
-            mask = torch.zeros(size, 1, 1, length).masked_fill_(padding[:, None, None], HIDDEN)
+        mask = source_mask(source)
         encoded = self._encode(source.tokens, mask)
         memory = torch.baddbmm(
             self.memory_bias, encoded.expand(len(self.decoder), -1, -1), self.memory_weight
@@ -99,6 +97,58 @@ class PreparedTransformer:
         state.select(rows)
         return state
 
+    @torch.inference_mode()
+    def maps(self, batch: Batch) -> list[AttentionMap]:
+        """The attention of every layer and head, as the network's `maps` returns it.
+
+        What is behind the last cross-attention is not computed. Rows of padding hold any numbers.
+        """
+        assert batch.source is not None
+        tokens, inputs = batch.source.tokens, batch.inputs
+        size, length = inputs.shape
+        mask = source_mask(batch.source)
+        weights: list[Tensor] = []
+        memory = self._encode(tokens, mask, weights)
+        causal = torch.full((length, length), HIDDEN).triu_(1)
+        bias = self.positions.bias(0, length, length)
+        causal = causal if bias is None else causal + bias
+        x = self.target(inputs, 0, length).flatten(0, 1)
+        last = len(self.decoder) - 1
+        shape = size, tokens.shape[1], self.num_heads, self.head_dim
+        for number, layer in enumerate(self.decoder):
+            query, key, value = self._heads(layer, x, (size, length), self.positions)
+            context = attend(query, key, value, causal, weights)
+            x = layer.own.post(x, layer.own_out(context))
+            query = layer.query(layer.across.pre(x)).view(size, length, *shape[2:]).transpose(1, 2)
+            projected = torch.addmm(self.memory_bias[number], memory, self.memory_weight[number])
+            key, value = (p.reshape(shape).transpose(1, 2) for p in projected.chunk(2, -1))
+            context = attend(query, key, value, mask, weights)
+            if number < last:
+                x = layer.feed_forward(layer.across.post(x, layer.across_out(context)))
+        return [
+            AttentionMap(
+                w, kind, layer, tuple(range(self.num_heads)), tuple(range(w.shape[2])), name
+            )
+            for w, (kind, layer, name) in zip(weights, self._sites(), strict=True)
+        ]
+
+    def _sites(self) -> Iterator[tuple[str, int, str]]:
+        """Kind, layer and name of every attention, in the order of their calls."""
+        for number in range(len(self.encoder)):
+            yield "self", number, f"encoder.layers.{number}.attention"
+        for number in range(len(self.decoder)):
+            yield "causal", number, f"decoder.layers.{number}.attention"
+            yield "cross", number, f"decoder.layers.{number}.cross"
+
+    def _heads(
+        self, layer: PreparedLayer, x: Tensor, shape: tuple[int, int], positions: PreparedPositions
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values (B, H, T, D) of a layer's input (B · T, H · D)."""
+        qkv = layer.qkv(layer.own.pre(x)).view(*shape, 3, self.num_heads, self.head_dim)
+        query, key, value = qkv.unbind(2)
+        query, key = (positions.rotate(part, 0, shape[1]) for part in (query, key))
+        return query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+
     def _attend(
         self, query: Tensor, keys_values: KeysValues, mask: Tensor | None, state: SlotCache
     ) -> Tensor:
@@ -120,20 +170,42 @@ class PreparedTransformer:
         bias = bias.repeat_interleave(num_keys // (position + 1), 2)[None]
         return bias if mask is None else mask + bias
 
-    def _encode(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
-        """The encoder's output (B · S, H · D)."""
+    def _encode(
+        self, tokens: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None
+    ) -> Tensor:
+        """The encoder's output (B · S, H · D); `weights` receives those of every layer."""
         size, length = tokens.shape
         bias = self.source_positions.bias(0, length, length)
         if bias is not None:
             mask = bias[None] if mask is None else mask + bias
         x = self.source(tokens, 0, length).flatten(0, 1)
         for layer in self.encoder:
-            qkv = layer.qkv(layer.own.pre(x)).view(size, length, 3, self.num_heads, self.head_dim)
-            query, key, value = qkv.unbind(2)
-            query, key = (self.source_positions.rotate(part, 0, length) for part in (query, key))
-            context = scaled_dot_product_attention(
-                query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), attn_mask=mask
-            )
-            x = layer.own.post(x, layer.own_out(context.transpose(1, 2).reshape(size * length, -1)))
+            heads = self._heads(layer, x, (size, length), self.source_positions)
+            x = layer.own.post(x, layer.own_out(attend(*heads, mask, weights)))
             x = layer.feed_forward(x)
         return self.encoder_norm(x)
+
+
+def source_mask(source: Source) -> Tensor | None:
+    """(B, 1, 1, S): 0 at source tokens, -inf at padding; None without padding."""
+    padding = torch.arange(source.tokens.shape[1]) >= source.lengths[:, None]
+    if not bool(padding.any()):
+        return None
+    return torch.zeros(padding.shape).masked_fill_(padding, HIDDEN)[:, None, None]
+
+
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, weights: list[Tensor] | None
+) -> Tensor:
+    """(B · Q, H · D): contexts of queries (B, H, Q, D); `weights` receives (B, H, Q, K), if given.
+
+    Without it by torch's fused kernel, which makes no weights.
+    """
+    if weights is None:
+        context = scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    else:
+        scores = torch.matmul(query * query.shape[-1] ** -0.5, key.mT)
+        scores = scores if mask is None else scores.add_(mask)
+        weights.append(scores.softmax(-1))
+        context = torch.matmul(weights[-1], value)
+    return context.transpose(1, 2).flatten(2).flatten(0, 1)

@@ -1,12 +1,13 @@
 """Batches of the sentences of different requests, translated by one thread.
 
-    requests (asyncio) ── put ──▶ waiting jobs ──▶ one thread ── translator.translate_segments(…)
-          ▲                                            │
-          └──────────────── future ◀───────────────────┘
+    requests (asyncio) ── put ──▶ waiting jobs ──▶ one thread ── translator.begin_segments(…)
+          ▲                                          │    ▲
+          └──────────────── future ◀─────────────────┘    └── batches that the engine searches
 
-The thread takes sentences in turn from all jobs with the same model and options, so that a long
-text does not delay short ones and is abandoned when its client disconnects. The number of jobs
-that wait or run is limited.
+While the engine searches some batches, the thread collects and tokenizes the next and answers
+those that are done. It takes sentences in turn from all jobs with the same model and options, so
+that a long text does not delay short ones and is abandoned when its client disconnects. The number
+of jobs that wait or run is limited.
 """
 
 from __future__ import annotations
@@ -14,15 +15,30 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 
 from regard.server.http.errors import ApiError
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
+from regard.tasks.translation.translation import Sentence
 from regard.text.segments import Segment
+
+MAX_BEGUN = 3  # batches: one for each core of the engine, and one that is answered
+
+Items = list[tuple[TranslateJob, int, Segment]]
+"""Sentences of jobs: the job, the sentence's number in it, and the sentence."""
+
+
+class BegunBatch(NamedTuple):
+    """Sentences whose search has begun, at a time; `finish` returns their translations."""
+
+    items: Items
+    finish: Callable[[], list[Sentence]]
+    start: float
 
 
 class Batcher:
@@ -49,10 +65,12 @@ class Batcher:
         self.linger = linger
         self.threads = threads
         self.on_batch = on_batch
-        self._waiting: deque[Job[Any]] = deque()
+        self._waiting: deque[Job[Any]] = deque()  # or running
         self._changed = threading.Condition()
         self._closed = False
+        self._begun: deque[BegunBatch] = deque()  # the oldest first
         self._seconds_per_job = 0.01  # a moving average
+        self._released = 0.0  # time at which jobs were last released
         self._thread = threading.Thread(target=self._work, name="translator", daemon=True)
         self._thread.start()
 
@@ -87,19 +105,12 @@ class Batcher:
 
     def _work(self) -> None:
         torch.set_num_threads(self.threads)  # OpenMP's setting is per thread
-        while self._wait_for_jobs():
-            with self._changed:
-                chosen = [job for job in self._waiting if job.key == self._waiting[0].key]
-            start = time.perf_counter()
-            if not chosen:  # dropped meanwhile
-                continue
-            try:
-                finished, started = self._run(chosen)
-            except Exception as error:  # a bug: report it to all, and continue
-                finished, started = chosen, []
-                for job in chosen:
-                    job.set_error(error)
-            self._release(finished, started, time.perf_counter() - start)
+        while self._begun or self._wait_for_jobs():
+            jobs = self._ready_jobs()
+            if jobs:
+                self._begin(jobs)
+            if self._begun and (not jobs or len(self._begun) == MAX_BEGUN):
+                self._finish(self._begun.popleft())
 
     def _wait_for_jobs(self) -> bool:
         """Wait until there is a job; False when the batcher is closed and none is left."""
@@ -109,44 +120,73 @@ class Batcher:
                 self._changed.wait()
             if not self._waiting:
                 return False
+            if idle:
+                self._released = time.perf_counter()
             closing = self._closed
         if idle and self.linger and not closing:
             time.sleep(self.linger)  # other requests may be about to arrive
         return True
 
-    def _run(self, chosen: list[Job[Any]]) -> tuple[list[Job[Any]], list[Job[Any]]]:
-        """Run a call, or translate one batch; the finished jobs, and those that have started."""
-        first = chosen[0]
+    def _ready_jobs(self) -> list[Job[Any]]:
+        """The jobs that may share the next batch, or one call."""
+        with self._changed:
+            ready = [job for job in self._waiting if job.ready]
+        return [job for job in ready if job.key == ready[0].key]
+
+    def _begin(self, jobs: Sequence[Job[Any]]) -> None:
+        """Run a call, or begin to search one batch."""
+        first = jobs[0]
         if isinstance(first, CallJob):
             try:
                 first.set_result(first.function())
             except Exception as error:
                 first.set_error(error)
-            return chosen, []
-        jobs = [job for job in chosen if isinstance(job, TranslateJob)]
-        finished = {job for job in jobs if not _segment(job)}
-        going = [job for job in jobs if job not in finished]
-        batch = _take_in_turn(going, self.max_sentences)
+            self._release([first])
+            return
         start = time.perf_counter()
-        finished |= set(_translate(batch))
-        if batch:
-            self.on_batch(len(batch), time.perf_counter() - start)
-        for job in going:
-            if job not in finished and job.complete:
-                job.set_result(job.translations())
-                finished.add(job)
-        started = {job for job, _, _ in batch} - finished
-        return list(finished), list(started)
+        going = [job for job in jobs if isinstance(job, TranslateJob)]
+        failed = {job for job in going if not _segment(job)}
+        items = _take_in_turn([job for job in going if job not in failed], self.max_sentences)
+        self._complete(going, failed)  # those without a sentence
+        self._move_to_end({job for job, _, _ in items})
+        if items:
+            self._begun.append(BegunBatch(items, begin_search(items), start))
 
-    def _release(self, finished: list[Job[Any]], started: list[Job[Any]], seconds: float) -> None:
-        """Remove the finished jobs; those that have started move to the end of the queue."""
-        last, done = set(started), set(finished)
+    def _finish(self, batch: BegunBatch) -> None:
+        """Wait for the translations of a batch, and answer the jobs that are complete."""
+        failed = translate(batch.items, batch.finish)
+        self.on_batch(len(batch.items), time.perf_counter() - batch.start)
+        self._complete(list(dict.fromkeys(job for job, _, _ in batch.items)), failed)
+
+    def _complete(self, jobs: Sequence[TranslateJob], failed: set[TranslateJob]) -> None:
+        """Answer the jobs that failed, and of the others those that are complete."""
+        done = [job for job in jobs if job in failed or job.complete]
+        for job in done:
+            if job not in failed:
+                try:
+                    job.set_result(job.translations())
+                except Exception as error:  # a bug, of this job only
+                    job.set_error(error)
+        self._release(done)
+
+    def _move_to_end(self, started: set[TranslateJob]) -> None:
+        """Have the jobs that have begun wait behind the others."""
         with self._changed:
-            others = [job for job in self._waiting if job not in last and job not in done]
-            rest = [job for job in self._waiting if job in last]  # without dropped ones
+            others = [job for job in self._waiting if job not in started]
+            rest = [job for job in self._waiting if job in started]  # without dropped ones
             self._waiting = deque((*others, *rest))
-            self._seconds_per_job += 0.1 * (seconds / max(1, len(finished)) - self._seconds_per_job)
-        for job in finished:  # after its place is free: the client may send the next at once
+
+    def _release(self, jobs: Sequence[Job[Any]]) -> None:
+        """Remove jobs that are done, then deliver what they have."""
+        done, now = set(jobs), time.perf_counter()
+        if not done:
+            return
+        with self._changed:
+            self._waiting = deque(job for job in self._waiting if job not in done)
+            seconds = (now - self._released) / len(done)
+            self._released = now
+            self._seconds_per_job += 0.1 * (seconds - self._seconds_per_job)
+        for job in jobs:  # after its place is free: the client may send the next at once
             job.deliver()
 
 
@@ -160,40 +200,53 @@ def _segment(job: TranslateJob) -> bool:
     return True
 
 
-Batch = list[tuple[TranslateJob, int, Segment]]
+def _take_in_turn(jobs: Iterable[TranslateJob], max_sentences: int) -> Items:
+    """At most `max_sentences` segments: one of each job, then a second of each, and so on.
 
-
-def _take_in_turn(jobs: Sequence[TranslateJob], max_sentences: int) -> Batch:
-    """At most `max_sentences` segments: one of each job, then a second of each, and so on."""
-    batch: Batch = []
+    An engine that searches in the background gets no more than it searches at once, so that the
+    first of many sentences are answered while the last are searched.
+    """
+    items: Items = []
+    tokens = 0
     going = [job for job in jobs if job.pending and not job.dropped]
+    room = going[0].translator.tokens_at_once(going[0].options.settings) if going else None
     while going:
         for job in going:
-            if len(batch) == max_sentences:
-                return batch
-            batch.append((job, *job.pending.popleft()))
+            tokens += len(job.pending[0][1].ids)
+            if len(items) == max_sentences or (room and items and tokens > room):
+                return items
+            items.append((job, *job.pending.popleft()))
         going = [job for job in going if job.pending]
-    return batch
+    return items
 
 
-def _translate(batch: Batch) -> list[TranslateJob]:
-    """Translate a batch; the jobs that failed.
+def begin_search(items: Items) -> Callable[[], list[Sentence]]:
+    """Begin to search some sentences; what waits for the translations, or raises the error."""
+    translator, options = items[0][0].translator, items[0][0].options
+    try:
+        return translator.begin_segments([segment for _, _, segment in items], options)
+    except Exception as error:
+        return partial(_raise, error)
+
+
+def translate(items: Items, finish: Callable[[], list[Sentence]]) -> set[TranslateJob]:
+    """Give the jobs their translations; the jobs that failed.
 
     If a batch fails, each job is tried by itself, so that no other job is affected.
     """
-    if not batch:
-        return []
-    first = batch[0][0]
-    segments = [segment for _, _, segment in batch]
+    jobs = {job for job, _, _ in items}
     try:
-        sentences = first.translator.translate_segments(segments, first.options)
+        sentences = finish()
     except Exception as error:
-        jobs = list(dict.fromkeys(job for job, _, _ in batch))
         if len(jobs) == 1:
-            first.set_error(error)
-            return [first]
-        alone = [[item for item in batch if item[0] is job] for job in jobs]
-        return [failed for items in alone for failed in _translate(items)]
-    for (job, number, _), sentence in zip(batch, sentences, strict=True):
+            items[0][0].set_error(error)
+            return jobs
+        alone = [[item for item in items if item[0] is job] for job in jobs]
+        return {failed for own in alone for failed in translate(own, begin_search(own))}
+    for (job, number, _), sentence in zip(items, sentences, strict=True):
         job.sentences[number] = sentence
-    return []
+    return set()
+
+
+def _raise(error: Exception) -> list[Sentence]:
+    raise error

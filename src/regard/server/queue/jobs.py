@@ -26,6 +26,11 @@ class Job(Generic[Result]):
         self.dropped = False
         self._settle: Callable[[], None] = lambda: None
 
+    @property
+    def ready(self) -> bool:
+        """Whether some of it is not begun."""
+        return True
+
     def set_result(self, result: Result) -> None:
         """Store the result, to be delivered."""
         self._settle = lambda: self.future.set_result(result)
@@ -74,6 +79,10 @@ class TranslateJob(Job[list[Translation]]):
         self.segments: list[list[Segment]] | None = None
         self.pending: deque[tuple[int, Segment]] = deque()
         self.sentences: list[Sentence | None] = []
+
+    @property
+    def ready(self) -> bool:
+        return self.segments is None or bool(self.pending)
 
     def segment(self) -> None:
         """Cut the texts into segments that fit the model, unless that is done."""

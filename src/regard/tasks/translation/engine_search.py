@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.config import SearchOptions
 from regard.decoding import Hypothesis
@@ -15,6 +15,7 @@ from regard.tasks.translation.wording.protection import can_lose, keeps_all
 from regard.text.segments import Segment
 
 if TYPE_CHECKING:
+    from regard.tasks.translation.translation_model import Explanation, TranslationModel
     from regard.tasks.translation.translator import Translator
 
 Found = Iterator[tuple[int, list[Hypothesis]]]
@@ -43,14 +44,76 @@ def begin_ctranslate2(
     kept = _search_keeping(translator, engine, segments, lossy, settings)
 
     def collect() -> dict[int, Sentence]:
-        results = (one for part in (found, kept) for one in part)
+        results = dict(one for part in (found, kept) for one in part)
         if options.attention:
-            return _mapped(translator, segments, dict(results), settings)
+            return mapped_sentences(translator, engine, segments, results, settings)
         if options.alignment:
-            return UnreadBatch(translator, engine, segments, dict(results), settings).sentences()
-        return {row: translator.sentence(segments[row], h[0].tokens, h) for row, h in results}
+            return linked_sentences(translator, engine, segments, results, settings)
+        return _plain(translator, segments, results)
 
     return collect
+
+
+def linked_sentences(
+    model: TranslationModel,
+    engine: CTranslate2Engine,
+    segments: Sequence[Segment],
+    found: Mapping[int, Sequence[Hypothesis]],
+    settings: SearchOptions,
+) -> dict[int, Sentence]:
+    """Translations by their rows; links are by the attention that CTranslate2 returns, if read."""
+
+    def read_rows(rows: Sequence[int]) -> dict[int, dict[str, Any]]:
+        ids = [segments[row].ids for row in rows]
+        explained = engine.explain(ids, [found[row][0] for row in rows], settings)
+        return {
+            row: _word_fields(model, segments[row], best, model.engine_explanation(attention))
+            for row, (best, attention) in zip(rows, explained, strict=True)
+        }
+
+    return UnreadBatch(_plain(model, segments, found), read_rows).sentences()
+
+
+def mapped_sentences(
+    translator: Translator,
+    engine: CTranslate2Engine,
+    segments: Sequence[Segment],
+    found: Mapping[int, Sequence[Hypothesis]],
+    settings: SearchOptions,
+) -> dict[int, Sentence]:
+    """Translations by their rows, with the maps of our own forward pass; words if they are read."""
+    targets = [hypotheses[0].tokens for hypotheses in found.values()]
+    maps = translator.own.explanations([segments[row] for row in found], targets, settings)
+    explained = dict(zip(found, maps, strict=True))
+
+    def read_rows(rows: Sequence[int]) -> dict[int, dict[str, Any]]:
+        ids, best = [segments[row].ids for row in rows], [found[row][0] for row in rows]
+        scored = engine.token_log_probabilities(ids, best, settings)
+        return {
+            row: _word_fields(translator, segments[row], hypothesis, explained[row])
+            for row, hypothesis in zip(rows, scored, strict=True)
+        }
+
+    plain = {
+        row: replace(sentence, attention=explained[row].maps)
+        for row, sentence in _plain(translator, segments, found).items()
+    }
+    return UnreadBatch(plain, read_rows).sentences()
+
+
+def _plain(
+    model: TranslationModel,
+    segments: Sequence[Segment],
+    found: Mapping[int, Sequence[Hypothesis]],
+) -> dict[int, Sentence]:
+    return {row: model.sentence(segments[row], h[0].tokens, h) for row, h in found.items()}
+
+
+def _word_fields(
+    model: TranslationModel, segment: Segment, best: Hypothesis, explanation: Explanation
+) -> dict[str, Any]:
+    fields = model.word_fields(segment, best.tokens, [best], explanation)
+    return {"hypothesis": best, **fields}
 
 
 def _search(
@@ -83,22 +146,3 @@ def _search_keeping(
         return [first, *others][: settings.n_best]
 
     return ((row, best(row, hypotheses)) for row, hypotheses in results)
-
-
-def _mapped(
-    translator: Translator,
-    segments: Sequence[Segment],
-    found: dict[int, list[Hypothesis]],
-    settings: SearchOptions,
-) -> dict[int, Sentence]:
-    """The translations that CTranslate2 found, with the maps of our own forward pass."""
-    engine = translator.engine.engine
-    assert engine is not None
-    own = [segments[row] for row in found]
-    best = [hypotheses[0] for hypotheses in found.values()]
-    scored = engine.token_log_probabilities([segment.ids for segment in own], best, settings)
-    maps = translator.own.explanations(own, [one.tokens for one in best], settings)
-    return {
-        row: translator.sentence(segments[row], first.tokens, [first, *found[row][1:]], explanation)
-        for row, first, explanation in zip(found, scored, maps, strict=True)
-    }

@@ -23,6 +23,7 @@ from regard.text.segments import Segment
 from regard.text.tokenizer import EOS
 from regard.worker_pool import WorkerPool, parallel_map
 
+MAPPED_TOKENS = 1024  # of a batch's sources; the weights of larger ones exceed the caches
 MIN_FORKED_TOKENS = 512  # of the source, times the beam: a quarter of a second
 
 
@@ -43,7 +44,8 @@ class OwnSearch:
         settings: SearchOptions,
     ) -> list[Explanation]:
         """The attention maps of sentences and given translations, by our own forward pass."""
-        groups = length_groups([len(s.ids) for s in segments], settings, self.model.threads)
+        together = replace(settings, beam=1, sample=False, batch_tokens=MAPPED_TOKENS)
+        groups = length_groups([len(s.ids) for s in segments], together, self.model.threads)
 
         def explain(group: list[int]) -> list[Explanation]:
             maps = self.model.maps([segments[n].ids for n in group], [targets[n] for n in group])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -237,6 +236,7 @@ class TranslationModel(LoadedModel):
         words: dict[str, Any] = {}
         if explanation is not None:
             words = self.word_fields(segment, tokens, hypotheses, explanation)
+            words["attention"] = explanation.maps
         return Sentence(
             source=segment.text,
             text=target.decode(tokens),
@@ -258,7 +258,7 @@ class TranslationModel(LoadedModel):
     ) -> dict[str, Any]:
         """The fields of a sentence that are about its words."""
         source, target = self.segment_words(segment, tokens)
-        plane, maps = explanation
+        plane = explanation.weights
         weights = None if plane is None else pool(plane, target, source)
         read, written = (tuple(word.text for word in side.words) for side in (source, target))
         return {
@@ -269,7 +269,6 @@ class TranslationModel(LoadedModel):
             "confidence": tuple(word_confidence(hypotheses[0], target.tokens))
             if hypotheses
             else (),
-            "attention": maps,
         }
 
     def _links(self, weights: Array | None) -> tuple[tuple[int, int], ...]:
@@ -289,11 +288,15 @@ class TranslationModel(LoadedModel):
     def maps(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[AttentionMap]:
-        """The maps of all layers and heads, by our own forward pass."""
+        """The maps of all layers and heads, by our own forward pass.
+
+        Those of a network that is prepared for inference, if that can return them.
+        """
         import torch
 
+        model = self.step_model if hasattr(self.step_model, "maps") else self.network
         with torch.no_grad():
-            maps: list[AttentionMap] = self.network.maps(self.batch(sources, targets))
+            maps: list[AttentionMap] = model.maps(self.batch(sources, targets))
         return maps
 
     def _token_weights(
@@ -324,9 +327,9 @@ class TranslationModel(LoadedModel):
     ) -> Explanation:
         """What a batch's maps say about one of its sentences."""
         target, source = len(tokens) + 1, len(segment.ids) + 1
-        weights = self._token_weights(maps, row, target, source)
-        own = (_row(layer_map, row, source, target) for layer_map in maps if attention)
-        return Explanation(weights, tuple(own))
+        own = tuple(_row(m, row, source, target) for m in maps if attention or m.kind == "cross")
+        weights = self._token_weights(own, 0, target, source)
+        return Explanation(weights, own if attention else ())
 
     def engine_explanation(self, attention: Sequence[Sequence[float]]) -> Explanation:
         """The attention of the head for alignment, as CTranslate2 returned it."""
@@ -337,8 +340,13 @@ class TranslationModel(LoadedModel):
 
 def _row(batch_map: AttentionMap, row: int, source: int, target: int) -> AttentionMap:
     """The map of one sentence of a batch, without its padding."""
+    from regard.attention import AttentionMap
+
     rows = source if batch_map.kind == "self" else target
     columns = target if batch_map.kind == "causal" else source
     columns = columns if batch_map.over == "keys" else batch_map.weights.shape[-1]
     weights = batch_map.weights[row : row + 1, :, :rows, :columns]
-    return replace(batch_map, weights=weights, rows=batch_map.rows[:rows])
+    return AttentionMap(
+        weights, batch_map.kind, batch_map.layer, batch_map.heads, batch_map.rows[:rows],
+        batch_map.module, batch_map.over,
+    )  # fmt: skip

@@ -262,25 +262,24 @@ class Translator(TranslationModel):
             text, split=options.split, prefix=options.prefix, protect=options.protect
         )
 
-    def translate_segments(
-        self,
-        segments: Sequence[Segment],
-        options: TranslateOptions,
-        seeds: Sequence[int] | None = None,
-    ) -> list[Sentence]:
-        """The translation of each segment; the segments may be of different texts.
-
-        `seeds` are the numbers that sampling is seeded with; the segments' positions by default.
-        """
-        return self.begin_segments(segments, options, seeds)()
+    def tokens_at_once(self, settings: SearchOptions) -> int | None:
+        """Source tokens that CTranslate2 searches at once; None if our own engine searches."""
+        engine = self.engine.engine
+        if engine is None or not engine.can_search(settings):
+            return None
+        return engine.tokens_at_once(settings)
 
     def begin_segments(
         self,
         segments: Sequence[Segment],
         options: TranslateOptions,
-        seeds: Sequence[int] | None,
+        seeds: Sequence[int] | None = None,
     ) -> Callable[[], list[Sentence]]:
-        """Have CTranslate2 search what it can, and return what finishes the translations."""
+        """Have CTranslate2 search what it can, and return what finishes the translations.
+
+        The segments may be of different texts. `seeds` are the numbers that sampling is seeded
+        with; the segments' positions by default.
+        """
         known = {row: copied_sentence(s.text) for row, s in enumerate(segments) if s.copied}
         shown: Mapping[int, tuple[MemoryMatch, ...]] = {}
         if options.recall is not None:

@@ -1,60 +1,42 @@
 """Sentences whose words, links and confidence are found when they are first read.
 
-Who only wants the text does not pay for them. Whoever reads those of one sentence has CTranslate2
-run the translations of up to `READ_TOGETHER` sentences again, in batches:
+Who only wants the text does not pay for them. Whoever reads those of one sentence has them found
+for up to `READ_TOGETHER` sentences of its batch, which CTranslate2 runs again together:
 
     results of a search  ──▶  UnreadSentence, with its text  ──first read──▶  words, links, …
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from regard.tasks.translation.translation import Sentence
-
-if TYPE_CHECKING:
-    from regard.config import SearchOptions
-    from regard.decoding import Hypothesis
-    from regard.decoding.ctranslate2_engine import CTranslate2Engine
-    from regard.tasks.translation.translation_model import TranslationModel
-    from regard.text.segments import Segment
 
 READ_TOGETHER = 512
 FIELDS = ("source_words", "words", "alignment", "confidence", "flags", "hypothesis")
 
+ReadRows = Callable[[Sequence[int]], Mapping[int, Mapping[str, Any]]]
+"""From rows of a batch to the fields of their sentences."""
+
 
 class UnreadBatch:
-    """Segments and the results of their search, to be explained by the engine that found them."""
+    """Sentences by their rows, and the function that finds the other fields of some of them."""
 
-    def __init__(
-        self,
-        model: TranslationModel,
-        engine: CTranslate2Engine,
-        segments: Sequence[Segment],
-        found: Mapping[int, Sequence[Hypothesis]],
-        settings: SearchOptions,
-    ) -> None:
-        self._model, self._engine, self._segments = model, engine, segments
-        self._settings = settings
-        self._found = found  # hypotheses, best first
-        self._order = list(found)
+    def __init__(self, sentences: Mapping[int, Sentence], read_rows: ReadRows) -> None:
+        self._plain, self._read_rows = sentences, read_rows
+        self._order = list(sentences)
         self._places = {row: place for place, row in enumerate(self._order)}
-        self._read: dict[int, dict[str, Any]] = {}
+        self._read: dict[int, Mapping[str, Any]] = {}
         self._lock = RLock()
 
     def sentences(self) -> dict[int, Sentence]:
-        """The translations of all rows, without words."""
-        return {row: UnreadSentence.at(self, row) for row in self._order}
+        """The sentences of all rows, without the fields that are found later."""
+        return {row: UnreadSentence.at(self, row, plain) for row, plain in self._plain.items()}
 
-    def plain(self, row: int) -> Sentence:
-        """The translation of a row, without words."""
-        hypotheses = self._found[row]
-        return self._model.sentence(self._segments[row], hypotheses[0].tokens, hypotheses)
-
-    def fields(self, row: int) -> dict[str, Any]:
-        """The fields of a row that are about its words; rows beside it are read as well."""
+    def fields(self, row: int) -> Mapping[str, Any]:
+        """The other fields of a row; rows beside it are read as well."""
         with self._lock:
             if row not in self._read:
                 first = self._places[row] // READ_TOGETHER * READ_TOGETHER
@@ -62,17 +44,10 @@ class UnreadBatch:
             return self._read[row]
 
     def read(self, rows: Iterable[int]) -> None:
-        """Find the words, links and confidence of some rows, in batches."""
+        """Find the other fields of some rows together."""
         with self._lock:
-            missing = [row for row in rows if row not in self._read]
-            ids = [self._segments[row].ids for row in missing]
-            best_ones = [self._found[row][0] for row in missing]
-            explained = self._engine.explain(ids, best_ones, self._settings)
-            for row, (best, attention) in zip(missing, explained, strict=True):
-                explanation = self._model.engine_explanation(attention)
-                self._read[row] = {"hypothesis": best} | self._model.word_fields(
-                    self._segments[row], best.tokens, [best], explanation
-                )
+            if missing := [row for row in rows if row not in self._read]:
+                self._read.update(self._read_rows(missing))
 
 
 class UnreadSentence(Sentence):
@@ -83,11 +58,11 @@ class UnreadSentence(Sentence):
         return Sentence(*args, **fields)
 
     @staticmethod
-    def at(batch: UnreadBatch, row: int) -> Sentence:
-        """The sentence of a row of a batch."""
+    def at(batch: UnreadBatch, row: int, plain: Sentence) -> Sentence:
+        """The sentence of a row of a batch, with the fields that are known."""
         made: Sentence = object.__new__(UnreadSentence)
-        own = {k: v for k, v in vars(batch.plain(row)).items() if k not in FIELDS}
-        vars(made).update(own, _batch=batch, _row=row)
+        known = {name: value for name, value in vars(plain).items() if name not in FIELDS}
+        vars(made).update(known, _batch=batch, _row=row)
         return made
 
     def __reduce__(self) -> Any:

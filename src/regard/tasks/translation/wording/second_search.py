@@ -16,8 +16,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from regard.config import SearchOptions
+from regard.tasks.translation.engine_search import linked_sentences
 from regard.tasks.translation.translation import Sentence, TranslateOptions
-from regard.tasks.translation.unread import UnreadBatch, read_together
+from regard.tasks.translation.unread import read_together
 from regard.tasks.translation.wording.insertion import target_index
 from regard.tasks.translation.wording.protection import Required, keeps_all, protect
 from regard.tasks.translation.wording.terms import put_terms
@@ -91,9 +92,9 @@ class ContinuedSearch:
         return linked | self._unread(kept)
 
     def _unread(self, found: Mapping[int, Sequence[Hypothesis]]) -> dict[int, Sentence]:
-        return UnreadBatch(
+        return linked_sentences(
             self._translator, self._engine, self._segments, found, self._settings
-        ).sentences()
+        )
 
     @staticmethod
     def _lost_numbers(sentence: Sentence, required: Required) -> list[str]:

@@ -136,6 +136,9 @@ def benchmark_parser() -> argparse.ArgumentParser:
             "trained on first use and cached)",
         )  # fmt: skip
     serve.add_argument(
+        "--source", metavar="FILE", help="sentences to translate (default: of the grammar)"
+    )
+    serve.add_argument(
         "--clients", metavar="N", type=_positive, help="number of concurrent clients (200)"
     )
     serve.add_argument(

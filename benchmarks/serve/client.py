@@ -1,7 +1,8 @@
 """Many concurrent clients in one process, light enough to leave the machine to the server.
 
 Each client keeps a connection and has sentences of its own; it sends the next request when it has
-a response. Translations that differ from the expected ones are collected.
+a response, or when its turn comes (`rate`). Translations that differ from the expected ones are
+collected.
 
     python -m benchmarks.serve.client < task.json > outcome.json
 """
@@ -15,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 HEAD = b"\r\n\r\n"
@@ -28,6 +30,7 @@ class Load:
     sentences  of each client: (number, text, expected translation)
     seconds    time during which new requests are sent
     timeout    seconds to wait for the last responses after that; 0: do not wait
+    rate       requests a second of all clients, whatever the responses; 0: each as fast as it can
     disconnect whether at the end each client sends one more request and disconnects
     """
 
@@ -38,6 +41,7 @@ class Load:
     sentences: Sequence[Sequence[tuple[int, str, str]]]
     seconds: float
     timeout: float = 0.0
+    rate: float = 0.0
     disconnect: bool = False
 
 
@@ -84,7 +88,11 @@ class Client(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self.send()
+        self._send_next()
+
+    def _send_next(self) -> None:
+        if not self.load.rate:
+            self.send()
 
     def send(self) -> None:
         """Send the next request."""
@@ -132,12 +140,12 @@ class Client(asyncio.Protocol):
                 if text != expected:
                     outcome.wrong.append((number, text))
             self.index = (self.index + 1) % len(self.requests)
-            self.send()
+            self._send_next()
         elif status in REFUSALS:  # try again when the server allows it
             asyncio.get_running_loop().call_later(_retry_after(head), self.send)
         else:
             self.index = (self.index + 1) % len(self.requests)
-            self.send()
+            self._send_next()
 
 
 async def run(load: Load) -> Outcome:
@@ -154,11 +162,14 @@ async def run(load: Load) -> Outcome:
 
     await asyncio.gather(*map(connected, clients))
     end = start + load.seconds
+    pacing = asyncio.ensure_future(_pace(clients, load.rate)) if load.rate else None
     while time.perf_counter() < end:
         await asyncio.sleep(min(0.2, max(0.0, end - time.perf_counter())))
         for client in clients:
             if client.transport is None:  # the server closed it, which is counted
                 await connected(client)
+    if pacing is not None:
+        pacing.cancel()
     await _finish(clients, load.timeout, outcome)
     for client in clients:
         client.disconnected = True
@@ -168,6 +179,16 @@ async def run(load: Load) -> Outcome:
         if client.transport is not None:
             client.transport.abort()
     return outcome
+
+
+async def _pace(clients: Sequence[Client], rate: float) -> None:
+    """Have clients without an open request send one, at equal intervals."""
+    start = time.perf_counter()
+    for number in count():
+        await asyncio.sleep(max(0.0, start + number / rate - time.perf_counter()))
+        idle = [client for client in clients if not client.waiting]
+        if idle:
+            idle[number % len(idle)].send()
 
 
 async def _finish(clients: Sequence[Client], timeout: float, outcome: Outcome) -> None:

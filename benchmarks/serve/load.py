@@ -2,7 +2,9 @@
 
 load        all clients send requests for a while; every translation is compared with the model's
             translation of the sentence alone; then all disconnect in the middle of a request
-throughput  two servers, one with `--together 1`, measured in turn, round by round
+throughput  two servers, one with `--together 1`, and the bare engine in its best setting, which
+            gets the same sentences in one call: measured in turn, round by round
+latency     requests at a steady rate, and one after the other
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +38,13 @@ from regard.errors import InputError
 CLIENTS, SECONDS, ROUNDS = 200, 60.0, 5
 WARMUP = 5.0  # seconds of the same load before anything counts
 ROUND = 6.0  # seconds of a round of throughput
+ENGINE_SENTENCES, ENGINE_BATCH = 2048, 32
 TIMEOUT = 90.0  # seconds for the last responses
 FLAT = 1.05  # median memory of the last third of the time over that of the first third
 FASTER = 4.0
-PARTS = ("load", "throughput")
+OF_ENGINE = 0.6
+RATE, OF_ALONE = 10.0, 1.5  # requests a second, and their p95 over that of one after the other
+PARTS = ("load", "throughput", "latency")
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ def report(
     *,
     as_json: bool,
     model: str | None = None,
+    source: str | None = None,
     clients: int = CLIENTS,
     seconds: float = SECONDS,
 ) -> list[Row]:
@@ -85,7 +94,7 @@ def report(
     folder = Path(model) if model else demo_model()
     _warn_if_busy()
     _log(f"translating with {folder}, sentence by sentence …")
-    sentences = translate_alone(folder, clients)
+    sentences = translate_alone(folder, clients, source=Path(source) if source else None)
     rows: list[Row] = []
     result: dict[str, Any] = {
         "model": str(folder), "cores": os.cpu_count(), "busy": _busy(),
@@ -98,8 +107,13 @@ def report(
             rows += bars(figures)
         if "throughput" in parts:
             speeds = throughput(folder, sentences, clients, repeats, Path(name))
-            result["throughput"] = {"together": speeds[0], "one by one": speeds[1]}
-            rows.append(speedup(speeds, clients))
+            result["throughput"] = speeds
+            rows += [
+                speedup("engine", speeds, clients, OF_ENGINE),
+                speedup("one by one", speeds, clients, FASTER),
+            ]
+        if "latency" in parts:
+            rows.append(latency(folder, sentences, seconds, Path(name)))
     if as_json:
         print(json.dumps({**result, "bars": [row.as_json() for row in rows]}, indent=1))
     else:
@@ -175,30 +189,66 @@ def bars(figures: LoadFigures) -> list[Row]:
 
 def throughput(
     model: Path, sentences: ReferenceSentences, clients: int, rounds: int, folder: Path
-) -> tuple[list[float], list[float]]:
-    """Responses per second of each round, with requests batched and one by one."""
-    speeds: tuple[list[float], list[float]] = [], []
+) -> dict[str, list[float]]:
+    """Translations per second of each round: batched, one by one, and by the bare engine."""
+    speeds: dict[str, list[float]] = {"together": [], "one by one": [], "engine": []}
     with (
         ServerProcess(model, folder / "together.log") as together,
         ServerProcess(model, folder / "alone.log", "--together", "1") as alone,
+        bare_engine(model, sentences) as engine,
     ):
-        for server in (together, alone):
+        servers = {"together": together, "one by one": alone}
+        for server in servers.values():
             run_clients(_load(server, sentences, clients, WARMUP))
         for number in range(rounds):
-            for server, measured in zip((together, alone), speeds, strict=True):
+            for name, server in servers.items():
                 seconds_until_idle(server)
                 outcome = run_clients(_load(server, sentences, clients, ROUND))
-                measured.append(_per_second(outcome, ROUND))
-            _log(f"round {number + 1}: {speeds[0][-1]:.0f} and {speeds[1][-1]:.0f} responses/s")
+                speeds[name].append(_per_second(outcome, ROUND))
+            speeds["engine"].append(engine())
+            last = ", ".join(f"{name} {own[-1]:.0f}" for name, own in speeds.items())
+            _log(f"round {number + 1}: {last} translations/s")
     return speeds
 
 
-def speedup(speeds: tuple[list[float], list[float]], clients: int) -> Row:
-    """The median ratio of the rounds."""
-    together, alone = speeds
-    ratio = statistics.median(a / max(b, 1e-9) for a, b in zip(together, alone, strict=True))
-    name = f"{clients} clients: answers/s together over one by one"
-    return Row(name, statistics.median(together), statistics.median(alone), ratio, ">=", FASTER)
+@contextmanager
+def bare_engine(model: Path, sentences: ReferenceSentences) -> Iterator[Callable[[], float]]:
+    """A function that measures sentences per second of the engine in its best setting."""
+    from benchmarks.decode.sides import Side, bare_ctranslate2
+    from regard.tasks import load
+    from regard.tasks.translation.translator import Translator
+
+    translator = load(model, engine="torch")
+    assert isinstance(translator, Translator)
+    texts = [text for _, text, _ in islice(cycle(sentences.all), ENGINE_SENTENCES)]
+
+    def speed(side: Side) -> float:
+        start = time.perf_counter()
+        side.translate(texts, sentences.search.beam, ENGINE_BATCH)
+        return len(texts) / (time.perf_counter() - start)
+
+    with bare_ctranslate2(translator, int8=True) as sides:
+        best = max(sides, key=speed)
+        yield lambda: speed(best)
+
+
+def speedup(peer: str, speeds: dict[str, list[float]], clients: int, bar: float) -> Row:
+    """The median ratio of the rounds, of answers over what another one translates."""
+    together, other = speeds["together"], speeds[peer]
+    ratio = statistics.median(a / max(b, 1e-9) for a, b in zip(together, other, strict=True))
+    name = f"{clients} clients: answers/s together over {peer}"
+    return Row(name, statistics.median(together), statistics.median(other), ratio, ">=", bar)
+
+
+def latency(model: Path, sentences: ReferenceSentences, seconds: float, folder: Path) -> Row:
+    """p95 of requests at a steady rate, over that of requests one after the other."""
+    with ServerProcess(model, folder / "latency.log") as server:
+        run_clients(_load(server, sentences, 1, WARMUP))
+        alone = run_clients(_load(server, sentences, 1, min(seconds, ROUND)))
+        steady = run_clients(_load(server, sentences, 8, seconds, timeout=TIMEOUT, rate=RATE))
+    ours, peer = (_quantile(outcome.seconds, 0.95) for outcome in (steady, alone))
+    name = f"/translate: p95 (s) at {RATE:g} requests/s over one after the other"
+    return Row(name, ours, peer, ours / max(peer, 1e-9), "<=", OF_ALONE)
 
 
 def _load(
@@ -208,11 +258,12 @@ def _load(
     seconds: float,
     *,
     timeout: float = 0.0,
+    rate: float = 0.0,
     disconnect: bool = False,
 ) -> Load:
     return Load(
         server.host, server.port, sentences.source, sentences.target,
-        sentences.dealt(clients), seconds, timeout, disconnect,
+        sentences.dealt(clients), seconds, timeout, rate, disconnect,
     )  # fmt: skip
 
 

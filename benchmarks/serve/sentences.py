@@ -1,4 +1,4 @@
-"""Sentences of the built-in grammar with a model's translations, and the owner of a response.
+"""Sentences with a model's translations, and the owner of a response.
 
 Every client has sentences of its own, and no two have the same translation: a response that went to
 the wrong client is detected.
@@ -36,8 +36,10 @@ class ReferenceSentences:
         return [list(self.all[n::clients]) for n in range(clients)]
 
 
-def translate_alone(model: Path, clients: int, per_client: int = PER_CLIENT) -> ReferenceSentences:
-    """Sentences with the model's translation of each by itself, in fp32."""
+def translate_alone(
+    model: Path, clients: int, per_client: int = PER_CLIENT, source: Path | None = None
+) -> ReferenceSentences:
+    """Sentences of a file, or of the built-in grammar, with the translation of each by itself."""
     import torch
 
     from regard.corpus.grammar import sample
@@ -45,21 +47,25 @@ def translate_alone(model: Path, clients: int, per_client: int = PER_CLIENT) -> 
     from regard.tasks.translation.translator import Translator
 
     translator = load(model)
-    if not isinstance(translator, Translator) or translator.run.source_language != "en":
-        raise InputError(
-            f"{model}: give a model that translates from en, the language of the sentences."
-        )
+    if not isinstance(translator, Translator):
+        raise InputError(f"{model}: give a model that translates.")
+    if source is None and translator.run.source_language != "en":
+        raise InputError(f"{model}: the built-in sentences are English; give others by --source.")
     torch.set_num_threads(1)  # a single sentence is too small for several cores
     count, texts = clients * per_client, dict[str, str]()
-    for pair in sample("test", 3 * count, seed=1):
-        translation = translator.translate(pair.source, alignment=False).text
+    if source is None:
+        lines = [pair.source for pair in sample("test", 3 * count, seed=1)]
+    else:
+        lines = list(filter(None, source.read_text("utf-8").split("\n")))[: 3 * count]
+    for line in lines:
+        translation = translator.translate(line, alignment=False).text
         if translation and translation not in texts:
-            texts[translation] = pair.source
+            texts[translation] = line
         if len(texts) == count:
             break
     if len(texts) < 2 * clients:
         raise InputError(
-            f"{model}: of {3 * count} sentences only {len(texts)} have a unique "
+            f"{model}: of {len(lines)} sentences only {len(texts)} have a unique "
             f"translation, too few for {clients} clients; train it better, or use fewer clients."
         )
     numbered = [(n, text, translation) for n, (translation, text) in enumerate(texts.items())]

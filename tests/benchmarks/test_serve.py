@@ -91,9 +91,10 @@ def test_what_misses_a_bar(outcome, missed):
 
 
 def test_throughput_is_the_median_ratio_of_rounds():
-    row = serve.speedup(([100.0, 90.0, 300.0], [20.0, 30.0, 30.0]), clients=8)
+    speeds = {"together": [100.0, 90.0, 300.0], "engine": [20.0, 30.0, 30.0]}
+    row = serve.speedup("engine", speeds, clients=8, bar=4.0)
     assert row.ratio == 5.0 and row.holds
-    assert not serve.speedup(([30.0], [10.0]), clients=8).holds
+    assert not serve.speedup("engine", speeds, clients=8, bar=6.0).holds
 
 
 def test_clients_against_a_real_server(model, sentences, tmp_path):

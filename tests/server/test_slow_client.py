@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from regard.server.http.run import listen
 from regard.server.http.slow_client import SlowClientProtocol
 from servers import serving
 
@@ -117,3 +118,9 @@ def test_an_answer_that_is_read_slowly_is_whole(address):
             came += len(some)
             time.sleep(pause if came < 10_000_000 else 0)
     assert came > LONG
+
+
+def test_a_response_does_not_wait_for_the_acknowledgment_of_its_head():
+    door = listen("127.0.0.1", 0)
+    with door, socket.create_connection(door.getsockname()), door.accept()[0] as connection:
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

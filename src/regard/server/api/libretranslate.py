@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from fastapi import APIRouter, Request
+from fastapi.responses import Response
 
 from regard.documents.document import TextDocument
 from regard.documents.html import parse_html
@@ -21,6 +22,7 @@ from regard.server.api.responses import (
     LanguageResponse,
     NamedLanguage,
     TranslateResponse,
+    as_json,
 )
 from regard.server.api.spec import request_body
 from regard.server.queue.pivot import translate_routes
@@ -39,14 +41,13 @@ def routes(service: Service) -> APIRouter:
     @api.post(
         "/translate",
         response_model=TranslateResponse,
-        response_model_exclude_none=True,
         responses=ERROR_RESPONSES,
         openapi_extra=request_body(TranslateRequest),
         summary="Translate a text, or each text of a list.",
     )
-    async def translate(request: Request) -> TranslateResponse:
+    async def translate(request: Request) -> Response:
         body = await service.admission.admit(request, TranslateRequest)
-        return await translate_body(service, request, body)
+        return as_json(await translate_body(service, request, body))
 
     @api.post(
         "/detect",

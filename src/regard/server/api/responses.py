@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
+
+
+def as_json(content: BaseModel) -> Response:
+    """A response that is written as it is: FastAPI would validate it a second time."""
+    return Response(content.model_dump_json(exclude_none=True), media_type="application/json")
 
 
 class ErrorResponse(BaseModel):

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
 from regard.errors import InputError
 from regard.server.api.requests import PrefixRequest, RequestBody
-from regard.server.api.responses import ERROR_RESPONSES
+from regard.server.api.responses import ERROR_RESPONSES, as_json
 from regard.server.api.spec import request_body
 from regard.server.api.v1_schema import (
     AlternativesRequest,
@@ -67,27 +67,27 @@ def routes(service: Service) -> APIRouter:
 
     @api.post(
         "/translate",
+        response_model=ExplainResponse,
         openapi_extra=request_body(ExplainRequest, JSON),
-        response_model_exclude_none=True,
         summary="Translate, with tokens, word links, confidence and selected maps.",
     )
-    async def translate(request: Request) -> ExplainResponse:
+    async def translate(request: Request) -> Response:
         body = await service.admission.admit(request, ExplainRequest)
         return await explain(request, body)
 
     @api.post(
         "/intervene",
+        response_model=ExplainResponse,
         openapi_extra=request_body(InterveneRequest, JSON),
-        response_model_exclude_none=True,
         summary="Translate a sentence with heads switched off or rows of weights overwritten.",
     )
-    async def intervene(request: Request) -> ExplainResponse:
+    async def intervene(request: Request) -> Response:
         body = await service.admission.admit(request, InterveneRequest)
         return await explain(request, body.model_copy(update={"split": False}), max_sentences=1)
 
     async def explain(
         request: Request, body: ExplainRequest, max_sentences: int | None = None
-    ) -> ExplainResponse:
+    ) -> Response:
         model, detected = await find_model(service.catalogue.models, body)
         if body.maps and await map_size(model, body) > MAX_EXPECTED_WEIGHTS:
             raise ApiError(400, "the maps would be too large; send less text.")
@@ -97,7 +97,7 @@ def routes(service: Service) -> APIRouter:
             request, body, model, attention, edits or (), max_sentences, num_best
         )
         sentences = await asyncio.to_thread(sentence_responses, translation.sentences, body.maps)
-        return ExplainResponse(
+        response = ExplainResponse(
             text=translation.text,
             model=model.name,
             source=model.source,
@@ -107,14 +107,15 @@ def routes(service: Service) -> APIRouter:
             sentences=sentences,
             unused=None if edits is None else translation.unused_edits,
         )
+        return as_json(response)
 
     @api.post(
         "/view",
+        response_model=ViewResponse,
         openapi_extra=request_body(ViewRequest, JSON),
-        response_model_exclude_none=True,
         summary="Translate, with all that the page's view shows; edits change the attention.",
     )
-    async def view(request: Request) -> ViewResponse:
+    async def view(request: Request) -> Response:
         body = await service.admission.admit(request, ViewRequest)
         model, detected = await find_model(service.catalogue.models, body)
         start = time.perf_counter()
@@ -125,7 +126,7 @@ def routes(service: Service) -> APIRouter:
         maps, sentences = await asyncio.to_thread(
             payloads, translation.sentences, model, body.prefix or ""
         )
-        return ViewResponse(
+        response = ViewResponse(
             text=translation.text,
             model=model.name,
             source=model.source,
@@ -136,6 +137,7 @@ def routes(service: Service) -> APIRouter:
             unused=translation.unused_edits if body.edits else None,
             seconds=round(seconds, 4),
         )
+        return as_json(response)
 
     async def map_size(model: ServedModel, body: PrefixRequest) -> int:
         return await asyncio.to_thread(model.translator.estimate_map_size, body.q)

@@ -25,11 +25,15 @@ def listen(host: str, port: int) -> socket.socket:
             f"cannot listen at {host}, port {port}: a port is a number from 0 to 65535."
         )
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         raise InputError(
             f"cannot listen at {host}, port {port}: {error.strerror or error}."
         ) from None
+    # connections inherit it: a response's head and body are two packets, of which the second would
+    # wait for the client's delayed acknowledgment of the first (40 ms)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def serve(service: Service, listener: socket.socket, *, proxy: str | None = None) -> None:

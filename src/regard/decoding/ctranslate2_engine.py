@@ -45,6 +45,18 @@ class ExplainedHypothesis(NamedTuple):
     attention: Attention
 
 
+class AttendedHypothesis(Hypothesis):
+    """A hypothesis of a greedy search whose result has its attention."""
+
+    result: Any
+
+    @property
+    def attention(self) -> Attention:
+        """The weights of each token, and of EOS if it is finished."""
+        weights: Attention = self.result.attention[0]
+        return weights[: len(self.tokens) + self.finished]
+
+
 class _Batch(NamedTuple):
     """Sentences that are searched together, and what is pending of them.
 
@@ -109,9 +121,11 @@ class CTranslate2Engine:
         return found
 
     def results(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions
+        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, attention: bool = False
     ) -> Iterator[tuple[int, list[Hypothesis]]]:
         """The results as they are done, each with its row; none for sentences that are too long.
+
+        With `attention`, greedy ones keep their attention for `explain`, which costs nothing here.
 
         The search begins at once, whenever the results are read: batches of similar length wait in
         CTranslate2's queue.
@@ -129,7 +143,9 @@ class CTranslate2Engine:
 
         def submit(chosen: Sequence[int], limit: int, suppress: bool) -> _Batch:
             chosen_ids = [sources[row] for row in chosen]
-            results = self._submit(chosen_ids, options, limit, suppress=suppress)
+            results = self._submit(
+                chosen_ids, options, limit, suppress=suppress, attention=attention and greedy
+            )
             return _Batch(chosen, limit, suppress, results)
 
         queue = deque(
@@ -171,7 +187,7 @@ class CTranslate2Engine:
     ) -> list[ExplainedHypothesis]:
         """Given hypotheses with the log-probabilities of their tokens and their attention.
 
-        CTranslate2 does not reorder attention with the hypotheses of a beam, so they are forced as
+        CTranslate2 does not reorder attention with the hypotheses of a beam, so these are forced as
         prefixes of a greedy search.
         """
         order = sorted(range(len(sources)), key=lambda row: len(sources[row]))  # for batches
@@ -179,9 +195,13 @@ class CTranslate2Engine:
         forced, scores = self._force(ids, given, options), self._score(ids, given, options)
         explained: dict[int, ExplainedHypothesis] = {}
         for row, hypothesis, force, score in zip(order, given, forced, scores, strict=True):
+            if isinstance(hypothesis, AttendedHypothesis):
+                weights = hypothesis.attention
+            else:
+                forced_weights = force.result().attention[0]
+                weights = forced_weights[: len(hypothesis.tokens) + hypothesis.finished]
             if score is not None:
                 hypothesis = _scored(hypothesis, score.result().log_probs, options.length_penalty)
-            weights = force.result().attention[0][: len(hypothesis.tokens) + hypothesis.finished]
             explained[row] = ExplainedHypothesis(hypothesis, weights)
         return [explained[row] for row in range(len(hypotheses))]
 
@@ -214,6 +234,7 @@ class CTranslate2Engine:
         limit: int,
         *,
         suppress: bool,
+        attention: bool = False,
         beginnings: Sequence[Sequence[int]] | None = None,
     ) -> list[Any]:
         """Search a batch in the background."""
@@ -231,6 +252,7 @@ class CTranslate2Engine:
             suppress_sequences=[[target[never]] for never in SUPPRESSED if suppress],
             return_scores=True,
             return_end_token=True,
+            return_attention=attention,
         )
         return pending
 
@@ -276,21 +298,24 @@ class CTranslate2Engine:
         hypotheses: Sequence[Hypothesis],
         options: SearchOptions,
     ) -> list[Any]:
-        """Generate the given hypotheses in the background, for their attention."""
-        if not hypotheses:
-            return []
-        pending: list[Any] = self._translator.translate_batch(
-            self._tokens(sources, self._source),
-            [[self._target[token] for token in hypothesis.tokens] for hypothesis in hypotheses],
-            asynchronous=True,
-            beam_size=1,
-            max_input_length=0,
-            max_decoding_length=max(len(hypothesis.tokens) for hypothesis in hypotheses) + 1,
-            return_end_token=True,
-            return_attention=True,
-            max_batch_size=1 if options.deterministic else FORCED_TOGETHER,
-        )
-        return pending
+        """Generate hypotheses without attention in the background, for it; None for others."""
+        rows = [r for r, h in enumerate(hypotheses) if not isinstance(h, AttendedHypothesis)]
+        forced: list[Any] = [None] * len(hypotheses)
+        if rows:
+            pending = self._translator.translate_batch(
+                self._tokens([sources[row] for row in rows], self._source),
+                [[self._target[token] for token in hypotheses[row].tokens] for row in rows],
+                asynchronous=True,
+                beam_size=1,
+                max_input_length=0,
+                max_decoding_length=max(len(hypotheses[row].tokens) for row in rows) + 1,
+                return_end_token=True,
+                return_attention=True,
+                max_batch_size=1 if options.deterministic else FORCED_TOGETHER,
+            )
+            for row, result in zip(rows, pending, strict=True):
+                forced[row] = result
+        return forced
 
     def _groups(self, lengths: Sequence[int], options: SearchOptions) -> list[list[int]]:
         tokens = min(options.batch_tokens, self._max_tokens or options.batch_tokens)
@@ -319,6 +344,10 @@ class CTranslate2Engine:
                     finished,
                 )
             )
+        if result.attention:
+            attended = AttendedHypothesis(*hypotheses[0])
+            attended.result = result
+            return [attended]
         return hypotheses
 
 

@@ -69,9 +69,10 @@ def test_a_converted_model_gives_the_same_tokens_scores_and_attention(
         max_length=settings.max_length,
     )  # fmt: skip
     ids = [tokenizers.source.encode(source) for source in SOURCES]
-    for beam in (1, 3):
+    for beam, kept in ((1, True), (1, False), (3, True)):
         options = SearchOptions(beam=beam, max_length=12)
-        results = engine.search(ids, options)
+        found = dict(engine.results(ids, options, attention=kept))
+        results = [found[row] for row in range(len(ids))]
         own = search(network, source_of(ids), options)
         best = engine.explain(ids, [result[0] for result in results], options)
         for row, ((hypothesis, given), (expected, *_)) in enumerate(zip(best, own, strict=True)):

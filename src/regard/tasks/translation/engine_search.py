@@ -40,7 +40,8 @@ def begin_ctranslate2(
         return None
     lossy = [row for row in rows if can_lose(segments[row])] if options.protect else []
     others = rows if not lossy else sorted(set(rows).difference(lossy))
-    found = _search(engine, segments, others, settings)
+    linked = options.alignment and not options.attention
+    found = _search(engine, segments, others, settings, attention=linked)
     kept = _search_keeping(translator, engine, segments, lossy, settings)
 
     def collect() -> dict[int, Sentence]:
@@ -121,9 +122,12 @@ def _search(
     segments: Sequence[Segment],
     rows: Sequence[int],
     settings: SearchOptions,
+    *,
+    attention: bool = False,
 ) -> Found:
     """The hypotheses of rows; the search begins at once."""
-    results = engine.results([segments[row].ids for row in rows], settings)
+    ids = [segments[row].ids for row in rows]
+    results = engine.results(ids, settings, attention=attention)
     return ((rows[number], hypotheses) for number, hypotheses in results)
 
 

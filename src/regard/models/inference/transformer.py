@@ -206,6 +206,9 @@ def attend(
     else:
         scores = torch.matmul(query * query.shape[-1] ** -0.5, key.mT)
         scores = scores if mask is None else scores.add_(mask)
-        weights.append(scores.softmax(-1))
-        context = torch.matmul(weights[-1], value)
+        # torch's softmax takes five times as long for rows of a dozen numbers
+        powers = scores.sub_(scores.amax(-1, keepdim=True)).exp_()
+        powers.div_(powers.sum(-1, keepdim=True))
+        weights.append(powers)
+        context = torch.matmul(powers, value)
     return context.transpose(1, 2).flatten(2).flatten(0, 1)

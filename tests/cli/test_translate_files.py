@@ -143,6 +143,44 @@ def test_the_same_command_resumes(regard, en_fr, tmp_path, name):
     assert names(tmp_path) == [name]
 
 
+@pytest.mark.parametrize("name", ["in.txt", "in.txt.gz", "in.html"])
+@pytest.mark.parametrize("way", ["same", "symlink", "hardlink", "relative"])
+def test_the_inputs_own_file_is_kept_unless_overwritten(
+    regard, refused, en_fr, tmp_path, monkeypatch, name, way
+):
+    given, made = tmp_path / name, tmp_path / f"other-{name}"
+    with (gzip.open if name.endswith("gz") else open)(given, "wb") as file:
+        file.write(TEXT.encode())
+    before = given.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    if way == "symlink":
+        made.symlink_to(given)
+    elif way == "hardlink":
+        made.hardlink_to(given)
+    else:
+        made = given if way == "same" else f"../{tmp_path.name}/{name}"
+    files = names(tmp_path)
+    words = ("translate", "--model", en_fr, "--format", "text", "--input", given, "--output", made)
+    if name == "in.html":
+        words = (*words[:3], *words[5:])
+    assert f"{made}: this is the input's own file; give another" in refused(*words)
+    assert given.read_bytes() == before and names(tmp_path) == files
+    assert regard(*words, "--overwrite").code == 0
+    assert read_bytes(made).decode().split() == MADE.split()
+    assert names(tmp_path) == files
+
+
+def test_overwriting_resumes(regard, en_fr, tmp_path):
+    given = tmp_path / "in.txt"
+    given.write_text(TEXT, "utf-8")
+    stop_after(regard, 5, "--model", en_fr, "--output", given)
+    assert given.read_text("utf-8") == TEXT
+    words = ("translate", "--model", en_fr, "--input", given, "--output", given, "--overwrite")
+    assert f"{given}.partial: continuing after line 5.\n" in regard(*words).err
+    assert given.read_text("utf-8") == MADE
+    assert names(tmp_path) == ["in.txt"]
+
+
 def test_several_rows_per_line_and_sampling_resume(regard, en_fr, tmp_path):
     words = ("--model", en_fr, "--sample", "--temperature", 4, "--n-best", 2, "--output")
     assert regard("translate", *words, tmp_path / "once.tsv", stdin=TEXT.encode()).code == 0

@@ -75,6 +75,16 @@ def check_parent(path: str | PathLike[str]) -> None:
         raise InputError(f"{path}: there is no such folder; create it first.")
 
 
+def check_overwrite(path: str, output: str) -> None:
+    """Raise an error if the output is the input's file, by whatever name."""
+    given, made = Path(path), Path(output)
+    if given.is_file() and made.exists() and given.samefile(made):
+        raise InputError(
+            f"{output}: this is the input's own file; give another --output, or --overwrite to "
+            "replace the text by its translation."
+        )
+
+
 def stdin_lines(encoding: str) -> Iterator[str | None]:
     """The lines of standard input; None whenever no line has arrived yet."""
     return split_lines(decode_chunks(_stdin_chunks(), "standard input", encoding))

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from regard.cli.line_input import (
     add_encoding,
     check_output_name,
+    check_overwrite,
     check_parent,
     count_lines,
     input_format,
@@ -87,6 +88,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where to write; .tsv: source, tab and translation; .jsonl: as with --json; with .gz, "
         ".bz2 or .xz compressed; until all is done, to FILE.partial, from which the same command "
         "continues if it was stopped",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="allow --output to be the file of --input"
     )
     parser.add_argument(
         "--format",
@@ -214,6 +218,8 @@ def _checked_format(arguments: argparse.Namespace) -> str:
         if path.is_dir():
             raise InputError(f"{path}: this is a folder; give the name of a file.")
         check_parent(path)
+        if arguments.input and not arguments.overwrite:
+            check_overwrite(arguments.input, arguments.output)
         fitting = {".json", *JSON_LINES} if arguments.json else {".tsv"}
         check_output_name(
             arguments.output, kind, explicit=bool(arguments.format),

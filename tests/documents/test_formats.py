@@ -102,6 +102,29 @@ def test_units_of_xliff():
     )
 
 
+DECLARED = {
+    "po": 'msgid ""\nmsgstr ""\n"Language: {}\\n"\n\nmsgid "one"\nmsgstr ""\n',
+    "xliff": "<xliff version='1.2'><file target-language=''/><file target-language='{}'>"
+    "<trans-unit><source>one</source></trans-unit></file></xliff>",
+    "xliff 2": "<xliff version='2.0' trgLang='{}'><file><unit><segment><source>one</source>"
+    "</segment></unit></file></xliff>",
+    "tmx": "<tmx><header><prop type='targetlang'>{}</prop></header>"
+    "<tu><tuv lang='en'><seg>one</seg></tuv></tu></tmx>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", DECLARED)
+def test_the_declared_target_language_is_that_of_the_translation(form):
+    name = form.partition(" ")[0]
+    for same in ("fr", "fr-CA", "fr_FR.UTF-8", "FRA", "French", ""):
+        assert "ONE" in made(name, DECLARED[form].format(same)), same
+    for other in ("de", "de_AT@euro", "ger", "tlh"):
+        source = DECLARED[form].format(other)
+        with pytest.raises(InputError, match=r"^the document: the file declares .*French \(fr\)"):
+            made(name, source)
+        assert "ONE" in made(name, source, force_language=True)
+
+
 def test_units_of_a_memory():
     source = "<tmx><tu>\n <tuv xml:lang='en-GB'>\n  <seg>a</seg>\n </tuv>\n</tu></tmx>"
     new = ' <tuv xml:lang="fr">\n  <seg>A</seg>\n </tuv>\n'

@@ -98,6 +98,9 @@ def test_what_cannot_be_translated(client):
     assert client.post("/translate_file", json=FIELDS).status_code == 400
     assert "not JSON" in sent(client, "a.json", b"{", 400)["error"]
     assert "zip archive" in sent(client, "a.docx", b"PK", 400)["error"]
+    german = b'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "x"\nmsgstr ""\n'
+    said = sent(client, "a.po", german, 400)["error"]
+    assert "declares German (de)" in said and "into French (fr)" in said and "--" not in said
     assert "expands" in sent(client, "a.docx", bomb(), 400)["error"]
     assert "--max-characters" in sent(client, "a.txt", b"x" * 20_001, 400)["error"]
 

@@ -33,6 +33,12 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
         help="translate all messages of PO, XLIFF and TMX files, not only the missing ones",
     )
 
+    parser.add_argument(
+        "--force-language",
+        action="store_true",
+        help="fill PO, XLIFF and TMX files too that declare another target language",
+    )
+
 
 def check_document(arguments: argparse.Namespace, form: str) -> None:
     """Raise an error for options that do not fit the format."""
@@ -46,10 +52,11 @@ def check_document(arguments: argparse.Namespace, form: str) -> None:
         raise InputError("--backend ray is for plain text; leave it out, or give --plain.")
     if FORMATS[form].is_binary and (arguments.text or not arguments.output):
         raise InputError(f"{form} is not text; give --input FILE and --output FILE.")
-    if (arguments.no_fuzzy or arguments.retranslate) and not FORMATS[form].is_catalog:
+    catalogs_only = arguments.no_fuzzy or arguments.retranslate or arguments.force_language
+    if catalogs_only and not FORMATS[form].is_catalog:
         raise InputError(
-            f"--no-fuzzy and --retranslate are for PO, XLIFF and TMX files, not {form}; leave "
-            "them out."
+            "--no-fuzzy, --retranslate and --force-language are for PO, XLIFF and TMX files, not "
+            f"{form}; leave them out."
         )
 
 
@@ -70,6 +77,9 @@ def translate_files(
         target=translator.info.target_language,
         fuzzy=not arguments.no_fuzzy,
         replace=arguments.retranslate,
+        force_language=arguments.force_language,
+        language_remedy="give a model that translates into it, or --force-language to fill it "
+        "all the same",
         encoding="utf-8" if arguments.text else arguments.encoding,
         name=arguments.input or ("the text" if arguments.text else "standard input"),
     )

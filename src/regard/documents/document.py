@@ -20,6 +20,8 @@ class DocumentOptions:
     replace         whether messages of a catalog that are translated already are translated again
     encoding        of text whose format declares none
     name            of the file, for errors
+    force_language  whether a catalog that declares another target language is filled all the same
+    language_remedy  what to do about such a catalog, for the error
     max_bytes       most bytes that a compressed document may expand to
     """
 
@@ -29,6 +31,8 @@ class DocumentOptions:
     replace: bool = False
     encoding: str = "utf-8"
     name: str = "the document"
+    force_language: bool = False
+    language_remedy: str = "translate it into that language"
     max_bytes: int = 256 << 20
 
 

@@ -23,6 +23,21 @@ th Thai, tl Tagalog, tr Turkish, ug Uyghur, uk Ukrainian, ur Urdu, uz Uzbek, vi 
 wa Walloon, xh Xhosa, yi Yiddish, zh Chinese, zu Zulu
 """
 NAMES = dict(entry.strip().split(" ", 1) for entry in _NAMES.split(","))
+_LONG_CODES = """
+af afr, am amh, ar ara arb, az aze azj, be bel, bg bul, bn ben, bs bos, ca cat, cs ces cze,
+cy cym wel, da dan, de deu ger, el ell gre, en eng, eo epo, es spa, et est ekk, eu eus baq,
+fa fas per pes, fi fin, fo fao, fr fra fre, ga gle, gl glg, gu guj, he heb iw, hi hin, hr hrv,
+ht hat, hu hun, hy hye arm, id ind in, is isl ice, it ita, ja jpn, jv jav jw, ka kat geo, kk kaz,
+km khm, kn kan, ko kor, ku kur kmr, ky kir, la lat, lb ltz, lo lao, lt lit, lv lav lvs,
+mg mlg plt, mk mkd mac, ml mal, mn mon khk, mr mar, ms msa may zsm, mt mlt, my mya bur, ne nep npi,
+nl nld dut, nn nno, no nor nb nob, oc oci, or ori ory, pa pan, pl pol, ps pus pbt, pt por, qu que,
+ro ron rum mo, ru rus, rw kin, si sin, sk slk slo, sl slv, sq sqi alb als, sr srp, sv swe,
+sw swa swh, ta tam, te tel, th tha, tl tgl fil, tr tur, ug uig, uk ukr, ur urd, uz uzb uzn, vi vie,
+wa wln, xh xho, yi yid ydd ji, zh zho chi cmn, zu zul
+"""
+_SHORT = {
+    other: code for code, *others in map(str.split, _LONG_CODES.split(",")) for other in others
+}
 
 
 def language_name(code: str) -> str:
@@ -35,6 +50,19 @@ def language_name(code: str) -> str:
     name = NAMES.get(base, code)
     region = code[len(base) + 1 :]
     return f"{name} ({region})" if region and base in NAMES else name
+
+
+def two_letter_code(tag: str) -> str:
+    """The language of a tag or locale as a code of two letters if it has one, of ISO 639.
+
+    >>> [two_letter_code(tag) for tag in ("fr-CA", "fra", "FR_fr.UTF-8", "sr@latin", "nb", "tlh")]
+    ['fr', 'fr', 'fr', 'sr', 'no', 'tlh']
+    >>> two_letter_code("French")
+    'fr'
+    """
+    base = re.split(r"[-_.@]", tag.strip(), maxsplit=1)[0].lower()
+    by_name = (code for code, name in NAMES.items() if name.lower() == base)
+    return _SHORT.get(base) or (next(by_name, base) if len(base) > 3 else base)
 
 
 def same_language(tag: str, codes: list[str]) -> str | None:

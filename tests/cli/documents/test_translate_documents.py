@@ -68,6 +68,19 @@ def test_messages_of_a_catalog(regard, refused, en_fr):
     )
 
 
+def test_a_catalog_for_another_language_is_refused_unless_forced(regard, refused, en_fr, tmp_path):
+    given, made = tmp_path / "a.xlf", tmp_path / "b.xlf"
+    german = XLIFF.format(SOURCE, "").replace("<file>", "<file target-language='de-AT'>")
+    given.write_text(german, "utf-8")
+    words = ("translate", "--model", en_fr, "--input", given, "--output", made)
+    said = refused(*words)
+    assert f"{given}: the file declares German (de-AT) as its target language, but the" in said
+    assert "is into French (fr); give a model that translates into it, or --force-language" in said
+    assert not made.exists()
+    assert regard(*words, "--force-language").code == 0
+    assert TARGET in made.read_text("utf-8")
+
+
 def test_a_damaged_document_leaves_no_file(refused, en_fr, tmp_path):
     given, made = tmp_path / "a.json", tmp_path / "b.json"
     given.write_text('{"a": ', "utf-8")

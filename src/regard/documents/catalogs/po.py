@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from regard.documents.blocks import Part, Value, blocks
+from regard.documents.catalogs.target_language import check_target_language
 from regard.documents.document import DocumentOptions, TextDocument
 from regard.documents.inline_tags import text_lines
 from regard.errors import InputError
@@ -24,6 +25,7 @@ _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a"}
 _WRITTEN = {"\\": "\\\\", '"': '\\"', **{value: f"\\{key}" for key, value in _ESCAPES.items()}}
 _NPLURALS = re.compile(r"nplurals\s*=\s*(\d{1,2})")
+_LANGUAGE = re.compile(r"^Language:(.*)$", re.MULTILINE | re.IGNORECASE)
 MAX_FORMS = 10
 
 
@@ -70,6 +72,8 @@ def parse_po(source: str, options: DocumentOptions) -> TextDocument:
         if msgid == "" and message.string("msgctxt") is None:
             header = message.string("msgstr") or ""
             match = _NPLURALS.search(header)
+            if language := _LANGUAGE.search(header):
+                check_target_language(language[1], options)
             forms = min(int(match[1]), MAX_FORMS) if match else forms
         if msgid and _is_due(message, options):
             parts += _filled(message, forms, options)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from regard.documents.blocks import Value, blocks, unescaped
 from regard.documents.catalogs.segments import Edits, line_lead, prefix, raw_text, segment_parts
+from regard.documents.catalogs.target_language import check_target_language
 from regard.documents.document import DocumentOptions, TextDocument
 from regard.documents.xml_tokens import XmlToken, xml_tokens
 from regard.errors import InputError
@@ -40,7 +41,10 @@ def parse_tmx(source: str, options: DocumentOptions) -> TextDocument:
         raise InputError("this is XML but not a TMX file; export it again as TMX.")
     edits, unit, segment = Edits(source), _Unit(), 0
     for number, token in enumerate(tokens):
-        if token.kind == "start" and token.name == "tu":
+        if token.kind == "start" and token.name == "prop" and token.get("type") == "targetlang":
+            if tokens[number + 1].kind == "text":
+                check_target_language(tokens[number + 1].raw, options)
+        elif token.kind == "start" and token.name == "tu":
             unit = _Unit()
         elif token.kind == "start" and token.name == "tuv":
             unit.variants.append(_Variant(token.get("xml:lang") or token.get("lang"), number))

@@ -19,6 +19,7 @@ from regard.documents.catalogs.segments import (
     segment_parts,
     set_attribute,
 )
+from regard.documents.catalogs.target_language import check_target_language
 from regard.documents.document import DocumentOptions, TextDocument
 from regard.documents.xml_tokens import XmlToken, xml_tokens
 from regard.errors import InputError
@@ -47,6 +48,8 @@ def parse_xliff(source: str, options: DocumentOptions) -> TextDocument:
         raise InputError("this is XML but not an XLIFF document; export it again as XLIFF.")
     second = root.get("version").startswith("2")
     reader = _UnitReader(source, tokens, options, second, Edits(source))
+    for declared in reader.declared_languages(root):
+        check_target_language(declared, options)
     stack: list[_Open] = []
     for number, token in enumerate(tokens):
         if token.kind == "start":
@@ -121,15 +124,24 @@ class _UnitReader:
         else:
             self.edits.replace(start.start, end.start, opening, value)
 
+    def declared_languages(self, root: XmlToken) -> list[str]:
+        """The target language of each part of the document, empty where it declares none."""
+        name, tags = self._declarations(root)
+        return [tag.get(name) for tag in tags]
+
     def declare_language(self, root: XmlToken) -> None:
         """State the target language where the document does not yet."""
         if not self.filled or not self.options.target:
             return
-        name = "trgLang" if self.second else "target-language"
-        where = [root] if self.second else [
-            token for token in self.tokens if token.kind == "start" and token.name == "file"
-        ]  # fmt: skip
-        for tag in where:
+        name, tags = self._declarations(root)
+        for tag in tags:
             if not tag.get(name):
                 made = set_attribute(tag, name, self.options.target)
                 self.edits.replace(tag.start, tag.end, made)
+
+    def _declarations(self, root: XmlToken) -> tuple[str, list[XmlToken]]:
+        """The attribute for the target language, and the tags that may have it."""
+        if self.second:
+            return "trgLang", [root]
+        files = (token for token in self.tokens if token.kind == "start" and token.name == "file")
+        return "target-language", list(files)

@@ -167,7 +167,13 @@ async def _read_file(request: Request) -> tuple[TranslateRequest, bytes, str]:
 def _parse(content: bytes, name: str, body: TranslateRequest, max_bytes: int) -> Document:
     form = BY_SUFFIX[PurePath(name).suffix.lower()].name
     source = "" if body.source == "auto" else body.source
-    options = DocumentOptions(source, body.target, name="the file", max_bytes=max_bytes)
+    options = DocumentOptions(
+        source,
+        body.target,
+        name="the file",
+        language_remedy="name that language as the target",
+        max_bytes=max_bytes,
+    )
     try:
         return parse_document(content, form, options)
     except InputError as error:

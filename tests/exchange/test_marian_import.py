@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from marian_folders import save_marian
+from marian_folders import PAIRS, save_marian
 from regard.cli import main
 from regard.tasks import load
 from regard.text import UNK
@@ -102,6 +102,39 @@ def test_an_imported_model_is_a_model(make_marian, tmp_path, capsys):
         for path in (own, tmp_path / "third")
     )
     assert [t.text for t in first] == [t.text for t in second]
+
+
+def test_training_from_an_imported_model_begins_at_its_loss(make_marian, tmp_path):
+    """The smoothed loss of the first update is that of `transformers`."""
+    folder, model = make_marian(dropout=0.0)
+    main(["import", str(folder), "--out", str(tmp_path / "own")])
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS[:20]), "utf-8")
+    own = load(tmp_path / "own", threads=1, engine="torch")
+    theirs = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    total, count = 0.0, 0
+    for sides in PAIRS[:20]:
+        source, target = (
+            [theirs[piece] for piece in side.pieces(side.encode(text))]
+            for side, text in zip(
+                (own.tokenizers.source, own.tokenizers.target), sides, strict=True
+            )
+        )
+        with torch.no_grad():
+            logits = model(
+                input_ids=torch.tensor([[*source, 0]]),
+                decoder_input_ids=torch.tensor([[theirs["<pad>"], *target]]),
+            ).logits[0]
+        labels = torch.tensor([*target, 0])
+        smoothed = {"label_smoothing": 0.1, "reduction": "sum"}
+        total += float(torch.nn.functional.cross_entropy(logits, labels, **smoothed))
+        count += len(labels)
+    words = ["train", pairs, "--dev", pairs, "--from", tmp_path / "own", "--out", tmp_path / "new"]
+    flags = ["--training.steps", "1", "--training.precision", "fp32", "--model.dropout", "0"]
+    assert main([str(word) for word in (*words, *flags)]) == 0
+    lines = (tmp_path / "new" / "metrics.jsonl").read_text("utf-8").splitlines()
+    (loss,) = (figures["loss"] for figures in map(json.loads, lines) if "loss" in figures)
+    assert loss == pytest.approx(total / count, rel=1e-4)
 
 
 def test_the_tokenizer_reads_and_writes(make_marian, tmp_path):

@@ -5,8 +5,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from regard.models.embedding import NEVER
 from regard.tasks.text import loss as module
 from regard.tasks.text.loss import label_loss
+from regard.tasks.text.r_drop import r_drop_loss
 from regard.text import PAD
 
 LABELS = torch.tensor([[5, 6, 3, PAD], [7, 3, PAD, PAD], [8, 9, 10, 3]])
@@ -60,6 +62,35 @@ def test_gradcheck(smoothing):
 
     given = features, output.weight.detach().requires_grad_(), output.bias.detach().requires_grad_()
     assert torch.autograd.gradcheck(loss, given)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_outputs_that_cannot_be_written_take_no_share_of_smoothing(smoothing):
+    """As an imported model's: the loss and its gradients are those without these outputs."""
+    features, output = parts(torch.float64)
+    with torch.no_grad():
+        output.bias[[0, 4]] = NEVER
+    possible = [1, 2, 3, *range(5, 12)]
+    fewer = nn.Linear(6, 10, dtype=torch.float64)
+    with torch.no_grad():
+        fewer.weight.copy_(output.weight[possible])
+        fewer.bias.copy_(output.bias[possible])
+    labels = LABELS - 1 - (LABELS > 4).long()
+    theirs = F.cross_entropy(
+        fewer(features).flatten(0, 1), labels.flatten(), ignore_index=-1, reduction="sum",
+        label_smoothing=smoothing,
+    )  # fmt: skip
+    ours = label_loss(features, output, LABELS, smoothing)
+    twice = r_drop_loss(
+        features.repeat(2, 1, 1), output, LABELS.repeat(2, 1), smoothing, 5.0, scale=0.5
+    )
+    expected = torch.autograd.grad(theirs, [features, *fewer.parameters()])
+    for loss in (ours, twice):
+        torch.testing.assert_close(loss, theirs)
+        d_x, d_weight, d_bias = torch.autograd.grad(loss, [features, *output.parameters()])
+        for one, other in zip((d_x, d_weight[possible], d_bias[possible]), expected, strict=True):
+            torch.testing.assert_close(one, other)
+        assert not d_weight[[0, 4]].any() and not d_bias[[0, 4]].any()
 
 
 def test_features_at_padding_get_no_gradient():

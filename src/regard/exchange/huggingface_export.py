@@ -33,6 +33,7 @@ from regard.exchange.proof import (
 from regard.exchange.requirements import exportable, needed
 from regard.folder import SavedModel, save_weights
 from regard.models.batch import Source, batch_of
+from regard.models.embedding import NEVER
 from regard.models.transformer import TransformerModel
 from regard.storage import atomic_folder, replace_file
 from regard.text.marian_tokenizer import MarianTokenizer
@@ -40,8 +41,6 @@ from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from regard.text.tokenizer import BOS, EOS, MASK, PAD, SPECIALS, UNK
 
 ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
-NEVER = -1e9
-"""The bias of an output that does not exist."""
 
 
 def export_huggingface(

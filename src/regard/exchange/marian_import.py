@@ -26,15 +26,13 @@ from regard.folder import (
     save_tokenizers,
     save_weights,
 )
+from regard.models.embedding import NEVER
 from regard.models.transformer import TransformerModel
 from regard.storage import atomic_folder, replace_file
 from regard.text import Tokenizer
 from regard.text.marian_tokenizer import MarianTokenizer
 from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from regard.text.tokenizer import BOS, EOS, MASK, PAD, SPECIALS, UNK
-
-NEVER = -1e9
-"""The bias of an output that Marian does not have."""
 
 NOWHERE = -1
 """Marks a special of ours that Marian does not have."""

@@ -18,6 +18,15 @@ from regard.errors import InputError
 from regard.models.lookups import look_up
 from regard.text import PAD
 
+NEVER = -1e9
+"""The bias of an output that is never written, as one that another project's model does not have."""
+
+
+def possible_outputs(bias: Tensor) -> Tensor | None:
+    """Return which outputs (V,) can be written, given their biases; None if all can."""
+    possible = bias > NEVER / 2
+    return None if bool(possible.all()) else possible
+
 
 class OutputModel(nn.Module):
     """Base of the networks: logits are a linear function of features, which a subclass defines."""

@@ -6,6 +6,7 @@ z = W x + b of a chunk are turned into gradients in place:
     loss    = lse(z) − (1 − ε) z_y − ε mean(z)
     ∂loss/∂z = p − (1 − ε) 1_y − ε/V
 
+V counts the outputs that can be written: what an imported model does not have gets nothing of ε.
 The parts with ε need no pass over the scores: mean(z) = mean(W) x + mean(b), and their gradients
 are of rank one. Nor do the bias and the probabilities: with e = exp(W x), c = exp(b) and s = e · c,
 p = e ∘ c / s, and c and 1/s are multiplied into the smaller factors of the products, as in
@@ -23,6 +24,7 @@ from torch import Tensor, nn
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import Run
 from regard.models.blocks.operations import LOG2_E, are_safe
+from regard.models.embedding import possible_outputs
 from regard.models.sequence_parallel import local_labels
 from regard.tasks.text.r_drop import r_drop_loss
 from regard.text import PAD
@@ -90,7 +92,8 @@ class _ChunkedLoss(torch.autograd.Function):
         wanted = any(ctx.needs_input_grad)
         w_VD = weight_VD.to(x_ND.dtype)
         wide = torch.promote_types(x_ND.dtype, torch.float32)  # what sums are taken in
-        mean_D, mean_b = weight_VD.to(wide).mean(0), bias_V.to(wide).mean()
+        possible_V = possible_outputs(bias_V)
+        mean_D, mean_b = _means(weight_VD.to(wide), bias_V.to(wide), possible_V)
         loss = (-smoothing) * ((x_ND.to(wide) @ mean_D).sum() + mean_b * len(x_ND))
         scores = _Scores(x_ND, w_VD, bias_V.detach(), wide)
         c_V = scores.factors_V
@@ -125,15 +128,18 @@ class _ChunkedLoss(torch.autograd.Function):
         if d_x is not None and d_weight is not None and d_bias is not None:
             if not len(x_ND):
                 d_weight.zero_()
-            even = scale * smoothing / len(w_VD)
+            even = scale * smoothing / _count(bias_V, possible_V)
             d_x.sub_((smoothing * mean_D).to(d_x.dtype)).mul_(scale)
             even_D = even * x_ND.to(wide).sum(0)
-            if c_V is None:
+            if possible_V is not None:  # then the powers are with the bias
+                d_weight.addr_(possible_V.to(even_D.dtype), even_D, alpha=-1)
+            elif c_V is None:
                 d_weight -= even_D
             else:
                 torch.addcmul(-even_D, d_weight, c_V[:, None], out=d_weight)
                 d_bias.mul_(c_V)
-            d_bias.mul_(scale).sub_(even * len(x_ND))
+            evenly = 1.0 if possible_V is None else possible_V
+            d_bias.mul_(scale).sub_(even * len(x_ND) * evenly)
             ctx.save_for_backward(d_x, d_weight, d_bias)
         return loss * scale
 
@@ -144,6 +150,17 @@ class _ChunkedLoss(torch.autograd.Function):
         if d_loss.device.type == "cpu" and d_loss.item() == 1:  # as where training begins
             return d_x, d_weight, d_bias, None, None, None
         return d_x * d_loss.to(d_x.dtype), d_weight * d_loss, d_bias * d_loss, None, None, None
+
+
+def _count(bias_V: Tensor, possible_V: Tensor | None) -> int:
+    return len(bias_V) if possible_V is None else int(possible_V.sum())
+
+
+def _means(weight_VD: Tensor, bias_V: Tensor, possible_V: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return the mean weights (D,) and the mean bias of the outputs that can be written."""
+    if possible_V is None:
+        return weight_VD.mean(0), bias_V.mean()
+    return possible_V.to(weight_VD.dtype) @ weight_VD / possible_V.sum(), bias_V[possible_V].mean()
 
 
 class _Scores:

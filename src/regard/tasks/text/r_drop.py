@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.batch import Batch
+from regard.models.embedding import possible_outputs
 from regard.text import PAD
 
 CHUNK = 1 << 20  # scores of one pass that are held at once
@@ -69,12 +70,15 @@ class _TwoPassLoss(torch.autograd.Function):
         w_VD, wide = weight_VD.to(x_2ND.dtype), bias_V.dtype
         d_x, d_weight = torch.empty_like(x_2ND), torch.zeros_like(weight_VD)
         d_bias, loss = torch.zeros_like(bias_V), bias_V.new_zeros(())
+        possible_V = possible_outputs(bias_V)
+        even_V = torch.ones_like(bias_V) if possible_V is None else possible_V.to(bias_V.dtype)
+        even_V = even_V * (smoothing / even_V.sum())
         size = max(1, CHUNK // len(w_VD))
         with torch.autocast(x_2ND.device.type, enabled=False):
             for part in (slice(n, n + size) for n in range(0, len(y_N), size)):
                 x_2CD = x_2ND[:, part]
                 z_2CV = nn.functional.linear(x_2CD, w_VD).to(wide).add_(bias_V)
-                chunk_loss, d_z = _chunk(z_2CV, y_N[part], smoothing, half)
+                chunk_loss, d_z = _chunk(z_2CV, y_N[part], smoothing, even_V, half)
                 loss += chunk_loss
                 d_bias += d_z.sum((0, 1))
                 d_z = d_z.to(x_2ND.dtype)
@@ -91,18 +95,23 @@ class _TwoPassLoss(torch.autograd.Function):
         return d_x, d_weight, d_bias, None, None, None, None
 
 
-def _chunk(z_2CV: Tensor, y_C: Tensor, smoothing: float, half: float) -> tuple[Tensor, Tensor]:
-    """Return the summed loss of scores (2, C, V) and its gradient with respect to them."""
+def _chunk(
+    z_2CV: Tensor, y_C: Tensor, smoothing: float, even_V: Tensor, half: float
+) -> tuple[Tensor, Tensor]:
+    """Return the summed loss of scores (2, C, V) and its gradient with respect to them.
+
+    `even_V` is what each output has of `smoothing`.
+    """
     y_2C1 = y_C[None, :, None].expand(2, -1, 1)
     d_CV = z_2CV[0] - z_2CV[1]
     lse_2C1 = z_2CV.logsumexp(-1, keepdim=True)
     loss = (lse_2C1 - (1 - smoothing) * z_2CV.gather(2, y_2C1)).sum()
-    loss = loss - smoothing * z_2CV.mean(-1).sum()
+    loss = loss - (z_2CV @ even_V).sum()
     p_2CV = z_2CV.sub_(lse_2C1).exp_()
     mean_2C1 = torch.matmul(p_2CV[:, :, None], d_CV[None, :, :, None]).squeeze(-1)  # Σ p d
     loss = loss + half * (mean_2C1[0] - mean_2C1[1]).sum()
     slope_2CV = torch.stack((d_CV - mean_2C1[0], mean_2C1[1] - d_CV)).mul_(half).add_(1 + half)
     grad_2CV = slope_2CV.mul_(p_2CV).sub_(p_2CV.flip(0), alpha=half)
-    grad_2CV.sub_(smoothing / z_2CV.shape[-1])
+    grad_2CV.sub_(even_V)
     grad_2CV.scatter_add_(2, y_2C1, torch.full_like(lse_2C1, smoothing - 1))
     return loss, grad_2CV

@@ -19,7 +19,7 @@ from regard.models.lookups import look_up
 from regard.text import PAD
 
 NEVER = -1e9
-"""The bias of an output that is never written, as one that another project's model does not have."""
+"""The bias of an output that is never written, as one that an imported model does not have."""
 
 
 def possible_outputs(bias: Tensor) -> Tensor | None:

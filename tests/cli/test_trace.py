@@ -51,6 +51,8 @@ def test_an_empty_translation_is_traced_and_inspected(regard, en_fr, tmp_path):
         page = tmp_path / f"{command}.html"
         said = regard(command, SOURCE, "--model", folder, "--out", page)
         assert said.code == 0 and page.is_file(), said.err
+    said = regard("translate", "--model", folder, "--alternatives", 0, SOURCE)
+    assert said.code == 2 and "the translation is empty" in said.err
 
 
 def test_the_blackboard_of_a_translator(regard, en_fr):

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import ctranslate2
 import torch
@@ -9,6 +10,7 @@ import torch
 from regard.cli import main
 from regard.exchange import ctranslate2_export
 from regard.exchange.ctranslate2_converter import convert
+from regard.folder import save_run
 from regard.tasks import load
 from regard.text.tokenizer import load as load_tokenizer
 
@@ -34,6 +36,23 @@ def test_ctranslate2_gives_the_same_output(make_model, tmp_path, capsys):
     own = load(saved.path, threads=1, engine="torch")
     (sentence,) = own.translate("The cat sleeps.", beam=1, max_length=12).sentences
     assert target.pieces(sentence.hypothesis.tokens) == result.hypotheses[0]
+
+
+def test_the_proof_says_why_a_beam_has_other_outputs(make_model, tmp_path, capsys):
+    """With drawn weights; without a length penalty, which ends the searches apart, none has."""
+    saved = make_model(norm="post")
+    for name, penalty in (("apart", 1.0), ("alike", 0.0)):
+        run = replace(saved.run, decoding=replace(saved.run.decoding, length_penalty=penalty))
+        save_run(saved.path, run)
+        out = tmp_path / name
+        words = ["export", "--model", saved.path, "--to", "ctranslate2", "--out", out]
+        assert main([*map(str, words), "--sentences", "16", "--threads", "1"]) == 0
+        proof = json.loads((out / "export.json").read_text("utf-8"))["proof"]
+        assert proof["greedy_equal"] == 16
+        assert (proof["beam_equal"] == 16) == (name == "alike")
+        assert ("ended the search at another moment" in capsys.readouterr().out) == (
+            name == "apart"
+        )
 
 
 def test_other_log_probabilities_are_no_proof(make_model, tmp_path, monkeypatch, capsys):

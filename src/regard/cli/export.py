@@ -79,7 +79,12 @@ def _print(proof: Proof, out: str) -> None:
     loaded_by = f" as {proof.more['class']}" if "class" in proof.more else ""
     print(f"{out}: run by {proof.runtime}{loaded_by}")
     print(
-        f"{proof.sentences} sentences ({proof.drawn_from}): greedy {proof.greedy_equal} equal, "
-        f"beam {proof.beam} {proof.beam_equal} equal, {proof.compared} within "
+        f"{proof.sentences} sentences ({proof.drawn_from}): {proof.greedy_equal} equal by greedy "
+        f"search, {proof.beam_equal} by beam {proof.beam}; {proof.compared} within "
         f"{proof.max_difference:.1e}; kept in {Path(out) / 'export.json'}"
     )
+    if proof.beam_equal < proof.greedy_equal == proof.sentences:  # the same network, thus
+        print(
+            f"Where the beam's output is another one, {proof.runtime} ended the search at another "
+            "moment than regard does, as happens with a model that is little sure."
+        )

@@ -133,6 +133,8 @@ def print_alternatives(
     options["alignment"] = True
     best: Translation = translator.translate(text, **options)
     word, count = arguments.alternatives, arguments.n_best or 5
+    if not best.words:
+        raise InputError("--alternatives has no word to begin at: the translation is empty.")
     if not 0 <= word < len(best.words):
         raise InputError(
             f"--alternatives must be a word of {best.text!r}, from 0 to {len(best.words) - 1}, "

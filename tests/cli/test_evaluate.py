@@ -9,7 +9,17 @@ from regard.evaluation import corpus_scores
 from trained import taught
 
 PAIRS = taught("en-fr")
-KEYS = ["bleu", "bleu_lowercase", "chrf", "ter", "signature", "sentences", "seconds", "model"]
+KEYS = [
+    "bleu",
+    "bleu_lowercase",
+    "chrf",
+    "ter",
+    "signature",
+    "sentences",
+    "seconds",
+    "lines_per_second",
+    "model",
+]
 
 
 @pytest.fixture
@@ -39,6 +49,7 @@ def test_a_model_on_two_files_or_one(regard, en_fr, files):
         assert found["sentences"] == len(PAIRS)
         assert "tok:13a" in found["signature"]
         assert found["model"] == en_fr and found["seconds"] > 0
+        assert found["lines_per_second"] == pytest.approx(len(PAIRS) / found["seconds"])
 
 
 def test_tokenizer_is_by_language(regard, en_zh, tmp_path):
@@ -56,7 +67,7 @@ def test_given_translations(regard, files):
     expected = corpus_scores(*lines, "fr")
     assert list(found) == KEYS
     assert found["bleu"] == expected.bleu < found["bleu_lowercase"]
-    assert found["model"] is None
+    assert found["model"] is None and found["lines_per_second"] is None
     by_characters = regard(
         "evaluate", "--hypotheses", files / "bad.fr", files / "t.fr", "--json", "--language", "zh"
     )

@@ -151,7 +151,7 @@ def _clean(arguments: argparse.Namespace) -> None:
     )
     model: Any = None
     if arguments.model:
-        model = open_model(arguments.model, "translate", arguments.threads, "torch")
+        model = open_model(arguments.model, "translate", arguments.threads, precision="fp32")
     with LineProgress(None, unit="pairs") as progress:
         report = clean(
             arguments.files, arguments.out, languages=arguments.languages or "",

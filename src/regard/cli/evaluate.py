@@ -13,6 +13,7 @@ from regard.cli.line_progress import LineProgress
 from regard.cli.searching import add_search, add_target, search_options
 from regard.errors import InputError
 from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model
+from regard.tasks.translation.bulk import BLOCK_CHARACTERS, BLOCK_LINES
 
 if TYPE_CHECKING:
     from regard.evaluation import Scores
@@ -86,7 +87,9 @@ def run(arguments: argparse.Namespace) -> int:
             write_lines(arguments.output, hypotheses)
     scores = scores_of(hypotheses, references, language, ter=arguments.ter)
     if arguments.json:
-        print(json.dumps({**as_json(scores), "seconds": seconds, "model": arguments.model}))
+        speed = len(hypotheses) / seconds if seconds else None
+        took = {"seconds": seconds, "lines_per_second": speed}
+        print(json.dumps({**as_json(scores), **took, "model": arguments.model}))
     else:
         _print(scores, seconds)
     return 0
@@ -107,12 +110,20 @@ def read_test_set(
 def translate_all(
     translator: Translator, sources: list[str], arguments: argparse.Namespace
 ) -> tuple[list[str], float]:
-    """One translation for each source, not split into sentences, and the seconds it took."""
+    """One translation for each source, not split into sentences, and the seconds it took.
+
+    As `regard translate` does it: in large windows, one searched while the next is tokenized.
+    """
     settings = search_options(arguments, translator.run.decoding, sample=False)
+    translator.prepare_engine()
     begun = time.perf_counter()
     texts: list[str] = []
     with LineProgress(len(sources)) as progress:
-        for window in translator.translate_lines(sources, settings=settings, split=False):
+        windows = translator.translate_lines(
+            sources, max_lines=BLOCK_LINES, max_characters=BLOCK_CHARACTERS,
+            settings=settings, split=False,
+        )  # fmt: skip
+        for window in windows:
             texts += [translation.text for translation in window]
             progress.advance(len(window))
     return texts, time.perf_counter() - begun
@@ -176,5 +187,6 @@ def _print(scores: Scores, seconds: float) -> None:
             table.add_row(name, f"{value:.2f}")
     console = Console(highlight=False)
     console.print(table)
-    took = f", {seconds:.1f} s" if seconds else ""
+    speed = scores.sentences / seconds if seconds else 0.0
+    took = f", {seconds:.1f} s, {speed:,.1f} lines/s" if seconds else ""
     console.print(f"{scores.sentences:,} sentences{took}\n{scores.signature}", soft_wrap=True)

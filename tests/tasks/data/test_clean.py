@@ -2,12 +2,16 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import pytest
 
 import regard
 from regard.cli import main
 from regard.corpus.pairs import Pair
+from regard.formats import RawPair
+from regard.tasks.data.clean import ModelCheck, judge
 from regard.tasks.data.pair_scores import alignment_score, score_pairs
 from trained import taught, trained
 
@@ -109,6 +113,58 @@ def test_a_model_finds_wrong_translations(tmp_path_factory, tmp_path):
     assert all(0 <= score.alignment <= 1 for score in good + bad)
     with pytest.raises(regard.InputError, match="say what the model is to drop"):
         regard.data.clean(path, tmp_path / "kept.tsv", model=folder)
+
+
+def test_both_engines_score_alike_and_one_without_torch(tmp_path_factory):
+    folder = trained("en-fr", tmp_path_factory)
+    right = taught("en-fr")
+    pairs = [Pair(s, right[n // 2][1]) for n, (s, _) in enumerate(right)]
+    pairs += [Pair("The cat " * 60, "Le chat"), Pair(right[0][0], "xyzzy")]
+    fast, slow = (
+        regard.load(folder, threads=1, engine=engine, precision="fp32")
+        for engine in ("ctranslate2", "torch")
+    )
+    ours = score_pairs(fast, pairs, alignment=False)
+    theirs = score_pairs(slow, pairs, alignment=False)
+    assert ours[-2] is theirs[-2] is None
+    for one, other in zip(ours, theirs, strict=True):
+        if one is not None:
+            assert one.probability == pytest.approx(other.probability, abs=1e-5)
+    for one, other in zip(score_pairs(fast, pairs[:4]), score_pairs(slow, pairs[:4]), strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
+    told = (
+        "import sys, regard\nfrom regard.corpus.pairs import Pair\n"
+        "from regard.tasks.data.pair_scores import score_pairs\n"
+        f"model = regard.load({str(folder)!r}, threads=1, precision='fp32')\n"
+        "(score,) = score_pairs(model, [Pair('The cat.', 'Le chat.')], alignment=False)\n"
+        "assert score.probability\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", told], check=True)
+
+
+def test_a_window_is_read_while_the_one_before_is_scored(tmp_path_factory, monkeypatch):
+    """The order and the faults are those of one window."""
+    model = ModelCheck(regard.load(trained("en-fr", tmp_path_factory), threads=1), 0.5)
+    right = taught("en-fr")
+    right = [*right, (right[0][0], right[1][1]), right[3]]
+    raw = [RawPair(s, t, "f", n) for n, (s, t) in enumerate(right)]
+    read = []
+
+    def pairs():
+        for pair in raw:
+            read.append(pair)
+            yield pair
+
+    whole = list(judge(raw, model=model))
+    assert {pair.reason for pair in whole} == {None, "probability", "duplicate"}
+    monkeypatch.setattr(sys.modules["regard.tasks.data.clean"], "WINDOW", 5)
+    windows = judge(pairs(), model=model)
+    first = next(windows)
+    assert len(read) == 10
+    for one, other in zip([first, *windows], whole, strict=True):
+        assert one[:2] == other[:2]
+        assert one.score == pytest.approx(other.score)
 
 
 def test_the_alignment_score():

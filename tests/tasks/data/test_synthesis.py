@@ -66,6 +66,30 @@ def test_samples_go_on_after_a_stop(model, tmp_path):
     assert len({json.loads(line)["source"] for line in lines_of(whole)}) > 8
 
 
+class Watched(regard.Translator):
+    """A translator that notes when a search begins."""
+
+    def begin_segments(self, *arguments):
+        self.events.append("search")
+        return super().begin_segments(*arguments)
+
+
+@pytest.mark.parametrize("make", [regard.data.backtranslate, regard.data.distill])
+def test_a_block_is_searched_while_the_one_before_is_written(model, tmp_path, make, monkeypatch):
+    monkeypatch.setattr("regard.tasks.data.synthesis.BLOCK_LINES", 6)
+    translator = regard.load(model, threads=1)
+    translator.__class__, translator.events = Watched, []
+    mono = tmp_path / "mono.en"
+    mono.write_text("".join(f"{source}\n" for source, _ in taught("en-fr")), encoding="utf-8")
+    out = tmp_path / "out.tsv"
+    make(
+        mono, out, model=translator,
+        progress=lambda lines: translator.events.append(lines) if lines else None,
+    )  # fmt: skip
+    assert translator.events == ["search", "search", 6, "search", 6, 4]
+    assert len(lines_of(out)) == 16
+
+
 def test_distillation(model, tmp_path, capsys):
     """Targets become the model's; the closest one may differ from the most probable."""
     pairs = taught("en-fr")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -70,23 +72,43 @@ def judge(
     languages: LanguageCheck | None = None,
     model: ModelCheck | None = None,
 ) -> Iterator[JudgedPair]:
-    """Decide about pairs in their order; in memory are 8 bytes of each kept one and a window."""
+    """Decide about pairs in their order; in memory are 8 bytes of each kept one and two windows.
+
+    A model scores one window while the next is read and checked.
+    """
     check, pairs = PairCheck(rules), iter(raw_pairs)
-    while window := list(islice(pairs, WINDOW)):
-        normal = [Pair(normalize(raw.source), normalize(raw.target)) for raw in window]
-        reasons: list[str | None] = list(map(check.fault, normal))
-        if languages:
-            reasons = [
-                reason or languages.fault(pair)
-                for reason, pair in zip(reasons, normal, strict=True)
-            ]
-        judged = list(map(JudgedPair, window, reasons))
-        if model:
+    scored: Callable[[], list[JudgedPair]] | None = None
+    with ThreadPoolExecutor(1) as background:
+        while window := list(islice(pairs, WINDOW)):
+            normal = [Pair(normalize(raw.source), normalize(raw.target)) for raw in window]
+            reasons: list[str | None] = list(map(check.fault, normal))
+            if languages:
+                reasons = [
+                    reason or languages.fault(pair)
+                    for reason, pair in zip(reasons, normal, strict=True)
+                ]
+            judged = list(map(JudgedPair, window, reasons))
+            if model is None:
+                yield from judged
+                continue
             rest = [row for row, reason in enumerate(reasons) if reason is None]
-            faults = model.faults([normal[row] for row in rest])
-            for row, fault in zip(rest, faults, strict=True):
-                judged[row] = JudgedPair(window[row], *fault)
-        yield from judged
+            faults = background.submit(model.faults, [normal[row] for row in rest])
+            if scored is not None:
+                yield from scored()
+            scored = partial(_with_faults, judged, rest, faults)
+        if scored is not None:
+            yield from scored()
+
+
+def _with_faults(
+    judged: list[JudgedPair],
+    rows: Sequence[int],
+    faults: Future[list[tuple[str | None, float | None]]],
+) -> list[JudgedPair]:
+    """The pairs with the faults that a model has found in some rows, when it is done."""
+    for row, fault in zip(rows, faults.result(), strict=True):
+        judged[row] = JudgedPair(judged[row].raw, *fault)
+    return judged
 
 
 def clean(
@@ -157,14 +179,14 @@ def _model_check(
         raise InputError(
             "say what the model is to drop: --min-probability 0.02, --min-alignment 0.3 or both."
         )
-    return ModelCheck(opened(model), min_probability, min_alignment)
+    return ModelCheck(opened(model, "fp32"), min_probability, min_alignment)
 
 
-def opened(model: Translator | File) -> Translator:
-    """The translator of a folder, or the given one."""
+def opened(model: Translator | File, precision: str = "auto") -> Translator:
+    """The translator of a folder, with an engine of this precision, or the given one."""
     if not isinstance(model, str | PathLike):
         return model
     from regard.tasks.commands import open_model
 
-    translator: Translator = open_model(str(model), "translate")
+    translator: Translator = open_model(str(model), "translate", precision=precision)
     return translator

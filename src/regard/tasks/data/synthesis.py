@@ -6,7 +6,7 @@ The output is written as it proceeds; the same call continues after an interrupt
 
 from __future__ import annotations
 
-import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from os import PathLike
@@ -20,7 +20,6 @@ from regard.formats.lines import one_line
 from regard.formats.pair_output import check_pair_file, pair_line
 from regard.formats.partial_output import PartialOutput
 from regard.tasks.data.clean import KEPT, opened
-from regard.tasks.translation.batching import windows
 from regard.tasks.translation.bulk import BLOCK_CHARACTERS, BLOCK_LINES
 from regard.text.tags import tag_token
 from regard.version import __version__
@@ -152,12 +151,20 @@ class _Job(NamedTuple):
         with PartialOutput(out, identity, report) as output:
             rest = output.remaining(iter(lines))
             progress(output.done)
-            for block in windows(rest, BLOCK_LINES, BLOCK_CHARACTERS):
-                texts = [text_of(line) for line in block]
-                (done,) = translator.translate_lines(
-                    texts, first=output.done, max_lines=len(texts), max_characters=sys.maxsize,
-                    settings=self.settings, split=split,
-                )  # fmt: skip
+            waiting: deque[str] = deque()  # lines that were read and are not written yet
+
+            def texts() -> Iterator[str]:
+                for line in rest:
+                    if line is not None:
+                        waiting.append(line)
+                        yield text_of(line)
+
+            blocks = translator.translate_lines(
+                texts(), first=output.done, max_lines=BLOCK_LINES, max_characters=BLOCK_CHARACTERS,
+                settings=self.settings, split=split,
+            )  # fmt: skip
+            for done in blocks:
+                block = [waiting.popleft() for _ in done]
                 pairs = map(pair, block, done)
                 rows = [
                     pair_line(out, KEPT, sides) for sides in pairs if all(map(str.strip, sides))

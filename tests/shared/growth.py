@@ -1,5 +1,7 @@
 """Growth of a function's CPU time with the length of its input."""
 
+import math
+import signal
 import statistics
 import time
 from collections.abc import Callable
@@ -20,3 +22,53 @@ def growth(run: Callable[[int], object], size: int) -> float:
     small = statistics.median(seconds(size // FACTOR) for _ in range(3))
     large = min(seconds(size) for _ in range(2))
     return large / max(small, 1e-3)
+
+
+TIMES, MOST = 64, 100
+"""An input so many times as long may take so many times the CPU time."""
+SOON = 1e-3
+"""CPU seconds that nothing of a few thousand characters takes if it is read more than once."""
+PATIENCE = 20
+"""Seconds after which what takes for ever is stopped."""
+
+
+class TooSlowError(Exception):
+    """A run was stopped."""
+
+
+def steepness(run: Callable[[str], object], long: str, short: str) -> float:
+    """CPU time for a text over that for one that is shorter by TIMES; 0 for what takes no time.
+
+    The smaller of several, since another process can only make it larger. What takes too long is
+    stopped and infinite; it must run in the main thread for that.
+    """
+    ratio = math.inf
+    for _ in range(5):
+        large = _cpu_seconds(lambda: run(long))
+        if large < SOON:
+            return 0.0
+        if large == math.inf:
+            break
+        small = _cpu_seconds(lambda: [run(short) for _ in range(TIMES)])
+        ratio = min(ratio, large / max(small, 1e-6) * TIMES)
+        if ratio <= MOST:
+            break
+    return ratio
+
+
+def _cpu_seconds(run: Callable[[], object]) -> float:
+    before = signal.signal(signal.SIGALRM, _stop)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    start = time.process_time()
+    try:
+        run()
+        return time.process_time() - start
+    except TooSlowError:
+        return math.inf
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _stop(*_: object) -> None:
+    raise TooSlowError

@@ -258,7 +258,8 @@ class BlockBuilder:
         _, num_pieces = self._open.pop()
         self._length -= sum(map(len, self._pieces[num_pieces:]))
         del self._pieces[num_pieces:]
-        self._verbatim = [own for own in self._verbatim if own.end <= self._length]
+        while self._verbatim and self._verbatim[-1].end > self._length:
+            self._verbatim.pop()
         self._siblings().pop()
         self._gap = False
         self._last = self._put(Element((raw,), self._length, self._length))

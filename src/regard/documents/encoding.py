@@ -17,7 +17,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
-_HTML_CHARSET = re.compile(rb"""<meta\s[^>]*?charset\s*=\s*["']?([A-Za-z0-9._-]+)""", re.I)
+_HTML_CHARSET = re.compile(
+    rb"""<meta\s(?:(?!<meta\s)[^>])*?charset\s*=\s*["']?([A-Za-z0-9._-]+)""", re.I
+)
 _PO_CHARSET = re.compile(rb"charset=\s*([\w.:-]+)")
 
 Declared = Callable[[bytes], str | None]

@@ -7,9 +7,10 @@ import re
 from functools import partial
 
 from regard.documents.blocks import PLAIN, BlockBuilder, Part, Syntax
+from regard.documents.references import unescape
 
 LINE_BREAK = re.compile(r"(\r\n|\r|\n)")
-_TAG = re.compile(r"<(/?)([A-Za-z0-9][\w.:-]*)((?:[\s=/][^<>]*)?)>|<!--.*?-->", re.DOTALL)
+_TAG = re.compile(r"<(/?)([A-Za-z0-9][\w.:-]*+)((?:[\s=/][^<>]*+)?)>|<!--")
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos|nbsp);")
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://\S+|mailto:\S+|[\w.+-]+@[\w-]+\.[\w.-]+)", re.I)
 VOID = frozenset({"br", "hr", "img", "wbr"})
@@ -48,12 +49,20 @@ def tagged_line(line: str, escaped: bool, syntax: Syntax | None = None) -> tuple
 def add_tagged(builder: BlockBuilder, text: str, escaped: bool) -> None:
     """Add text with tags to a block."""
     position = 0
+    last_end = text.rfind("-->")
     for match in _TAG.finditer(text):
-        _add_text(builder, text[position : match.start()], escaped)
-        position = match.end()
+        start, end = match.span()
+        if start < position:  # inside of a comment
+            continue
+        if not match[2]:
+            if end > last_end:  # a comment that is not closed is text
+                continue
+            end = text.find("-->", end) + 3
+        _add_text(builder, text[position:start], escaped)
+        position = end
         name = (match[2] or "").lower()
         if not name or name in VOID or match[3].endswith("/"):
-            builder.point(match[0])
+            builder.point(text[start:end])
         elif match[1]:
             builder.end(name, match[0])
         else:
@@ -63,4 +72,4 @@ def add_tagged(builder: BlockBuilder, text: str, escaped: bool) -> None:
 
 def _add_text(builder: BlockBuilder, raw: str, escaped: bool) -> None:
     if raw:
-        builder.text(html.unescape(raw) if escaped else raw, raw)
+        builder.text(unescape(raw) if escaped else raw, raw)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from regard.documents.blocks import Block, Element, Part, Space, Value, Verbatim, blocks
 from regard.documents.projection import LinkedTranslation, Span, SpanProjection
 
 Translations = Mapping[Block, LinkedTranslation]
+FEW = 64  # parts of a text that are not translated, and are each looked for in the translation
 SMALL = frozenset({"sup", "sub"})
 _DAMAGED = re.compile(r"`[^`]+`|(?<![\w.+-])[\w.+-]{1,64}(?:://|@)[^\s`<>()]*[^\s`<>().,;:!?]")
 
@@ -54,13 +55,21 @@ def find_verbatim(block: Block, text: str) -> tuple[list[Verbatim], list[Verbati
     """Where a translation has what is not translated, in order; and what it does not have."""
     kept: list[Verbatim] = []
     lost: list[Verbatim] = []
-    taken = bytearray(len(text)) if block.verbatim else bytearray()
+    if not block.verbatim:
+        return kept, lost
+    taken = bytearray(len(text))
     after: dict[str, int] = {}  # where to search on
+    places: dict[str, Iterator[int]] = {}
+    if len(block.verbatim) > FEW:
+        places = _places(text, {block.text[own.start : own.end] for own in block.verbatim})
     for own in sorted(block.verbatim, key=lambda own: own.start - own.end):  # the longest first
         shown = block.text[own.start : own.end]
-        at = text.find(shown, after.get(shown, 0))
-        while at >= 0 and taken[at]:  # part of something longer
-            at = text.find(shown, at + 1)
+        if places:
+            at = next((at for at in places[shown] if not taken[at]), -1)
+        else:
+            at = text.find(shown, after.get(shown, 0))
+            while at >= 0 and taken[at]:  # part of something longer
+                at = text.find(shown, at + 1)
         end = at + len(shown)
         after[shown] = end if at >= 0 else len(text)
         if at < 0:
@@ -84,6 +93,18 @@ def find_verbatim(block: Block, text: str) -> tuple[list[Verbatim], list[Verbati
         else:
             kept.append(Verbatim(*span, own.raw))
     return sorted(kept), rest
+
+
+def _places(text: str, wanted: set[str]) -> dict[str, Iterator[int]]:
+    """Where a text has each of some strings, in order; all are found in one pass for a length."""
+    places: dict[str, list[int]] = {shown: [] for shown in wanted}
+    first = re.compile(f"[{re.escape(''.join({shown[0] for shown in wanted}))}]")
+    starts = [match.start() for match in first.finditer(text)]
+    for length in {len(shown) for shown in wanted}:
+        for start in starts:
+            if (piece := text[start : start + length]) in places:
+                places[piece].append(start)
+    return {shown: iter(found) for shown, found in places.items()}
 
 
 def _kind(shown: str) -> str:

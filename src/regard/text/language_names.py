@@ -91,7 +91,7 @@ def parse_direction(text: str) -> str:
     regard.errors.InputError: languages must be two codes as in en-fr, or names of \
 languages, got 'klingonese'.
     """
-    parts = [part.strip() for part in re.split(r"\s*[-:>→]+\s*|_(?=[a-z]{2,3}$)", text.strip())]
+    parts = [part.strip() for part in re.split(r"[-:>→]+|_(?=[a-z]{2,3}$)", text.strip())]
     return "-".join(_code(part) for part in parts if part)
 
 

@@ -14,7 +14,7 @@ run of characters once, so the time is linear in the text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -51,9 +51,9 @@ _POSSIBLE = re.compile(r"[%{<&$/\\`@\d]|--|[\s(\[]-|www\.|mailto:")  # most sent
 _STOPS = frozenset(".,;:!?…。，；：、！？")
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 
-_NAME = re.compile(r"\s*[\w.\[\]'\"-]*\s*(?:![rsa])?(?::[^\s{}]*)?\s*")
+_NAME = re.compile(r"\s*+[\w.\[\]'\"-]*+\s*+(?:![rsa])?+(?::[^\s{}]*+)?+\s*+")
 _ICU = re.compile(
-    r"\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal|number|date|time|choice|spellout|ordinal|"
+    r"\s*+[\w.-]++\s*+,\s*+(?:plural|select|selectordinal|number|date|time|choice|spellout|ordinal|"
     r"duration|list)\b"
 )
 _SIGILS = "$%#"
@@ -84,8 +84,13 @@ def find_placeholders(text: str) -> list[Placeholder]:
     groups = list(_brace_groups(text))
     found: list[Placeholder] = []
     position = 0
+    match = _TOKEN.search(text)
     for start, end in [*groups, (len(text), len(text))]:
-        while position < start and (match := _TOKEN.search(text, position)):
+        while position < start:
+            if match and match.start() < position:  # a later one is the next for many groups
+                match = _TOKEN.search(text, position)
+            if match is None:
+                break
             kind = next(kind for kind in _PATTERNS if match[kind] is not None)
             first, last = match.start(), _trimmed(text, *match.span(), kind)
             if first >= start or (last > start and kind not in ("code", "tag", "url")):
@@ -145,7 +150,7 @@ def _is_placeholder(text: str, start: int, end: int) -> bool:
 
 JOINTS, MAX_JOINT = frozenset("/:._=@#+|\\~-*"), 3
 """Characters that join two placeholders, and how many of them may."""
-_BEFORE = re.compile(r"[\w.+~-]*[/\\][\w.+~/\\-]*$")
+_BEFORE = re.compile(r"(?<![\w.+~/\\-])[\w.+~-]*+[/\\][\w.+~/\\-]*+$")
 _AFTER = re.compile(r"(?:[/.\\]+[A-Za-z0-9_][\w+-]*)+")
 _PREFIX = re.compile(r"(?<![^\W_])(?:[A-Za-z]{1,2}|[A-Za-z0-9+#]*[0-9+#][A-Za-z0-9+#]*)$")  # 0x%x
 _SUFFIX = re.compile(r"(?<=[A-Za-z0-9@])[A-Za-z0-9]{1,8}(?![^\W_])")  # %dMB
@@ -166,7 +171,11 @@ def protected_spans(text: str) -> list[tuple[int, int]]:
     for start, end in _joined(text):
         previous = spans[-1][1] if spans else 0
         first = max(previous, start - MAX_PATH)
-        if before := _BEFORE.search(text, first, start) or _PREFIX.search(text, first, start):
+        if end <= previous:
+            continue
+        if before := _BEFORE.search(text[first:start]):
+            start = first + before.start()
+        elif before := _PREFIX.search(text, first, start):
             start = before.start()
         if after := _AFTER.match(text, end) or _SUFFIX.match(text, end):
             end = after.end()
@@ -222,6 +231,8 @@ def lost_placeholders(source: str, translation: str) -> LostPlaceholders:
     )
 
 
+MAX_SEARCHED = 100
+"""Placeholders that a text may have in another shape; it is read once for each of them."""
 Counted = Counter[tuple[str, str]]
 """How often a kind of placeholder has some characters."""
 
@@ -232,12 +243,19 @@ def _counted(text: str) -> Counted:
 
 def _not_in(text: str, lacking: Counted, all_of_it: Counted) -> Iterator[str]:
     """What a text really lacks: its own neighbors may make a path or a flag look different."""
+    searched = 0
     for (kind, part), number in lacking.items():
         if kind in ("printf", "braces"):
             yield from [part] * number
         else:
-            present = len(re.findall(rf"(?<![\w-]){re.escape(part)}(?![\w-])", text))
+            searched += 1
+            present = _num_present(part, text) if searched <= MAX_SEARCHED else 0
             yield from [part] * max(0, min(number, all_of_it[kind, part] - present))
+
+
+def _num_present(part: str, text: str) -> int:
+    """How often a text has some characters that are no part of a longer word."""
+    return len(re.findall(rf"(?<![\w-]){re.escape(part)}(?![\w-])", text))
 
 
 def _lost_numbers(source: str, translation: str) -> Iterator[str]:
@@ -251,15 +269,21 @@ def _lost_numbers(source: str, translation: str) -> Iterator[str]:
         digits = "".join(own.elements()) if len(own) == 1 else _GROUPED.sub("", number)
         if whole[digits] > 0:
             whole[digits] -= 1
-            parts -= own
-        elif own <= parts:
-            parts -= own
-            whole -= own
+            _take(own, parts)
+        elif all(parts[part] >= count for part, count in own.items()):
+            _take(own, parts)
+            _take(own, whole)
         else:
             yield number
 
 
-_PAIRED = re.compile(r"<(?P<end>/?)(?P<name>[\w:.-]+)[^<>]*(?<!/)>")
+def _take(own: Counter[str], counts: Counter[str]) -> None:
+    """Subtract counts, none of which becomes negative."""
+    for part, count in own.items():
+        counts[part] = max(0, counts[part] - count)
+
+
+_PAIRED = re.compile(r"<(?P<end>/?)(?P<name>[\w:.-]++)[^<>]*+(?<!/)>")
 
 
 def unpaired_tags(text: str) -> list[str]:
@@ -299,5 +323,5 @@ def shield(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def spans_within(spans: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
     """The spans inside of a part of the text, from which their positions are counted."""
-    first = bisect_right(spans, (start - 1, end))
-    return [(a - start, b - start) for a, b in spans[first:] if b <= end and a >= start]
+    first, last = bisect_left(spans, (start,)), bisect_left(spans, (end + 1,))
+    return [(a - start, b - start) for a, b in spans[first:last] if b <= end]

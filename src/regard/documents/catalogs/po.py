@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from regard.documents.blocks import Part, Value, blocks
 from regard.documents.catalogs.target_language import check_target_language
@@ -45,18 +45,25 @@ class _Message:
 
     lines: list[_Line] = field(default_factory=list)
 
+    @cached_property
+    def by_keyword(self) -> dict[str, list[_Line]]:
+        """The lines of each keyword; read once all lines are there."""
+        found: dict[str, list[_Line]] = {}
+        for line in self.lines:
+            found.setdefault(line.keyword, []).append(line)
+        return found
+
     def string(self, keyword: str) -> str | None:
-        own = [line.string for line in self.lines if line.keyword == keyword]
-        return "".join(own) if own else None
+        own = self.by_keyword.get(keyword)
+        return "".join(line.string for line in own) if own else None
 
     def last_line(self, keyword: str) -> str:
-        return next(line.raw for line in reversed(self.lines) if line.keyword == keyword)
+        return self.by_keyword[keyword][-1].raw
 
     @property
     def targets(self) -> list[str]:
         """The keywords msgstr, or msgstr[0], msgstr[1], …"""
-        return [line.keyword for line in self.lines
-                if line.begins and line.keyword.startswith("msgstr")]  # fmt: skip
+        return [keyword for keyword in self.by_keyword if keyword.startswith("msgstr")]
 
 
 def parse_po(source: str, options: DocumentOptions) -> TextDocument:

@@ -63,17 +63,18 @@ def _add_text(builder: BlockBuilder, raw: str, cdata: bool) -> None:
 
 def _joined_codes(tokens: Sequence[XmlToken]) -> Iterator[tuple[XmlToken, str]]:
     """Tokens with their text; those of an element with native code joined into one."""
-    opened, depth, raw = None, 0, ""
+    opened, depth = None, 0
+    pieces: list[str] = []
     for token in tokens:
         if opened is None and token.kind == "start" and token.name in CODES:
-            opened, depth, raw = token, 1, token.raw
+            opened, depth, pieces = token, 1, [token.raw]
         elif opened is None:
             yield token, token.raw
         else:
-            raw += token.raw
+            pieces.append(token.raw)
             depth += (token.kind == "start") - (token.kind == "end")
             if not depth:
-                yield opened, raw
+                yield opened, "".join(pieces)
                 opened = None
 
 

@@ -56,6 +56,7 @@ def parse_tmx(source: str, options: DocumentOptions) -> TextDocument:
             unit.variants[-1].last = number
         elif token.kind == "end" and token.name == "tu":
             _fill(source, tokens, unit, options, edits)
+            unit = _Unit()
     return edits.document()
 
 

@@ -51,6 +51,7 @@ def parse_xliff(source: str, options: DocumentOptions) -> TextDocument:
     for declared in reader.declared_languages(root):
         check_target_language(declared, options)
     stack: list[_Open] = []
+    num_units = 0  # that are open; a unit inside of another's source is part of its text
     for number, token in enumerate(tokens):
         if token.kind == "start":
             parent = stack[-1] if stack else _Open(0, "", True, False)
@@ -58,12 +59,14 @@ def parse_xliff(source: str, options: DocumentOptions) -> TextDocument:
             space = {"preserve": True, "default": False}.get(token.get("xml:space"))
             preserve = parent.preserve if space is None else space
             stack.append(_Open(number, token.name, translate, preserve))
+            num_units += token.name in _UNITS
         elif token.kind in ("end", "empty"):
             closed = stack.pop() if token.kind == "end" else _Open(number, token.name, True, False)
+            num_units -= token.kind == "end" and closed.name in _UNITS
             parent_name = stack[-1].name if stack else ""
             if parent_name in _UNITS and token.name in _CHILDREN:
                 stack[-1].children[token.name] = closed.first, number
-            elif closed.name in _UNITS and closed.translate and "source" in closed.children:
+            elif closed.name in _UNITS and not num_units and closed.translate:
                 reader.unit(closed)
     reader.declare_language(root)
     return reader.edits.document()
@@ -79,7 +82,9 @@ class _UnitReader:
     filled: int = 0
 
     def unit(self, unit: _Open) -> None:
-        """Fill the target of a unit (1.2) or segment (2)."""
+        """Fill the target of a unit (1.2) or segment (2), if it has a source."""
+        if "source" not in unit.children:
+            return
         first, last = unit.children["source"]
         inside = self.tokens[first + 1 : last]
         if not self._is_due(unit, raw_text(inside)):

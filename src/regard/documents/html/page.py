@@ -23,6 +23,7 @@ from regard.documents.document import TextDocument
 from regard.documents.html.foreign_content import VOID
 from regard.documents.html.open_elements import OpenElements
 from regard.documents.html.tokens import RAW, Token, tokens
+from regard.documents.references import unescape
 from regard.documents.render import SMALL
 from regard.text import normalize
 
@@ -35,7 +36,7 @@ CODE = frozenset({"code", "kbd", "samp", "var"})
 UNTRANSLATED = CODE | RAW | {"pre", "listing", "template"}  # besides foreign content
 PROSE_ATTRIBUTES = frozenset({"alt", "title", "aria-label", "placeholder"})
 NO_PROSE = frozenset({"link"})  # whose title is an identifier
-_MARKUP = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*+>")
 _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9A-Fa-f]+;?|[A-Za-z][A-Za-z0-9]*(?:;|(?!=)))")
 
 
@@ -50,7 +51,7 @@ def parse_html(source: str) -> TextDocument:
     begun: dict[str, int] = {}  # index of the last start tag of each name
     for number, item in enumerate(items):
         if isinstance(item, Token) and item.kind == "text":
-            block.text(html.unescape(item.raw), item.raw)
+            block.text(unescape(item.raw), item.raw)
         elif _is_block_level(item):
             parts += (*block.finish(), *_tag(item))
             block = BlockBuilder(SYNTAX)
@@ -65,7 +66,7 @@ def parse_html(source: str) -> TextDocument:
             begun[item.name] = number
             block.begin(item.name, _tag(item))
         elif isinstance(item, _Untranslated):
-            block.verbatim(code_text(html.unescape(_MARKUP.sub("", item.raw))), item.raw)
+            block.verbatim(code_text(unescape(without_markup(item.raw))), item.raw)
         else:
             block.point(*_tag(item))
     return TextDocument((*parts, *block.finish()))
@@ -139,6 +140,28 @@ def _is_untranslated(token: Token) -> bool:
     return token.kind == "start" and marked
 
 
+def without_markup(raw: str) -> str:
+    """HTML without its tags and comments; a comment that is not closed is like a tag.
+
+    >>> without_markup("a<!-- > -->b<c d>e < f <!-- g> h")
+    'abe < f  h'
+    """
+    kept: list[str] = []
+    last_end = raw.rfind("-->")
+    done = at = 0
+    while (at := raw.find("<", at)) >= 0:
+        if raw.startswith("<!--", at) and at + 4 <= last_end:
+            end = raw.find("-->", at + 4) + 3
+        else:
+            tag = _TAG.match(raw, at)
+            end = tag.end() if tag else 0
+        if end:
+            kept.append(raw[done:at])
+            done = end
+        at = end or at + 1
+    return "".join((*kept, raw[done:]))
+
+
 def _tag(item: _Item) -> Markup:
     """A tag with its prose attributes taken out; anything else verbatim.
 
@@ -175,9 +198,9 @@ def _unescape(value: str) -> str:
     '?a=1&copy=2 & © 3'
     """
 
-    def unescape(match: re.Match[str]) -> str:
+    def decoded(match: re.Match[str]) -> str:
         reference = match[0]
         known = reference[1] == "#" or reference[1:] in html5
-        return html.unescape(reference) if known else reference
+        return unescape(reference) if known else reference
 
-    return _REFERENCE.sub(unescape, value)
+    return _REFERENCE.sub(decoded, value)

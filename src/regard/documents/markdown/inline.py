@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection
@@ -12,25 +11,29 @@ from functools import cached_property
 from regard.documents.blocks import BlockBuilder, Part, Syntax, Value, code_text
 from regard.documents.inline_tags import VOID
 from regard.documents.markdown.emphasis import Delimiters, delimiters, emphasis_pairs
+from regard.documents.references import unescape
 
 _SPECIAL = re.compile(r"[\\`*_~\[\]!<&${]")
 _CODE = re.compile(r"`+")
 _AUTOLINK = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>")
 _TAG = re.compile(
-    r"""</?([A-Za-z][A-Za-z0-9-]*)(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*\s*(/?)>"""
+    r"""</?([A-Za-z][A-Za-z0-9-]*+)"""
+    r"""(?:\s++[A-Za-z_:][\w.:-]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?)*+\s*+(/?)>"""
 )
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _MATH = re.compile(r"\$\$[^$]+\$\$|\$(?=[^\s$])[^$\n]*?[^\s$\\]\$(?!\d)")
 _TEMPLATE = re.compile(r"\{\{[^{}\n]*\}\}|\{%[^%\n]*%\}|\{\w+\}(?=`)")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,200}\]")
 _TARGET = re.compile(
-    r"""\([ \t\n]*(?:<[^<>\n]*>|(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*)"""
-    r"""(?:[ \t\n]+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)))?[ \t\n]*\)"""
+    r"""\([ \t\n]*+(?:<[^<>\n]*+>|(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*+\))*+)"""
+    r"""(?:[ \t\n]++("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)))?+[ \t\n]*+\)"""
 )
-_LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\]")
+_LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.)*+)\]")
 _CODE_TAGS = frozenset({"code", "kbd", "samp", "var", "script", "style", "pre", "svg", "math"})
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _PAST_BRACKET = 3000  # characters that are searched for the target of a link
+_MAX_BRACKETS = 50  # opening brackets that may have a link or an image; of more, the last ones
+_MAX_LABEL = 1000  # characters of a link's label
 
 
 @dataclass
@@ -128,9 +131,9 @@ def _verbatim(pattern: re.Pattern[str]) -> Callable[[_Scan, int], int | None]:
 
 def _entity(scan: _Scan, at: int) -> int | None:
     match = _ENTITY.match(scan.text, at)
-    if match is None or html.unescape(match[0]) == match[0]:
+    if match is None or unescape(match[0]) == match[0]:
         return None
-    scan.items.append(_Item(at, match.end(), "text", html.unescape(match[0])))
+    scan.items.append(_Item(at, match.end(), "text", unescape(match[0])))
     return match.end()
 
 
@@ -154,7 +157,7 @@ def _less(scan: _Scan, at: int) -> int | None:
     if name in _CODE_TAGS and not closing and not match[2] and name not in scan.unclosed:
         found = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(text, end)
         if found:
-            content = html.unescape(text[end : found.start()])
+            content = unescape(text[end : found.start()])
             scan.items.append(_Item(at, found.end(), "code", code_text(content)))
             return found.end()
         scan.unclosed.add(name)
@@ -170,15 +173,22 @@ def _bracket(scan: _Scan, at: int) -> int | None:
     if footnote:
         scan.items.append(_Item(at, footnote.end(), "point"))
         return footnote.end()
-    scan.brackets.append((at, False, len(scan.runs)))
+    _open_bracket(scan, at, image=False)
     return at + 1
 
 
 def _exclamation(scan: _Scan, at: int) -> int | None:
     if scan.text[at + 1 : at + 2] != "[":
         return None
-    scan.brackets.append((at, True, len(scan.runs)))
+    _open_bracket(scan, at, image=True)
     return at + 2
+
+
+def _open_bracket(scan: _Scan, at: int, image: bool) -> None:
+    scan.brackets.append((at, image, len(scan.runs)))
+    if len(scan.brackets) > _MAX_BRACKETS:  # an image's description is read for each around it
+        del scan.brackets[0]
+        scan.inactive = max(0, scan.inactive - 1)
 
 
 def _close_bracket(scan: _Scan, at: int) -> int | None:
@@ -220,11 +230,11 @@ def _target(scan: _Scan, inside: int, at: int) -> tuple[int | None, tuple[Part, 
         quote = match[1][0], match[1][-1]
         title = _value(_plain(match[1][1:-1]), match[1], *quote, scan.syntax)
         return match.end(), (text[at:first], title, text[last : match.end()])
-    label = text[inside:at]
+    label = text[inside:at] if at - inside < _MAX_LABEL else None
     match = _LABEL.match(text, at + 1, at + 1 + _PAST_BRACKET)
     if match and match[1] and label_key(match[1]) in scan.labels:
         return match.end(), (text[at : match.end()],)
-    if len(label) < 1000 and label_key(label) in scan.labels:
+    if label is not None and label_key(label) in scan.labels:
         end = match.end() if match and not match[1] else at + 1
         return end, (f"][{label}]",)
     return None, ()
@@ -242,7 +252,7 @@ def _value(plain: str, raw: str, before: str, after: str, syntax: Syntax) -> Val
 def _plain(text: str) -> str:
     """Text without backslashes, references and emphasis."""
     bare = re.sub(r"\\([!-/:-@\[-`{-~])|[*_`]", lambda match: match[1] or "", text)
-    return html.unescape(bare)
+    return unescape(bare)
 
 
 def _pair(scan: _Scan, first: int) -> None:

@@ -25,17 +25,22 @@ PROSE_KEYS = frozenset({
 })  # fmt: skip
 """Keys of front matter whose values are prose."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
+_FRONT_BEGIN = re.compile(r"---[ \t]*+\r?\n")
+_FRONT_END = re.compile(r"^(?:---|\.\.\.)[ \t]*+(?:\r?\n|\Z)", re.MULTILINE)
 _QUOTE = re.compile(r" {0,3}>[ \t]?")
 _ITEM = re.compile(r"([ \t]*)([-+*]|\d{1,9}[.)])([ \t]+(?:\[[ xX]\][ \t]+)?|$)")
-_HEADING = re.compile(r"( {0,3}#{1,6}[ \t]+)(.*?)((?:[ \t]+#+)?[ \t]*(?:\{[^{}]*\}[ \t]*)?)$")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _BREAK = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_FENCE = re.compile(r"[ \t]*(`{3,}(?!.*`)|~{3,}|\${2}(?!.*\$)|:{3,})")
+_FENCE = re.compile(r"[ \t]*(`{3,}+(?!.*`)|~{3,}|\${2}(?!.*\$)|:{3,})")
 _DEFINITION = re.compile(r" {0,3}\[((?:[^\[\]\\^]|\\.)(?:[^\[\]\\]|\\.){0,998})\]:[ \t]*\S")
 _FOOTNOTE = re.compile(r" {0,3}\[\^[^\]\s]{1,200}\]:[ \t]*")
-_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_CELL = re.compile(r"((?:[^|\\`]|\\.|(`+)(?:(?!\2).)*\2|`)*)(\||$)")
+_TABLE_RULE = re.compile(
+    r"[ \t]*+\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]*+)*+\|?+[ \t]*+$"
+)
+_TICKS = re.compile(r"`+")
+_CELL = re.compile(r"((?:[^|\\`]++|\\.|`[^`]*+`|`|\\$)*+)(\||$)")  # of a row without two backticks
+_CELL_MARK = re.compile(r"[|\\`]")
 _VERBATIM_HTML = (
     (re.compile(r" {0,3}<(?:script|pre|style|textarea)(?=[\s>]|$)", re.I),
      re.compile(r"</(?:script|pre|style|textarea)>", re.I)),
@@ -52,7 +57,11 @@ _BLOCK_TAGS = (
 )
 _HTML = re.compile(rf" {{0,3}}</?(?:{_BLOCK_TAGS})(?=[\s/>]|$)", re.I)
 _LONE_TAG = re.compile(r" {0,3}</?[A-Za-z][A-Za-z0-9-]*(?:\s[^<>]*)?>[ \t]*$")
-_HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
+_HARD_BREAK = re.compile(r"(?:(?<! ) {2,}+|\\)$")
+MAX_MARKS = 100
+"""List items that begin on one line; further marks are text."""
+MAX_COLUMN = 200
+"""The column at which the content of a list item begins, at most."""
 
 
 def parse_markdown(source: str) -> TextDocument:
@@ -76,10 +85,11 @@ def parse_markdown(source: str) -> TextDocument:
 
 def _front_matter(source: str) -> tuple[tuple[Part, ...], list[str]] | None:
     """The parts of the YAML at the beginning, and its text."""
-    match = _FRONT_MATTER.match(source)
-    if match is None:
+    begin = _FRONT_BEGIN.match(source)
+    end = _FRONT_END.search(source, begin.end()) if begin else None
+    if end is None:
         return None
-    lines = _LINE.findall(match[0])
+    lines = _LINE.findall(source[: end.end()])
     lines = [line for line in lines if line]
     inside = "".join(lines[1:-1])
     try:
@@ -90,9 +100,10 @@ def _front_matter(source: str) -> tuple[tuple[Part, ...], list[str]] | None:
 
 
 def _unquoted(line: str) -> str:
-    while match := _QUOTE.match(line):
-        line = line[match.end() :]
-    return line
+    at = 0
+    while match := _QUOTE.match(line, at):
+        at = match.end()
+    return line[at:]
 
 
 @dataclass
@@ -169,10 +180,15 @@ class _Parser:
         if not self.paragraph and not self.table and indent - base >= 4:
             self.parts.append(raw)  # indented code
             return
-        while item := self._item(rest, indent - base):
+        for _ in range(MAX_MARKS):
+            item = self._item(rest, indent - base)
+            if item is None:
+                break
             self._close()
             prefix, rest = prefix + item[0], rest[item.end() :]
-            start = _width(item[1]) + self._column(prefix, item)
+            start = min(_width(item[1]) + self._column(prefix, item), MAX_COLUMN)
+            if start in self.items:  # which is as deep as a later one
+                self.items.remove(start)
             self.items.append(start)
             indent = base = 0
             if not rest.strip():
@@ -220,8 +236,10 @@ class _Parser:
             self.parts.append(raw)
         elif heading := _HEADING.match(bare):
             self._close()
-            lead = prefix + rest[: len(rest) - len(bare)]
-            self.parts += (lead + heading[1], *self._inline(heading[2], LINE), heading[3] + end)
+            begin = heading.end()
+            stop = begin + _heading_end(bare[begin:])
+            lead = prefix + rest[: len(rest) - len(bare)] + heading[0]
+            self.parts += (lead, *self._inline(bare[begin:stop], LINE), bare[stop:] + end)
         elif self._html(raw, bare):
             pass
         elif not self.paragraph and _DEFINITION.match(bare):
@@ -305,14 +323,61 @@ class _Parser:
         return tuple(builder.finish(text if raw is None else raw))
 
 
+def _heading_end(text: str) -> int:
+    """Where a heading's text ends: before closing number signs and attributes.
+
+    >>> _heading_end("One ## {#id} "), _heading_end("C#"), _heading_end("a {b} c")
+    (3, 2, 7)
+    """
+    bare = text.rstrip(" \t")
+    opening = bare.rfind("{")
+    if bare.endswith("}") and opening > bare.rfind("}", 0, len(bare) - 1):
+        bare = bare[:opening].rstrip(" \t")
+    title = bare.rstrip("#")
+    spaced = len(title) < len(bare) and title.endswith((" ", "\t"))
+    return len(title.rstrip(" \t")) if spaced else len(bare)
+
+
 def _cells(row: str) -> Iterator[str]:
-    """The cells of a table's row, and the bars between them."""
-    at = 0
-    while at < len(row):
-        match = _CELL.match(row, at)
-        assert match is not None
-        yield from (piece for piece in (match[1], match[3]) if piece)
-        at = match.end() if match.end() > at else len(row)
+    r"""The cells of a table's row, and the bars between them.
+
+    A bar after a backslash, or inside of code, separates nothing. Code is between runs of
+    backticks; one that is longer than all others after it begins code with fewer of them.
+
+    >>> list(_cells("| a | `b | c` |"))
+    ['|', ' a ', '|', ' `b | c` ', '|']
+    """
+    if "``" not in row:
+        yield from (piece for cell in _CELL.findall(row) for piece in cell if piece)
+        return
+    runs = [match.span() for match in _TICKS.finditer(row)]
+    longest = [0]  # of the runs after each one
+    for start, end in reversed(runs):
+        longest.append(max(longest[-1], end - start))
+    longest.reverse()
+    number = begin = at = 0
+    while mark := _CELL_MARK.search(row, at):
+        at = mark.end()
+        if mark[0] == "\\":
+            at += 1
+        elif mark[0] == "|":
+            yield from (piece for piece in (row[begin : mark.start()], "|") if piece)
+            begin = at
+        else:
+            while runs[number][1] < at:
+                number += 1
+            run_end = runs[number][1]
+            left = run_end - mark.start()
+            size = max(left // 2, min(left, longest[number + 1]))
+            if size and left >= 2 * size:
+                at = mark.start() + 2 * size
+            elif size:
+                number += 1
+                while runs[number][1] - runs[number][0] < size:
+                    number += 1
+                at = runs[number][0] + size
+    if begin < len(row):
+        yield row[begin:]
 
 
 def _width(line: str) -> int:

@@ -14,7 +14,7 @@ from regard.documents.blocks import BlockBuilder, Part, Syntax, Value, code_text
 from regard.documents.office.xml_tree import XmlMember, full_name
 from regard.documents.xml_tokens import escape_xml, text_pieces, unescape_xml
 
-MEMBERS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\d*\.xml")
+MEMBERS = re.compile(r"word/(?:document|header|footer|footnotes|endnotes|comments)\d*+\.xml")
 _ENCLOSING = frozenset({
     "hyperlink", "ins", "moveTo", "smartTag", "sdt", "fldSimple", "dir", "bdo", "customXml",
 })  # fmt: skip
@@ -25,8 +25,8 @@ _BREAKS = frozenset({"br", "cr", "tab", "ptab"})
 _RANGE = re.compile(r"(\w+?)(?:Range)?(Start|End)$")
 _TAG = re.compile(r"<[^<>]*>")
 _CODE_STYLE = re.compile(
-    r"<w:[pr]Style w:val=\"(?:Source\s?Code|Code|CodeBlock|Verbatim\w*|HTMLPreformatted"
-    r"|HTMLCode|SourceText|PreformattedText|PlainCode)\w*\""
+    r"<w:[pr]Style w:val=\"(?:Source\s?Code|Code|CodeBlock|Verbatim|HTMLPreformatted"
+    r"|HTMLCode|SourceText|PreformattedText|PlainCode)\w*+\""
 )
 Format = str
 """The properties of a run, as they stand in the document."""
@@ -143,9 +143,11 @@ class _Paragraph:
         self._end_run()
         member, children = self.member, self.member.children(first)
         opening, closing = member.tokens[first].raw, member.tokens[last].raw
-        while children and member.tokens[children[0]].name in _PROPERTIES:
-            opening += member.raw(children[0], member.ends[children[0]])
-            children = children[1:]
+        number = 0
+        while number < len(children) and member.tokens[children[number]].name in _PROPERTIES:
+            opening += member.raw(children[number], member.ends[children[number]])
+            number += 1
+        children = children[number:]
         content = children[0] if children else 0
         if member.tokens[first].name == "sdt" and member.tokens[content].name == "sdtContent":
             if member.tokens[content].kind == "empty":

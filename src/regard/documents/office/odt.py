@@ -65,7 +65,7 @@ class _OdtReader:
             _add_text(builder, token)
         elif name == "text:s":
             count = token.get("text:c")
-            spaces = min(int(count), _MAX_SPACES) if count.isdecimal() else 1
+            spaces = min(int(count[:9]), _MAX_SPACES) if count.isdecimal() else 1
             end = member.ends.get(number, number)
             builder.text(" " * spaces, member.raw(number, end))
             return end + 1

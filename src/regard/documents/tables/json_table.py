@@ -11,7 +11,7 @@ from regard.documents.document import TextDocument
 from regard.documents.inline_tags import text_lines
 from regard.errors import InputError
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # in valid JSON each has its end
 _KEY_END = re.compile(r"[ \t\r\n]*:")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -23,7 +23,7 @@ def parse_json(source: str) -> TextDocument:
     ['Hello']
     """
     try:
-        json.loads(source)
+        json.loads(source, parse_int=str, parse_float=str)  # which need not fit into a number
     except json.JSONDecodeError as error:
         raise InputError(
             f"line {error.lineno}: this is not JSON ({error.msg.lower()}); correct the file."

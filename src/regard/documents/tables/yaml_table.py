@@ -18,6 +18,9 @@ from regard.documents.document import TextDocument
 from regard.documents.inline_tags import add_tagged, tagged_line, text_lines
 from regard.errors import InputError
 
+MAX_DEPTH = 500
+"""Lists and maps inside each other; the parser looks at all of them for each word."""
+TOO_DEEP = "the YAML has too many lists or maps inside each other."
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _STRING_TAG = "tag:yaml.org,2002:str"
 _PROPERTY = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:[ \t]+|[ \t]*\r?\n\s*))+")
@@ -48,7 +51,7 @@ def parse_yaml(source: str, is_prose: Callable[[str], bool] = lambda key: True) 
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or "damaged"
         raise InputError(f"{where}this is not YAML ({what}); correct the file.") from error
     except RecursionError as error:
-        raise InputError("the YAML has too many lists or maps inside each other.") from error
+        raise InputError(TOO_DEEP) from error
     return TextDocument((*parts, source[done:]))
 
 
@@ -70,6 +73,8 @@ def _values(source: str, is_prose: Callable[[str], bool]) -> Iterator[tuple[int,
                     start = properties.end() if properties and has else start
                     yield start, end, event, flow > 0
             elif kind != "AliasEvent":
+                if len(stack) >= MAX_DEPTH:
+                    raise InputError(TOO_DEEP)
                 flow += bool(event.flow_style)
                 stack.append([kind == "MappingStartEvent", key, bool(event.flow_style)])
 

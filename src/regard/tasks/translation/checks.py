@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from regard.alignment.tokenized_words import Array
@@ -16,6 +17,9 @@ from regard.text.words import SPACELESS_SCRIPTS
 MIN_ATTENTION, MAX_ATTENTION = 0.2, 2.5
 """Target words that attend to a source word: fewer, and it may be untranslated; more, and it may be
 translated twice. Short words often have little attention in good translations."""
+
+MAX_PHRASE = 20
+"""Words of a phrase that follows itself; a longer one is found by its groups of three words."""
 
 _CONTENT = re.compile(rf"[^\W\d_]{{4,}}|[{SPACELESS_SCRIPTS}]")
 
@@ -95,12 +99,14 @@ def _repeated(words: Sequence[str]) -> Iterator[int]:
     ([2, 3], [])
     """
     lower = [word.lower() for word in words]
-    for size in range(1, len(lower) // 2 + 1):
-        for start in range(len(lower) - 2 * size + 1):
-            phrase = lower[start : start + size]
-            following = lower[start + size : start + 2 * size]
-            if phrase == following and any(map(str.isalpha, phrase)):
-                yield from range(start + size, start + 2 * size)
+    num_alphabetic = [0, *accumulate(map(str.isalpha, lower))]  # before each word
+    for size in range(1, min(len(lower) // 2, MAX_PHRASE) + 1):
+        equal = done = 0  # words before this one that are those `size` words later
+        for last in range(len(lower) - size):
+            equal = equal + 1 if lower[last] == lower[last + size] else 0
+            if equal >= size and num_alphabetic[last + 1] > num_alphabetic[last + 1 - size]:
+                yield from range(max(done, last + 1), last + size + 1)
+                done = last + size + 1
     seen: set[tuple[str, ...]] = set()
     for start in range(len(lower) - 2):
         phrase = lower[start : start + 3]

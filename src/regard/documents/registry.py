@@ -16,6 +16,7 @@ from regard.documents.encoding import (
     decode,
     encode,
 )
+from regard.documents.guarded import guarded
 from regard.errors import InputError
 
 TextParser = Callable[[str, DocumentOptions], TextDocument]
@@ -157,9 +158,4 @@ def parse_document(data: bytes, form: str, options: DocumentOptions) -> Document
     """
     if form not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {form!r}.")
-    try:
-        return FORMATS[form].parse(data, options)
-    except InputError as error:
-        if str(error).startswith(options.name):
-            raise
-        raise InputError(f"{options.name}: {error}") from error
+    return guarded(lambda: FORMATS[form].parse(data, options), form, options.name)

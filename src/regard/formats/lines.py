@@ -97,10 +97,22 @@ def is_utf8(encoding: str) -> bool:
     except UnicodeError:  # UTF-16, for which this is half a character
         pass
     except (LookupError, ValueError) as error:
-        raise InputError(
-            f"encoding must be a name such as utf-8, latin-1 or cp1252, got {encoding!r}."
-        ) from error
-    return codecs.lookup(encoding).name == "utf-8"
+        raise InputError(_unknown(encoding)) from error
+    name = codecs.lookup(encoding).name
+    if name in _NOT_OF_FILES:
+        raise InputError(_unknown(encoding))
+    return name == "utf-8"
+
+
+_NOT_OF_FILES = frozenset({
+    "idna", "punycode", "raw-unicode-escape", "raw_unicode_escape", "undefined", "unicode-escape",
+    "unicode_escape", "utf-7",
+})  # fmt: skip
+"""Codecs of host names, of program text and of mail, which do not write what they have read."""
+
+
+def _unknown(encoding: str) -> str:
+    return f"encoding must be a name such as utf-8, latin-1 or cp1252, got {encoding!r}."
 
 
 def read_aligned(source: Path, target: Path, encoding: str = "utf-8") -> Iterator[RawPair]:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from regard.errors import InputError
 from regard.formats.compressed import read_bytes
+from regard.formats.lines import is_utf8
 from regard.formats.pair import (
     Languages,
     Path,
@@ -67,8 +69,8 @@ def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
     if name == "CHARSET":  # the template's placeholder
         name = encoding
     try:
-        codecs.lookup(name)
-    except LookupError as error:
+        is_utf8(name)
+    except InputError as error:
         line = data[: declared.start()].count(b"\n") + 1 if declared else 1
         raise format_error(
             path, line, f"the encoding {name} is unknown", "convert the file to UTF-8"
@@ -77,8 +79,9 @@ def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
     for number, line_bytes in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         try:
             lines.append(line_bytes.decode(name))
-        except UnicodeDecodeError as error:
-            byte = f"byte 0x{line_bytes[error.start]:02x} at column {error.start + 1}"
+        except UnicodeError as error:
+            start = error.start if isinstance(error, UnicodeDecodeError) else 0
+            byte = f"byte 0x{line_bytes[start]:02x} at column {start + 1}"
             remedy = "convert the file or correct the charset in its header"
             raise format_error(path, number, f"this is not {name} ({byte})", remedy) from error
     return _CHARSET.sub(b"charset=UTF-8", "\n".join(lines).encode(), count=1)

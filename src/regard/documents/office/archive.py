@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -15,6 +17,11 @@ MAX_RATIO = 300
 """Most bytes that one compressed byte may expand to, in a member of over eight megabytes."""
 MAX_MEMBERS = 20_000
 _SMALL = 8 << 20
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, OverflowError,
+    struct.error, NotImplementedError,
+)  # fmt: skip
+"""What the libraries raise for damaged members, of bzip2 an OSError."""
 
 
 def read_archive(data: bytes, max_bytes: int = MAX_BYTES) -> dict[str, bytes]:
@@ -22,7 +29,7 @@ def read_archive(data: bytes, max_bytes: int = MAX_BYTES) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _read_members(archive, max_bytes)
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+    except _DAMAGED as error:
         if isinstance(error, InputError):
             raise
         raise InputError(

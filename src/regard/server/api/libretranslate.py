@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from regard.documents.document import TextDocument
+from regard.documents.guarded import GuardedDocument, guarded
 from regard.documents.html import parse_html
 from regard.documents.registry import BY_SUFFIX
 from regard.server.api.detection import detect
@@ -100,9 +100,7 @@ async def translate_body(
     texts = body.texts
     pages = None
     if body.format == "html":
-        pages = await service.run_in_background(
-            request, lambda: [parse_html(text) for text in texts]
-        )
+        pages = await service.run_in_background(request, lambda: [_page(text) for text in texts])
     parts = [[text] for text in texts] if pages is None else [page.texts for page in pages]
     joined = [" ".join(own) for own in parts]
     chosen = await find_routes(service.catalogue.models, joined, body.source, body.target)
@@ -138,7 +136,11 @@ async def translate_body(
     return TranslateResponse(translatedText=best, detectedLanguage=detected, alternatives=others)
 
 
-def _render(page: TextDocument, translations: Sequence[Translation]) -> list[str]:
+def _page(text: str) -> GuardedDocument[str]:
+    return guarded(lambda: parse_html(text), "html", "the text")
+
+
+def _render(page: GuardedDocument[str], translations: Sequence[Translation]) -> list[str]:
     """A page with the best translations, then with the next best, where they differ."""
     ranks = 1 + max((len(best.alternatives) for best in translations), default=0)
     rendered = [

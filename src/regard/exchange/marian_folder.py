@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from torch import Tensor
 
 from regard.config import SearchOptions, TransformerSettings
+from regard.config.settings import fitted
 from regard.errors import InputError
 from regard.folder import load_weights
 
@@ -41,7 +42,7 @@ class MarianFolder:
                 "its weights, vocab.json, source.spm and target.spm."
             )
         config = read_json(path / "config.json")
-        if config.get("model_type") not in NORMS:
+        if config.get("model_type") not in tuple(NORMS):
             raise InputError(
                 f"{path / 'config.json'}: model_type must be marian, got "
                 f"{config.get('model_type')!r}; only MarianMT models can be imported."
@@ -55,34 +56,69 @@ class MarianFolder:
         return self.generation.get(name, self.config.get(name))
 
     def model(self, weights: Mapping[str, Tensor]) -> TransformerSettings:
-        """The settings of the network."""
-        config = self.config
-        try:
-            for side in ("attention_heads", "ffn_dim"):
-                if config[f"encoder_{side}"] != config[f"decoder_{side}"]:
-                    raise InputError(
-                        f"{self.path}: encoder_{side} and decoder_{side} must be equal, got "
-                        f"{config[f'encoder_{side}']} and {config[f'decoder_{side}']}."
-                    )
-            return TransformerSettings(
-                dim=config["d_model"],
-                num_heads=config["encoder_attention_heads"],
-                num_encoder_layers=config["encoder_layers"],
-                num_decoder_layers=config["decoder_layers"],
-                ff=config["encoder_ffn_dim"],
-                activation=ACTIVATIONS[config["activation_function"]],
-                norm=NORMS[config["model_type"]],  # type: ignore[arg-type]  # one of both
-                tied=self._tied(weights),  # type: ignore[arg-type]  # one of three
-                dropout=config.get("dropout", 0.1),
-                attention_dropout=config.get("attention_dropout", 0.0),
-                activation_dropout=config.get("activation_dropout", 0.0),
-                max_length=config["max_position_embeddings"],
-            )
-        except KeyError as error:
-            raise InputError(
-                f"{self.path / 'config.json'}: {error.args[0]} is missing or not known, so the "
-                "model cannot be imported."
-            ) from error
+        """The settings of the network; the weights must have as many layers of that width."""
+        for side in ("attention_heads", "ffn_dim"):
+            encoder, decoder = (self._known(f"{name}_{side}") for name in ("encoder", "decoder"))
+            if encoder != decoder:
+                raise InputError(
+                    f"{self.path}: encoder_{side} and decoder_{side} must be equal, got "
+                    f"{encoder!r} and {decoder!r}."
+                )
+        activation = self._known("activation_function")
+        if activation not in tuple(ACTIVATIONS):
+            raise self._wrong("activation_function", "is not known")
+        settings = TransformerSettings(
+            dim=self._number("d_model", "dim"),
+            num_heads=self._number("encoder_attention_heads", "num_heads"),
+            num_encoder_layers=self._number("encoder_layers", "num_encoder_layers"),
+            num_decoder_layers=self._number("decoder_layers", "num_decoder_layers"),
+            ff=self._number("encoder_ffn_dim", "ff"),
+            activation=ACTIVATIONS[activation],
+            norm=NORMS[self.config["model_type"]],  # type: ignore[arg-type]  # one of both
+            tied=self._tied(weights),  # type: ignore[arg-type]  # one of three
+            dropout=self._number("dropout", "dropout", 0.1),
+            attention_dropout=self._number("attention_dropout", "attention_dropout", 0.0),
+            activation_dropout=self._number("activation_dropout", "activation_dropout", 0.0),
+            max_length=self._number("max_position_embeddings", "max_length"),
+        )
+        self._check_size(settings, weights)
+        return settings
+
+    def _known(self, name: str) -> Any:
+        """A setting that config.json must have."""
+        if name not in self.config:
+            raise self._wrong(name, "is missing")
+        return self.config[name]
+
+    def _number(self, name: str, ours: str, default: Any = None) -> Any:
+        """A setting of the network that has the type and the range of ours."""
+        value = self._known(name) if default is None else self.config.get(name, default)
+        wanted = get_type_hints(TransformerSettings)[ours]
+        return fitted(value, wanted, f"{self.path / 'config.json'}: {name}")
+
+    def _wrong(self, name: str, problem: str) -> InputError:
+        return InputError(
+            f"{self.path / 'config.json'}: {name} {problem}, so the model cannot be imported."
+        )
+
+    def _check_size(self, settings: TransformerSettings, weights: Mapping[str, Tensor]) -> None:
+        """Raise an error if the weights are of a smaller network, before a large one is built."""
+        for name, number in (
+            ("encoder", settings.num_encoder_layers),
+            ("decoder", settings.num_decoder_layers),
+        ):
+            layers = {
+                key.split(".")[3] for key in weights if key.startswith(f"model.{name}.layers.")
+            }
+            inner = weights.get(f"model.{name}.layers.0.fc1.weight")
+            shape = (settings.ff, settings.dim)
+            if len(layers) != number or inner is None or tuple(inner.shape) != shape:
+                found = "none" if inner is None else " × ".join(map(str, inner.shape))
+                raise InputError(
+                    f"{self.path}: the weights do not fit config.json (the {name} must have "
+                    f"{number} layers of {settings.ff} × {settings.dim}, and has {len(layers)} of "
+                    f"{found}); download the folder again."
+                )
 
     def _tied(self, weights: Mapping[str, Tensor]) -> str:
         """What is shared; √D cannot be left out of ours where input and output are one table."""
@@ -100,8 +136,9 @@ class MarianFolder:
         """The rows of an embedding; those that export added to a Pegasus' are left out."""
         if self.config["model_type"] == "pegasus":
             return 0
-        size = self.config.get("decoder_vocab_size") if target else None
-        return int(size or self.config["vocab_size"])
+        name = "decoder_vocab_size" if target and self.config.get("decoder_vocab_size") else ""
+        name = name or "vocab_size"
+        return int(fitted(self._known(name), int, f"{self.path / 'config.json'}: {name}"))
 
     def languages(self) -> str:
         """Source and target language, as far as they are known."""
@@ -113,9 +150,16 @@ class MarianFolder:
     def search(self) -> SearchOptions:
         """How its authors search."""
         penalty = self.value("length_penalty")
-        return SearchOptions(
-            beam=self.value("num_beams") or 1, length_penalty=1.0 if penalty is None else penalty
-        )
+        found = {
+            "beam": self.value("num_beams") or 1,
+            "length_penalty": 1.0 if penalty is None else penalty,
+        }
+        types = get_type_hints(SearchOptions)
+        theirs = {"beam": "num_beams", "length_penalty": "length_penalty"}
+        return SearchOptions(**{
+            name: fitted(value, types[name], f"{self.path}: {theirs[name]}")
+            for name, value in found.items()
+        })  # fmt: skip
 
 
 def load_marian_weights(folder: Path) -> dict[str, Tensor]:
@@ -132,8 +176,14 @@ def load_marian_weights(folder: Path) -> dict[str, Tensor]:
     weights: dict[str, Tensor] = {}
     for file in files:
         try:
-            weights |= torch.load(file, map_location="cpu", weights_only=True)
-        except (OSError, RuntimeError, UnpicklingError, EOFError, TypeError) as error:
+            loaded = torch.load(file, map_location="cpu", weights_only=True)
+            if not all(isinstance(tensor, Tensor) for tensor in loaded.values()):
+                raise TypeError("something in it is no tensor")
+            weights |= loaded
+        except (
+            OSError, RuntimeError, UnpicklingError, EOFError, TypeError, ValueError, AttributeError,
+            LookupError,
+        ) as error:  # fmt: skip
             raise InputError(
                 f"{file}: the weights cannot be read as tensors; download the file again."
             ) from error

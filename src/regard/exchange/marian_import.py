@@ -45,7 +45,8 @@ def import_marian(source: Path, out: Path, languages: str = "") -> Run:
     settings = folder.model(weights)
     separate = bool(folder.tokenizer.get("separate_vocabs"))
     names = ("vocab.json", "target_vocab.json" if separate else "vocab.json")
-    vocabularies = [_Vocabulary.read(folder, name) for name in names]
+    most = max((len(table) for table in weights.values() if table.ndim == 2), default=0)
+    vocabularies = [_Vocabulary.read(folder, name, most) for name in names]
     tokenizers = _tokenizers(folder, vocabularies)
     run = Run(
         languages=languages or folder.languages(),
@@ -91,18 +92,24 @@ class _Vocabulary:
         self.pieces = [*SPECIALS, *(pieces[row] for row in self.rows[len(SPECIALS) :])]
 
     @classmethod
-    def read(cls, folder: MarianFolder, name: str) -> _Vocabulary:
-        """Read vocab.json; ids without a piece get a name of their own."""
+    def read(cls, folder: MarianFolder, name: str, most: int) -> _Vocabulary:
+        """Read vocab.json; ids without a piece get a name of their own.
+
+        most  the number of rows of the largest table of the weights
+        """
         file = folder.path / name
         content = read_json(file)
+        num_rows = folder.num_rows(target=name != "vocab.json")
         try:
-            size = max(folder.num_rows(target=name != "vocab.json"), 1 + max(content.values()))
+            size = max(num_rows, 1 + max(_id(number, most) for number in content.values()))
+            if size > most:
+                raise ValueError(f"{size} rows, where the weights have {most}")
             pieces = [f"<{number}>" for number in range(size)]
             for piece, number in content.items():
                 pieces[number] = piece
-            pad, eos = folder.config["pad_token_id"], folder.config["eos_token_id"]
+            pad, eos = (_id(folder.config[f"{name}_token_id"], size) for name in ("pad", "eos"))
             start = folder.value("decoder_start_token_id")
-            return cls(pieces, pad if start is None else start, pad, eos)
+            return cls(pieces, pad if start is None else _id(start, size), pad, eos)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InputError(
                 f"{file}: this is no vocabulary of ids with </s>, <unk> and <pad> ({error}); "
@@ -115,6 +122,13 @@ class _Vocabulary:
         taken = weight.float()[rows.clamp(min=0)]
         taken[rows == NOWHERE] = 0.0 if weight.ndim > 1 else NEVER
         return taken
+
+
+def _id(number: object, limit: int) -> int:
+    """An id of a vocabulary; anything else is a ValueError."""
+    if type(number) is not int or not 0 <= number < limit:
+        raise ValueError(f"an id must be a whole number from 0 to {limit - 1}, got {number!r:.50}")
+    return number
 
 
 def _embeddings(

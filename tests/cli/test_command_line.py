@@ -1,4 +1,4 @@
-"""The command line in real processes."""
+"""The command line in real processes, and arguments that no one means."""
 
 import json
 import re
@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import regard
+from trained import taught, trained
 
 
 def run(*words, **options):
@@ -102,3 +103,50 @@ def test_corpus_write(tmp_path):
     assert (tmp_path / "test.en-fr.tsv").read_text() == ""
     refused = run(*words[:-1], "-3")
     assert refused.returncode == 2 and "must not be negative, got -3" in refused.stderr
+
+
+TEXT = taught("en-fr")[0][0]
+HUGE = "9" * 20
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    return str(trained("en-fr", tmp_path_factory))
+
+
+@pytest.mark.parametrize("number", [HUGE, "20000"])
+@pytest.mark.parametrize("flag", ["--n-best", "--beam", "--beam-groups"])
+def test_beams_beyond_all_memory(regard, model, flag, number):
+    done = regard("translate", TEXT, "--model", model, flag, number)
+    assert done.code == 2 and f"{flag}" in done.err and "must be at most" in done.err
+    assert done.err.startswith("regard: ") and done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("flag", ["--threads", "--max-length"])
+def test_numbers_beyond_all_registers(regard, model, flag):
+    done = regard("translate", TEXT, "--model", model, flag, HUGE)
+    assert done.code == 2 and "must be at most" in done.err
+
+
+def test_a_step_of_many_digits(regard, model):
+    done = regard("trace", TEXT, "--model", model, "--step", "9" * 5000)
+    assert done.code == 2 and "there is no step" in done.err
+
+
+def command(folder, *words):
+    """Run a command as a shell does, with arguments of any bytes."""
+    given = [word if isinstance(word, bytes) else word.encode() for word in words]
+    whole = [sys.executable.encode(), b"-m", b"regard", *given]
+    return subprocess.run(whole, capture_output=True, cwd=folder)
+
+
+def test_bytes_that_are_no_utf8(tmp_path, model):
+    done = command(tmp_path, "trace", TEXT, "--model", model, "--out", b"a\xff.html")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(rb"a\udcff.html: ") and not done.stderr
+    assert len(list(tmp_path.iterdir())) == 1
+    words = TEXT.encode() + b"\xff"
+    for more in (["trace", words], ["translate", words]):
+        done = command(tmp_path, *more, "--model", model, "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)

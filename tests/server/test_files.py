@@ -80,6 +80,17 @@ def test_names_of_files_are_harmless(client, name, kept):
     assert "x" not in answer.headers
 
 
+def damaged_member(method):
+    """A DOCX whose text is compressed in a way, and then changed."""
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w", method) as file:
+        file.writestr("word/document.xml", "<w:document>" + "a" * 500 + "</w:document>")
+    data = bytearray(output.getvalue())
+    at = data.index(b"document.xml") + len("document.xml") + 12
+    data[at : at + 8] = b"\xff" * 8
+    return bytes(data)
+
+
 def bomb():
     """A small archive that expands to forty megabytes."""
     output = io.BytesIO()
@@ -102,6 +113,10 @@ def test_what_cannot_be_translated(client):
     said = sent(client, "a.po", german, 400)["error"]
     assert "declares German (de)" in said and "into French (fr)" in said and "--" not in said
     assert "expands" in sent(client, "a.docx", bomb(), 400)["error"]
+    for method in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
+        assert "zip archive" in sent(client, "a.docx", damaged_member(method), 400)["error"]
+    declared = b"<?xml version='1.0' encoding='idna'?><xliff/>"
+    assert "the encoding idna is unknown" in sent(client, "a.xlf", declared, 400)["error"]
     assert "--max-characters" in sent(client, "a.txt", b"x" * 20_001, 400)["error"]
 
 

@@ -100,9 +100,13 @@ def _message(error: Exception) -> str:
 
 
 def _use_utf8() -> None:
-    """Write UTF-8 to files and pipes, whatever the terminal's encoding is."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
-        sys.stdout.reconfigure(encoding="utf-8")
+    r"""Write UTF-8 to files and pipes, whatever the terminal's encoding is.
+
+    A byte of an argument that is not UTF-8 is written as \udcff, which JSON reads.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        encoding = None if sys.stdout.isatty() else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _parse(given: list[str]) -> argparse.Namespace:

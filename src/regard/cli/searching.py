@@ -19,6 +19,9 @@ SEARCHING = (
     "beam_groups", "diversity_penalty", "coverage_penalty", "deterministic",
 )  # fmt: skip
 
+MAX_BEAM = 10_000
+"""Hypotheses kept at every step: each takes as much memory as the first."""
+
 
 def add_target(parser: argparse.ArgumentParser) -> None:
     """Add the flags of a model that has several target languages, or tags."""
@@ -168,6 +171,11 @@ def search_options(
         raise InputError(f"{flag} is for sampling; leave it out, or sample.")
     if sample and arguments.beam:
         raise InputError("--beam is for searching, not for sampling; leave it out.")
+    for name in ("beam", "n_best", "beam_groups"):
+        if not sample and options.get(name, 0) > MAX_BEAM:
+            raise InputError(
+                f"--{name.replace('_', '-')} must be at most {MAX_BEAM}, got {options[name]}."
+            )
     settings = replace(own, **{"sample": sample, **options})
     if not sample and settings.beam_groups > settings.beam:
         if arguments.beam:

@@ -138,7 +138,7 @@ def _number(traced: TracedText, step: str | None) -> int | None:
         return None
     names = list(dict.fromkeys(shown.name for shown in traced.steps))
     if step.isdecimal():
-        if not 1 <= int(step) <= len(traced.steps):
+        if len(step) > 9 or not 1 <= int(step) <= len(traced.steps):
             raise InputError(f"there is no step {step}: the steps are 1 to {len(traced.steps)}.")
         return int(step)
     if step not in names:

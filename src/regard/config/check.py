@@ -6,6 +6,9 @@ from typing import Any
 
 from regard.errors import InputError
 
+LARGEST = 2**31 - 1
+"""The largest whole number that a setting or a flag may be."""
+
 
 def at_least(settings: Any, least: float, *names: str) -> None:
     """Check that each named number is `least` or more."""

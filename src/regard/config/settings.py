@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from regard.config.check import LARGEST
 from regard.config.kind import Kind
 from regard.config.mechanisms import (
     FIELDS,
@@ -50,8 +51,8 @@ Settings = dict[str, Any]
 ENDS = ("minutes", "steps", "epochs")
 """The settings of training that end a run, each by itself."""
 
-LARGEST, LARGEST_SEED = 2**31 - 1, 2**63 - 1
-"""The largest whole numbers that settings take."""
+LARGEST_SEED = 2**63 - 1
+"""The largest seed; other whole numbers are LARGEST at most."""
 
 DEEPEST = 3
 """How deep settings are nested: a file of sections of values, some of which are lists."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from regard.config.check import LARGEST
 from regard.errors import InputError
 from regard.tasks import KINDS, load_run
 
@@ -81,4 +82,6 @@ def positive(word: str) -> int:
         raise argparse.ArgumentTypeError(f"must be a whole number, got {word!r}") from None
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {word}")
+    if number > LARGEST:
+        raise argparse.ArgumentTypeError(f"must be at most {LARGEST}, got {word}")
     return number

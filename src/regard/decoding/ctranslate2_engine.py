@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,11 +61,13 @@ class _Batch(NamedTuple):
     """Sentences that are searched together, and what is pending of them.
 
     suppress  whether tokens that are never generated were left out
+    alone     whether each sentence is searched by itself
     """
 
     rows: Sequence[int]
     limit: int
     suppress: bool
+    alone: bool
     results: Sequence[Any]
 
 
@@ -141,18 +143,23 @@ class CTranslate2Engine:
         greedy = options.beam == 1
         groups = self._groups([len(sources[row]) for row in rows], options)
 
-        def submit(chosen: Sequence[int], limit: int, suppress: bool) -> _Batch:
+        def submit(
+            chosen: Sequence[int], limit: int, suppress: bool, alone: bool = False
+        ) -> _Batch:
             chosen_ids = [sources[row] for row in chosen]
             results = self._submit(
-                chosen_ids, options, limit, suppress=suppress, attention=attention and greedy
-            )
-            return _Batch(chosen, limit, suppress, results)
+                chosen_ids, options, limit, suppress=suppress, attention=attention and greedy,
+                alone=alone,
+            )  # fmt: skip
+            return _Batch(chosen, limit, suppress, alone, results)
 
-        queue = deque(
-            submit(chosen, max(limits[row] for row in chosen), not greedy)
-            for group in groups
-            if (chosen := [rows[number] for number in group])
-        )
+        queue: deque[_Batch] = deque()
+        single = all(len(group) == 1 for group in groups)
+        if single:  # one call for all of a length is less work than one for each
+            groups = [list(of) for _, of in groupby(chain(*groups), lambda n: limits[rows[n]])]
+        for group in filter(None, groups):
+            chosen = [rows[number] for number in group]
+            queue.append(submit(chosen, max(limits[row] for row in chosen), not greedy, single))
 
         def collect() -> Iterator[tuple[int, list[Hypothesis]]]:
             cut: dict[int, list[Hypothesis]] = {}
@@ -171,7 +178,7 @@ class CTranslate2Engine:
                         again.setdefault((limits[row], batch.suppress), []).append(row)
                     else:
                         yield row, result
-                queue.extend(submit(chosen, *how) for how, chosen in again.items())
+                queue.extend(submit(chosen, *how, batch.alone) for how, chosen in again.items())
             best = [result[0] for result in cut.values()]
             scored = self.token_log_probabilities([sources[row] for row in cut], best, options)
             for row, hypothesis in zip(cut, scored, strict=True):
@@ -234,10 +241,11 @@ class CTranslate2Engine:
         limit: int,
         *,
         suppress: bool,
+        alone: bool = False,
         attention: bool = False,
         beginnings: Sequence[Sequence[int]] | None = None,
     ) -> list[Any]:
-        """Search a batch in the background."""
+        """Search a batch in the background, or each of its sentences by itself."""
         target = self._target
         pending: list[Any] = self._translator.translate_batch(
             self._tokens(sources, self._source),
@@ -253,6 +261,7 @@ class CTranslate2Engine:
             return_scores=True,
             return_end_token=True,
             return_attention=attention,
+            max_batch_size=1 if alone else 0,
         )
         return pending
 

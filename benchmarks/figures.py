@@ -55,24 +55,43 @@ FIGURES = (
         "训练（{0.model}）是 JoeyNMT 2.3（取其最佳设置）的 {0.ratio} 倍",
     ),
     Figure(
-        "decode", (r"translate over bare CTranslate2 int8",),
-        "`regard translate` is {0.ratio} times as fast as bare CTranslate2 in int8",
-        "`regard translate` 的速度是 int8 的 CTranslate2 的 {0.ratio} 倍",
+        "decode", (r"^(?P<model>[^:]*): translate plain over bare CTranslate2 int8",),
+        "`translate` ({0.model}) is {0.ratio} times as fast as bare CTranslate2 in int8",
+        "`translate`（{0.model}）的速度是 int8 的 CTranslate2 的 {0.ratio} 倍",
     ),
     Figure(
-        "decode", (r"seconds from start to answer",),
-        "`regard translate` answers {0.ours} s after its start",
-        "`regard translate` 启动后 {0.ours} 秒给出答案",
+        "decode", (r"^(?P<model>[^:]*): translate with links and confidence read over",),
+        "with all word links and confidences read ({0.model}) {0.ratio} times",
+        "读取全部词对齐与置信度时（{0.model}）是 {0.ratio} 倍",
     ),
     Figure(
-        "bulk", (r"lines/s",),
-        "`regard translate` of a file makes {0.ours} lines/s with the benchmark's model",
-        "`regard translate` 用基准测试的模型翻译文件，每秒 {0.ours} 行",
+        "decode", (r"^(?P<model>[^:]*): translate with all maps over",),
+        "with the attention maps of all heads ({0.model}) {0.ratio} times",
+        "返回所有头的注意力图时（{0.model}）是 {0.ratio} 倍",
     ),
     Figure(
-        "serve", (r"answers/s together over one by one",),
-        "`regard serve` answers {0.ours} requests/s, {0.ratio} times as many as without batches",
-        "`regard serve` 每秒回答 {0.ours} 个请求，是不合并成批时的 {0.ratio} 倍",
+        "decode", (r"^(?P<model>[^:]*): .*seconds from start to answer",),
+        "`regard translate` ({0.model}) answers {0.ours} s after its start",
+        "`regard translate`（{0.model}）启动后 {0.ours} 秒给出答案",
+    ),
+    Figure(
+        "files", (r"^(?P<model>[^:]*): lines/s of .* from (a file$|standard input)",),
+        "`regard translate` of 20,000 lines ({0.model}) makes {0.ours} lines/s, {0.ratio} times "
+        "what a plain loop around the engine makes",
+        "`regard translate` 翻译 20,000 行（{0.model}）每秒 {0.ours} 行，"
+        "是围绕引擎的简单循环的 {0.ratio} 倍",
+    ),
+    Figure(
+        "files", (r"^(?P<model>[^:]*): lines/s of .* with a placeholder in every line",),
+        "with a placeholder in every line ({0.model}) {0.ratio} times",
+        "每行都有占位符时（{0.model}）是 {0.ratio} 倍",
+    ),
+    Figure(
+        "serve", (r"^(?P<model>[^:]*): .*answers/s together over engine",),
+        "`regard serve` ({0.model}) answers {0.ours} requests/s of many clients, {0.ratio} times "
+        "what the bare engine translates",
+        "`regard serve`（{0.model}）对许多客户端每秒回答 {0.ours} 个请求，"
+        "是引擎本身的 {0.ratio} 倍",
     ),
     Figure(
         "quality", (r"Multi30k.*BLEU|BLEU.*Multi30k",),

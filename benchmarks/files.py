@@ -19,6 +19,7 @@ from itertools import cycle, islice, product
 from pathlib import Path
 
 from benchmarks.measurement import Measurement
+from benchmarks.model_names import row_prefix
 from benchmarks.regard_command import run_regard
 from regard.errors import InputError
 from regard.tasks import load_run
@@ -40,9 +41,11 @@ def measurements(
     if model is None or source is None:
         raise InputError("give a model and text in its source language: --model DIR --source FILE.")
     race = FileRace(Path(model), Path(source), lines, repeats)
+    prefix = row_prefix(model)
     for way, text, as_file in WAYS:
         yield Measurement(
-            f"lines/s of `regard translate` over the bare engine, {lines:,} lines from {way}",
+            f"{prefix}lines/s of `regard translate` over the bare engine, "
+            f"{lines:,} lines from {way}",
             lambda text=text, as_file=as_file: race.speeds(text, as_file),  # type: ignore[misc]
             ">=", PLAIN if text == "plain" else PROTECTED,
         )  # fmt: skip

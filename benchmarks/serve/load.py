@@ -24,6 +24,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+from benchmarks.model_names import row_prefix
 from benchmarks.serve.client import REFUSALS, Load, Outcome
 from benchmarks.serve.process import MemorySampler, ServerProcess, run_clients, seconds_until_idle
 from benchmarks.serve.sentences import (
@@ -109,8 +110,8 @@ def report(
             speeds = throughput(folder, sentences, clients, repeats, Path(name))
             result["throughput"] = speeds
             rows += [
-                speedup("engine", speeds, clients, OF_ENGINE),
-                speedup("one by one", speeds, clients, FASTER),
+                speedup("engine", speeds, clients, OF_ENGINE, row_prefix(model)),
+                speedup("one by one", speeds, clients, FASTER, row_prefix(model)),
             ]
         if "latency" in parts:
             rows.append(latency(folder, sentences, seconds, Path(name)))
@@ -232,11 +233,13 @@ def bare_engine(model: Path, sentences: ReferenceSentences) -> Iterator[Callable
         yield lambda: speed(best)
 
 
-def speedup(peer: str, speeds: dict[str, list[float]], clients: int, bar: float) -> Row:
+def speedup(
+    peer: str, speeds: dict[str, list[float]], clients: int, bar: float, prefix: str = ""
+) -> Row:
     """The median ratio of the rounds, of answers over what another one translates."""
     together, other = speeds["together"], speeds[peer]
     ratio = statistics.median(a / max(b, 1e-9) for a, b in zip(together, other, strict=True))
-    name = f"{clients} clients: answers/s together over {peer}"
+    name = f"{prefix}{clients} clients, answers/s together over {peer}"
     return Row(name, statistics.median(together), statistics.median(other), ratio, ">=", bar)
 
 

@@ -34,6 +34,6 @@ def test_missing_data_is_named(tmp_path):
 def test_a_race_is_measured(data, tmp_path_factory):
     model = str(trained("en-fr", tmp_path_factory))
     rows = measurements(1, model=model, data=data, sentences=4)
-    race = next(row for row in rows if row.name.startswith("translate with links"))
+    race = next(row for row in rows if "translate with links" in row.name)
     row = race()
     assert row.ours > 0 and row.peer > 0 and row.ratio == pytest.approx(row.ours / row.peer)

@@ -35,7 +35,7 @@ def test_each_model_has_its_sentence(tmp_path):
 
 
 def test_several_rows_are_a_range(tmp_path):
-    name = "translate over bare CTranslate2 int8, batch"
+    name = "tiny: translate plain over bare CTranslate2 int8, batch"
     rows = [Row(f"{name} {n}", 1.0, 1.0, ratio, ">=", 1) for n, ratio in ((1, 1.2), (64, 0.951))]
     keep_rows(tmp_path, "decode", ABOUT, rows)
     assert "is 0.95 to 1.2 times as fast" in figure_text(tmp_path, chinese=False)

@@ -43,7 +43,7 @@ def steepness(run: Callable[[str], object], long: str, short: str) -> float:
     stopped and infinite; it must run in the main thread for that.
     """
     ratio = math.inf
-    for _ in range(5):
+    for _ in range(12):
         large = _cpu_seconds(lambda: run(long))
         if large < SOON:
             return 0.0

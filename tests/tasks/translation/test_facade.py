@@ -26,6 +26,7 @@ def test_the_steps_by_hand_give_the_translation(model, text, request):
 
 
 def test_a_source_is_tokenized_once(en_fr, monkeypatch):
+    en_fr.prepare_engine()  # a conversion tokenizes the development set
     calls = []
     source = en_fr.tokenizers.source
     encode = type(source).encode

@@ -108,8 +108,7 @@ def _repeated(words: Sequence[str]) -> Iterator[int]:
                 yield from range(max(done, last + 1), last + size + 1)
                 done = last + size + 1
     seen: set[tuple[str, ...]] = set()
-    for start in range(len(lower) - 2):
-        phrase = lower[start : start + 3]
-        if tuple(phrase) in seen and any(map(str.isalpha, phrase)):
+    for start, phrase in enumerate(zip(lower, lower[1:], lower[2:], strict=False)):
+        if phrase in seen and any(map(str.isalpha, phrase)):
             yield from range(start, start + 3)
-        seen.add(tuple(phrase))
+        seen.add(phrase)

@@ -1,119 +1,175 @@
 """The matrix products of a training step and nothing else: what no training can be faster than.
 
 Per linear map with N tokens, x (N, D) and W (O, D): x Wᵀ, ∂y W and ∂yᵀ x; per attention with B · H
-heads: q kᵀ, weights · v and their four backward products. Batches are cut into shards as `regard
-train` does, one process per core; results go to memory that was allocated before.
+heads: q kᵀ, weights · v and their four backward products, or torch's fused kernels if these take
+less time. Each is in its fastest form (`products`), chosen before the first round; of causal
+attention, products are left out where no query sees a key. Batches are cut into shards as `regard
+train` does, one for each process; the processes meet at the end of a round, not after every batch.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain
 from multiprocessing import get_context
 from typing import Any
 
 import torch
-from torch import Tensor
 
+from benchmarks.train.products import FastestProducts, Job, Shape, fastest
 from benchmarks.train.rounds import Rounds
 from benchmarks.train.task import Pairs, Sizes, Task
 from regard.models.batch import Batch, batch_of
 from regard.training.update import shards
 
+CAUSAL_PARTS = (1, 2)  # of the queries, each with the keys up to its last one
+
 
 class Products:
-    """The products of shards; tensors of a shape are made once."""
+    """The products of shards as jobs."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: Sizes, precision: str) -> None:
         self.sizes = sizes
-        self._made: dict[tuple[int, ...], Tensor] = {}
+        dtypes = [torch.float32] + [torch.bfloat16] * (precision == "bf16")
+        self.products = FastestProducts(dtypes)
+        self._attention: dict[tuple[int, ...], int] = {}
 
-    def __call__(self, shard: Batch) -> None:
-        """Compute all products of one shard."""
+    def jobs(self, shard: Batch) -> list[Job]:
+        """All products of one shard."""
         assert shard.source is not None
         sizes, dim = self.sizes, self.sizes.dim
         rows, width = shard.inputs.shape
         source_width = shard.source.tokens.shape[1]
         source, target = int(shard.source.lengths.sum()), shard.answers
-        for _ in range(sizes.layers):
-            for tokens in (source, target):  # self-attention and feed-forward of both sides
-                self._linear(tokens, dim, 3 * dim)
-                self._linear(tokens, dim, dim)
-                self._linear(tokens, dim, sizes.ff)
-                self._linear(tokens, sizes.ff, dim)
-            self._linear(target, dim, dim)  # cross-attention: queries, keys and values, output
-            self._linear(source, dim, 2 * dim)
-            self._linear(target, dim, dim)
-            for queries, keys in (
-                (source_width, source_width), (width, width), (width, source_width),
-            ):  # fmt: skip
-                self._attention(rows * sizes.heads, queries, keys, dim // sizes.heads)
-        self._linear(target, dim, sizes.vocab)
+        layer: list[Job] = []
+        for tokens in (source, target):  # self-attention and feed-forward of both sides
+            layer += self._linear(tokens, dim, 3 * dim)
+            layer += self._linear(tokens, dim, dim)
+            layer += self._linear(tokens, dim, sizes.ff)
+            layer += self._linear(tokens, sizes.ff, dim)
+        layer += self._linear(target, dim, dim)  # cross-attention: queries, keys and values, output
+        layer += self._linear(source, dim, 2 * dim)
+        layer += self._linear(target, dim, dim)
+        for queries, keys, causal in (
+            (source_width, source_width, False), (width, width, True), (width, source_width, False),
+        ):  # fmt: skip
+            layer += self._attend(rows, queries, keys, causal)
+        return layer * sizes.layers + self._linear(target, dim, sizes.vocab)
 
-    def _linear(self, tokens: int, width: int, out: int) -> None:
-        x, y = self._tensor(0, tokens, width), self._tensor(0, tokens, out)
-        weight = self._tensor(0, out, width)
-        torch.mm(x, weight.T, out=self._tensor(1, tokens, out))
-        torch.mm(y, weight, out=self._tensor(1, tokens, width))
-        torch.mm(y.T, x, out=self._tensor(1, out, width))
+    def _linear(self, tokens: int, width: int, out: int) -> list[Job]:
+        return [
+            self.products.job(("output", width, out), Shape(1, tokens, width, out)),
+            self.products.job(("input", width, out), Shape(1, tokens, out, width)),
+            self.products.job(("weight", width, out), Shape(1, out, tokens, width)),
+        ]
 
-    def _attention(self, heads: int, queries: int, keys: int, width: int) -> None:
-        q, k = self._tensor(0, heads, queries, width), self._tensor(0, heads, keys, width)
-        weights = self._tensor(0, heads, queries, keys)
-        for _ in range(2):  # scores and gradient of the weights
-            torch.bmm(q, k.mT, out=self._tensor(1, heads, queries, keys))
-            torch.bmm(weights, k, out=self._tensor(1, heads, queries, width))
-            torch.bmm(weights.mT, q, out=self._tensor(1, heads, keys, width))
+    def _attend(self, rows: int, queries: int, keys: int, causal: bool) -> list[Job]:
+        """The jobs of one attention, in the way that is fastest for such lengths."""
+        kind = queries // 16, keys // 16, int(causal)
+        parts = [n for n in CAUSAL_PARTS if n <= queries] if causal else [1]
+        ways = [self._bare(rows, queries, keys, number) for number in parts]
+        ways += self._fused(rows, queries, keys, causal)
+        if kind not in self._attention:
+            self._attention[kind] = fastest(
+                [(number, partial(_run, jobs)) for number, jobs in enumerate(ways)]
+            )
+        return ways[self._attention[kind]]
 
-    def _tensor(self, number: int, *shape: int) -> Tensor:
-        if (number, *shape) not in self._made:
-            self._made[number, *shape] = torch.randn(shape)
-        return self._made[number, *shape]
+    def _bare(self, rows: int, queries: int, keys: int, parts: int) -> list[Job]:
+        """The products of scores and context, and those of the four gradients."""
+        heads, width = rows * self.sizes.heads, self.sizes.dim // self.sizes.heads
+        jobs, first = [], 0
+        for number in range(parts):
+            end = queries * (number + 1) // parts
+            count, seen = end - first, keys if parts == 1 else end
+            for name, shape in (
+                ("scores", Shape(heads, count, width, seen)),  # and gradient of the weights
+                ("context", Shape(heads, count, seen, width)),  # and gradient of the queries
+                ("keys", Shape(heads, seen, count, width)),  # gradients of keys and values
+            ):
+                jobs += [self.products.job((name, count // 16, seen // 16), shape)] * 2
+            first = end
+        return jobs
+
+    def _fused(self, rows: int, queries: int, keys: int, causal: bool) -> list[list[Job]]:
+        """Torch's fused attention, forward and backward, in each number format."""
+        heads, width = self.sizes.heads, self.sizes.dim // self.sizes.heads
+        forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+        ways: list[list[Job]] = []
+        for dtype in self.products.dtypes:
+            q, k, v = (
+                self.products.memory.matrix(name, dtype, rows * heads, length, width, turned=False)
+                .view(rows, heads, length, width)
+                for name, length in (("q", queries), ("k", keys), ("v", keys))
+            )  # fmt: skip
+            output, sums = forward(q, k, v, 0.0, causal)
+            ways.append([
+                partial(forward, q, k, v, 0.0, causal),
+                partial(backward, q, q, k, v, output, sums, 0.0, causal),
+            ])  # fmt: skip
+        return ways
 
 
-def main(path: str) -> None:
-    """Compute the products of the task in the file, one process per core."""
-    task = Task.read(path)
-    torch.set_num_threads(1)
-    made = {id(p): batch_of(p.sources, p.targets) for p in task.warmup + task.timed}
+def main(path: str, precision: str, processes: str, threads: str) -> None:
+    """Compute the products of the task in the file by processes of some threads each."""
+    task, number = Task.read(path), int(processes)
+    torch.set_num_threads(1)  # until the processes are there: threads do not survive a fork
+    batches = [batch_of(p.sources, p.targets) for p in task.warmup + task.timed]
+    pieces = [shards(batch, number) for batch in batches]
     pipes = []
-    for number in range(1, task.threads):
+    for rank in range(1, number):
         here, there = get_context("fork").Pipe()
-        process = get_context("fork").Process(
-            target=_serve, args=(there, number, task, made), daemon=True
-        )
-        process.start()
+        get_context("fork").Process(
+            target=_serve, args=(there, rank, task, pieces, precision, int(threads)), daemon=True
+        ).start()
         pipes.append(here)
-    compute = _shard_products(0, task, made)
+    laps = _laps(0, task, pieces, precision, int(threads))
     rounds = Rounds(len(task.warmup), len(task.timed), task.rounds)
-    for pairs in task.order():
+    settings = f"{precision}, {processes} processes of {threads} threads"
+
+    def lap(jobs: Sequence[Job], timed: Sequence[Pairs]) -> None:
         for pipe in pipes:
             pipe.send(None)
-        compute(pairs)
+        _run(jobs)
         for pipe in pipes:
             pipe.recv()
-        rounds.step(pairs.tokens, 0.0, settings=f"fp32, {task.threads} processes", parameters=0)
+        for pairs in timed:
+            rounds.step(pairs.tokens, 0.0, settings=settings, parameters=0)
+
+    lap(laps[0], task.warmup)
+    for _ in range(task.rounds):
+        lap(laps[1], task.timed)
 
 
-def _serve(pipe: Any, number: int, task: Task, made: dict[int, Batch]) -> None:
-    """Compute one shard of every batch when told to."""
-    compute = _shard_products(number, task, made)
-    for pairs in task.order():
+def _serve(
+    pipe: Any, rank: int, task: Task, pieces: Sequence[list[Batch]], precision: str, threads: int
+) -> None:
+    """Compute one shard of every batch of a round when told to."""
+    warmup, timed = _laps(rank, task, pieces, precision, threads)
+    for jobs in (warmup, *[timed] * task.rounds):
         pipe.recv()
-        compute(pairs)
+        _run(jobs)
         pipe.send(None)
 
 
-def _shard_products(number: int, task: Task, made: dict[int, Batch]) -> Callable[[Pairs], None]:
-    products = Products(task.sizes)
-    pieces = {key: shards(batch, task.threads) for key, batch in made.items()}
+def _laps(
+    rank: int, task: Task, pieces: Sequence[list[Batch]], precision: str, threads: int
+) -> tuple[list[Job], list[Job]]:
+    """The products of the warm-up and of a round, for one of the processes."""
+    torch.set_num_threads(threads)
+    products = Products(task.sizes, precision)
+    for _ in range(2):  # the second time, forms are known and the shared memory is large enough
+        jobs = [products.jobs(shards[rank]) if rank < len(shards) else [] for shards in pieces]
+    warmup, timed = jobs[: len(task.warmup)], jobs[len(task.warmup) :]
+    return list(chain(*warmup)), list(chain(*timed))
 
-    def compute(pairs: Pairs) -> None:
-        mine = pieces[id(pairs)]
-        if number < len(mine):
-            products(mine[number])
 
-    return compute
+def _run(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        job()
 
 
 if __name__ == "__main__":

@@ -29,9 +29,19 @@ def regard(task: Task, folder: Path) -> Contender:
     return _contender("regard", "regard_contender", _written(task, folder, "regard"))
 
 
-def limit(task: Task, folder: Path) -> Iterator[Start]:
-    """The matrix products alone."""
-    yield lambda: _contender("matrix products", "limit", _written(task, folder, "limit"))
+def limit(task: Task, folder: Path, precision: str) -> Iterator[Start]:
+    """The matrix products alone, by processes and threads that together take all cores.
+
+    With bf16, each product is in bf16 or fp32, whichever takes less time.
+    """
+    environment = (bf16_environment(0.0) or {}) if precision == "bf16" else {}
+    counts = {1, *(task.threads // n for n in (1, 2, 4) if task.threads % n == 0)}
+    for processes in sorted(counts, reverse=True):
+        threads = task.threads // processes
+        name = f"matrix products, {precision}, {processes} × {threads}"
+        path = _written(task, folder, f"limit-{processes}")
+        words = (precision, str(processes), str(threads))
+        yield partial(_contender, name, "limit", path, *words, environment=environment)
 
 
 def torch(task: Task, folder: Path) -> Iterator[Start]:

@@ -3,14 +3,12 @@
 All contenders have the same batches, model sizes, loss, dropout and optimizer. Each runs in its own
 process, a peer in its best setting: the one that is fastest in a first round. Then they take turns,
 round by round, and the median of the rounds' ratios counts, since a machine is not equally fast at
-all times. The limit is the time of the bare matrix products of the same batches.
+all times. The limit is the time of the bare matrix products of the same batches (`limit_race`).
 """
 
 from __future__ import annotations
 
-import os
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -20,6 +18,7 @@ from pathlib import Path
 
 from benchmarks.train import peers
 from benchmarks.train.contender import Lap
+from benchmarks.train.limit_race import LimitRace, log, warn_if_busy
 from benchmarks.train.task import Sizes, Task
 from regard.bench.row import Row
 
@@ -39,7 +38,7 @@ class Race:
     def __call__(self) -> Row:
         """Measure median speeds of ours and of the best variant, and the median ratio of rounds."""
         task = self.task()
-        _warn_if_busy(task.threads)
+        warn_if_busy(task.threads)
         with tempfile.TemporaryDirectory(prefix="regard-bench-") as name, ExitStack() as open_:
             folder = Path(name)
             qualified = replace(task, rounds=task.rounds + 1)  # with the lap that selects
@@ -58,7 +57,7 @@ def measurements(
     data: Sequence[str] | None = None,
     joeynmt_env: str | None = None,
     task: Task | None = None,
-) -> Iterator[Race]:
+) -> Iterator[Race | LimitRace]:
     """All rows of the benchmark; `task` replaces the standard one."""
 
     @cache
@@ -70,7 +69,7 @@ def measurements(
     joeynmt = peers.joeynmt(Path(joeynmt_env) if joeynmt_env else None)
     sizes = (task or Task()).sizes
     what = f"Transformer {sizes.layers}+{sizes.layers}, dim {sizes.dim}: target tokens/s"
-    yield Race(f"{what} over the limit of its matrix products", 0.85, peers.limit, checked_task)
+    yield LimitRace(f"{what} over the limit of its matrix products", 0.85, checked_task)
     yield Race(f"{what} over those of a torch.nn.Transformer loop", 1.9, peers.torch, checked_task)
     yield Race(f"{what} over those of JoeyNMT 2.3", 2.5, joeynmt, checked_task)
 
@@ -115,7 +114,7 @@ def _task(rounds: int, steps: int, data: Sequence[str] | None) -> Task:
         threads=cores(),
     )
     tokens = sum(pairs.tokens for pairs in task.timed)
-    _log(f"{rounds} rounds of {steps} steps with {tokens:,} target tokens in all, each")
+    log(f"{rounds} rounds of {steps} steps with {tokens:,} target tokens in all, each")
     return task
 
 
@@ -126,7 +125,7 @@ def _check_same_model(task: Task) -> None:
             f"with the same weights regard's loss is {ours:.6f}, that of torch.nn.Transformer "
             f"{peer:.6f}: it is not the same model."
         )
-    _log(f"same weights, same loss: {ours:.6f} and {peer:.6f} (torch.nn.Transformer)")
+    log(f"same weights, same loss: {ours:.6f} and {peer:.6f} (torch.nn.Transformer)")
 
 
 def _fastest(variants: Iterable[peers.Start]) -> peers.AnyContender:
@@ -149,7 +148,7 @@ def _first_lap(start: peers.Start) -> tuple[peers.AnyContender, Lap]:
     contender = start()
     about = peers.warmed(contender)
     lap = contender.lap()
-    _log(
+    log(
         f"{contender.name}: {lap.speed:,.0f} tokens/s at first ({about['settings']}; "
         f"{about['parameters']:,} parameters)"
     )
@@ -168,7 +167,7 @@ def _laps(task: Task, contenders: Sequence[peers.AnyContender]) -> list[list[Lap
                     f"{contender.name} trained on {lap.tokens} tokens, not {expected}."
                 )
             taken.append(lap)
-            _log(
+            log(
                 f"round {number + 1}  {contender.name}: {lap.speed:,.0f} tokens/s, "
                 f"loss {lap.loss:.3f}"
             )
@@ -176,20 +175,7 @@ def _laps(task: Task, contenders: Sequence[peers.AnyContender]) -> list[list[Lap
 
 
 def _row(race: Race, ours: list[Lap], best: list[Lap]) -> Row:
-    ratio = statistics.median(a.speed / b.speed for a, b in zip(ours, best, strict=True))
-    return Row(race.name, _median_speed(ours), _median_speed(best), ratio, ">=", race.bar)
-
-
-def _median_speed(laps: list[Lap]) -> float:
-    return statistics.median(lap.speed for lap in laps)
-
-
-def _warn_if_busy(threads: int) -> None:
-    """Warn, since torch's threads wait for each other in every operation."""
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    if load > threads / 2:
-        _log(f"this machine is busy (load {load:.1f}): measure again when it is not")
-
-
-def _log(line: str) -> None:
-    print(f"  {line}", file=sys.stderr, flush=True)
+    ratios = [a.speed / b.speed for a, b in zip(ours, best, strict=True)]
+    mine, theirs = (statistics.median(lap.speed for lap in laps) for laps in (ours, best))
+    spread = min(ratios), max(ratios)
+    return Row(race.name, mine, theirs, statistics.median(ratios), ">=", race.bar, spread)

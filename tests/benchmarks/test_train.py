@@ -13,12 +13,17 @@ from benchmarks.train import race as train
 from benchmarks.train.batches import first_batches, random_sentences, tokenize_files
 from benchmarks.train.contender import Contender, ContenderError, Together
 from benchmarks.train.joeynmt_environment import joeynmt_python
+from benchmarks.train.limit import Products
+from benchmarks.train.limit_race import LimitRace, limit_row
+from benchmarks.train.products import FastestProducts, Form, Shape, _parts_of, fastest
 from benchmarks.train.regard_contender import GivenBatches
 from benchmarks.train.task import Pairs, Sizes, Task
 from benchmarks.train.torch_contender import TorchTransformer, loss_of, padded
 from regard.errors import InputError
+from regard.models.batch import batch_of
 from regard.text import PAD
 from regard.training.checkpoint import DataCursor
+from regard.training.update import shards
 
 
 @pytest.fixture
@@ -125,21 +130,82 @@ def test_a_race_of_real_processes_against_torch(tiny, capfd):
 
 
 @pytest.mark.slow
-def test_a_race_against_the_matrix_products(tiny):
-    (race,) = [r for r in train.measurements(2, task=tiny) if "products" in r.name]
+def test_a_race_against_the_matrix_products(tiny, capfd):
+    (race,) = [r for r in train.measurements(1, task=tiny) if "products" in r.name]
     row = race()
     assert 0 < row.ours < row.peer, "training computes more than its products"
-    assert row.bar == 0.85
+    assert row.bar == 0.85 and row.spread[0] <= row.ratio <= row.spread[1] <= 1
+    assert "round 3  regard:" in capfd.readouterr().err
+
+
+def test_a_round_is_compared_with_the_faster_products_beside_it():
+    race = next(train.measurements(3))
+    training = [train.Lap(1.0, tokens, 0.0) for tokens in (60, 80, 70)]
+    products = [train.Lap(1.0, tokens, 0.0) for tokens in (100, 50, 160, 100)]
+    row = limit_row(race, training, products)
+    assert (row.ours, row.peer, row.ratio) == (70, 160, 0.5)  # of 0.6, 0.5 and 0.4375
+    assert row.spread == (0.4375, 0.6)
+    assert not row.holds and row.as_json()["spread"] == [0.4375, 0.6]
+
+
+def test_a_share_above_one_fails(monkeypatch, capsys):
+    """One round may be; the median may not, and nothing is kept of it."""
+    fast, slow = train.Lap(1.0, 130, 0.0), train.Lap(1.0, 100, 0.0)
+    race = next(train.measurements(3))
+    assert limit_row(race, [fast, slow, slow], [slow] * 4).spread == (1, 1.3)
+    monkeypatch.setattr(LimitRace, "__call__", lambda race: limit_row(race, [fast], [slow] * 2))
+    assert main(["train", "--only", "limit"]) == 2
+    said = capsys.readouterr()
+    assert "training ran at 1.30 (1.30 to 1.30) of the speed of its matrix products" in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("batch", [1, 6])
+@pytest.mark.parametrize("by_columns", [(False, False, False), (True, False, True)])
+def test_a_product_is_the_same_in_every_form(batch, by_columns):
+    shape = Shape(batch, rows=128, inner=5, columns=96)
+    products = FastestProducts([torch.float32])
+    form = Form(torch.float32, by_columns)
+    forms = [form, *_parts_of(shape, form)]
+    assert {each.axis for each in forms} == ({0} if batch > 1 else {0, 1, 2})
+    for each in forms:
+        a, b, result = (
+            products.memory.matrix(name, torch.float32, batch, *sides, turned=turned)
+            for name, sides, turned in zip(
+                ("a", "b", "result"), ((128, 5), (5, 96), (128, 96)), by_columns, strict=True
+            )
+        )
+        result.zero_()
+        products.job_of(shape, each)()
+        torch.testing.assert_close(result, a @ b)
+        products.job_of(shape, each._replace(add=True))()
+        torch.testing.assert_close(result, 2 * (a @ b))
+
+
+def test_the_fastest_job_is_chosen():
+    big, small = torch.randn(2, 300, 300), torch.randn(2, 3, 3)
+    jobs = [(n, lambda m=m: m[0] @ m[1]) for n, m in enumerate((big, small, big))]
+    assert fastest(jobs) == 1
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_limit_has_every_product_of_a_shard(tiny, precision):
+    shard = shards(batch_of(tiny.timed[0].sources, tiny.timed[0].targets), 2)[0]
+    jobs = Products(tiny.sizes, precision).jobs(shard)
+    for job in jobs:
+        job()
+    linear = 3 * (tiny.sizes.layers * (4 + 4 + 3) + 1)
+    assert len(jobs) - linear in range(2 * tiny.sizes.layers * 3, 24 * tiny.sizes.layers * 3 + 1)
 
 
 def test_the_median_of_the_ratios_counts():
     lap = train.Lap
-    race = next(train.measurements(3))
+    (race,) = [r for r in train.measurements(3) if "torch" in r.name]
     ours = [lap(1.0, 300, 0.0), lap(1.0, 400, 0.0), lap(1.0, 900, 0.0)]
     best = [lap(1.0, 100, 0.0), lap(1.0, 200, 0.0), lap(1.0, 150, 0.0)]
     row = train._row(race, ours, best)
     assert (row.ours, row.peer, row.ratio) == (400, 150, 3.0)  # of the ratios 3, 2 and 6
-    assert row.holds
+    assert row.holds and row.spread == (2.0, 6.0)
 
 
 ANSWERS = (

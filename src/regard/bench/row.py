@@ -20,6 +20,8 @@ class Row:
     ratio: float | None
     sense: str
     bar: float
+    spread: tuple[float, float] | None = None
+    """The smallest and the largest ratio of the rounds, where they were measured."""
 
     @property
     def holds(self) -> bool:
@@ -29,11 +31,13 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         """The row as a dictionary for JSON."""
+        spread = {} if self.spread is None else {"spread": list(self.spread)}
         return {
             "name": self.name,
             "ours": self.ours,
             "peer": self.peer,
             "ratio": self.ratio,
+            **spread,
             "bar": f"{self.sense} {self.bar:g}",
             "holds": self.holds,
         }
@@ -54,8 +58,12 @@ def print_table(title: str, rows: list[Row]) -> None:
             row.name,
             f"{row.ours:.4g}",
             "–" if row.peer is None else f"{row.peer:.4g}",
-            "–" if row.ratio is None else f"{row.ratio:.3g}",
+            "–" if row.ratio is None else f"{row.ratio:.3g}{_spread(row)}",
             f"{'≤' if row.sense == '<=' else '≥'} {row.bar:g}",
             "[green]yes[/]" if row.holds else "[red]no[/]",
         )
     Console().print(table)
+
+
+def _spread(row: Row) -> str:
+    return "" if row.spread is None else f" ({row.spread[0]:.3g} to {row.spread[1]:.3g})"

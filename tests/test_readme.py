@@ -30,8 +30,10 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_commands_run_in_order(folder, number, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
+def test_commands_run_in_order(folder, number, monkeypatch, capsys, tmp_path):
+    """Each block in a folder of its own: one trains another kind of model where others have one."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     run_commands(commands(BLOCKS[number]), capsys)
 
 

@@ -171,6 +171,26 @@ def test_one_text_that_fails_harms_no_other(catalogue):
     assert left == 0
 
 
+def test_a_bug_answers_its_jobs_and_the_thread_goes_on(catalogue):
+    failures = iter([ZeroDivisionError("a bug")])
+
+    def on_batch(sentences, seconds):
+        if (error := next(failures, None)) is not None:
+            raise error
+
+    async def work(batcher, translator):
+        first = TranslateJob(translator, [FRENCH[0][0]], PLAIN)
+        batcher.put(first)
+        with pytest.raises(ZeroDivisionError):
+            await first.future
+        second = TranslateJob(translator, [FRENCH[1][0]], PLAIN)
+        batcher.put(second)
+        (answer,) = await second.future
+        return answer.text, len(batcher)
+
+    assert together(catalogue, work, on_batch=on_batch) == (FRENCH[1][1], 0)
+
+
 def test_all_jobs_or_none_are_queued(catalogue):
     async def work(batcher, translator):
         with held_up(batcher):

@@ -39,8 +39,8 @@ class TooSlowError(Exception):
 def steepness(run: Callable[[str], object], long: str, short: str) -> float:
     """CPU time for a text over that for one that is shorter by TIMES; 0 for what takes no time.
 
-    The smaller of several, since another process can only make it larger. What takes too long is
-    stopped and infinite; it must run in the main thread for that.
+    The smallest of up to twelve, since other processes can only make it larger. What takes too
+    long is stopped and infinite; it must run in the main thread for that.
     """
     ratio = math.inf
     for _ in range(12):

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.attention import Additive
+from regard.attention import Additive, AttentionMap
 from regard.attention.aligners import Content
-from regard.models.batch import Source
+from regard.models.batch import Batch, Source
 from regard.models.inference.layers import PreparedLinear
 from regard.models.inference.slots import HIDDEN, REMOVE_BELOW
 from regard.models.rnn.cell import States
@@ -91,6 +91,10 @@ class PreparedRnn:
                 PreparedLinear(network.output),
             )
             self.readout.weight[-width:] *= scale
+
+    def maps(self, batch: Batch) -> list[AttentionMap]:
+        """The attention of given targets, by the network itself."""
+        return self.network.maps(batch)
 
     @torch.inference_mode()
     def start(self, source: Source | None, batch: int = 1) -> SharedMemory:

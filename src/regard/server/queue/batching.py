@@ -15,8 +15,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ class Batcher:
         self._closed = False
         self._begun: deque[BegunBatch] = deque()  # the oldest first
         self._seconds_per_job = 0.01  # a moving average
-        self._released = 0.0  # time at which jobs were last released
+        self._released = time.perf_counter()  # when jobs were last released
         self._thread = threading.Thread(target=self._work, name="translator", daemon=True)
         self._thread.start()
 
@@ -108,9 +108,22 @@ class Batcher:
         while self._begun or self._wait_for_jobs():
             jobs = self._ready_jobs()
             if jobs:
-                self._begin(jobs)
+                with self._reporting(jobs):
+                    self._begin(jobs)
             if self._begun and (not jobs or len(self._begun) == MAX_BEGUN):
-                self._finish(self._begun.popleft())
+                batch = self._begun.popleft()
+                with self._reporting([job for job, _, _ in batch.items]):
+                    self._finish(batch)
+
+    @contextmanager
+    def _reporting(self, jobs: Sequence[Job[Any]]) -> Iterator[None]:
+        """Answer jobs with the error of a bug: this thread must go on for all others."""
+        try:
+            yield
+        except Exception as error:
+            for job in jobs:
+                job.set_error(error)
+            self._release(jobs)
 
     def _wait_for_jobs(self) -> bool:
         """Wait until there is a job; False when the batcher is closed and none is left."""
@@ -137,11 +150,9 @@ class Batcher:
         """Run a call, or begin to search one batch."""
         first = jobs[0]
         if isinstance(first, CallJob):
-            try:
+            with self._reporting([first]):
                 first.set_result(first.function())
-            except Exception as error:
-                first.set_error(error)
-            self._release([first])
+                self._release([first])
             return
         start = time.perf_counter()
         going = [job for job in jobs if isinstance(job, TranslateJob)]
@@ -165,7 +176,7 @@ class Batcher:
             if job not in failed:
                 try:
                     job.set_result(job.translations())
-                except Exception as error:  # a bug, of this job only
+                except Exception as error:  # of this job only
                     job.set_error(error)
         self._release(done)
 

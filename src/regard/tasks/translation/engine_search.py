@@ -1,4 +1,4 @@
-"""Sentences searched by CTranslate2: from segments to translations, words left to be read."""
+"""Sentences searched by CTranslate2: from segments to translations with lazy words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from regard.config import SearchOptions
 from regard.decoding import Hypothesis
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
+from regard.tasks.translation.lazy_sentence import LazyBatch
 from regard.tasks.translation.translation import Sentence, TranslateOptions
-from regard.tasks.translation.unread import UnreadBatch
 from regard.tasks.translation.wording.protection import can_lose, keeps_all
 from regard.text.segments import Segment
 
@@ -64,7 +64,7 @@ def linked_sentences(
 ) -> dict[int, Sentence]:
     """Translations by their rows; links are by the attention that CTranslate2 returns, if read."""
 
-    def read_rows(rows: Sequence[int]) -> dict[int, dict[str, Any]]:
+    def compute_fields(rows: Sequence[int]) -> dict[int, dict[str, Any]]:
         ids = [segments[row].ids for row in rows]
         explained = engine.explain(ids, [found[row][0] for row in rows], settings)
         return {
@@ -72,7 +72,7 @@ def linked_sentences(
             for row, (best, attention) in zip(rows, explained, strict=True)
         }
 
-    return UnreadBatch(_plain(model, segments, found), read_rows).sentences()
+    return LazyBatch(_plain(model, segments, found), compute_fields).sentences()
 
 
 def mapped_sentences(
@@ -87,7 +87,7 @@ def mapped_sentences(
     maps = translator.own.explanations([segments[row] for row in found], targets, settings)
     explained = dict(zip(found, maps, strict=True))
 
-    def read_rows(rows: Sequence[int]) -> dict[int, dict[str, Any]]:
+    def compute_fields(rows: Sequence[int]) -> dict[int, dict[str, Any]]:
         ids, best = [segments[row].ids for row in rows], [found[row][0] for row in rows]
         scored = engine.token_log_probabilities(ids, best, settings)
         return {
@@ -99,7 +99,7 @@ def mapped_sentences(
         row: replace(sentence, attention=explained[row].maps)
         for row, sentence in _plain(translator, segments, found).items()
     }
-    return UnreadBatch(plain, read_rows).sentences()
+    return LazyBatch(plain, compute_fields).sentences()
 
 
 def _plain(

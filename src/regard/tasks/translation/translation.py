@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from regard.config import AlignmentSettings, SearchOptions
@@ -150,6 +150,10 @@ class Sentence:
             return self
         text, score = self.alternatives[rank - 1]
         return Sentence(self.source, text, score, (), ())
+
+    def annotated(self, **notes: Any) -> Sentence:
+        """The sentence with other `warnings` or `matches`, which are not about its words."""
+        return replace(self, **notes)
 
     def as_dict(self) -> dict[str, Any]:
         """The sentence as JSON has it, without the maps."""

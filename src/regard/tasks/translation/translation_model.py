@@ -288,15 +288,11 @@ class TranslationModel(LoadedModel):
     def maps(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[AttentionMap]:
-        """The maps of all layers and heads, by our own forward pass.
-
-        Those of a network that is prepared for inference, if that can return them.
-        """
+        """The maps of all layers and heads, by our own forward pass."""
         import torch
 
-        model = self.step_model if hasattr(self.step_model, "maps") else self.network
         with torch.no_grad():
-            maps: list[AttentionMap] = model.maps(self.batch(sources, targets))
+            maps: list[AttentionMap] = self.step_model.maps(self.batch(sources, targets))
         return maps
 
     def _token_weights(

@@ -98,7 +98,7 @@ def _finished(segment: Segment, sentence: Sentence, language: str) -> Sentence:
     warnings = list(placeholder_warnings(restored.source, restored.text))
     if inserted:
         warnings.insert(0, TranslationWarning("inserted", tuple(inserted)))
-    return replace(restored, warnings=(*sentence.warnings, *warnings))
+    return restored.annotated(warnings=(*sentence.warnings, *warnings)) if warnings else restored
 
 
 def restore_sentence(sentence: Sentence, stand_ins: Sequence[StandIn]) -> Sentence:

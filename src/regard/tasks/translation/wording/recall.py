@@ -75,7 +75,7 @@ def with_matches(
 ) -> dict[int, Sentence]:
     """The translations with the similar sentences of a memory."""
     return {
-        row: replace(sentence, matches=shown[row]) if row in shown else sentence
+        row: sentence.annotated(matches=shown[row]) if row in shown else sentence
         for row, sentence in sentences.items()
     }
 

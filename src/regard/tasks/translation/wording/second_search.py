@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from regard.config import SearchOptions
 from regard.tasks.translation.engine_search import linked_sentences
+from regard.tasks.translation.lazy_sentence import compute_together
 from regard.tasks.translation.translation import Sentence, TranslateOptions
-from regard.tasks.translation.unread import read_together
 from regard.tasks.translation.wording.insertion import target_index
 from regard.tasks.translation.wording.protection import Required, keeps_all, protect
 from regard.tasks.translation.wording.terms import put_terms
@@ -54,7 +54,7 @@ def protected(
             translator, translator.own.translate(segments, rows, aligned, None, required)
         )
 
-    read_together(done[row] for row in done if segments[row].stand_ins)
+    compute_together(done[row] for row in done if segments[row].stand_ins)
     again = None if options.settings.sample else search_again
     return protect(segments, done, again, translator.info.target_language)
 
@@ -77,8 +77,8 @@ class ContinuedSearch:
     ) -> dict[int, Sentence]:
         """The translations with the numbers they lost; where that fails, the given, with links."""
         hypotheses = {row: s.hypothesis for row, s in done.items() if s.hypothesis is not None}
-        linked = self._unread({row: [found] for row, found in hypotheses.items()})
-        read_together(linked.values())
+        linked = self._linked({row: [found] for row, found in hypotheses.items()})
+        compute_together(linked.values())
         rows = [row for row in linked if self._lost_numbers(linked[row], required[row])]
         ids = [self._segments[row].ids for row in rows]
         beginnings = [self._beginning(row, linked[row], required[row]) for row in rows]
@@ -89,9 +89,9 @@ class ContinuedSearch:
             for row, hypothesis in zip(rows, continued, strict=True)
             if keeps_all(self._segments[row], decode(hypothesis.tokens))
         }
-        return linked | self._unread(kept)
+        return linked | self._linked(kept)
 
-    def _unread(self, found: Mapping[int, Sequence[Hypothesis]]) -> dict[int, Sentence]:
+    def _linked(self, found: Mapping[int, Sequence[Hypothesis]]) -> dict[int, Sentence]:
         return linked_sentences(
             self._translator, self._engine, self._segments, found, self._settings
         )
@@ -103,16 +103,15 @@ class ContinuedSearch:
 
     def _beginning(self, row: int, sentence: Sentence, required: Required) -> list[int]:
         """The tokens before the place of the first number that is lost, and its own."""
-        lost = self._lost_numbers(sentence, required)
         lengths = len(sentence.source_words), len(sentence.words)
-        places = []
-        for name in lost:
+        places = []  # of each lost number among the words of the translation
+        for name in self._lost_numbers(sentence, required):
             numbers = [n for n, word in enumerate(sentence.source_words) if name in word]
             number = numbers[0] if numbers else -1
             own = [target for source, target in sentence.alignment if source == number]
             index = min(own) if own else target_index(number, *lengths, sentence.alignment)
-            places.append((index, number, name))
-        index, _, name = min(places)
+            places.append((index, name))
+        index, name = min(places)
         assert sentence.hypothesis is not None
         tokens = sentence.hypothesis.tokens
         _, target = self._translator.segment_words(self._segments[row], tokens)

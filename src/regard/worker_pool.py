@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from regard.cancellation import cancellable, cancellation, check_cancelled
 from regard.cores import threaded_libraries
 
 Item = TypeVar("Item")
@@ -43,8 +44,18 @@ class WorkerPool:
         )
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Apply `function` to each item; the results are in the items' order."""
-        return list(self._executor.map(function, items))
+        """Apply `function` to each item; the results are in the items' order.
+
+        Where the calling thread's work is cancelled, so is theirs.
+        """
+        is_cancelled = cancellation()
+
+        def apply(item: Item) -> Result:
+            with cancellable(is_cancelled):
+                check_cancelled()
+                return function(item)
+
+        return list(self._executor.map(apply, items))
 
     def close(self) -> None:
         """End the threads and restore torch's own number of threads."""

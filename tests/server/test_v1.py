@@ -164,7 +164,7 @@ def test_alternatives_for_a_word(client):
 )
 def test_alternatives_of_what_does_not_fit_are_refused_at_once(client, fields, said):
     more = {"translation": TARGET, "word": 0, "count": 20, **fields}
-    with held_up(client.service.batcher):  # it does not wait for its turn
+    with held_up(client.service.long_batcher):  # it does not wait for its turn
         assert said in asked(client, "/v1/alternatives", 400, **more)["error"]
 
 

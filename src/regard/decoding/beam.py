@@ -22,6 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from regard.cancellation import check_cancelled
 from regard.decoding.constraints import apply_bans
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis, ranked
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
@@ -116,6 +117,7 @@ def beam_search(
     live = [LiveHypothesis(number, number, 0.0, BOS, 0.0, None) for number in range(len(request))]
     limits, device, state, length = request.limits.tolist(), request.device, request.state, 0
     while live:
+        check_cancelled()
         tokens_R = torch.tensor([hypothesis.token for hypothesis in live], device=device)
         logits_RV, state, _ = model.step(state, tokens_R)
         candidates = _candidates(logits_RV, live, request, length, beam)

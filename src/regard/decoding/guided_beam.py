@@ -30,6 +30,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from regard.cancellation import check_cancelled
 from regard.config import SearchOptions
 from regard.decoding.constraints import apply_bans
 from regard.decoding.coverage import AttentionSum
@@ -120,6 +121,7 @@ def guided_beam_search(
     beam = _GuidedBeam(request, options, coverage, phrases)
     state = request.state
     while beam.rows:
+        check_cancelled()
         logits_RV, state, maps = model.step(state, beam.last_tokens(), coverage is not None)
         if coverage is not None:
             coverage.add(maps)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from regard.cancellation import check_cancelled
 from regard.config import SearchOptions
 from regard.decoding.dispatch import search
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
@@ -85,6 +86,7 @@ def _forward(model: StepModel) -> Callable[[Any], Tensor] | None:
 def _score_by_steps(model: StepModel, batch: ForcedBatch) -> Tensor:
     state, logs = model.start(batch.source, len(batch.inputs)), []
     for tokens_B, labels_B in zip(batch.inputs.unbind(1), batch.labels.unbind(1), strict=True):
+        check_cancelled()
         logits_BV, state, _ = model.step(state, tokens_B)
         logs.append(_label_logs(logits_BV, labels_B))
     return torch.stack(logs, 1)
@@ -188,6 +190,7 @@ def _next_tokens(
     )
     token, state, logs = torch.tensor([BOS], device=request.device), request.state, []
     for position in range(len(prefix) + 1):
+        check_cancelled()
         logits, state, _ = model.step(state, token)
         all_logs = log_probabilities(logits)
         if position < len(prefix):

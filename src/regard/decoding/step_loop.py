@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from regard.cancellation import check_cancelled
 from regard.config import SearchOptions
 from regard.decoding.constraints import ChooseTokens, constrained, option_bans
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis, ranked
@@ -57,6 +58,7 @@ def decode_steps(
     tokens_R = torch.full((len(rows),), BOS, device=request.device)
     length = 0
     while True:
+        check_cancelled()
         logits_RV, state, maps = model.step(state, tokens_R, attention)
         forced_R = prefix[:, length] if length < prefix.shape[1] else None
         tokens_R, logs_R = _next_tokens(logits_RV, request.suppressed, forced_R, choose, rows)

@@ -117,7 +117,7 @@ def test_what_cannot_be_traced_is_one_sentence(client, fields, sentence):
 
 
 def test_what_does_not_fit_is_refused_at_once(client):
-    with held_up(client.service.batcher):  # it does not wait for its turn
+    with held_up(client.service.long_batcher):  # it does not wait for its turn
         asked(client, 400, q=f"{SOURCE} " * 40)
 
 
@@ -130,7 +130,7 @@ def test_too_many_numbers_are_refused(client, catalogue, monkeypatch):
     monkeypatch.setattr(tracing, "MAX_NUMBERS", count)
     assert "choose a layer" in asked(client, 400)["error"]
     monkeypatch.setattr(tracing, "MAX_NUMBERS", 100)
-    with held_up(client.service.batcher):  # before it is computed
+    with held_up(client.service.long_batcher):  # before it is computed
         assert "send a shorter sentence" in asked(client, 400)["error"]
 
 

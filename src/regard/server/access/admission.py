@@ -8,7 +8,7 @@ from fastapi import Request
 
 from regard.errors import InputError
 from regard.server.access.keys import Key, find_key
-from regard.server.access.rates import RateLimiter
+from regard.server.access.rates import RateLimiter, client_network
 from regard.server.api.requests import Body, RequestBody, read_body
 from regard.server.http.errors import ApiError
 from regard.server.http.settings import ServerSettings
@@ -43,7 +43,8 @@ class Admission:
         if key is not None:
             request.scope["regard"]["key"] = key.name
         address = request.client.host if request.client else "unknown"
-        client = f"key {key.name}" if key else address
+        client = f"key {key.name}" if key else client_network(address)
+        request.state.client = client
         rate = self.settings.rate if key is None or key.rate is None else key.rate
         seconds = self.rates.wait(client, rate)
         if seconds:

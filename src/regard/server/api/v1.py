@@ -199,7 +199,7 @@ def routes(service: Service) -> APIRouter:
             request,
             lambda: model.translator.stream(body.q, split=body.split, prefix=body.prefix or ""),
         )
-        return StreamingResponse(events(service, updates), media_type="text/event-stream")
+        return StreamingResponse(events(service, request, updates), media_type="text/event-stream")
 
     @api.post(
         "/reload", openapi_extra=request_body(RequestBody, JSON), summary="Load the models again."
@@ -212,11 +212,14 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
-async def events(service: Service, stream: Iterator[StreamedText]) -> AsyncIterator[str]:
+async def events(
+    service: Service, request: Request, stream: Iterator[StreamedText]
+) -> AsyncIterator[str]:
     """`word` events with a sentence's number and its text so far, then `done` with all of it."""
     whole = ""
     try:
-        while (update := await service.call(None, partial(next, stream, None))) is not None:
+        step = partial(next, stream, None)
+        while (update := await service.call(request, step, watch=False)) is not None:
             whole = update.whole
             yield event("word", sentence=update.sentence, text=update.text)
         yield event("done", text=whole)

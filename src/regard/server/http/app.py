@@ -46,8 +46,7 @@ def create_app(service: Service) -> FastAPI:
         codes = language_codes(service.catalogue.models)
         await asyncio.to_thread(detect, "warm", codes)  # so that its data is read
         yield
-        service.background.close()
-        await asyncio.to_thread(service.batcher.close)
+        await asyncio.to_thread(service.close)
 
     app = FastAPI(
         title="regard",

@@ -1,20 +1,23 @@
-"""Batches of the sentences of different requests, translated by one thread.
+"""Batches of the sentences of different requests, translated by a thread.
 
     requests (asyncio) ── put ──▶ waiting jobs ──▶ one thread ── translator.begin_segments(…)
           ▲                                          │    ▲
           └──────────────── future ◀─────────────────┘    └── batches that the engine searches
 
 While the engine searches some batches, the thread collects and tokenizes the next and answers
-those that are done. It takes sentences in turn from all jobs with the same model and options, so
-that a long text does not delay short ones and is abandoned when its client disconnects. The number
-of jobs that wait or run is limited.
+those that are done. It takes sentences in turn from all clients, and from all jobs of each, with the
+same model and options, so that neither a long text nor many requests of one client delay others.
+A job that nobody waits for any more is abandoned, also in the middle of a search by our own engine.
+
+The number of jobs that wait or run is limited. Where a queue is full, the client with the most jobs
+gives up its last one for a client that has fewer.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -22,6 +25,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from regard.cancellation import Cancelled, cancellable
 from regard.server.http.errors import ApiError
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
 from regard.tasks.translation.translation import Sentence
@@ -47,6 +51,8 @@ class Batcher:
     max_jobs       jobs that may wait or run
     max_sentences  sentences that are translated together
     linger         seconds that an idle thread waits for more jobs before it starts
+    max_tokens     of sentences that our own engine translates together; None: any number
+    max_begun      batches that are searched at once
     threads        cores for one operation of torch
     on_batch       receives the number of sentences of each batch and its seconds
     """
@@ -57,12 +63,15 @@ class Batcher:
         max_jobs: int,
         max_sentences: int,
         linger: float = 0.0,
+        max_tokens: int | None = None,
+        max_begun: int = MAX_BEGUN,
         threads: int = 1,
         on_batch: Callable[[int, float], None] = lambda sentences, seconds: None,
     ) -> None:
         self.max_jobs = max_jobs
         self.max_sentences = max_sentences
         self.linger = linger
+        self.max_tokens, self.max_begun = max_tokens, max_begun
         self.threads = threads
         self.on_batch = on_batch
         self._waiting: deque[Job[Any]] = deque()  # or running
@@ -71,6 +80,8 @@ class Batcher:
         self._begun: deque[BegunBatch] = deque()  # the oldest first
         self._seconds_per_job = 0.01  # a moving average
         self._released = time.perf_counter()  # when jobs were last released
+        self._turns: dict[str, int] = {}  # of the waiting clients: the last turn that each had
+        self._turn = 0
         self._thread = threading.Thread(target=self._work, name="translator", daemon=True)
         self._thread.start()
 
@@ -78,15 +89,26 @@ class Batcher:
         return len(self._waiting)
 
     def put(self, *jobs: Job[Any]) -> None:
-        """Queue the jobs, all or none; an empty queue takes any number."""
+        """Queue the jobs of a client, all or none; an empty queue takes any number."""
         with self._changed:
             if self._closed:
                 raise ApiError(503, "the server is shutting down.", 5)
-            if self._waiting and len(self._waiting) + len(jobs) > self.max_jobs:
-                wait = min(60.0, self._seconds_per_job * len(self._waiting))
-                raise ApiError(503, "the server is busy; try again later.", wait)
+            busy = ApiError(
+                503,
+                "the server is busy; try again later.",
+                min(60.0, self._seconds_per_job * len(self._waiting)),
+            )
+            excess = len(self._waiting) + len(jobs) - self.max_jobs if self._waiting else 0
+            evicted = evictable(self._waiting, jobs[0].client, len(jobs), excess)
+            if evicted is None:
+                raise busy
+            for job in evicted:
+                self._waiting.remove(job)
+                job.set_error(busy)
             self._waiting.extend(jobs)
             self._changed.notify()
+        for job in evicted:
+            job.deliver()
 
     def drop(self, *jobs: Job[Any]) -> None:
         """Remove jobs that nothing waits for."""
@@ -110,7 +132,7 @@ class Batcher:
             if jobs:
                 with self._reporting(jobs):
                     self._begin(jobs)
-            if self._begun and (not jobs or len(self._begun) == MAX_BEGUN):
+            if self._begun and (not jobs or len(self._begun) >= self.max_begun):
                 batch = self._begun.popleft()
                 with self._reporting([job for job, _, _ in batch.items]):
                     self._finish(batch)
@@ -144,28 +166,44 @@ class Batcher:
         """The jobs that may share the next batch, or one call."""
         with self._changed:
             ready = [job for job in self._waiting if job.ready]
-        return [job for job in ready if job.key == ready[0].key]
+            clients = {job.client for job in self._waiting}
+        if not ready:
+            return []
+        self._turns = {client: self._turns.get(client, 0) for client in clients}
+        first = min(ready, key=lambda job: self._turns[job.client])  # the oldest of equal ones
+        together = [job for job in ready if job.key == first.key]
+        return sorted(together, key=lambda job: self._turns[job.client])
+
+    def _take_turns(self, clients: Iterable[str]) -> None:
+        """Have the clients that were served now wait behind the others."""
+        self._turn += 1
+        self._turns.update(dict.fromkeys(clients, self._turn))
 
     def _begin(self, jobs: Sequence[Job[Any]]) -> None:
         """Run a call, or begin to search one batch."""
         first = jobs[0]
         if isinstance(first, CallJob):
-            with self._reporting([first]):
+            self._take_turns([first.client])
+            with self._reporting([first]), cancellable(lambda: first.dropped):
                 first.set_result(first.function())
                 self._release([first])
             return
         start = time.perf_counter()
         going = [job for job in jobs if isinstance(job, TranslateJob)]
         failed = {job for job in going if not _segment(job)}
-        items = _take_in_turn([job for job in going if job not in failed], self.max_sentences)
+        rest = [job for job in going if job not in failed]
+        items = take_in_turn(rest, self.max_sentences, self.max_tokens)
         self._complete(going, failed)  # those without a sentence
         self._move_to_end({job for job, _, _ in items})
+        self._take_turns(job.client for job, _, _ in items)
         if items:
             self._begun.append(BegunBatch(items, begin_search(items), start))
 
     def _finish(self, batch: BegunBatch) -> None:
         """Wait for the translations of a batch, and answer the jobs that are complete."""
-        failed = translate(batch.items, batch.finish)
+        jobs = {job for job, _, _ in batch.items}
+        with cancellable(lambda: all(job.dropped for job in jobs)):
+            failed = translate(batch.items, batch.finish)
         self.on_batch(len(batch.items), time.perf_counter() - batch.start)
         self._complete(list(dict.fromkeys(job for job, _, _ in batch.items)), failed)
 
@@ -211,23 +249,62 @@ def _segment(job: TranslateJob) -> bool:
     return True
 
 
-def _take_in_turn(jobs: Iterable[TranslateJob], max_sentences: int) -> Items:
-    """At most `max_sentences` segments: one of each job, then a second of each, and so on.
+def evictable(
+    waiting: Iterable[Job[Any]], client: str, num_jobs: int, excess: int
+) -> list[Job[Any]] | None:
+    """The last jobs of the clients with the most, which make room for new jobs of a client.
 
-    An engine that searches in the background gets no more than it searches at once, so that the
-    first of many sentences are answered while the last are searched.
+    None if there are not as many as `excess`: a client keeps as many jobs as the new one has with
+    the new jobs, and whatever has begun.
+    """
+    queues: dict[str, list[Job[Any]]] = {}
+    counts = Counter({client: num_jobs})
+    for job in waiting:
+        counts[job.client] += 1
+        if not job.begun:
+            queues.setdefault(job.client, []).append(job)
+    evicted: list[Job[Any]] = []
+    while len(evicted) < excess:
+        largest = max(queues, key=lambda other: counts[other], default=client)
+        if counts[largest] <= counts[client]:
+            return None
+        evicted.append(queues[largest].pop())
+        counts[largest] -= 1
+        if not queues[largest]:
+            del queues[largest]
+    return evicted
+
+
+def take_in_turn(
+    jobs: Sequence[TranslateJob], max_sentences: int, max_tokens: int | None = None
+) -> Items:
+    """At most `max_sentences` segments: one of each client, then a second of each, and so on.
+
+    Of the jobs of a client, one of each in the same way. An engine that searches in the background
+    gets no more than it searches at once, so that the first of many sentences are answered while
+    the last are searched; our own engine gets `max_tokens`.
     """
     items: Items = []
     tokens = 0
-    going = [job for job in jobs if job.pending and not job.dropped]
-    room = going[0].translator.tokens_at_once(going[0].options.settings) if going else None
+    going: dict[str, deque[TranslateJob]] = {}
+    for job in jobs:
+        if job.pending and not job.dropped:
+            going.setdefault(job.client, deque()).append(job)
+    room = max_tokens
+    if going:
+        settings = jobs[0].options.settings
+        room = jobs[0].translator.tokens_at_once(settings) or max_tokens
     while going:
-        for job in going:
+        for client, own in list(going.items()):
+            job = own.popleft()
             tokens += len(job.pending[0][1].ids)
             if len(items) == max_sentences or (room and items and tokens > room):
                 return items
             items.append((job, *job.pending.popleft()))
-        going = [job for job in going if job.pending]
+            if job.pending:
+                own.append(job)
+            if not own:
+                del going[client]
     return items
 
 
@@ -243,11 +320,16 @@ def begin_search(items: Items) -> Callable[[], list[Sentence]]:
 def translate(items: Items, finish: Callable[[], list[Sentence]]) -> set[TranslateJob]:
     """Give the jobs their translations; the jobs that failed.
 
-    If a batch fails, each job is tried by itself, so that no other job is affected.
+    If a batch fails, each job is tried by itself, so that no other job is affected. Where nobody
+    waits for any of them, none is.
     """
     jobs = {job for job, _, _ in items}
+    if all(job.dropped for job in jobs):
+        return jobs
     try:
         sentences = finish()
+    except Cancelled:
+        return jobs
     except Exception as error:
         if len(jobs) == 1:
             items[0][0].set_error(error)

@@ -1,4 +1,4 @@
-"""Jobs for the translator's thread, each with a future that a request waits for."""
+"""Jobs for a thread of the models, each with a future that a request waits for."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ Result = TypeVar("Result")
 
 
 class Job(Generic[Result]):
-    """Work whose result a request waits for; jobs of equal keys may share a batch."""
+    """Work whose result a request waits for; jobs of equal keys may share a batch.
 
-    def __init__(self, key: Hashable) -> None:
+    `client` is whose request it is: clients take turns.
+    """
+
+    def __init__(self, key: Hashable, client: str = "") -> None:
         self.key = key
+        self.client = client
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Result] = self.loop.create_future()
         self.dropped = False
@@ -30,6 +34,11 @@ class Job(Generic[Result]):
     def ready(self) -> bool:
         """Whether some of it is not begun."""
         return True
+
+    @property
+    def begun(self) -> bool:
+        """Whether some of it is done, or being done."""
+        return False
 
     def set_result(self, result: Result) -> None:
         """Store the result, to be delivered."""
@@ -53,8 +62,8 @@ class Job(Generic[Result]):
 class CallJob(Job[Result]):
     """A function that the thread calls, such as a step of a stream."""
 
-    def __init__(self, function: Callable[[], Result]) -> None:
-        super().__init__(object())  # unlike any other
+    def __init__(self, function: Callable[[], Result], client: str = "") -> None:
+        super().__init__(object(), client)  # unlike any other
         self.function = function
 
 
@@ -70,8 +79,9 @@ class TranslateJob(Job[list[Translation]]):
         texts: Sequence[str],
         options: TranslateOptions,
         max_sentences: int | None = None,
+        client: str = "",
     ) -> None:
-        super().__init__(object() if options.edits else (id(translator), options))
+        super().__init__(object() if options.edits else (id(translator), options), client)
         self.translator = translator
         self.texts = list(texts)
         self.options = options
@@ -83,6 +93,10 @@ class TranslateJob(Job[list[Translation]]):
     @property
     def ready(self) -> bool:
         return self.segments is None or bool(self.pending)
+
+    @property
+    def begun(self) -> bool:
+        return self.segments is not None
 
     def segment(self) -> None:
         """Cut the texts into segments that fit the model, unless that is done."""

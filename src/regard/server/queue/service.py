@@ -52,8 +52,17 @@ class BackgroundThread:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
+LONG_SENTENCES, LONG_TOKENS = 8, 256
+"""Of one step of long work: a few seconds at most, after which another client has its turn."""
+
+
 class Service:
-    """The models, the queue before them, and the limits."""
+    """The models, the queues before them, and the limits.
+
+    batcher       what CTranslate2 searches, or our own engine without constraints
+    long_batcher  all that takes more for a sentence: constrained searches, maps, edits, steps of a
+                  stream. It has a thread of its own, so that the rest does not wait for it
+    """
 
     def __init__(
         self,
@@ -76,8 +85,15 @@ class Service:
             threads=catalogue.threads or spare_cores(catalogue),
             on_batch=self.metrics.batch,
         )
+        self.long_batcher = Batcher(
+            max_jobs=settings.waiting,
+            max_sentences=LONG_SENTENCES,
+            max_tokens=LONG_TOKENS,
+            max_begun=1,
+            on_batch=self.metrics.batch,
+        )
         self.background = BackgroundThread(settings.waiting)
-        self.metrics.waiting.set_function(self.batcher.__len__)
+        self.metrics.waiting.set_function(lambda: len(self.batcher) + len(self.long_batcher))
 
     def memory_of(self, model: ServedModel) -> TranslationMemory | None:
         """The translation memory, for models of its direction: that of the first model."""
@@ -88,17 +104,21 @@ class Service:
     ) -> list[list[Translation]]:
         """The translations of each group of texts, which may be of different models."""
         jobs = [
-            TranslateJob(model.translator, texts, options, max_sentences)
+            TranslateJob(model.translator, texts, options, max_sentences, client_of(request))
             for model, texts, options in groups
         ]
         return await self._run(jobs, request)
 
-    async def call(self, request: Request | None, function: Callable[[], Result]) -> Result:
-        """The result of a function that the translator's thread calls.
+    async def call(
+        self, request: Request, function: Callable[[], Result], *, watch: bool = True
+    ) -> Result:
+        """The result of a function that the thread for long work calls.
 
-        Without a request, another task watches whether the client is connected.
+        Without `watch`, another task watches whether the client is connected, and each call has
+        the whole time.
         """
-        return (await self._run([CallJob(function)], request))[0]
+        jobs = [CallJob(function, client_of(request))]
+        return (await self._run(jobs, request if watch else None))[0]
 
     async def run_in_background(self, request: Request, function: Callable[[], Result]) -> Result:
         """The result of a function that takes time, but no model."""
@@ -118,12 +138,25 @@ class Service:
         """The results of all jobs, which leave the queue in any case."""
         if not jobs:
             return []
-        self.batcher.put(*jobs)
-        results = asyncio.gather(*(job.future for job in jobs))
+        queues = [
+            (batcher, own)
+            for batcher, is_long in ((self.batcher, False), (self.long_batcher, True))
+            if (own := [job for job in jobs if takes_long(job) is is_long])
+        ]
         try:
+            for batcher, own in queues:
+                batcher.put(*own)
+            results = asyncio.gather(*(job.future for job in jobs))
             return await self._wait(results, request)
         finally:
-            self.batcher.drop(*jobs)
+            for batcher, own in queues:
+                batcher.drop(*own)
+
+    def close(self) -> None:
+        """Finish what waits, and end the threads."""
+        self.background.close()
+        self.batcher.close()
+        self.long_batcher.close()
 
     async def _wait(self, result: asyncio.Future[Result], request: Request | None) -> Result:
         """Wait until the request's deadline, unless the client disconnects.
@@ -148,6 +181,21 @@ class Service:
         finally:
             for future in awaited:
                 future.cancel()
+
+
+def takes_long(job: Job[Any]) -> bool:
+    """Whether a job is long work: our own engine's, with constraints, edits or maps."""
+    if not isinstance(job, TranslateJob):
+        return True
+    options = job.options
+    if options.prefix or options.forbid or options.glossary or options.attention or options.edits:
+        return True
+    return not job.translator.searches_fast(options.settings)
+
+
+def client_of(request: Request) -> str:
+    """Whose request it is, as its admission found."""
+    return str(request.state.client)
 
 
 def spare_cores(catalogue: Catalogue) -> int:

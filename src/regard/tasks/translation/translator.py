@@ -269,6 +269,11 @@ class Translator(TranslationModel):
             return None
         return engine.tokens_at_once(settings)
 
+    def searches_fast(self, settings: SearchOptions) -> bool:
+        """Whether the fastest engine that this model has can search with these settings."""
+        engine = self.engine.engine
+        return engine is None or engine.can_search(settings)
+
     def begin_segments(
         self,
         segments: Sequence[Segment],

@@ -154,8 +154,6 @@ class _GuidedBeam:
             slots = share + (number < more) + sum(map(len, own))
             start = GuidedHypothesis(row, 0.0, 0.0, [], [], "")
             self.groups.append(GuidedGroup(slots, limit, own, [start]))
-        most = max((sum(map(len, group.phrases)) for group in self.groups), default=0)
-        self.num_choices = options.beam + most + 1  # one more, as EOS may come too early
         self._number_rows()
 
     def last_tokens(self) -> Tensor:
@@ -197,6 +195,20 @@ class _GuidedBeam:
         number = iter(range(len(self.rows)))
         self.group_rows = [[next(number) for _ in group.live] for group in self.groups]
 
+    @property
+    def _num_choices(self) -> int:
+        """Most probable tokens of each row: the beam, and a row's share of the slots for phrases.
+
+        One more, as EOS may come too early. With the same number for every row, however many there
+        are, a step would take time with the square of the phrases' tokens.
+        """
+        extra = [
+            -(-(group.slots - self.options.beam) // len(rows))
+            for group, rows in zip(self.groups, self.group_rows, strict=True)
+            if rows
+        ]
+        return self.options.beam + max(0, *extra, 0) + 1
+
     def _text(self, tokens: Iterable[int]) -> str:
         return "" if self.texts is None else self.texts.join(tokens)
 
@@ -212,7 +224,7 @@ class _GuidedBeam:
         if request.bans:
             apply_bans(logs_RV, [row.tokens for row in self.rows], request.bans)
         total_R1 = torch.tensor([[row.total] for row in self.rows], device=device)
-        logs_RK, tokens_RK = top_k(logs_RV, self.num_choices)
+        logs_RK, tokens_RK = top_k(logs_RV, self._num_choices)
         tokens, logs, totals = tokens_RK.tolist(), logs_RK.tolist(), (total_R1 + logs_RK).tolist()
         for group, rows in zip(self.groups, self.group_rows, strict=True):
             for number in rows if group.phrases else ():

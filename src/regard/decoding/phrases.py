@@ -166,11 +166,14 @@ class RequiredPhrase:
 
     def _begun(self, tokens: Sequence[int], text: str) -> Iterator[tuple[int, int]]:
         """Yield (tokens of a spelling that the output ends with, the spelling's next token)."""
+        end = list(tokens[-len(self) :])
         for length in range(min(len(self) - 1, len(tokens)) + 1):
             start = len(tokens) - length
-            before = text[: len(text) - len(self.texts.join(tokens[start:]))]
             for ids in self.spellings if start else self.openings:
-                if length < len(ids) and ids[:length] == list(tokens[start:]):
+                if length and ids[length - 1 : length] != end[-1:]:  # nearly always, so it is asked first
+                    continue
+                if length < len(ids) and ids[:length] == end[len(end) - length :]:
+                    before = text[: len(text) - len(self.texts.join(ids[:length]))]
                     joined = self._begins_word and not self.texts.texts[ids[0]].startswith(" ")
                     if not (joined and is_letter(before[-1:])):
                         yield length, ids[length]

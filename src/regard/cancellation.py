@@ -6,7 +6,7 @@ that may take seconds, ask at every step. Where nobody said anything, asking cos
 >>> with cancellable(lambda: True):
 ...     check_cancelled()
 Traceback (most recent call last):
-regard.cancellation.Cancelled: nobody waits for this any more.
+regard.cancellation.CancelledWorkError: nobody waits for this any more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextvars import ContextVar
 IsCancelled = Callable[[], bool]
 
 
-class Cancelled(Exception):
+class CancelledWorkError(Exception):
     """The work was given up before its end."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ _current: ContextVar[IsCancelled] = ContextVar("regard_cancelled", default=_neve
 
 @contextmanager
 def cancellable(is_cancelled: IsCancelled) -> Iterator[None]:
-    """Have work of this thread end with `Cancelled` once the function says so."""
+    """Have work of this thread end with `CancelledWorkError` once the function says so."""
     token = _current.set(is_cancelled)
     try:
         yield
@@ -48,6 +48,6 @@ def cancellation() -> IsCancelled:
 
 
 def check_cancelled() -> None:
-    """Raise `Cancelled` if nobody waits for this thread's work any more."""
+    """Raise `CancelledWorkError` if nobody waits for this thread's work any more."""
     if _current.get()():
-        raise Cancelled
+        raise CancelledWorkError

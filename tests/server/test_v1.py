@@ -214,7 +214,7 @@ def test_maps_that_would_fill_the_memory_are_not_computed(client, catalogue, pat
     done = client.post(path, json={"q": SOURCE, "target": "fr", "maps": [{}], **more})
     assert (done.status_code, done.json()["error"]) == (
         400,
-        "the maps would be too large; send less text.",
+        "the maps would be too large; choose fewer, or send less text.",
     )
     assert client.post(path, json={"q": SOURCE, "target": "fr", **more}).status_code == 200
 

@@ -170,7 +170,9 @@ class RequiredPhrase:
         for length in range(min(len(self) - 1, len(tokens)) + 1):
             start = len(tokens) - length
             for ids in self.spellings if start else self.openings:
-                if length and ids[length - 1 : length] != end[-1:]:  # nearly always, so it is asked first
+                if (
+                    length and ids[length - 1 : length] != end[-1:]
+                ):  # nearly always, so it is asked first
                     continue
                 if length < len(ids) and ids[:length] == end[len(end) - length :]:
                     before = text[: len(text) - len(self.texts.join(ids[:length]))]

@@ -6,11 +6,27 @@ from typing import Any
 
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
+from pydantic_core import to_json
 
 
 def as_json(content: BaseModel) -> Response:
     """A response that is written as it is: FastAPI would validate it a second time."""
-    return Response(content.model_dump_json(exclude_none=True), media_type="application/json")
+    return Response(json_text(content), media_type="application/json")
+
+
+def json_text(value: Any) -> str:
+    """A response as JSON, without fields that are None.
+
+    It is written in pieces: pydantic writes a whole response in one call, during which no other
+    thread of the server runs.
+    """
+    if isinstance(value, BaseModel):
+        fields = [(name, getattr(value, name)) for name in type(value).model_fields]
+        written = (f'"{name}":{json_text(own)}' for name, own in fields if own is not None)
+        return "{" + ",".join(written) + "}"
+    if isinstance(value, list) and isinstance(next(iter(value), None), BaseModel | dict):
+        return "[" + ",".join(map(json_text, value)) + "]"
+    return to_json(value, inf_nan_mode="null").decode()
 
 
 class ErrorResponse(BaseModel):

@@ -14,7 +14,7 @@ from regard.server.api.spec import request_body
 from regard.server.api.v1_schema import EditRequest, TranslationResponse, attention_edits
 from regard.server.http.errors import ApiError
 from regard.server.queue.routing import find_model
-from regard.server.queue.service import Service
+from regard.server.queue.service import Service, client_of
 from regard.tasks.inspection import InspectOptions
 from regard.tasks.tracing import check_traceable, expected_numbers, trace_text
 from regard.tasks.translation.translator import Translator
@@ -75,7 +75,8 @@ def routes(service: Service) -> APIRouter:
             split=False,
             name=model.name,
         )
-        await asyncio.to_thread(_check, model.translator, body.q, options)
+        numbers = await asyncio.to_thread(_expected, model.translator, body.q, options)
+        service.memory_budget.take(request.scope, client_of(request), numbers)
         traced = await service.call(
             request,
             lambda: trace_text(
@@ -95,15 +96,17 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
-def _check(translator: Translator, text: str, options: InspectOptions) -> None:
-    """Refuse, before anything is computed, what would take too much memory."""
+def _expected(translator: Translator, text: str, options: InspectOptions) -> int:
+    """How many numbers the steps will have; an error, before anything is computed, if too many."""
     check_traceable(translator, text, options)
-    if (count := expected_numbers(translator, text)) > 2 * MAX_NUMBERS:
+    count = expected_numbers(translator, text)
+    if count > 2 * MAX_NUMBERS:
         raise ApiError(
             400,
             f"the steps would have about {count:,} numbers, too many for one answer; send a "
             "shorter sentence.",
         )
+    return count
 
 
 def _payload(traced: TracedText) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from regard.server.api.requests import PrefixRequest, RequestBody
 from regard.server.api.responses import ERROR_RESPONSES, as_json
 from regard.server.api.spec import request_body
 from regard.server.api.v1_schema import (
+    MAX_WEIGHTS,
     AlternativesRequest,
     EditRequest,
     ExplainRequest,
@@ -27,17 +28,19 @@ from regard.server.api.v1_schema import (
     ViewRequest,
     ViewResponse,
     attention_edits,
+    selected_share,
     sentence_responses,
 )
 from regard.server.api.view import payloads
 from regard.server.http.errors import ApiError
 from regard.server.queue.catalogue import ServedModel
 from regard.server.queue.routing import find_model
-from regard.server.queue.service import Service
+from regard.server.queue.service import Service, client_of
 from regard.tasks.translation.translation import Translation
 from regard.tasks.translation.translator import StreamedText
 
-MAX_EXPECTED_WEIGHTS = 50_000_000  # of a text; more are not even computed
+MAX_EXPECTED_WEIGHTS = 12_000_000  # of all maps of a text; more are not even computed
+MAX_RETURNED_WEIGHTS = 1.5 * MAX_WEIGHTS  # of the chosen maps, by the same estimate
 MAX_EDITED_SENTENCES = 20  # of a text that is shown
 JSON = ("application/json",)
 WORDING = {
@@ -89,14 +92,20 @@ def routes(service: Service) -> APIRouter:
         request: Request, body: ExplainRequest, max_sentences: int | None = None
     ) -> Response:
         model, detected = await find_model(service.catalogue.models, body)
-        if body.maps and await map_size(model, body) > MAX_EXPECTED_WEIGHTS:
-            raise ApiError(400, "the maps would be too large; send less text.")
+        if body.maps:
+            expected = await map_size(model, body)
+            share = selected_share(body.maps, model.translator.run.model)
+            if expected > MAX_EXPECTED_WEIGHTS or share * expected > MAX_RETURNED_WEIGHTS:
+                raise ApiError(400, "the maps would be too large; choose fewer, or send less text.")
+            hold(request, expected)
         edits = body.edits if isinstance(body, InterveneRequest) else None
         attention, num_best = bool(body.maps), 1 + body.alternatives
         translation = await translate_text(
             request, body, model, attention, edits or (), max_sentences, num_best
         )
-        sentences = await asyncio.to_thread(sentence_responses, translation.sentences, body.maps)
+        sentences = await service.run_in_background(
+            request, lambda: sentence_responses(translation.sentences, body.maps)
+        )
         response = ExplainResponse(
             text=translation.text,
             model=model.name,
@@ -107,7 +116,7 @@ def routes(service: Service) -> APIRouter:
             sentences=sentences,
             unused=None if edits is None else translation.unused_edits,
         )
-        return as_json(response)
+        return await service.run_in_background(request, lambda: as_json(response))
 
     @api.post(
         "/view",
@@ -119,12 +128,15 @@ def routes(service: Service) -> APIRouter:
         body = await service.admission.admit(request, ViewRequest)
         model, detected = await find_model(service.catalogue.models, body)
         start = time.perf_counter()
-        attention = body.maps and await map_size(model, body) < MAX_EXPECTED_WEIGHTS
+        expected = await map_size(model, body) if body.maps else 0
+        attention = 0 < expected < MAX_EXPECTED_WEIGHTS
+        if attention:
+            hold(request, expected)
         limit = MAX_EDITED_SENTENCES if body.edits else None
         translation = await translate_text(request, body, model, attention, body.edits, limit)
         seconds = time.perf_counter() - start
-        maps, sentences = await asyncio.to_thread(
-            payloads, translation.sentences, model, body.prefix or ""
+        maps, sentences = await service.run_in_background(
+            request, lambda: payloads(translation.sentences, model, body.prefix or "")
         )
         response = ViewResponse(
             text=translation.text,
@@ -137,10 +149,14 @@ def routes(service: Service) -> APIRouter:
             unused=translation.unused_edits if body.edits else None,
             seconds=round(seconds, 4),
         )
-        return as_json(response)
+        return await service.run_in_background(request, lambda: as_json(response))
 
     async def map_size(model: ServedModel, body: PrefixRequest) -> int:
-        return await asyncio.to_thread(model.translator.estimate_map_size, body.q)
+        estimate = partial(model.translator.estimate_map_size, body.q, split=body.split)
+        return await asyncio.to_thread(estimate)
+
+    def hold(request: Request, numbers: int) -> None:
+        service.memory_budget.take(request.scope, client_of(request), numbers)
 
     async def translate_text(
         request: Request,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, FiniteFloat, NonNegativeInt
 
 from regard.attention import AttentionMap, Edit, Overwrite, SwitchOff
+from regard.config import ModelSettings, TransformerSettings
 from regard.server.api.requests import MAX_ALTERNATIVES, ModelRequest, PrefixRequest
 from regard.server.api.responses import DetectedLanguage
 from regard.server.http.errors import ApiError
@@ -28,13 +29,31 @@ class MapSelection(BaseModel):
     layer: NonNegativeInt | None = None
     heads: Numbers | None = None
 
-    def selects(self, layer_map: AttentionMap, head: int) -> bool:
-        """Whether a head of a map is selected."""
+    def selects(self, kind: str, layer: int, head: int) -> bool:
+        """Whether a head of a layer is selected."""
         return (
-            self.kind in (None, layer_map.kind)
-            and self.layer in (None, layer_map.layer)
+            self.kind in (None, kind)
+            and self.layer in (None, layer)
             and (self.heads is None or head in self.heads)
         )
+
+
+def selected_share(selections: Sequence[MapSelection], model: ModelSettings) -> float:
+    """The share of a model's heads whose maps are selected; 1 where it is not known."""
+    if not isinstance(model, TransformerSettings):
+        return 1.0
+    num_layers = {
+        "self": model.num_encoder_layers,
+        "causal": model.num_decoder_layers,
+        "cross": model.num_decoder_layers,
+    }
+    heads = [
+        (kind, layer, head)
+        for kind, count in num_layers.items()
+        for layer in range(count)
+        for head in range(model.num_heads)
+    ]
+    return sum(any(one.selects(*head) for one in selections) for head in heads) / len(heads)
 
 
 class ExplainRequest(PrefixRequest):
@@ -239,5 +258,5 @@ def _selected(sentence: Sentence, selections: Sequence[MapSelection]) -> list[Se
         (layer_map, index, head)
         for layer_map in sentence.attention
         for index, head in enumerate(layer_map.heads)
-        if any(selection.selects(layer_map, head) for selection in selections)
+        if any(selection.selects(layer_map.kind, layer_map.layer, head) for selection in selections)
     ]

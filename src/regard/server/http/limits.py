@@ -44,12 +44,15 @@ class LimitMiddleware:
             return
         scope["regard"] = {}
         scope["fault"] = {}
+        scope["held"] = []  # what gives back what the request holds
         exchange = _Exchange(scope, receive, send, self.max_bytes)
         start = time.perf_counter()
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         try:  # HEAD is GET, whose body the HTTP server leaves out
             await self.app(inner, exchange.receive, exchange.send)
         finally:
+            for give_back in scope["held"]:
+                give_back()
             self._log(scope, exchange, time.perf_counter() - start)
 
     def _log(self, scope: Scope, exchange: _Exchange, seconds: float) -> None:

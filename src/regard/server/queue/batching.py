@@ -5,9 +5,10 @@
           └──────────────── future ◀─────────────────┘    └── batches that the engine searches
 
 While the engine searches some batches, the thread collects and tokenizes the next and answers
-those that are done. It takes sentences in turn from all clients, and from all jobs of each, with the
-same model and options, so that neither a long text nor many requests of one client delay others.
-A job that nobody waits for any more is abandoned, also in the middle of a search by our own engine.
+those that are done. It takes sentences in turn from all clients, and from all jobs of each, with
+the same model and options, so that neither a long text nor many requests of one client delay
+others. A job that nobody waits for any more is abandoned, also in the middle of a search by our own
+engine.
 
 The number of jobs that wait or run is limited. Where a queue is full, the client with the most jobs
 gives up its last one for a client that has fewer.
@@ -25,7 +26,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from regard.cancellation import Cancelled, cancellable
+from regard.cancellation import CancelledWorkError, cancellable
 from regard.server.http.errors import ApiError
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
 from regard.tasks.translation.translation import Sentence
@@ -328,7 +329,7 @@ def translate(items: Items, finish: Callable[[], list[Sentence]]) -> set[Transla
         return jobs
     try:
         sentences = finish()
-    except Cancelled:
+    except CancelledWorkError:
         return jobs
     except Exception as error:
         if len(jobs) == 1:

@@ -70,7 +70,9 @@ class CallJob(Job[Result]):
 class TranslateJob(Job[list[Translation]]):
     """Texts to translate, sentence by sentence.
 
-    `max_sentences` limits all texts together; more are an error.
+    max_sentences  of all texts together; more are an error
+    max_steps      of a search by our own engine for one sentence, each of one hypothesis; what may
+                   take more is an error, as nothing else is computed meanwhile
     """
 
     def __init__(
@@ -80,12 +82,13 @@ class TranslateJob(Job[list[Translation]]):
         options: TranslateOptions,
         max_sentences: int | None = None,
         client: str = "",
+        max_steps: int | None = None,
     ) -> None:
         super().__init__(object() if options.edits else (id(translator), options), client)
         self.translator = translator
         self.texts = list(texts)
         self.options = options
-        self.max_sentences = max_sentences
+        self.max_sentences, self.max_steps = max_sentences, max_steps
         self.segments: list[list[Segment]] | None = None
         self.pending: deque[tuple[int, Segment]] = deque()
         self.sentences: list[Sentence | None] = []
@@ -104,11 +107,22 @@ class TranslateJob(Job[list[Translation]]):
             return
         self.segments = [self.translator.segment_with(text, self.options) for text in self.texts]
         flat = [segment for segments in self.segments for segment in segments]
+        if self.max_steps is not None:
+            for segment in flat:
+                self._check_steps(segment, self.max_steps)
         if self.max_sentences is not None and len(flat) > self.max_sentences:
             limit = "one sentence" if self.max_sentences == 1 else f"{self.max_sentences} sentences"
             raise InputError(f"edits are for at most {limit} that the model can take; send less.")
         self.pending = deque(enumerate(flat))
         self.sentences = [None] * len(flat)
+
+    def _check_steps(self, segment: Segment, limit: int) -> None:
+        if (steps := self.translator.estimate_steps(segment, self.options)) > limit:
+            raise InputError(
+                f"the sentence {segment.text[:40]!r}… and its terms may take {steps} steps of the "
+                f"search, more than {limit}; send a shorter sentence, fewer terms or a smaller "
+                "beam."
+            )
 
     @property
     def complete(self) -> bool:

@@ -14,6 +14,7 @@ from fastapi import Request
 
 from regard.corpus.memory import TranslationMemory
 from regard.server.access.admission import Admission
+from regard.server.access.budget import MemoryBudget
 from regard.server.access.keys import Key
 from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError
 from regard.server.http.log import error_fields, log_event
@@ -23,6 +24,7 @@ from regard.server.queue.batching import Batcher
 from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
 from regard.tasks.translation.translation import TranslateOptions, Translation
+from regard.tasks.translation.translator import Translator
 
 Result = TypeVar("Result")
 Group = tuple[ServedModel, Sequence[str], TranslateOptions]
@@ -53,7 +55,11 @@ class BackgroundThread:
 
 
 LONG_SENTENCES, LONG_TOKENS = 8, 256
-"""Of one step of long work: a few seconds at most, after which another client has its turn."""
+"""Of one batch of long work: a few seconds at most, after which another client has its turn."""
+MAX_STEPS = 10_000
+"""Of our own engine's search for one sentence: so many take about five seconds on one core."""
+HELD_NUMBERS = 48_000_000
+"""Of maps and steps that requests hold at once: 200 MB."""
 
 
 class Service:
@@ -77,6 +83,7 @@ class Service:
         self._memory_direction = (first.source, first.target) if first is not None else None
         self.settings = settings
         self.admission = Admission(settings, keys)
+        self.memory_budget = MemoryBudget(HELD_NUMBERS)
         self.metrics = Metrics()
         self.batcher = Batcher(
             max_jobs=settings.waiting,
@@ -104,7 +111,14 @@ class Service:
     ) -> list[list[Translation]]:
         """The translations of each group of texts, which may be of different models."""
         jobs = [
-            TranslateJob(model.translator, texts, options, max_sentences, client_of(request))
+            TranslateJob(
+                model.translator,
+                texts,
+                options,
+                max_sentences,
+                client_of(request),
+                MAX_STEPS if takes_long(model.translator, options) else None,
+            )
             for model, texts, options in groups
         ]
         return await self._run(jobs, request)
@@ -141,7 +155,7 @@ class Service:
         queues = [
             (batcher, own)
             for batcher, is_long in ((self.batcher, False), (self.long_batcher, True))
-            if (own := [job for job in jobs if takes_long(job) is is_long])
+            if (own := [job for job in jobs if is_long_work(job) is is_long])
         ]
         try:
             for batcher, own in queues:
@@ -183,14 +197,16 @@ class Service:
                 future.cancel()
 
 
-def takes_long(job: Job[Any]) -> bool:
-    """Whether a job is long work: our own engine's, with constraints, edits or maps."""
-    if not isinstance(job, TranslateJob):
-        return True
-    options = job.options
+def is_long_work(job: Job[Any]) -> bool:
+    """Whether a job is for the thread of long work."""
+    return not isinstance(job, TranslateJob) or takes_long(job.translator, job.options)
+
+
+def takes_long(translator: Translator, options: TranslateOptions) -> bool:
+    """Whether a translation takes long: our own engine's, with constraints, edits or maps."""
     if options.prefix or options.forbid or options.glossary or options.attention or options.edits:
         return True
-    return not job.translator.searches_fast(options.settings)
+    return not translator.searches_fast(options.settings)
 
 
 def client_of(request: Request) -> str:

@@ -100,6 +100,12 @@ class OwnSearch:
             for row, sentence in zip(group, translated, strict=True)
         }
 
+    def num_required_tokens(self, segment: Segment, options: TranslateOptions) -> int:
+        """The tokens of all terms of the glossary that the translation of a segment must have."""
+        source = self.model.tokenizers.source
+        terms = self._lexicon.required(options.glossary, segment.text, segment.ids, source)
+        return sum(map(len, terms.values()))
+
     def translate_edited(
         self, segment: Segment, num_segments: int, options: TranslateOptions
     ) -> Sentence:

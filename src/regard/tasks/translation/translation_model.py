@@ -19,7 +19,7 @@ from regard.alignment import (
 )
 from regard.alignment.heads import shift_rows
 from regard.alignment.tokenized_words import Array
-from regard.config import SearchOptions, TransformerSettings
+from regard.config import SearchOptions
 from regard.decoding import Hypothesis, word_confidence
 from regard.errors import InputError
 from regard.folder import LoadedModel, SavedModel
@@ -177,16 +177,6 @@ class TranslationModel(LoadedModel):
         if len(target) > self.max_length:
             raise InputError("the translation is longer than the model can write; give less text.")
         return source, target
-
-    def estimate_map_size(self, text: str) -> int:
-        """The approximate number of weights of all maps, for a translation as long as the text."""
-        model = self.run.model
-        length = len(self.encode_source(text)) + 1
-        at_once = min(length, self.max_length)
-        if not isinstance(model, TransformerSettings):
-            return length * at_once
-        num_layers = model.num_encoder_layers + 2 * model.num_decoder_layers
-        return model.num_heads * num_layers * length * at_once
 
     def spell(self, text: str) -> str:
         """Target text as the model writes it: unknown words are written differently."""

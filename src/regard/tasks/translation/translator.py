@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Unpack, overload
 
-from regard.config import Run, SearchOptions
+from regard.config import Run, SearchOptions, TransformerSettings
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.tasks.translation.batching import MAX_LINES, overlapped, windows
@@ -273,6 +273,23 @@ class Translator(TranslationModel):
         """Whether the fastest engine that this model has can search with these settings."""
         engine = self.engine.engine
         return engine is None or engine.can_search(settings)
+
+    def estimate_map_size(self, text: str, *, split: bool = True) -> int:
+        """The approximate number of weights of all maps, for a translation as long as the text."""
+        model = self.run.model
+        lengths = [len(segment.ids) + 1 for segment in self.segment(text, split=split)]
+        squares = sum(length * length for length in lengths)
+        if not isinstance(model, TransformerSettings):
+            return squares
+        return model.num_heads * (model.num_encoder_layers + 2 * model.num_decoder_layers) * squares
+
+    def estimate_steps(self, segment: Segment, options: TranslateOptions) -> int:
+        """The most steps that our own engine takes for a segment, one for each hypothesis."""
+        if segment.copied:
+            return 0
+        length = 2 * len(segment.ids) + 10
+        width = max(options.settings.beam, options.settings.n_best)
+        return length * (width + self.own.num_required_tokens(segment, options))
 
     def begin_segments(
         self,

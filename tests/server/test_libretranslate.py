@@ -245,8 +245,9 @@ def test_head_is_get_without_its_body(client, path):
     assert client.head("/nothing").status_code == 404
 
 
-def test_a_slash_too_many_is_no_way_elsewhere(client):
-    answer = client.post("/translate/", json={}, headers={"host": "evil.example"})
+def test_a_slash_too_many_is_no_way_elsewhere(catalogue):
+    with serving(catalogue, hosts=("evil.example",)) as client:
+        answer = client.post("/translate/", json={}, headers={"host": "evil.example"})
     assert answer.status_code == 404 and set(answer.json()) == {"error"}
     assert "location" not in answer.headers
 
@@ -310,7 +311,7 @@ def test_a_translation_enters_each_file_of_the_server_once(catalogue):
 
     async def ask():
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             sys.setprofile(profile)
             try:
                 return await client.post(

@@ -111,6 +111,7 @@ def test_a_hangup_while_models_are_read_ends_nothing(folder):
         (["--model", "FOLDER", "--timeout", "inf"], "timeout must be a number above 0"),
         (["--make-key", "me", "--keys", "NONE", "--key-rate", "-5"], "rate must not be negative"),
         (["--make-key", "me"], "--make-key needs --keys"),
+        (["--model", "FOLDER", "--allowed-host", "https://example.org"], "name without scheme"),
     ],
 )
 def test_what_cannot_be_served(folder, words, said, capsys):

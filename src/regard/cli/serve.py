@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import platform
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from regard.errors import InputError
+from regard.hosts import default_hosts
 from regard.tasks import KINDS, load_run
 from regard.tasks.commands import add_engine, positive
 
@@ -56,6 +59,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--make-key", metavar="NAME", help="make a key, add it to --keys, print it, and end")
     add("--key-rate", type=int, metavar="N", help="with --make-key: requests a minute (0: any)")
     add("--admin", action="store_true", help="with --make-key: a key that may reload models")
+    add("--allowed-host", metavar="NAME", action="append", default=[],
+        help="name that the server answers to, as example.org, *.example.org or * (all), besides "
+        "localhost and, unless it listens at a loopback address, this computer's name and all "
+        "addresses")  # fmt: skip
     add("--cors", metavar="ORIGIN", action="append", default=[],
         help="origin whose pages may use the server, as https://example.org; * is all")  # fmt: skip
     add("--proxy", metavar="ADDRESS",
@@ -92,6 +99,7 @@ def _serve(arguments: argparse.Namespace) -> None:
         rate=arguments.rate,
         key_required=arguments.require_key,
         cors=tuple(arguments.cors),
+        hosts=tuple(arguments.allowed_host),
         metrics=not arguments.no_metrics,
     )
     from regard.server.access.keys import read_keys
@@ -110,6 +118,8 @@ def _serve(arguments: argparse.Namespace) -> None:
 
         torch.set_num_threads(arguments.threads)
     listener = listen(arguments.host, arguments.port)  # first, as it may fail
+    known = default_hosts(arguments.host, listener.getsockname()[0], platform.node())
+    settings = replace(settings, hosts=(*settings.hosts, *known))
     catalogue = Catalogue(arguments.model, arguments.threads, arguments.engine, arguments.precision)
     memory = None
     if arguments.memory:

@@ -24,6 +24,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from regard.errors import InputError
 from regard.folder import model_names
+from regard.hosts import AllowedHosts
 from regard.version import __version__
 from regard.views.html import browser
 from regard.watch.run_files import (
@@ -101,6 +102,7 @@ class WatchServer:
             raise InputError(f"the port must be from 0 to 65535, got {port}.") from None
         self._server.watch = self
         self.port = int(self._server.server_address[1])
+        self.hosts = AllowedHosts((HOST, "localhost"), self.port)
         self.address = f"http://{HOST}:{self.port}"
 
     def __enter__(self) -> Self:
@@ -135,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer a request for the page, one of its files, or updates."""
         watch = self.server.watch
-        if self.headers.get("Host") not in (f"{HOST}:{watch.port}", f"localhost:{watch.port}"):
+        if not watch.hosts.allow(self.headers.get("Host", "")):
             self._answer(HTTPStatus.FORBIDDEN, b"", "text/plain")
             return
         url = urlsplit(self.path)

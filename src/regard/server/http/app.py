@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from regard.errors import InputError
+from regard.server.access.foreign_pages import ForeignPages
 from regard.server.api import files, libretranslate, tracing, v1
 from regard.server.api.detection import detect
 from regard.server.api.spec import openapi_document
@@ -76,6 +77,7 @@ def create_app(service: Service) -> FastAPI:
         )
     app.add_middleware(
         LimitMiddleware,
+        foreign=ForeignPages(service.settings.hosts, service.settings.cors),
         metrics=service.metrics,
         max_bytes=service.settings.body_bytes,
         paths=app.openapi()["paths"],

@@ -1,4 +1,6 @@
-"""Middleware around every request: size limit, headers, a log line and metrics."""
+"""Middleware around every request: pages that may not use the server, size limit, headers, a log
+line and metrics.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,11 @@ import secrets
 import time
 from collections.abc import Collection
 
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from regard.server.access.foreign_pages import ForeignPages
 from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError
 from regard.server.http.log import log_event
 from regard.server.http.metrics import Metrics
@@ -26,14 +31,22 @@ METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"}
 class LimitMiddleware:
     """ASGI middleware around everything.
 
+    foreign    decides which requests are refused, as they come from pages of other sites
     max_bytes  of a request's body
     paths      that are counted by name; all others are counted together, as they may be anything
     """
 
     def __init__(
-        self, app: ASGIApp, *, metrics: Metrics, max_bytes: int, paths: Collection[str]
+        self,
+        app: ASGIApp,
+        *,
+        foreign: ForeignPages,
+        metrics: Metrics,
+        max_bytes: int,
+        paths: Collection[str],
     ) -> None:
         self.app = app
+        self.foreign = foreign
         self.metrics = metrics
         self.max_bytes = max_bytes
         self.paths = frozenset(paths)
@@ -47,9 +60,11 @@ class LimitMiddleware:
         scope["held"] = []  # what gives back what the request holds
         exchange = _Exchange(scope, receive, send, self.max_bytes)
         start = time.perf_counter()
+        refusal = self.foreign.refusal(scope["method"], Headers(scope=scope))
+        app = self.app if refusal is None else _refused(refusal)
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         try:  # HEAD is GET, whose body the HTTP server leaves out
-            await self.app(inner, exchange.receive, exchange.send)
+            await app(inner, exchange.receive, exchange.send)
         finally:
             for give_back in scope["held"]:
                 give_back()
@@ -71,6 +86,10 @@ class LimitMiddleware:
             **notes,
             **fault,
         )
+
+
+def _refused(error: ApiError) -> ASGIApp:
+    return JSONResponse({"error": error.sentence}, error.status)
 
 
 class _Exchange:

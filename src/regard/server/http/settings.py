@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from regard.errors import InputError
+from regard.hosts import LOOPBACK, is_host_name
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class ServerSettings:
     key_required  whether a request without a key is refused
     keep_files    seconds for which a translated file can be downloaded
     cors          origins whose pages may use the server; * is all
+    hosts         names that the server answers to, as `hosts.AllowedHosts` takes them
     metrics       whether /metrics is there
     """
 
@@ -35,6 +37,7 @@ class ServerSettings:
     key_required: bool = False
     keep_files: float = 1800.0
     cors: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = LOOPBACK
     metrics: bool = True
 
     def __post_init__(self) -> None:
@@ -44,6 +47,12 @@ class ServerSettings:
         for name in ("linger", "rate"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
+        for name in self.hosts:
+            if not is_host_name(name):
+                raise InputError(
+                    "a host must be a name without scheme and port, as example.org or "
+                    f"*.example.org, got {name!r}."
+                )
 
     @property
     def body_bytes(self) -> int:

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import InputError
-from regard.server.access.keys import find_key, make_key, read_keys
+from regard.server.access.keys import find_key, make_key, read_keys, revoke_key
 from regard.server.access.rates import RateLimiter, client_network
 from regard.server.http.log import LOGGER, JsonFormatter
-from servers import serving
+from servers import serving, until
 from trained import taught
 
 SOURCE, TARGET = taught("en-fr")[0]
@@ -220,3 +220,92 @@ def test_what_others_log_is_told_without_their_words():
 def test_metrics_can_be_left_out(catalogue):
     with serving(catalogue, metrics=False) as client:
         assert client.get("/metrics").status_code == 404
+
+
+def test_wrong_keys_are_counted_by_address_and_lock_nobody_out(catalogue, tmp_path):
+    path = tmp_path / "keys"
+    good = make_key(path, "good")
+    with serving(catalogue, read_keys(path), wrong_keys=3) as client:
+        wrong = [client.post("/detect", json={"q": "x", "api_key": f"k{n}"}) for n in range(4)]
+        assert [answer.status_code for answer in wrong] == [403, 403, 403, 429]
+        assert 1 <= int(wrong[3].headers["retry-after"]) <= 20
+        assert wrong[3].json()["error"] == "Slowdown: 3 wrong API keys per 1 minute"
+        assert client.post("/detect", json={"q": "x", "api_key": good}).status_code == 200
+        assert client.post("/detect", json={"q": "x"}).status_code == 200
+        assert client.post("/detect", json={"q": "x", "api_key": "k9"}).status_code == 429
+
+
+def test_wrong_keys_are_counted_without_being_told(catalogue, tmp_path):
+    path = tmp_path / "keys"
+    make_key(path, "good")
+    with serving(catalogue, read_keys(path)) as client:
+
+        def asked():
+            return client.post("/detect", json={"q": "x", "api_key": "no"}).status_code
+
+        assert {asked() for _ in range(60)} == {403}
+        until(lambda: asked() == 429)
+
+
+def test_a_revoked_key_is_refused_from_the_next_reading_on(catalogue, tmp_path, kept, monkeypatch):
+    monkeypatch.setattr(LOGGER, "handlers", [kept])
+    path = tmp_path / "keys"
+    admin, other = make_key(path, "admin", admin=True), make_key(path, "other")
+    with serving(catalogue, read_keys(path), keys_file=str(path), key_required=True) as client:
+
+        def asked(key):
+            return client.post("/detect", json={"q": "x", "api_key": key}).status_code
+
+        def reloaded():
+            return client.post("/v1/reload", json={"api_key": admin}).status_code
+
+        revoke_key(path, "other")
+        new = make_key(path, "new")
+        assert (asked(other), asked(new)) == (200, 403)
+        assert reloaded() == 200
+        assert (asked(other), asked(new), asked(admin)) == (403, 200, 200)
+        good = path.read_bytes()
+        for damage in (b"nonsense\n", good[:-9], b"\xff\xfe", None):
+            path.unlink() if damage is None else path.write_bytes(damage)
+            assert reloaded() == 503
+            assert (asked(new), asked(other)) == (200, 403)
+        path.write_text("# none\n")
+        assert reloaded() == 200
+        assert (asked(new), asked(admin), reloaded()) == (403, 403, 403)
+    lines = [json.loads(line) for line in kept.lines]
+    events = [line for line in lines if line["event"].startswith("keys")]
+    assert events[0]["new"] == ["new"] and events[0]["gone"] == ["other"]
+    assert [line["event"] for line in events[1:5]] == ["keys kept: reading them again failed"] * 4
+    assert events[5]["gone"] == ["admin", "new"] and len(events) == 6
+    assert not any(key in "".join(kept.lines) for key in (admin, other, new))
+
+
+def test_revoking_a_key_leaves_all_other_lines(tmp_path):
+    path = tmp_path / "keys"
+    for name in ("zoe", "ann", "ann.b"):
+        make_key(path, name)
+    path.write_text("# the office: ann\n\n" + path.read_text().replace("\nann.b", "\n# b\nann.b"))
+    lines = path.read_text().splitlines(keepends=True)
+    revoke_key(path, "ann")
+    assert path.read_text() == "".join(line for line in lines if not line.startswith("ann "))
+    assert [key.name for key in read_keys(path)] == ["zoe", "ann.b"]
+    with pytest.raises(InputError, match=r"no key ann; its keys are zoe, ann\.b"):
+        revoke_key(path, "ann")
+
+
+def test_metrics_want_a_key_where_all_requests_do(catalogue, tmp_path):
+    path = tmp_path / "keys"
+    good = make_key(path, "good")
+    with serving(catalogue, read_keys(path), key_required=True, wrong_keys=3) as client:
+
+        def asked(**headers):
+            return client.get("/metrics", headers=headers).status_code
+
+        assert asked() == asked(authorization="Basic eDp5") == 403
+        assert (
+            asked(authorization=f"Bearer {good}") == asked(authorization=f"bearer  {good}") == 200
+        )
+        wrong = [asked(authorization=f"Bearer {'x' * 300}") for _ in range(4)]
+        assert wrong == [403, 403, 403, 429]
+    with serving(catalogue, read_keys(path)) as client:
+        assert client.get("/metrics").status_code == 200

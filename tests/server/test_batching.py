@@ -94,7 +94,7 @@ def test_who_goes_away_frees_the_place(catalogue):
     fields = {"q": FRENCH[0][0], "source": "en", "target": "fr"}
     with serving(catalogue) as client, held_up(client.service.batcher):
         body = json.dumps(fields).encode()
-        head = b"POST /translate HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+        head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         host, port = client.address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as one:
             one.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)

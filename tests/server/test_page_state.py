@@ -169,7 +169,7 @@ def test_a_server_that_has_other_models_by_now(browser, tmp_path_factory):
     catalogue = Catalogue([str(trained("en-fr", tmp_path_factory))], threads=1)
     other = Catalogue([str(trained("en-zh", tmp_path_factory))], threads=1)
     with (
-        serving(other) as after,
+        serving(other, cors=("*",)) as after,
         serving(catalogue) as before,
         opened(browser, before.address) as tab,
     ):

@@ -12,6 +12,7 @@ import pytest
 
 from processes import Process
 from regard.cli import main
+from regard.server.access.keys import make_key
 from servers import until
 from trained import taught, trained
 
@@ -93,6 +94,56 @@ def test_a_hangup_while_models_are_read_ends_nothing(folder):
     assert "message of python_multipart.multipart" in events
 
 
+def test_doors(folder, tmp_path):
+    """Keys are read again on SIGHUP; metrics have a port of their own; other names are refused."""
+    path = tmp_path / "keys"
+    old = make_key(path, "old")
+    server = Process(
+        "serve", "--model", folder, "--port", "0", "--threads", "1", "--keys", path,
+        "--require-key", "--metrics-port", "0", "--allowed-host", "translate.example.org",
+    )  # fmt: skip
+    log = []
+    try:
+        metrics = re.fullmatch(
+            r"Metrics at (http://127\.0\.0\.1:\d+/metrics)\n", server.stdout.readline()
+        )[1]
+        address = re.search(r" at (http://127\.0\.0\.1:\d+)", server.stdout.readline())[1]
+        reader = threading.Thread(target=lambda: log.extend(server.stderr))
+        reader.start()
+        with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+
+            def asked(key, **headers):
+                fields = {"q": "x", "api_key": key}
+                return client.post("/detect", json=fields, headers=headers).status_code
+
+            assert asked(old) == asked(old, host="translate.example.org") == 200
+            assert asked(old, host="evil.example") == 421
+            assert client.get("/metrics").status_code == 404
+            assert main(["serve", "--revoke-key", "old", "--keys", str(path)]) == 0
+            new = make_key(path, "new")
+            server.send_signal(signal.SIGHUP)
+            until(lambda: any("keys changed" in line for line in log))
+            assert (asked(old), asked(new)) == (403, 200)
+            path.write_text("damaged\n")
+            server.send_signal(signal.SIGHUP)
+            until(lambda: any("keys kept" in line for line in log))
+            assert (asked(old), asked(new)) == (403, 200)
+        with httpx.Client(trust_env=False, timeout=60) as client:
+            answer = client.get(metrics)
+            assert answer.headers["content-type"].startswith("text/plain")
+            assert 'regard_requests_total{path="/detect",status="421"} 1.0' in answer.text
+            assert client.get(metrics.replace("/metrics", "/other")).status_code == 404
+            assert client.head(metrics).headers["content-length"] != "0"
+            assert client.get(metrics, headers={"host": "evil.example"}).status_code == 421
+            assert client.get(metrics, headers={"origin": "https://a.example"}).status_code == 403
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+        reader.join()
+    finally:
+        server.kill()
+        server.wait()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -111,7 +162,15 @@ def test_a_hangup_while_models_are_read_ends_nothing(folder):
         (["--model", "FOLDER", "--timeout", "inf"], "timeout must be a number above 0"),
         (["--make-key", "me", "--keys", "NONE", "--key-rate", "-5"], "rate must not be negative"),
         (["--make-key", "me"], "--make-key needs --keys"),
+        (["--revoke-key", "me"], "--revoke-key needs --keys"),
+        (["--revoke-key", "me", "--keys", "NONE"], "NONE: no such file"),
         (["--model", "FOLDER", "--allowed-host", "https://example.org"], "name without scheme"),
+        (["--model", "FOLDER", "--wrong-keys", "-1"], "wrong_keys must not be negative"),
+        (["--model", "FOLDER", "--metrics-port", "70000"], "port 70000: a port is a number from"),
+        (
+            ["--model", "FOLDER", "--no-metrics", "--metrics-port", "0"],
+            "--no-metrics and --metrics-port exclude each other",
+        ),
     ],
 )
 def test_what_cannot_be_served(folder, words, said, capsys):

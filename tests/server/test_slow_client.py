@@ -11,7 +11,7 @@ from regard.server.http.slow_client import SlowClientProtocol
 from servers import serving
 
 LONG = 20_000_000  # characters: more than the system keeps for a connection
-HEAD = b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n"
+HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_a_slow_body_and_slow_questions_are_not_disturbed(address):
     """The body has its own time, and between two requests a connection may rest."""
     body = b'{"q": "x", "source": "fr", "target": "fr"}'
     head = (
-        b"POST /translate HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+        b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: %d\r\n\r\n" % len(body)
     )
     with connected(address) as one:
@@ -92,7 +92,7 @@ def long_answer(one):
     body = b'{"source": "fr", "target": "fr", "q": "%s"}' % (b"x" * LONG)
     one.settimeout(20)
     one.sendall(
-        b"POST /translate HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+        b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: %d\r\n\r\n" % len(body) + body
     )
 

@@ -17,9 +17,9 @@ from regard.server.queue.service import Service
 
 
 @contextmanager
-def serving(catalogue, keys=(), **limits):
+def serving(catalogue, keys=(), keys_file=None, **limits):
     """A client of a server with these limits; the service is `client.service`."""
-    service = Service(catalogue, ServerSettings(**limits), keys)
+    service = Service(catalogue, ServerSettings(**limits), keys, keys_file=keys_file)
     listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn_config(create_app(service), 5))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -6,15 +6,20 @@ import argparse
 import importlib.util
 import platform
 import signal
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from regard.errors import InputError
 from regard.hosts import default_hosts
 from regard.tasks import KINDS, load_run
 from regard.tasks.commands import add_engine, positive
+
+if TYPE_CHECKING:
+    from regard.server.queue.service import Service
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "py3langid")
 
@@ -52,11 +57,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="seconds after which a request gets a 503 (60)")  # fmt: skip
     add("--rate", type=int, default=0, metavar="N",
         help="requests a minute of one key or address (0: no limit)")  # fmt: skip
+    add("--wrong-keys", type=int, default=60, metavar="N",
+        help="requests a minute of one address with a wrong key (60; 0: no limit)")  # fmt: skip
     access = parser.add_argument_group("access")
     add = access.add_argument
     add("--keys", metavar="FILE", help="file of API keys, as --make-key writes it")
     add("--require-key", action="store_true", help="refuse requests without a key")
-    add("--make-key", metavar="NAME", help="make a key, add it to --keys, print it, and end")
+    change = access.add_mutually_exclusive_group().add_argument
+    change("--make-key", metavar="NAME", help="make a key, add it to --keys, print it, and end")
+    change(
+        "--revoke-key",
+        metavar="NAME",
+        help="remove a key from --keys, and end; a server refuses it from SIGHUP on",
+    )
     add("--key-rate", type=int, metavar="N", help="with --make-key: requests a minute (0: any)")
     add("--admin", action="store_true", help="with --make-key: a key that may reload models")
     add("--allowed-host", metavar="NAME", action="append", default=[],
@@ -67,13 +80,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="origin whose pages may use the server, as https://example.org; * is all")  # fmt: skip
     add("--proxy", metavar="ADDRESS",
         help="address of a reverse proxy, trusted for clients' addresses")  # fmt: skip
+    add("--metrics-port", type=int, metavar="N",
+        help="port for /metrics alone (without it, /metrics is at --port, with --require-key for "
+        "requests with `Authorization: Bearer KEY`)")  # fmt: skip
+    add("--metrics-host", default="127.0.0.1", metavar="ADDRESS",
+        help="address to listen at for --metrics-port (127.0.0.1: this computer only)")  # fmt: skip
     add("--no-metrics", action="store_true", help="no /metrics for Prometheus")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve, or make a key."""
+    """Serve, or make or revoke a key."""
     if arguments.make_key is not None:
         return _make_key(arguments)
+    if arguments.revoke_key is not None:
+        return _revoke_key(arguments)
     if not arguments.model:
         raise InputError("no model was given; give the folder of one with --model.")
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -90,6 +110,8 @@ def _serve(arguments: argparse.Namespace) -> None:
     """Check the arguments, load the models, serve."""
     from regard.server.http.settings import ServerSettings
 
+    if arguments.no_metrics and arguments.metrics_port is not None:
+        raise InputError("--no-metrics and --metrics-port exclude each other; give one of them.")
     settings = ServerSettings(
         characters=arguments.max_characters,
         texts=arguments.max_texts,
@@ -97,10 +119,11 @@ def _serve(arguments: argparse.Namespace) -> None:
         together=arguments.together,
         timeout=arguments.timeout,
         rate=arguments.rate,
+        wrong_keys=arguments.wrong_keys,
         key_required=arguments.require_key,
         cors=tuple(arguments.cors),
         hosts=tuple(arguments.allowed_host),
-        metrics=not arguments.no_metrics,
+        metrics=not arguments.no_metrics and arguments.metrics_port is None,
     )
     from regard.server.access.keys import read_keys
 
@@ -118,8 +141,10 @@ def _serve(arguments: argparse.Namespace) -> None:
 
         torch.set_num_threads(arguments.threads)
     listener = listen(arguments.host, arguments.port)  # first, as it may fail
-    known = default_hosts(arguments.host, listener.getsockname()[0], platform.node())
-    settings = replace(settings, hosts=(*settings.hosts, *known))
+    settings = replace(settings, hosts=(*settings.hosts, *_default_hosts(arguments.host, listener)))
+    metrics_listener = None
+    if arguments.metrics_port is not None:
+        metrics_listener = listen(arguments.metrics_host, arguments.metrics_port)
     catalogue = Catalogue(arguments.model, arguments.threads, arguments.engine, arguments.precision)
     memory = None
     if arguments.memory:
@@ -127,7 +152,29 @@ def _serve(arguments: argparse.Namespace) -> None:
 
         first = catalogue.models[0]
         memory = read_memory(arguments.memory, (first.source, first.target))
-    serve(Service(catalogue, settings, keys, memory), listener, proxy=arguments.proxy)
+    service = Service(catalogue, settings, keys, memory, keys_file=arguments.keys)
+    with _serving_metrics(service, arguments.metrics_host, metrics_listener):
+        serve(service, listener, proxy=arguments.proxy)
+
+
+def _default_hosts(given: str, listener: socket.socket) -> tuple[str, ...]:
+    """The names that the server answers to without being told."""
+    return default_hosts(given, listener.getsockname()[0], platform.node())
+
+
+def _serving_metrics(
+    service: Service, host: str, listener: socket.socket | None
+) -> AbstractContextManager[None]:
+    """Answer /metrics at a port of its own, if there is one."""
+    if listener is None:
+        return nullcontext()
+    from regard.server.access.foreign_pages import ForeignPages
+    from regard.server.http.metrics_port import serving_metrics
+
+    address, port = listener.getsockname()[:2]
+    print(f"Metrics at http://{f'[{address}]' if ':' in address else address}:{port}/metrics")
+    hosts = (*service.settings.hosts, *_default_hosts(host, listener))
+    return serving_metrics(listener, service.metrics.text, ForeignPages(hosts))
 
 
 @contextmanager
@@ -160,4 +207,13 @@ def _make_key(arguments: argparse.Namespace) -> int:
         arguments.keys, arguments.make_key, rate=arguments.key_rate, admin=arguments.admin
     )
     print(key)
+    return 0
+
+
+def _revoke_key(arguments: argparse.Namespace) -> int:
+    if arguments.keys is None:
+        raise InputError("--revoke-key needs --keys, the file that the key's line is removed from.")
+    from regard.server.access.keys import revoke_key
+
+    revoke_key(arguments.keys, arguments.revoke_key)
     return 0

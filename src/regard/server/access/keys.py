@@ -44,7 +44,7 @@ class Key:
 def read_keys(path: str | Path) -> tuple[Key, ...]:
     """The keys of a file."""
     keys = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(_read_lines(path), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         match = _LINE.fullmatch(line.strip())
@@ -73,6 +73,15 @@ def make_key(path: str | Path, name: str, *, rate: int | None = None, admin: boo
     return secret
 
 
+def revoke_key(path: str | Path, name: str) -> None:
+    """Remove a key's line; all others stay as their owner wrote them."""
+    names = [key.name for key in read_keys(path)]
+    if name not in names:
+        known = f"its keys are {', '.join(names)}" if names else "it has no keys"
+        raise InputError(f"{path}: there is no key {name}; {known}.")
+    replace_file(path, "".join(line for line in _read_lines(path) if line.split()[:1] != [name]))
+
+
 def find_key(given: str, keys: tuple[Key, ...]) -> Key | None:
     """The entry of a key, which is compared with all of them."""
     digest = _digest(given)
@@ -81,6 +90,16 @@ def find_key(given: str, keys: tuple[Key, ...]) -> Key | None:
         if hmac.compare_digest(digest, key.digest):
             match = key
     return match
+
+
+def _read_lines(path: str | Path) -> list[str]:
+    """The lines of a file, with their ends."""
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path}: this is no file of keys; `regard serve --make-key` writes one."
+        ) from None
 
 
 def _digest(secret: str) -> str:

@@ -19,6 +19,7 @@ from regard.errors import InputError
 from regard.server.access.foreign_pages import ForeignPages
 from regard.server.api import files, libretranslate, tracing, v1
 from regard.server.api.detection import detect
+from regard.server.api.responses import ERROR_RESPONSES
 from regard.server.api.spec import openapi_document
 from regard.server.http.errors import (
     CLIENT_DISCONNECTED,
@@ -44,6 +45,7 @@ def create_app(service: Service) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         _reload_on_hangup(service)
+        await service.admission.reload_keys()  # a hangup while the models were loaded was ignored
         codes = language_codes(service.catalogue.models)
         await asyncio.to_thread(detect, "warm", codes)  # so that its data is read
         yield
@@ -101,12 +103,18 @@ def _add_reports(app: FastAPI, service: Service) -> None:
 
         @app.get(
             "/metrics",
-            summary="Counts and times for Prometheus.",
+            summary="Counts and times for Prometheus; `Authorization: Bearer KEY` where a key is "
+            "required.",
             tags=["server"],
             response_class=Response,
-            responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+            responses={
+                200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+                **{status: ERROR_RESPONSES[status] for status in (403, 429)},
+            },
         )
-        async def metrics() -> Response:
+        async def metrics(request: Request) -> Response:
+            if service.settings.key_required:
+                service.admission.check_bearer(request)
             return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 

@@ -20,6 +20,7 @@ class ServerSettings:
     linger        seconds that an idle server waits for more requests before it starts
     timeout       seconds after which a request gets a 503
     rate          requests a minute of one key or address; 0: no limit
+    wrong_keys    requests a minute of one address that carry a wrong key; 0: no limit
     key_required  whether a request without a key is refused
     keep_files    seconds for which a translated file can be downloaded
     cors          origins whose pages may use the server; * is all
@@ -34,6 +35,7 @@ class ServerSettings:
     linger: float = 0.002
     timeout: float = 60.0
     rate: int = 0
+    wrong_keys: int = 60
     key_required: bool = False
     keep_files: float = 1800.0
     cors: tuple[str, ...] = ()
@@ -44,7 +46,7 @@ class ServerSettings:
         for name in ("characters", "texts", "waiting", "together", "timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise InputError(f"{name} must be a number above 0, got {getattr(self, name)}.")
-        for name in ("linger", "rate"):
+        for name in ("linger", "rate", "wrong_keys"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
         for name in self.hosts:

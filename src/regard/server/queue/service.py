@@ -76,13 +76,14 @@ class Service:
         settings: ServerSettings,
         keys: tuple[Key, ...] = (),
         memory: TranslationMemory | None = None,
+        keys_file: str | None = None,
     ) -> None:
         self.catalogue = catalogue
         self._memory = memory
         first = next(iter(catalogue.models), None)  # the documentation's server has no models
         self._memory_direction = (first.source, first.target) if first is not None else None
         self.settings = settings
-        self.admission = Admission(settings, keys)
+        self.admission = Admission(settings, keys, keys_file)
         self.memory_budget = MemoryBudget(HELD_NUMBERS)
         self.metrics = Metrics()
         self.batcher = Batcher(
@@ -139,7 +140,8 @@ class Service:
         return await self._wait(self.background.submit(function), request)
 
     async def reload(self) -> None:
-        """Load the models again; running requests keep the model they have."""
+        """Read the keys and load the models again; running requests keep the model they have."""
+        keys_error = await self.admission.reload_keys()
         try:
             await asyncio.to_thread(self.catalogue.reload)
         except Exception as error:
@@ -147,6 +149,8 @@ class Service:
             log_event(event, level=logging.ERROR, **error_fields(error))
             raise ApiError(503, "the models cannot be read; the old ones stay.", 60) from None
         log_event("models loaded", models=[model.name for model in self.catalogue.models])
+        if keys_error is not None:
+            raise keys_error
 
     async def _run(self, jobs: Sequence[Job[Result]], request: Request | None) -> list[Result]:
         """The results of all jobs, which leave the queue in any case."""

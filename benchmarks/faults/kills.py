@@ -103,15 +103,17 @@ class Kills:
         end = time.monotonic() + random.random() * self._life / 2
         child.wait_until(lambda: time.monotonic() >= end)
         if random.random() < DURING_SAVES:
-            mark = f".{child.pid}.part"
-            child.wait_until(lambda: any(name.endswith(mark) for name in _drafts(folder)))
+            before = set(_drafts(folder))
+            child.wait_until(lambda: not before >= set(_drafts(folder)))
             time.sleep(random.random() * 0.004)
 
 
 def _drafts(folder: Path) -> list[str]:
     """Return the names of what is being written, or was when a process ended."""
     try:
-        return [path.name for home in (folder / "checkpoints", folder) for path in home.glob(".*")]
+        return [
+            path.name for home in (folder / "checkpoints", folder) for path in home.glob(".*.part")
+        ]
     except OSError:  # the folder is being created
         return []
 

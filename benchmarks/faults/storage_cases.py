@@ -54,7 +54,7 @@ def disk_full(workspace: Workspace) -> str:
             saved = saved_step(folder)
             disk.fill(child)
             sentence = refusal(child, "the run cannot be written")
-            drafts = list((folder / "checkpoints").glob(".*"))
+            drafts = list((folder / "checkpoints").glob(".*.part"))
             check(not drafts, f"half-written files are left: {drafts}")
             check(saved_step(folder) >= saved, f"update {saved} was saved and is lost")
             disk.empty()

@@ -9,5 +9,9 @@ class StorageError(InputError):
     """A file could not be written: the disk is full, or a limit on files is reached."""
 
 
+class BusyError(InputError):
+    """Another process is writing what this one was to write."""
+
+
 class InputWarning(UserWarning):
     """Part of the input was skipped: one sentence with what, where, and why."""

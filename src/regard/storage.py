@@ -6,10 +6,14 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
+from threading import get_ident
 from typing import BinaryIO
+
+from regard.errors import BusyError, InputError
+from regard.write_lock import LOCK, draft_beside, lock_beside, write_lock
 
 
 @contextmanager
@@ -23,19 +27,39 @@ def atomic_path(path: str | PathLike[str]) -> Iterator[Path]:
     if final.exists() and not (final.is_file() or final.is_dir()):
         yield final
         return
-    draft = final.with_name(f".{final.name}.{os.getpid()}.part")
     try:
-        yield draft
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
-        draft.replace(final)
+        with _draft(final) as draft:
+            yield draft
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())
+            draft.replace(final)
     except OSError as error:
-        if error.filename == str(draft):  # report the path that the caller gave
+        if _is_draft(error.filename, final):  # report the path that the caller gave
             error.filename = str(path)
         raise
-    finally:
-        draft.unlink(missing_ok=True)
     sync_folder(final.parent)
+
+
+@contextmanager
+def _draft(final: Path) -> Iterator[Path]:
+    """The temporary path for a file, which no other process writes; removed if it is left.
+
+    It has the same name for all processes, so that what a killed one has left is written over.
+    Only while another one writes the same file, it has the name of this process.
+    """
+    with ExitStack() as stack:
+        draft = draft_beside(final)
+        try:
+            stack.enter_context(write_lock(lock_beside(final), final))
+        except (BusyError, OSError):
+            draft = final.with_name(f".{final.name}.{os.getpid()}-{get_ident()}.part")
+        stack.callback(draft.unlink, missing_ok=True)
+        yield draft
+
+
+def _is_draft(name: object, final: Path) -> bool:
+    path = Path(str(name))
+    return path.parent == final.parent and path.name.startswith(f".{final.name}.")
 
 
 @contextmanager
@@ -62,24 +86,63 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def atomic_folder(path: str | PathLike[str]) -> Iterator[Path]:
+def atomic_folder(path: str | PathLike[str], *, replace: bool = False) -> Iterator[Path]:
     """A temporary folder whose files are synced, and renamed to `path` if the block succeeds.
 
-    `path` must not be there yet, or be an empty folder.
+    One process at a time does so. Without `replace`, `path` must not be there yet, or be an empty
+    folder.
     """
     final = Path(path).absolute()
-    draft = final.with_name(f".{final.name}.{os.getpid()}.part")
-    try:
-        draft.mkdir(parents=True)
-        yield draft
-        for file in draft.rglob("*"):
-            if file.is_file():
-                with file.open("rb+") as written:
-                    os.fsync(written.fileno())
-        draft.replace(final)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    draft, old = draft_beside(final), final.with_name(f".{final.name}.old")
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with write_lock(lock_beside(final), path):
+        if not replace:
+            check_new_folder(path)
+        try:
+            for remains in (draft, old):  # of a process that was killed
+                shutil.rmtree(remains, ignore_errors=True)
+            draft.mkdir()
+            yield draft
+            _sync_all(draft)
+            if replace and final.exists():
+                final.replace(old)
+            try:
+                draft.replace(final)
+            except OSError:
+                if old.exists():
+                    old.replace(final)
+                raise
+        finally:
+            for remains in (draft, old):
+                shutil.rmtree(remains, ignore_errors=True)
     sync_folder(final.parent)
+
+
+def check_new_folder(path: str | PathLike[str]) -> None:
+    """Raise an error unless a folder can be made at `path`; one that is empty may be there."""
+    final = Path(path)
+    if (final / LOCK).is_file():
+        with write_lock(final / LOCK, path):
+            pass  # it is that of a process that was killed, and is removed
+    if final.is_dir() and any(final.iterdir()):
+        raise InputError(f"{path}: there are files in it already; give another folder.")
+    if final.exists() and not final.is_dir():
+        raise InputError(f"{path}: this is a file; give a folder that is not there yet.")
+    home = next(parent for parent in final.absolute().parents if parent.exists())
+    if not home.is_dir():
+        raise InputError(f"{home}: this is a file; give another folder.")
+    if not os.access(home, os.W_OK | os.X_OK):
+        raise InputError(f"{home}: this folder cannot be written to; give another one.")
+
+
+def _sync_all(folder: Path) -> None:
+    """Sync a folder with all that is in it."""
+    for path in (*folder.rglob("*"), folder):
+        if path.is_file():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+        elif path.is_dir():
+            sync_folder(path)
 
 
 def checksum(path: Path) -> str:

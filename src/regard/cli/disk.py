@@ -10,6 +10,7 @@ from pathlib import Path
 
 from regard.config.stored import CONFIG, METRICS, load_metrics
 from regard.errors import InputError
+from regard.write_lock import LOCK
 
 WEIGHTS, CHECKPOINTS = "model.safetensors", "checkpoints"
 KEPT = (WEIGHTS, CONFIG, METRICS, "README.md", "tokenizer*.model", "tokenizer*.json")
@@ -30,7 +31,8 @@ TRAINING = {
 
 def usage(folder: Path) -> dict[str, int]:
     """Return the bytes of a folder's files: model, engine, checkpoints, logs, others, total."""
-    sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)
+    sizes = {path: path.stat().st_size for path in files}
     groups = {"model": KEPT, "engine": ("engine/**/*",), **TRAINING}
     parts = {name: sum(map(_size, _files(folder, patterns))) for name, patterns in groups.items()}
     total = sum(sizes.values())

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Export, compare, print the proof."""
-    from regard.exchange.requirements import check_new_folder
+    from regard.storage import check_new_folder
     from regard.tasks import load_folder
 
     if arguments.precision and arguments.to != "ctranslate2":

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Import, print what it is."""
     from regard.config import Run
-    from regard.exchange.requirements import check_new_folder
+    from regard.storage import check_new_folder
 
     Run(languages=arguments.languages)  # which checks the codes
     check_new_folder(arguments.out)

@@ -19,6 +19,7 @@ from regard.errors import InputError
 from regard.exchange.ctranslate2_support import FOLDER, EngineCheck, missing, read_proof
 from regard.tasks import KINDS, load_run
 from regard.tasks.commands import positive
+from regard.write_lock import sole_writer
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -306,15 +307,16 @@ def _megabytes(size: int) -> str:
 def _prune(folder: Path, arguments: argparse.Namespace) -> int:
     """Remove what only training needs, and print what that was."""
     run = load_run(folder)  # else it is no model folder, and nothing in it is to be removed
-    check_prunable(folder, force=arguments.force)
-    engine = _engine(folder, run) or {}
-    if engine.get("name") == "ctranslate2" and not engine["check"]:
-        from regard.tasks import load
+    with sole_writer(folder):
+        check_prunable(folder, force=arguments.force)
+        engine = _engine(folder, run) or {}
+        if engine.get("name") == "ctranslate2" and not engine["check"]:
+            from regard.tasks import load
 
-        load(folder, run=run).prepare_engine()  # its check needs the development set
-    before = usage(folder)["total"]
-    removed = [str(path.relative_to(folder)) for path in prune(folder)]
-    after = usage(folder)["total"]
+            load(folder, run=run).prepare_engine()  # its check needs the development set
+        before = usage(folder)["total"]
+        removed = [str(path.relative_to(folder)) for path in prune(folder)]
+        after = usage(folder)["total"]
     if arguments.json:
         print(json.dumps({"removed": removed, "freed": before - after, "bytes": after}))
     elif not removed:

@@ -40,6 +40,18 @@ NOWHERE = -1
 
 def import_marian(source: Path, out: Path, languages: str = "") -> Run:
     """Write the model in `source` to a new folder of ours; returns its settings."""
+    with atomic_folder(out) as draft:
+        run, tokenizers, network = _read(source, languages)
+        save_run(draft, run)
+        save_weights(draft / WEIGHTS, network.state_dict())
+        save_tokenizers(draft, tokenizers)
+        save_metrics(draft, {"imported_from": source.absolute().name})
+        replace_file(draft / "README.md", _card(source, run, network))
+    return run
+
+
+def _read(source: Path, languages: str) -> tuple[Run, Tokenizers, TransformerModel]:
+    """The settings, the tokenizers and the network of a MarianMT folder."""
     folder = MarianFolder.read(source)
     weights = load_marian_weights(source)
     settings = folder.model(weights)
@@ -67,13 +79,7 @@ def import_marian(source: Path, out: Path, languages: str = "") -> Run:
         raise InputError(
             f"{source}: the weights do not fit config.json ({reason}); download the folder again."
         ) from error
-    with atomic_folder(out) as draft:
-        save_run(draft, run)
-        save_weights(draft / WEIGHTS, network.state_dict())
-        save_tokenizers(draft, tokenizers)
-        save_metrics(draft, {"imported_from": source.absolute().name})
-        replace_file(draft / "README.md", _card(source, run, network))
-    return run
+    return run, tokenizers, network
 
 
 class _Vocabulary:

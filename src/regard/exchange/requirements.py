@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.config import Run, TransformerSettings
@@ -71,17 +69,3 @@ def needed(package: str) -> Any:
         raise InputError(
             f"this needs the package {package}: pip install 'regard[exchange]'."
         ) from error
-
-
-def check_new_folder(path: str | Path) -> None:
-    """Raise an error unless a folder can be made at `path`; one that is empty may be there."""
-    final = Path(path)
-    if final.is_dir() and any(final.iterdir()):
-        raise InputError(f"{path}: there are files in it already; give another folder.")
-    if final.exists() and not final.is_dir():
-        raise InputError(f"{path}: this is a file; give a folder that is not there yet.")
-    home = next(parent for parent in final.absolute().parents if parent.exists())
-    if not home.is_dir():
-        raise InputError(f"{home}: this is a file; give another folder.")
-    if not os.access(home, os.W_OK | os.X_OK):
-        raise InputError(f"{home}: this folder cannot be written to; give another one.")

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -24,11 +23,7 @@ from regard.errors import InputError
 from regard.formats.compressed import is_compressed, open_write
 from regard.formats.lines import one_line
 from regard.storage import replace_file, sync_folder
-
-try:
-    from fcntl import LOCK_EX, LOCK_NB, flock
-except ImportError:  # not a POSIX system
-    flock = None  # type: ignore[assignment]  # a function elsewhere
+from regard.write_lock import try_flock
 
 
 class PartialOutput:
@@ -99,10 +94,6 @@ class PartialOutput:
         sync_folder(self.path.parent)
         self.state_file.unlink(missing_ok=True)
         shutil.rmtree(self.blocks_folder, ignore_errors=True)
-        drafts = re.compile(rf"\.{re.escape(self.path.name)}(\.partial\.json)?\.\d+\.part")
-        for draft in self.path.parent.iterdir():  # left by commands that were killed
-            if drafts.fullmatch(draft.name):
-                draft.unlink(missing_ok=True)
 
     def __enter__(self) -> PartialOutput:
         return self
@@ -170,12 +161,9 @@ def _row(row: str) -> str:
 def _locked(partial: Path) -> BinaryIO:
     """Open a file for reading and writing, locked by this process."""
     file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-    try:
-        if flock is not None:
-            flock(file, LOCK_EX | LOCK_NB)
-    except OSError:
+    if try_flock(file.fileno()) is False:
         file.close()
         raise InputError(
             f"{partial}: another command is writing it; wait for that or give another --output."
-        ) from None
+        )
     return file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,13 @@ from regard.training.run_files import (
     announce_resume,
     check_disk,
     check_new_folder,
+    check_place,
     drop_damaged_weights,
     metrics_of,
     write_description,
 )
 from regard.training.task import Task, TrainData, TrainRequest
+from regard.write_lock import sole_writer
 
 
 def train_from_files(
@@ -42,33 +45,43 @@ def train_from_files(
     """Train a new model; its time budget begins at `started` (time.monotonic())."""
     started = time.monotonic() if started is None else started
     kind = task.kind
-    with ranks.together():
-        run = new_run(request.given, request.preset, {kind.name: kind})
-        if run.training.start_from and not task.can_start_from:
-            raise InputError(f"a model of the kind {kind.name} cannot be trained --from another.")
-        if run.training.r_drop and not task.has_r_drop:
-            raise InputError(f"training.r_drop is not for the kind {kind.name}; leave it out.")
-        check_ranks(run.model, run.training.shard)
-        if kind.needs_files and not request.files:
-            raise InputError(f"give the files to learn from: {kind.learns_from}.")
-        check_disk(request.out, run, task)
-        data = task.prepare(request, run, reporter, started)
-    return train(task, request.out, data, reporter, ranks, time.monotonic() - started)
+    with ExitStack() as stack:
+        with ranks.together():
+            run = new_run(request.given, request.preset, {kind.name: kind})
+            if run.training.start_from and not task.can_start_from:
+                raise InputError(
+                    f"a model of the kind {kind.name} cannot be trained --from another."
+                )
+            if run.training.r_drop and not task.has_r_drop:
+                raise InputError(f"training.r_drop is not for the kind {kind.name}; leave it out.")
+            check_ranks(run.model, run.training.shard)
+            if kind.needs_files and not request.files:
+                raise InputError(f"give the files to learn from: {kind.learns_from}.")
+            check_place(request.out)
+            stack.enter_context(sole_writer(request.out))
+            check_new_folder(request.out)
+            check_disk(request.out, run, task)
+            data = task.prepare(request, run, reporter, started)
+        spent = time.monotonic() - started
+        return _begun(task, request.out, data, reporter, ranks, spent)
 
 
 def train(
-    task: Task,
-    folder: Path,
-    data: TrainData,
-    reporter: Reporter | None = None,
-    ranks: Ranks = ALONE,
-    spent: float = 0.0,
+    task: Task, folder: Path, data: TrainData, reporter: Reporter | None = None
 ) -> TrainOutcome:
-    """Train a new model into `folder`, which must not hold one.
+    """Train a new model into `folder`, which must not hold one."""
+    with sole_writer(folder):
+        return _begun(task, folder, data, reporter or Silent(), ALONE, 0.0)
+
+
+def _begun(
+    task: Task, folder: Path, data: TrainData, reporter: Reporter, ranks: Ranks, spent: float
+) -> TrainOutcome:
+    """Begin a run in a folder that is locked, and train.
 
     `spent` seconds of the time budget were used to prepare the data.
     """
-    run, reporter = data.run, reporter or Silent()
+    run = data.run
     with ranks.together():
         check_ranks(run.model, run.training.shard)
         check_new_folder(folder)
@@ -91,20 +104,22 @@ def resume(
 ) -> TrainOutcome:
     """Continue the run in `folder` with the settings given (usually its own)."""
     reporter = reporter or Silent()
-    with ranks.together():
-        check_ranks(run.model, run.training.shard)
-        data = stored_data(task, folder, run)
-        network = new_network(task, data)
-        if not has_checkpoint(folder):  # else the weights are in a checkpoint
-            task.initialize(network, data, reporter)
-        drop_damaged_weights(folder, reporter)
-    trainer = Trainer(task, network, data, folder, reporter, ranks)
-    (continues,) = ranks.agreed(announce_resume(trainer, folder, trainer.resume(folder)))
-    if not continues:
-        return trainer.outcome(finished=True)
-    with saving(folder):
-        save_run(folder, run)
-    return _trained(trainer, folder)
+    with ExitStack() as stack:
+        with ranks.together():
+            check_ranks(run.model, run.training.shard)
+            stack.enter_context(sole_writer(folder))
+            data = stored_data(task, folder, run)
+            network = new_network(task, data)
+            if not has_checkpoint(folder):  # else the weights are in a checkpoint
+                task.initialize(network, data, reporter)
+            drop_damaged_weights(folder, reporter)
+        trainer = Trainer(task, network, data, folder, reporter, ranks)
+        (continues,) = ranks.agreed(announce_resume(trainer, folder, trainer.resume(folder)))
+        if not continues:
+            return trainer.outcome(finished=True)
+        with saving(folder):
+            save_run(folder, run)
+        return _trained(trainer, folder)
 
 
 def follow(task: Task, folder: Path, ranks: Ranks, run: Run | None = None) -> TrainOutcome:

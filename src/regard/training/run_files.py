@@ -37,21 +37,29 @@ def check_new_folder(folder: Path) -> None:
         )
 
 
-def check_disk(folder: Path, run: Run, task: Task) -> None:
-    """Raise an error if a new model cannot be written to `folder`: taken, read-only, no space."""
-    check_new_folder(folder)
-    home = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+def check_place(folder: Path) -> None:
+    """Raise an error if a new model cannot be written to `folder`: a file, or read-only."""
+    home = _existing(folder)
     if not home.is_dir():
         raise InputError(f"{home}: this is a file; give a folder as --out.")
     if not os.access(home, os.W_OK | os.X_OK):
         raise InputError(f"{home}: this folder cannot be written to; give another --out.")
+
+
+def check_disk(folder: Path, run: Run, task: Task) -> None:
+    """Raise an error if there is no space for a new model in `folder`."""
     need = BYTES * task.num_parameters(run) * (run.training.keep + 2)  # written before one goes
-    free = shutil.disk_usage(home).free
+    free = shutil.disk_usage(_existing(folder)).free
     if free < need:
         raise InputError(
             f"{folder}: the model and its checkpoints take about {need / 1e6:,.0f} MB, but "
             f"{free / 1e6:,.0f} MB are free there; free some, or give another --out."
         )
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one around it that is there."""
+    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
 
 
 def write_corpus(folder: Path, tensors: Mapping[str, Tensor], notes: Any = None) -> None:

@@ -13,8 +13,10 @@ Every file is written as a whole or not at all.
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -25,7 +27,7 @@ import yaml
 
 from regard.config import Run
 from regard.config.settings import plain
-from regard.config.stored import CONFIG, METRICS
+from regard.config.stored import CONFIG, METRICS, model_checksum, model_identity
 from regard.cores import cores
 from regard.errors import InputError, StorageError
 from regard.storage import atomic_path, replace_file
@@ -59,6 +61,7 @@ class SavedModel:
     """What a folder holds; the network is built, and torch imported, when it is first used.
 
     num_networks  more than one in an ensemble
+    identity      of the files that were read (`model_identity`)
     """
 
     path: Path
@@ -68,11 +71,32 @@ class SavedModel:
     metrics: Mapping[str, Any]
     device: str = "cpu"
     num_networks: int = 1
+    identity: Sequence[object] | None = None
 
     @cached_property
     def network(self) -> nn.Module:
         """The network with its weights, as in use."""
         return self.build_network().eval()
+
+    @cached_property
+    def checksum(self) -> str:
+        """The checksum of the files that were read."""
+        found = model_checksum(self.path)
+        if self.identity not in (None, model_identity(self.path)):
+            raise self._changed()
+        return found
+
+    def check_unchanged(self) -> None:
+        """Raise an error if other files have taken the place of those that were read."""
+        with suppress(OSError):
+            if self.identity in (None, model_identity(self.path)):
+                return
+            if model_checksum(self.path) == self.__dict__.get("checksum"):
+                return  # the same again, or a file system whose numbers of files change
+        raise self._changed()
+
+    def _changed(self) -> InputError:
+        return InputError(f"{self.path}: the model was changed since it was opened; open it again.")
 
 
 class LoadedModel:
@@ -167,6 +191,36 @@ def load_weights(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: the weights cannot be read ({error}).") from error
+
+
+def hold_weights(path: Path) -> Callable[[], dict[str, Tensor]]:
+    """Copy a file of weights to a temporary one; return what loads them, whatever becomes of it.
+
+    The copy has no name and takes no memory; its space is freed with the function.
+    """
+    from tempfile import TemporaryFile, gettempdir
+
+    copy = TemporaryFile(prefix="regard-weights-")  # noqa: SIM115  # open as long as the function
+    try:
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, copy, 1 << 20)
+    except OSError as error:
+        raise InputError(
+            f"{path}: the weights cannot be copied to {gettempdir()} ({error.strerror}); make room "
+            "there, or set TMPDIR to another folder."
+        ) from error
+
+    def load() -> dict[str, Tensor]:
+        from safetensors import SafetensorError
+        from safetensors.torch import load as load_bytes
+
+        copy.seek(0)
+        try:
+            return load_bytes(copy.read())
+        except SafetensorError as error:
+            raise InputError(f"{path}: the weights cannot be read ({error}).") from error
+
+    return load
 
 
 def put_weights(network: nn.Module, weights: Mapping[str, Tensor], place: str) -> None:

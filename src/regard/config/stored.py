@@ -65,9 +65,23 @@ def load_metrics(folder: str | PathLike[str]) -> dict[str, Any]:
 
 def model_checksum(folder: str | PathLike[str]) -> str:
     """The checksum of the files that a model's output depends on: settings, weights, tokenizers."""
-    files = [
+    files = _model_files(folder)
+    return sha256("\n".join(f"{file.name} {checksum(file)}" for file in files).encode()).hexdigest()
+
+
+def model_identity(folder: str | PathLike[str]) -> list[tuple[str, int, int, int, int]]:
+    """What tells these files from others that take their place, without reading them."""
+    return [
+        (file.name, state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
+        for file in _model_files(folder)
+        for state in [file.stat()]
+    ]
+
+
+def _model_files(folder: str | PathLike[str]) -> list[Path]:
+    """The files that a model's output depends on."""
+    return [
         file
         for file in sorted(Path(folder).iterdir())
         if file.name in (CONFIG, "model.safetensors") or file.name.startswith("tokenizer.")
     ]
-    return sha256("\n".join(f"{file.name} {checksum(file)}" for file in files).encode()).hexdigest()

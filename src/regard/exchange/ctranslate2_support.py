@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from regard.config import Run
 from regard.config.run import EnginePrecision
@@ -85,20 +86,44 @@ def read_proof(home: Path) -> dict[str, Any]:
     return proof if isinstance(proof, dict) else {}
 
 
-def checked(home: Path, model: str, precision: str = "auto") -> EngineCheck | None:
-    """The check of a conversion of this very model; None if there is none or it is damaged.
+class Conversion(NamedTuple):
+    """A conversion in one precision.
+
+    folder  of CTranslate2
+    files   checksums of all files in it
+    check   what was measured when it was made
+    """
+
+    folder: Path
+    files: Mapping[str, str]
+    precision: EnginePrecision
+    check: EngineCheck
+
+
+def read_conversion(home: Path, model: str, precision: str = "auto") -> Conversion | None:
+    """The conversion that is said to be of this model; None if there is none or it is damaged.
 
     Only the files of the precision that is used are read.
     """
     proof = read_proof(home)
-    with suppress(OSError, TypeError, KeyError, AttributeError):
+    with suppress(OSError, TypeError, LookupError, AttributeError, ValueError):
         check = EngineCheck(**proof["check"])
-        used = check.precision if precision == "auto" else precision
-        files = [name for name in proof["files"] if Path(name).parts[0] == used]
-        whole = all(checksum(home / name) == proof["files"][name] for name in files)
-        if proof["model"] == model and whole and files:
-            return check
+        used = check.precision if precision == "auto" else cast(EnginePrecision, precision)
+        files = file_checksums(home / used)
+        noted = {
+            str(Path(name).relative_to(used)): value
+            for name, value in proof["files"].items()
+            if Path(name).parts[0] == used
+        }
+        if proof["model"] == model and files == noted and files:
+            return Conversion(home / used, files, used, check)
     return None
+
+
+def file_checksums(folder: Path) -> dict[str, str]:
+    """The checksum of every file in a folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): checksum(path) for path in files}
 
 
 def open_engine(

@@ -8,11 +8,11 @@ is at most 0.1 lower.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, cast
 
 import torch
 
@@ -22,43 +22,58 @@ from regard.decoding import score
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.evaluation import corpus_bleu
 from regard.exchange.ctranslate2_converter import convert
-from regard.exchange.ctranslate2_support import PROOF, EngineCheck, checked, open_engine
+from regard.exchange.ctranslate2_support import (
+    PROOF,
+    Conversion,
+    EngineCheck,
+    file_checksums,
+    open_engine,
+)
 from regard.exchange.proof import development_pairs
+from regard.exchange.verified_engines import note_verified
 from regard.folder import SavedModel
 from regard.models.batch import source_of
-from regard.storage import atomic_folder, checksum, replace_file
+from regard.models.transformer import TransformerModel
+from regard.storage import atomic_folder, replace_file
 from regard.text.tags import tag_ids
 
+PRECISIONS: tuple[EnginePrecision, ...] = ("fp32", "int8")
 MAX_COMPARED = 32  # sentences of the development set whose log-probabilities are compared
 MAX_SENTENCES = 500  # whose BLEU is measured
 MAX_LOG_DIFFERENCE = 0.02
 
 
-def convert_engine(saved: SavedModel, home: Path, model: str, threads: int) -> EngineCheck:
-    """Write both precisions and their proof, all or nothing."""
-    home.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with atomic_folder(home) as draft:
-            engines = {}
-            precisions: tuple[EnginePrecision, ...] = ("fp32", "int8")
-            for precision in precisions:
-                convert(
-                    saved.network, saved.run, saved.tokenizers,  # type: ignore[arg-type]  # a Transformer
-                    draft / precision, int8=precision == "int8",
-                )  # fmt: skip
-                engines[precision] = open_engine(saved, draft / precision, threads, precision)
-            check = _check(saved, engines["fp32"], engines["int8"])
-            files = [path for path in sorted(draft.rglob("*")) if path.is_file()]
-            sums = {str(path.relative_to(draft)): checksum(path) for path in files}
-            proof = {"model": model, "files": sums, "check": asdict(check)}
-            replace_file(draft / PROOF, json.dumps(proof, indent=1) + "\n")
-            shutil.rmtree(home, ignore_errors=True)
-    except OSError:
-        made = checked(home, model)  # perhaps another process was faster
-        if made is None:
-            raise
-        return made
-    return check
+def convert_engine(saved: SavedModel, home: Path, model: str, threads: int) -> None:
+    """Write both precisions and their proof, all or nothing, and note that they were made here."""
+    with atomic_folder(home, replace=True) as draft:
+        engines = {}
+        for precision in PRECISIONS:
+            _convert(saved, draft / precision, precision)
+            engines[precision] = open_engine(saved, draft / precision, threads, precision)
+        check = _check(saved, engines["fp32"], engines["int8"])
+        proof = {"model": model, "files": file_checksums(draft), "check": asdict(check)}
+        replace_file(draft / PROOF, json.dumps(proof, indent=1) + "\n")
+        files = [file_checksums(draft / precision) for precision in PRECISIONS]
+        saved.check_unchanged()  # else it were another model's
+    for each in files:
+        note_verified(model, each)
+
+
+def verify_conversion(saved: SavedModel, found: Conversion, model: str) -> bool:
+    """Whether a conversion is what a new one gives, to the byte; if it is, note that."""
+    with TemporaryDirectory(prefix="regard-engine-") as temporary:
+        folder = Path(temporary) / found.precision
+        _convert(saved, folder, found.precision)
+        same = file_checksums(folder) == found.files
+    saved.check_unchanged()
+    if same:
+        note_verified(model, found.files)
+    return same
+
+
+def _convert(saved: SavedModel, folder: Path, precision: EnginePrecision) -> None:
+    network = cast(TransformerModel, saved.network)
+    convert(network, saved.run, saved.tokenizers, folder, int8=precision == "int8")
 
 
 def _check(saved: SavedModel, fp32: CTranslate2Engine, int8: CTranslate2Engine) -> EngineCheck:

@@ -112,6 +112,7 @@ def load(
     run: Run | None = None,
     engine: str = "auto",
     precision: str = "auto",
+    hold: bool = False,
 ) -> Any:
     """Load the model in a folder: a `Translator`, or whatever its kind of model gives.
 
@@ -120,9 +121,10 @@ def load(
     run        its settings, if they are known
     engine     what searches for translations: auto, ctranslate2 or torch
     precision  of CTranslate2: auto, int8 or fp32
+    hold       keep a copy of weights that are read later, in case that the folder is changed then
     """
     if isinstance(folder, str | PathLike):
-        saved = open_folder(folder, device, run)
+        saved = open_folder(folder, device, run, hold=hold)
     else:
         from regard.tasks.ensemble import combine
 
@@ -143,13 +145,21 @@ def load_folder(
 
 
 def open_folder(
-    folder: str | PathLike[str], device: str | Device = "cpu", run: Run | None = None
+    folder: str | PathLike[str],
+    device: str | Device = "cpu",
+    run: Run | None = None,
+    *,
+    hold: bool = False,
 ) -> SavedModel:
-    """Read a folder without torch; the network is rebuilt when it is first used."""
-    from regard.config.stored import load_metrics
-    from regard.folder import WEIGHTS, SavedModel, load_tokenizers, no_tokenizers
+    """Read a folder without torch; the network is rebuilt when it is first used.
+
+    Its weights must be the same then, unless a copy is held.
+    """
+    from regard.config.stored import load_metrics, model_identity
+    from regard.folder import WEIGHTS, SavedModel, hold_weights, load_tokenizers, no_tokenizers
 
     path = Path(folder)
+    identity = model_identity(path) if path.is_dir() else None
     settings = run or load_run(path)
     if not (path / WEIGHTS).is_file():
         raise InputError(
@@ -159,6 +169,7 @@ def open_folder(
     kind = settings.model.kind
     reads_text = any(path.glob("tokenizer.*")) or find_task(kind).reads_text(settings)
     tokenizers = load_tokenizers(path) if reads_text else no_tokenizers()
+    held = hold_weights(path / WEIGHTS) if hold else None
 
     def build_network() -> Any:
         import torch
@@ -167,8 +178,14 @@ def open_folder(
 
         with torch.device(device):
             network = build(settings.model, len(tokenizers.source), len(tokenizers.target))
-        put_weights(network, load_weights(path / WEIGHTS), str(path / WEIGHTS))
+        weights = held() if held else load_weights(path / WEIGHTS)
+        put_weights(network, weights, str(path / WEIGHTS))
+        if not held:
+            saved.check_unchanged()
         return network
 
     metrics = load_metrics(path)
-    return SavedModel(path, settings, tokenizers, build_network, metrics, device=str(device))
+    saved = SavedModel(
+        path, settings, tokenizers, build_network, metrics, device=str(device), identity=identity
+    )
+    return saved

@@ -17,7 +17,9 @@ from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.errors import InputError
 from regard.exchange.ctranslate2_converter import convert
 from regard.exchange.ctranslate2_support import missing, vocabulary
+from regard.folder import load_weights, save_weights
 from regard.models.batch import batch_of, source_of
+from regard.storage import atomic_folder
 from regard.tasks import build, load_folder
 from trained import taught, trained
 
@@ -150,6 +152,92 @@ def test_a_conversion_is_made_once_and_again_when_files_change_or_break(folder):
         path.write_bytes(path.read_bytes()[:-9] + b"123456789")
         assert regard.load(folder).translate(SOURCES[0]).text == TARGETS[0]
         assert json.loads(proof.read_text())["check"] == noted["check"]
+
+
+@pytest.fixture
+def forged(folder, tmp_path, monkeypatch):
+    """A model with the engine of another, and a proof that says that it is its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    other, copy = tmp_path / "other", tmp_path / "model"
+    for path in (other, copy):
+        shutil.copytree(folder, path, ignore=shutil.ignore_patterns("engine", "checkpoints"))
+    weights = load_weights(other / "model.safetensors")
+    for name in ("target.vectors.weight", "output.weight", "source.vectors.weight"):
+        if name in weights:  # the words with the ids from 5 on, in another order
+            weights[name] = torch.cat([weights[name][:5], weights[name][5:].flip(0)])
+    save_weights(other / "model.safetensors", weights)
+    for path in (copy, other):
+        assert regard.load(path).prepare_engine().engine
+    proofs = [json.loads((path / "engine" / "engine.json").read_text()) for path in (other, copy)]
+    shutil.rmtree(copy / "engine")
+    shutil.copytree(other / "engine", copy / "engine")
+    (copy / "engine" / "engine.json").write_text(
+        json.dumps(proofs[0] | {"model": proofs[1]["model"]})
+    )
+    return copy, proofs[1]
+
+
+@pytest.mark.parametrize("cache", ["empty", "known", "not writable"])
+def test_an_engine_of_other_weights_is_not_believed(forged, cache, tmp_path, monkeypatch):
+    copy, own = forged
+    if cache == "empty":
+        shutil.rmtree(tmp_path / "cache")
+    elif cache == "not writable":
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    for _ in range(2):
+        model = regard.load(copy)
+        assert model.translate(SOURCES[0]).text == TARGETS[0]
+        assert model.engine.engine is not None
+    assert json.loads((copy / "engine" / "engine.json").read_text()) == own
+
+
+def test_a_file_more_in_an_engine_is_noticed(folder, tmp_path):
+    """CTranslate2 would read a map of the vocabulary, for one."""
+    copy = tmp_path / "model"
+    shutil.copytree(folder, copy)
+    regard.load(copy).prepare_engine()
+    precision = regard.load(copy).prepare_engine().engine.precision
+    (copy / "engine" / precision / "vmap.txt").write_text("")
+    assert regard.load(copy).translate(SOURCES[0]).text == TARGETS[0]
+    assert not (copy / "engine" / precision / "vmap.txt").exists()
+
+
+def test_an_engine_that_was_made_elsewhere_is_compared_once(folder, tmp_path, monkeypatch):
+    regard.load(folder).prepare_engine()
+    proof = folder / "engine" / "engine.json"
+    made = proof.stat().st_mtime_ns
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert regard.load(folder).prepare_engine().check.compared > 0
+    (note,) = (tmp_path / "cache" / "regard" / "engines" / "verified").iterdir()
+    noted = note.stat().st_mtime_ns
+    assert regard.load(folder).prepare_engine().engine
+    assert (proof.stat().st_mtime_ns, note.stat().st_mtime_ns) == (made, noted)
+
+
+def test_while_another_process_converts_a_model(folder, tmp_path):
+    copy = tmp_path / "model"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("engine"))
+    with atomic_folder(copy / "engine", replace=True):
+        model = regard.load(copy)
+        assert model.translate(SOURCES[0]).text == TARGETS[0]
+        assert model.engine.engine is not None
+
+
+def test_weights_that_are_replaced_before_they_are_read(folder, tmp_path):
+    copy = tmp_path / "model"
+    shutil.copytree(folder, copy)
+    regard.load(copy).prepare_engine()
+    models = [regard.load(copy), regard.load(copy), regard.load(copy, hold=True)]
+    shutil.copyfile(folder / "model.safetensors", copy / "new")
+    (copy / "new").replace(copy / "model.safetensors")
+    same, other, held = models
+    assert same.translate(SOURCES[0], attention=True).attention  # another file, the same weights
+    weights = load_weights(copy / "model.safetensors")
+    save_weights(copy / "model.safetensors", {name: w + 0.5 for name, w in weights.items()})
+    with pytest.raises(InputError, match="the model was changed since it was opened; open it"):
+        other.translate(SOURCES[0], attention=True)
+    assert held.translate(SOURCES[0], attention=True).attention
 
 
 def test_int8_is_kept_only_where_it_was_measured(folder):

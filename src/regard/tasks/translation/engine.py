@@ -6,7 +6,8 @@ checksum of the files it was made from, and with its proof:
     engine/engine.json    checksums, precision, and the figures of the check
     engine/int8, fp32     model folders of CTranslate2
 
-A model that was converted before is opened without torch.
+A model that was converted before is opened without torch. One that was converted elsewhere is
+first compared with its weights (`regard.exchange.verified_engines`).
 """
 
 from __future__ import annotations
@@ -15,20 +16,19 @@ import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from regard.config.run import EnginePrecision
-from regard.config.stored import model_checksum
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
-from regard.errors import InputError
+from regard.errors import BusyError, InputError
 from regard.exchange.ctranslate2_support import (
     FOLDER,
+    Conversion,
     EngineCheck,
-    checked,
     installed,
     missing,
     open_engine,
+    read_conversion,
 )
+from regard.exchange.verified_engines import engine_cache, is_verified
 from regard.folder import SavedModel
 
 ENGINES = ("auto", "ctranslate2", "torch")
@@ -77,17 +77,18 @@ def choose_engine(
 
 
 def open_converted(saved: SavedModel, threads: int, precision: str) -> EngineChoice | None:
-    """The engine of a model that was converted before; None if it was not."""
+    """The engine of a model whose conversion is known to be right; None if there is none."""
     if _missing(saved):
         return None
     try:
         model = _name(saved)
-        home = _home(saved.path, model)
-        check = checked(home, model, precision)
-        return _choice(saved, home, threads, precision, check) if check else None
+        for home in _homes(saved.path, model):
+            found = read_conversion(home, model, precision)
+            if found is not None and is_verified(model, found.files):
+                return _choice(saved, found, threads)
     except (RuntimeError, OSError, ValueError):
         log.debug("the CTranslate2 engine cannot be opened", exc_info=True)
-        return None
+    return None
 
 
 def _missing(saved: SavedModel) -> str:
@@ -101,30 +102,48 @@ def _missing(saved: SavedModel) -> str:
 
 
 def _converted(saved: SavedModel, threads: int, precision: str) -> EngineChoice:
-    """The engine of a model that is converted now."""
-    from regard.exchange.engine_conversion import convert_engine
+    """The engine of a model that is converted now, if only to compare an earlier conversion."""
+    from tempfile import TemporaryDirectory
+
+    from regard.exchange.engine_conversion import verify_conversion
 
     model = _name(saved)
-    home = _home(saved.path, model)
-    check = convert_engine(saved, home, model, threads)
-    return _choice(saved, home, threads, precision, check)
+    homes = _homes(saved.path, model)
+    for home in homes:
+        found = read_conversion(home, model, precision)
+        if found is not None and verify_conversion(saved, found, model):
+            return _choice(saved, found, threads)
+    writable = homes[0] if os.access(saved.path, os.W_OK | os.X_OK) else homes[1]
+    try:
+        return _newly_converted(saved, writable, model, threads, precision)
+    except (OSError, BusyError):  # the disk is full, or another process converts it
+        with TemporaryDirectory(prefix="regard-engine-") as folder:
+            return _newly_converted(saved, Path(folder) / FOLDER, model, threads, precision)
 
 
-def _choice(
-    saved: SavedModel, home: Path, threads: int, precision: str, check: EngineCheck
+def _newly_converted(
+    saved: SavedModel, home: Path, model: str, threads: int, precision: str
 ) -> EngineChoice:
-    chosen = check.precision if precision == "auto" else cast(EnginePrecision, precision)
-    return EngineChoice(open_engine(saved, home / chosen, threads, chosen), "", check)
+    """The engine of a model that is converted now, into the folder `home`."""
+    from regard.exchange.engine_conversion import convert_engine
+
+    convert_engine(saved, home, model, threads)
+    made = read_conversion(home, model, precision)
+    if made is None:
+        raise OSError(f"{home}: the conversion was changed while it was written.")
+    return _choice(saved, made, threads)
+
+
+def _choice(saved: SavedModel, found: Conversion, threads: int) -> EngineChoice:
+    opened = open_engine(saved, found.folder, threads, found.precision)
+    return EngineChoice(opened, "", found.check)
 
 
 def _name(saved: SavedModel) -> str:
     """What a conversion depends on."""
-    return f"{installed()}-{model_checksum(saved.path)}"
+    return f"{installed()}-{saved.checksum}"
 
 
-def _home(folder: Path, model: str) -> Path:
-    """The folder of the conversion: in the model's folder, or in the user's cache."""
-    if os.access(folder, os.W_OK | os.X_OK):
-        return folder / FOLDER
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "regard" / "engines" / model
+def _homes(folder: Path, model: str) -> tuple[Path, Path]:
+    """Where a conversion may be: in the model's folder, or in the user's cache."""
+    return folder / FOLDER, engine_cache() / model

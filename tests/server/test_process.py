@@ -2,17 +2,23 @@
 
 import json
 import re
+import shutil
 import signal
 import socket
 import threading
 from contextlib import suppress
 
 import httpx
+import numpy as np
 import pytest
+import torch
 
+import regard
 from processes import Process
 from regard.cli import main
+from regard.folder import load_weights, save_weights
 from regard.server.access.keys import make_key
+from regard.server.queue.catalogue import Catalogue
 from servers import until
 from trained import taught, trained
 
@@ -92,6 +98,65 @@ def test_a_hangup_while_models_are_read_ends_nothing(folder):
     events = [json.loads(line)["event"] for line in log.splitlines()]
     assert events[0] == "started" and events[-1] == "stopped"
     assert "message of python_multipart.multipart" in events
+
+
+def test_a_model_is_of_one_version_until_it_is_loaded_again(folder, tmp_path):
+    """Its folder is overwritten, then removed; the network is first read after that."""
+    served, other = tmp_path / "served", tmp_path / "other"
+    for copy in (served, other):
+        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("checkpoints", "engine"))
+    weights = load_weights(other / "model.safetensors")
+    for name in ("source.vectors.weight", "target.vectors.weight", "output.weight"):
+        if name in weights:  # the words with the ids from 5 on, in another order
+            weights[name] = torch.cat([weights[name][:5], weights[name][5:].flip(0)])
+    save_weights(other / "model.safetensors", weights)
+    expected = {
+        path: regard.load(path).translate(FRENCH[0][0], attention=True) for path in (served, other)
+    }
+    old, new = expected.values()
+    assert old.text != new.text
+    server = Process("serve", "--model", served, "--port", "0", "--threads", "1")
+    log = []
+    try:
+        address = re.search(r" at (http://127\.0\.0\.1:\d+)", server.stdout.readline())[1]
+        reader = threading.Thread(target=lambda: log.extend(server.stderr))
+        reader.start()
+        with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+
+            def check(translation):
+                fields = {"q": FRENCH[0][0], "source": "en", "target": "fr"}
+                answer = client.post("/v1/translate", json={**fields, "maps": [{"kind": "cross"}]})
+                assert answer.status_code == 200, answer.text
+                assert answer.json()["text"] == translation.text
+                (sentence,) = answer.json()["sentences"]
+                wanted = [m for m in translation.attention if m.kind == "cross"]
+                assert len(sentence["maps"]) == sum(m.weights.shape[1] for m in wanted)
+                first = np.array(sentence["maps"][0]["weights"])
+                assert first == pytest.approx(np.array(wanted[0].weights[0, 0].tolist()), abs=2e-3)
+
+            shutil.copytree(other, served, dirs_exist_ok=True)
+            check(old)
+            shutil.rmtree(served)
+            check(old)
+            server.send_signal(signal.SIGHUP)
+            until(lambda: any("models kept" in line for line in log))
+            check(old)
+            shutil.copytree(other, served)
+            server.send_signal(signal.SIGHUP)
+            until(lambda: any("models loaded" in line for line in log))
+            check(new)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+        reader.join()
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_errors_for_clients_have_no_paths(folder):
+    catalogue = Catalogue([folder], threads=1)
+    sentence = f"{folder}: the weights cannot be read."
+    assert catalogue.hide_folders(sentence) == "en-fr: the weights cannot be read."
 
 
 def test_doors(folder, tmp_path):

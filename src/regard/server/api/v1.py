@@ -240,7 +240,7 @@ async def events(
             yield event("word", sentence=update.sentence, text=update.text)
         yield event("done", text=whole)
     except (ApiError, InputError) as error:
-        yield event("error", error=str(error))
+        yield event("error", error=service.catalogue.hide_folders(str(error)))
 
 
 def event(name: str, **fields: Any) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -67,7 +68,7 @@ def create_app(service: Service) -> FastAPI:
     app.include_router(page.routes())
     _add_reports(app, service)
     for kind in (ApiError, ClientDisconnect, InputError, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, _error_response)
+        app.add_exception_handler(kind, partial(_error_response, service))
     app.add_middleware(ErrorMiddleware)  # the first is the innermost
     if service.settings.cors:
         app.add_middleware(
@@ -118,9 +119,9 @@ def _add_reports(app: FastAPI, service: Service) -> None:
             return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-async def _error_response(_: Request, error: Exception) -> Response:
+async def _error_response(service: Service, _: Request, error: Exception) -> Response:
     """Every error is `{"error": sentence}`."""
-    status, sentence = 400, str(error)
+    status, sentence = 400, service.catalogue.hide_folders(str(error))
     if isinstance(error, ApiError):
         status = error.status
     elif isinstance(error, ClientDisconnect):

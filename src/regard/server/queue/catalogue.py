@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from regard.errors import InputError
 from regard.folder import model_names
@@ -34,7 +35,8 @@ class Catalogue:
 
     A model of several directions is one entry for each, under one name.
 
-    `reload` replaces the tuple of models as a whole: running requests keep theirs.
+    `reload` replaces the tuple of models as a whole: running requests keep theirs. Until then, a
+    model answers as it was when it was loaded, whatever becomes of its folder.
     """
 
     def __init__(
@@ -54,7 +56,11 @@ class Catalogue:
         models: list[ServedModel] = []
         for name, folder in zip(model_names(self.folders), self.folders, strict=True):
             translator = load(
-                folder, threads=self.threads, engine=self.engine, precision=self.precision
+                folder,
+                threads=self.threads,
+                engine=self.engine,
+                precision=self.precision,
+                hold=True,
             )
             if not isinstance(translator, Translator):
                 raise InputError(f"{folder}: this model does not translate; serve one that does.")
@@ -63,6 +69,18 @@ class Catalogue:
                     f"{folder}: the model's languages are not known; train with --languages."
                 )
             translator.prepare_engine()  # now, not at the first request
+            translator.saved.check_unchanged()  # what was read is of one version
             for pair in translator.run.directions:
                 models.append(ServedModel(name, translator.into("-".join(pair))))
         self.models = tuple(models)
+
+    def hide_folders(self, sentence: str) -> str:
+        """A sentence with the models' names in place of the paths of their folders."""
+        paths = {
+            str(path): name
+            for name, folder in zip(model_names(self.folders), self.folders, strict=True)
+            for path in (Path(folder), Path(folder).absolute(), Path(folder).resolve())
+        }
+        for path in sorted(paths, key=len, reverse=True):
+            sentence = sentence.replace(path, paths[path])
+        return sentence

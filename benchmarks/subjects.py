@@ -63,8 +63,8 @@ SUBJECTS = {
          "`--model` 是训练好的模型，`--messages` 是消息目录，`--pairs` 是未见过的句子。"),
     ),
     "faults": Subject(
-        ("training under faults: kills, a full disk, damaged files, NaN losses",
-         "训练遇到故障：被杀死、磁盘已满、文件损坏、NaN 损失"),
+        ("faults: kills, a full disk, each write that fails once, damaged files, NaN losses",
+         "故障：被杀死、磁盘已满、每次写入各失败一次、文件损坏、NaN 损失"),
         ("Nothing; as root it mounts a small disk of memory that it fills.",
          "无；以 root 运行时会挂载一个小的内存盘并写满它。"),
     ),

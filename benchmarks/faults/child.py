@@ -14,8 +14,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from benchmarks.faults.failing_io import FailingIO
 from regard.errors import InputError
 
+OPERATION = "operation: "
+"""Begins the lines about writes, syncs and renames."""
 PATIENCE = 300.0  # seconds until a process that does nothing is given up
 POLL = 0.0005
 _context = get_context("forkserver")
@@ -28,12 +31,24 @@ _context.set_forkserver_preload(
 class Child:
     """A process of `regard`; what it prints goes to a file."""
 
-    def __init__(self, words: Sequence[object], log: Path, nan_losses: bool = False) -> None:
-        """With `nan_losses`, the loss of some batches is NaN, the same ones in every process."""
+    def __init__(
+        self,
+        words: Sequence[object],
+        log: Path,
+        nan_losses: bool = False,
+        fail_at: int | None = None,
+    ) -> None:
+        """Begin the process.
+
+        nan_losses  whether the loss of some batches is NaN, the same ones in every process
+        fail_at     number of the write, sync or rename that fails; 0 only lists them at the end
+        """
         self.log = log
         log.write_bytes(b"")
         arguments = [str(word) for word in words]
-        self._process = _context.Process(target=_run, args=(arguments, str(log), nan_losses))
+        self._process = _context.Process(
+            target=_run, args=(arguments, str(log), nan_losses, fail_at)
+        )
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -76,7 +91,7 @@ class Child:
         return True
 
 
-def _run(words: Sequence[str], log: str, nan_losses: bool) -> None:
+def _run(words: Sequence[str], log: str, nan_losses: bool, fail_at: int | None) -> None:
     """What the new process does."""
     file = os.open(log, os.O_WRONLY | os.O_APPEND)
     for number in (1, 2):
@@ -91,7 +106,13 @@ def _run(words: Sequence[str], log: str, nan_losses: bool) -> None:
     torch.set_num_threads(1)
     if nan_losses:
         _inject_nan()
-    code = main(list(words))
+    if fail_at is None:
+        code = main(list(words))
+    else:
+        with FailingIO(fail_at) as faults:
+            code = main(list(words))
+        shown = [faults.failed] if fail_at else faults.operations
+        print(*(f"{OPERATION}{operation}" for operation in shown if operation), sep="\n")
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
@@ -108,6 +129,12 @@ def _inject_nan() -> None:
         return loss * float("nan") if int(batch.labels.sum()) % 12 == 0 else loss
 
     TextTask.objective = faulty  # type: ignore[method-assign]
+
+
+def operations(said: str) -> list[str]:
+    """Return the writes, syncs and renames that a process has listed."""
+    lines = said.splitlines()
+    return [line.removeprefix(OPERATION) for line in lines if line.startswith(OPERATION)]
 
 
 def one_sentence(said: str) -> str:

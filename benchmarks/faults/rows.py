@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchmarks.faults.io_cases import OPERATIONS
 from benchmarks.faults.kills import Kills
 from benchmarks.faults.run_cases import CORPUS, NOT_FINITE, TERMINATION, failures
 from benchmarks.faults.storage_cases import CHECKPOINTS, DISK
@@ -16,6 +17,7 @@ from benchmarks.measurement import Measurement
 GROUPS = {
     "disk full while saving": DISK,
     "damaged checkpoint": CHECKPOINTS,
+    "every write, sync and rename fails once": OPERATIONS,
     "corpus changes or vanishes": CORPUS,
     "NaN loss": NOT_FINITE,
     "SIGTERM": TERMINATION,

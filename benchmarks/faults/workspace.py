@@ -42,9 +42,13 @@ class Workspace:
 
     def train(self, folder: Path, *flags: object, nan_losses: bool = False) -> Child:
         """Begin the run in a folder, or resume what is in it."""
+        return Child(self.words(folder, *flags), self.new("log"), nan_losses)
+
+    def words(self, folder: Path, *flags: object) -> list[object]:
+        """The command that begins the run in a folder, or resumes what is in it."""
         begun = (folder / "config.yaml").is_file()
         start = ["--resume", folder] if begun else [self.corpus, "--out", folder, *FLAGS]
-        return Child(["train", *start, *flags], self.new("log"), nan_losses)
+        return ["train", *start, *flags]
 
     def finish(self, folder: Path, *flags: object, nan_losses: bool = False) -> str:
         """Begin or resume the run and wait for its end; return what was printed."""

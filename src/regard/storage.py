@@ -27,17 +27,13 @@ def atomic_path(path: str | PathLike[str]) -> Iterator[Path]:
     if final.exists() and not (final.is_file() or final.is_dir()):
         yield final
         return
-    try:
+    with errors_name(path):
         with _draft(final) as draft:
             yield draft
             with draft.open("rb+") as file:
                 os.fsync(file.fileno())
             draft.replace(final)
-    except OSError as error:
-        if _is_draft(error.filename, final):  # report the path that the caller gave
-            error.filename = str(path)
-        raise
-    sync_folder(final.parent)
+        sync_folder(final.parent)
 
 
 @contextmanager
@@ -57,9 +53,20 @@ def _draft(final: Path) -> Iterator[Path]:
         yield draft
 
 
-def _is_draft(name: object, final: Path) -> bool:
-    path = Path(str(name))
-    return path.parent == final.parent and path.name.startswith(f".{final.name}.")
+@contextmanager
+def errors_name(path: str | PathLike[str]) -> Iterator[None]:
+    """Have the system's errors name the path that is written, and no temporary one."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        nameless = error.filename is None and error.errno is not None  # of a write or a sync
+        parts = Path(str(error.filename)).parts
+        start = f".{Path(path).name}."
+        if nameless or any(part.startswith(start) and part.endswith(".part") for part in parts):
+            error.filename = str(path)
+        raise
 
 
 @contextmanager
@@ -93,29 +100,38 @@ def atomic_folder(path: str | PathLike[str], *, replace: bool = False) -> Iterat
     folder.
     """
     final = Path(path).absolute()
-    draft, old = draft_beside(final), final.with_name(f".{final.name}.old")
+    draft = draft_beside(final)
     final.parent.mkdir(parents=True, exist_ok=True)
-    with write_lock(lock_beside(final), path):
+    with write_lock(lock_beside(final), path), errors_name(path):
         if not replace:
             check_new_folder(path)
+        shutil.rmtree(draft, ignore_errors=True)  # of a process that was killed
         try:
-            for remains in (draft, old):  # of a process that was killed
-                shutil.rmtree(remains, ignore_errors=True)
             draft.mkdir()
             yield draft
             _sync_all(draft)
-            if replace and final.exists():
-                final.replace(old)
-            try:
+            if replace:
+                replace_folder(draft, final)
+            else:
                 draft.replace(final)
-            except OSError:
-                if old.exists():
-                    old.replace(final)
-                raise
         finally:
-            for remains in (draft, old):
-                shutil.rmtree(remains, ignore_errors=True)
-    sync_folder(final.parent)
+            shutil.rmtree(draft, ignore_errors=True)
+        sync_folder(final.parent)
+
+
+def replace_folder(draft: Path, final: Path) -> None:
+    """Give a folder the name of another, which is removed; if that fails, it stays."""
+    old = final.with_name(f".{final.name}.old")
+    shutil.rmtree(old, ignore_errors=True)  # of a process that was killed
+    if final.exists():
+        final.replace(old)
+    try:
+        draft.replace(final)
+    except OSError:
+        if old.exists():
+            old.replace(final)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def check_new_folder(path: str | PathLike[str]) -> None:

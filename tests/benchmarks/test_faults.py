@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.faults.child import one_sentence
+from benchmarks.faults.io_cases import chosen
 from benchmarks.faults.workspace import continued_step, reported_step, saved_step
 from regard.errors import InputError
 
@@ -29,6 +30,11 @@ def test_what_is_not_one_sentence(said):
     assert one_sentence("a line\nregard: one.\n") == "regard: one."
     with pytest.raises(InputError, match="not one clear sentence"):
         one_sentence(said)
+
+
+def test_many_writes_of_one_file_are_passed_over():
+    names = ["open", *["write a"] * 100, "fsync", "write a", "write b"]
+    assert list(chosen(names)) == [1, 2, 42, 82, 102, 103, 104]
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ KEPT = (WEIGHTS, CONFIG, METRICS, "README.md", "tokenizer*.model", "tokenizer*.j
 TRAINING = {
     "checkpoints": (
         f"{CHECKPOINTS}/step-*/tensors.safetensors", f"{CHECKPOINTS}/step-*/state.json",
-        f"{CHECKPOINTS}/.step-*.part/**/*", f"{CHECKPOINTS}/corpus.safetensors",
+        f"{CHECKPOINTS}/.step-*/**/*", f"{CHECKPOINTS}/corpus.safetensors",
         f"{CHECKPOINTS}/dev.json", f"{CHECKPOINTS}/checksums.json", "latest",
     ),
     "logs": (

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from regard.errors import InputError
 from regard.formats.compressed import is_compressed, open_write
 from regard.formats.lines import one_line
-from regard.storage import replace_file, sync_folder
+from regard.storage import errors_name, replace_file, sync_folder
 from regard.write_lock import try_flock
 
 
@@ -70,28 +70,31 @@ class PartialOutput:
         """Write the output of the next lines of input."""
         for source in sources:
             self._count(source)
-        self._file.write("".join(map(_row, rows)).encode())
+        with errors_name(self.partial):
+            self._file.write("".join(map(_row, rows)).encode())
         self._save()
 
     def _save(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with errors_name(self.partial):
+            self._file.flush()
+            os.fsync(self._file.fileno())
         state = {"lines": self.done, "bytes": self._file.tell(), "digest": self._digest.hexdigest()}
         replace_file(self.state_file, json.dumps({**state, "identity": self.identity}) + "\n")
 
     def finish(self) -> None:
         """Rename the output to its final name."""
-        if is_compressed(self.path):
-            self._file.seek(0)
-            with open_write(self.path) as file:
-                shutil.copyfileobj(self._file, file)
-            self.partial.unlink()
-        else:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self.partial.replace(self.path)
-        self._file.close()
-        sync_folder(self.path.parent)
+        with errors_name(self.path):
+            if is_compressed(self.path):
+                self._file.seek(0)
+                with open_write(self.path) as file:
+                    shutil.copyfileobj(self._file, file)
+                self.partial.unlink()
+            else:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                self.partial.replace(self.path)
+            self._file.close()
+            sync_folder(self.path.parent)
         self.state_file.unlink(missing_ok=True)
         shutil.rmtree(self.blocks_folder, ignore_errors=True)
 

@@ -23,7 +23,7 @@ from regard.command import command
 from regard.config.stored import CONFIG
 from regard.errors import InputError, StorageError
 from regard.folder import load_weights, save_weights
-from regard.storage import checksum, replace_file, sync_folder
+from regard.storage import checksum, replace_file, replace_folder, sync_folder
 from regard.training.optimizers.optimizers import Optimizers
 from regard.training.processes.sharded_tensors import as_part_of
 
@@ -155,19 +155,17 @@ def write_checkpoint(
         whole = {**state, "step": step, **_write_tensors(draft, tensors)}
         whole["state_sha256"] = _state_checksum(whole)
         replace_file(draft / STATE, json.dumps(whole, indent=1) + "\n")
+        replace_folder(draft, final)  # one of a run that was stopped after it was written
     except (OSError, StorageError):
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    if final.exists():  # from a run that was stopped after this one was written
-        shutil.rmtree(final)
-    draft.rename(final)
     sync_folder(home)
     replace_file(folder / LATEST, final.name + "\n")
     # Later ones are left from before the run went back to an older checkpoint.
     earlier = [number for number in steps(folder) if number <= step]
     for other in set(steps(folder)) - set(earlier[-keep:]):
         shutil.rmtree(home / f"step-{other}", ignore_errors=True)
-    for remains in home.glob(".step-*.part"):
+    for remains in home.glob(".step-*"):
         shutil.rmtree(remains, ignore_errors=True)
     return final
 

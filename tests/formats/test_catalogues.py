@@ -175,6 +175,14 @@ PO_PAIRS = [
 ]
 
 
+@pytest.mark.parametrize("charset", ["zlib", "rot13", "punycode", "utf-7", "idna", "base64"])
+def test_a_charset_that_is_no_encoding_of_files(tmp_path, charset):
+    path = tmp_path / "fr.po"
+    path.write_text(PO.format(charset=charset), "utf-8")
+    with pytest.raises(InputError, match=f"line 5: the encoding {charset} is unknown; convert"):
+        list(read_pairs([path], ("en", "fr")))
+
+
 @pytest.mark.parametrize("charset", ["UTF-8", "ISO-8859-1", "CHARSET", "utf-8-sig"])
 @pytest.mark.parametrize("name", ["a.po", "a.po.gz"])
 def test_po(tmp_path, name, charset):

@@ -5,7 +5,9 @@ import threading
 
 import pytest
 
-from regard.storage import atomic_folder, atomic_path, replace_file
+from regard.errors import InputError
+from regard.storage import atomic_folder, atomic_path, check_new_folder, replace_file
+from regard.training.run_files import check_place
 
 
 def test_a_link_is_followed(tmp_path):
@@ -55,3 +57,15 @@ def test_a_folder_is_whole_or_not_there(tmp_path):
         (draft / "first").write_text("a")
         assert not list((tmp_path / "new").iterdir())
     assert [path.name for path in tmp_path.rglob("*")] == ["new", "first"]
+
+
+@pytest.mark.parametrize("check", [check_new_folder, check_place])
+def test_a_model_folder_has_a_name_that_weights_can_be_read_from(check, tmp_path):
+    check(tmp_path / "é")
+    with pytest.raises(InputError, match="the name of this folder is not UTF-8; give another"):
+        check(tmp_path / os.fsdecode(b"a\xff"))
+
+
+def test_text_may_name_a_file_that_is_no_utf8(tmp_path):
+    replace_file(tmp_path / "file", os.fsdecode(b"a\xff"))
+    assert (tmp_path / "file").read_text() == r"a\udcff"

@@ -77,9 +77,9 @@ def atomic_open(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: str | PathLike[str], data: bytes | str) -> None:
-    """Write `data` (text as UTF-8) to `path` atomically."""
+    r"""Write `data` to `path` atomically; text as UTF-8, and a byte that is none as \udcff."""
     with atomic_open(path) as file:
-        file.write(data.encode() if isinstance(data, str) else data)
+        file.write(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
 
 
 def sync_folder(folder: Path) -> None:
@@ -136,6 +136,7 @@ def replace_folder(draft: Path, final: Path) -> None:
 
 def check_new_folder(path: str | PathLike[str]) -> None:
     """Raise an error unless a folder can be made at `path`; one that is empty may be there."""
+    check_name(path)
     final = Path(path)
     if (final / LOCK).is_file():
         with write_lock(final / LOCK, path):
@@ -149,6 +150,16 @@ def check_new_folder(path: str | PathLike[str]) -> None:
         raise InputError(f"{home}: this is a file; give another folder.")
     if not os.access(home, os.W_OK | os.X_OK):
         raise InputError(f"{home}: this folder cannot be written to; give another one.")
+
+
+def check_name(folder: str | PathLike[str]) -> None:
+    """Raise an error if a folder has a name that is not UTF-8: weights in it cannot be read."""
+    try:
+        str(Path(folder).absolute()).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{folder}: the name of this folder is not UTF-8; give another."
+        ) from error
 
 
 def _sync_all(folder: Path) -> None:

@@ -84,7 +84,7 @@ def parse(words: Sequence[str]) -> Namespace:
         run=run,
         files=[*(arguments.get("files") or []), *corpora],
         dev=dev,
-        out=arguments.get("out"),
+        out=Path(arguments["out"]) if arguments.get("out") else None,
         preset=arguments.get("preset"),
         encoding=arguments.get("encoding") or "utf-8",
         resume=first.resume,
@@ -298,7 +298,7 @@ def _parser(kind: Kind) -> Any:
 
     parser = ArgumentParser(prog="regard train", exit_on_error=False, add_help=False)
     parser.add_argument("files", nargs="*")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out")  # with a type, it would be read as YAML, which not all names are
     parser.add_argument("--dev", nargs="+")
     parser.add_argument("--corpus", nargs="+", action="extend")
     parser.add_argument("--minutes", type=float)

@@ -17,7 +17,7 @@ from regard.config import Run
 from regard.config.stored import CONFIG, METRICS, load_metrics
 from regard.errors import InputError
 from regard.folder import CARD, WEIGHTS, load_weights, save_metrics, save_run, save_weights
-from regard.storage import checksum, replace_file
+from regard.storage import check_name, checksum, replace_file
 from regard.training.checkpoint import matching
 from regard.training.loop import Trainer, TrainOutcome
 from regard.training.report import Reporter, clock
@@ -38,7 +38,8 @@ def check_new_folder(folder: Path) -> None:
 
 
 def check_place(folder: Path) -> None:
-    """Raise an error if a new model cannot be written to `folder`: a file, or read-only."""
+    """Raise an error if a new model cannot be written to `folder`: its name, a file, read-only."""
+    check_name(folder)
     home = _existing(folder)
     if not home.is_dir():
         raise InputError(f"{home}: this is a file; give a folder as --out.")

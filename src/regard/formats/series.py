@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
-import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -28,9 +26,6 @@ from regard.formats.pair import Path, format_error
 from regard.storage import atomic_open
 
 SeriesArray = NDArray[np.float32]
-NOT_AN_ARCHIVE = (
-    ValueError, EOFError, zlib.error, zipfile.BadZipFile, AttributeError, TypeError,
-)  # fmt: skip
 FORM = '{"label": "…", "series": [[…], …]}'
 
 
@@ -121,7 +116,8 @@ def _npz(path: Path) -> SeriesFile:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in ("x", "y", "channels") if name in archive}
             names = list(archive)
-    except NOT_AN_ARCHIVE as error:
+            values = {name: arrays[name].tolist() for name in ("y", "channels") if name in arrays}
+    except Exception as error:  # zipfile and numpy raise a dozen kinds for a damaged file
         line = " ".join(str(error).split()).rstrip(".")
         raise format_error(
             path, None, f"this is not an .npz of plain arrays ({line})",
@@ -140,19 +136,18 @@ def _npz(path: Path) -> SeriesFile:
         )  # fmt: skip
     labels = None
     if "y" in arrays:
-        labels = _labels(arrays["y"], len(x), path)
-    return SeriesFile(
-        list(x.astype(np.float32)), labels, _names(arrays.get("channels"), x.shape[1], path)
-    )
+        labels = _labels(arrays["y"], values["y"], len(x), path)
+    channels = _names(_flat(values.get("channels")), x.shape[1], path)
+    return SeriesFile(list(x.astype(np.float32)), labels, channels)
 
 
-def _labels(y: NDArray[Any], count: int, path: Path) -> list[str]:
+def _labels(y: NDArray[Any], values: Any, count: int, path: Path) -> list[str]:
     if y.shape != (count,) or y.dtype.kind not in "iubU":
         raise format_error(
             path, None, f"y must be {count} labels (whole numbers or text), got {y.dtype} of shape "
             f"{y.shape}", "give one label for each series",
         )  # fmt: skip
-    labels = [as_label(value) for value in y.tolist()]
+    labels = [as_label(value) for value in values]
     if None in labels:
         raise format_error(
             path, None, f"label {labels.index(None)} of y is empty", "name each label"
@@ -160,10 +155,21 @@ def _labels(y: NDArray[Any], count: int, path: Path) -> list[str]:
     return [label for label in labels if label is not None]
 
 
-def _names(given: Any, count: int, path: Path) -> tuple[str, ...]:
-    if given is None:
+def _flat(values: Any) -> list[Any]:
+    """The values in lists that may be inside each other.
+
+    >>> _flat([["a"], ["b"]]), _flat("a"), _flat(None)
+    (['a', 'b'], ['a'], [])
+    """
+    if isinstance(values, list):
+        return [value for part in values for value in _flat(part)]
+    return [] if values is None else [values]
+
+
+def _names(given: Sequence[Any], count: int, path: Path) -> tuple[str, ...]:
+    if not given:
         return ()
-    names = [str(name) for name in np.asarray(given).ravel().tolist()]
+    names = [str(name) for name in given]
     if len(names) != count or len(set(names)) < count:
         raise format_error(
             path, None, f"channels must be {count} different names, got {len(names)} "
@@ -182,8 +188,7 @@ def _jsonl(path: Path) -> SeriesFile:
         value = read_object(line, path, number, FORM)
         if "channels" in value:
             listed = value["channels"]
-            size = len(listed) if isinstance(listed, list) else 0
-            channels = _names(listed, size, path)
+            channels = _names(_flat(listed), len(listed) if isinstance(listed, list) else 0, path)
         if "series" in value or "channels" not in value:
             rows.append(_row(value.get("series"), rows, path, number))
             labels.append(as_label(value.get("label")))
@@ -204,7 +209,7 @@ def _jsonl(path: Path) -> SeriesFile:
 def _row(value: object, before: Sequence[SeriesArray], path: Path, number: int) -> SeriesArray:
     try:
         row = np.asarray(value, np.float64)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # of whole numbers beyond all floats
         row = np.zeros(0)
     if row.ndim != 2 or 0 in row.shape:
         raise format_error(

@@ -18,7 +18,8 @@ from regard.errors import InputError
 from regard.storage import replace_file
 
 _LINE = re.compile(
-    r"(?P<name>[\w.-]{1,64}) (?P<digest>[0-9a-f]{64})(?: rate=(?P<rate>\d+))?(?P<admin> admin)?"
+    r"(?P<name>[\w.-]{1,64}) (?P<digest>[0-9a-f]{64})(?: rate=(?P<rate>[0-9]{1,9}))?"
+    r"(?P<admin> admin)?"
 )
 
 

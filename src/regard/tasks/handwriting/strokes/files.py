@@ -29,7 +29,7 @@ def read_strokes(files: Iterable[str | PathLike[str]]) -> Iterator[StrokeLine]:
 def _parse(line: str, path: object, number: int) -> StrokeLine:
     try:
         value = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise format_error(path, number, f"this is not JSON ({error})", REMEDY) from error
     if not isinstance(value, dict) or not {"text", "strokes"} <= set(value):
         raise format_error(path, number, 'an object with "text" and "strokes" is expected', REMEDY)
@@ -49,7 +49,10 @@ def _strokes(value: Any, path: object, number: int) -> NDArray[np.float32]:
         if point[2] not in (0, 1):
             what = f"point {index} must end in 0 (pen down) or 1 (lifted), got {point[2]!r}"
             raise format_error(path, number, what, REMEDY)
-    strokes = np.asarray(value, np.float32)
+    try:
+        strokes = np.asarray(value, np.float32)
+    except OverflowError:  # a whole number beyond all floats
+        strokes = np.full(1, np.inf, np.float32)
     if not np.isfinite(strokes).all():
         raise format_error(path, number, "a movement is not a finite number", REMEDY)
     if not strokes[:, :2].any():

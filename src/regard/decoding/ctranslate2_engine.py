@@ -208,7 +208,7 @@ class CTranslate2Engine:
                 forced_weights = force.result().attention[0]
                 weights = forced_weights[: len(hypothesis.tokens) + hypothesis.finished]
             if score is not None:
-                hypothesis = _scored(hypothesis, score.result().log_probs, options.length_penalty)
+                hypothesis = self._scored(hypothesis, score, options)
             explained[row] = ExplainedHypothesis(hypothesis, weights)
         return [explained[row] for row in range(len(hypotheses))]
 
@@ -274,9 +274,7 @@ class CTranslate2Engine:
         """The hypotheses with the log-probabilities of their tokens, where they are missing."""
         scores = self._score(sources, hypotheses, options)
         return [
-            _scored(hypothesis, score.result().log_probs, options.length_penalty)
-            if score is not None
-            else hypothesis
+            self._scored(hypothesis, score, options) if score is not None else hypothesis
             for hypothesis, score in zip(hypotheses, scores, strict=True)
         ]
 
@@ -292,7 +290,7 @@ class CTranslate2Engine:
         if rows:
             pending = self._translator.score_batch(
                 self._tokens([sources[row] for row in rows], self._source),
-                [[self._target[token] for token in hypotheses[row].tokens] for row in rows],
+                [self._beginning(hypotheses[row]) for row in rows],
                 asynchronous=True,
                 max_input_length=0,
                 max_batch_size=1 if options.deterministic else SCORED_TOGETHER,
@@ -300,6 +298,17 @@ class CTranslate2Engine:
             for row, score in zip(rows, pending, strict=True):
                 scores[row] = score
         return scores
+
+    def _scored(self, hypothesis: Hypothesis, score: Any, options: SearchOptions) -> Hypothesis:
+        """The hypothesis with the log-probabilities of its tokens, and its score by these."""
+        tokens = hypothesis.tokens
+        ids = [*tokens, EOS] if hypothesis.finished else tokens
+        found: list[float] = score.result().log_probs[: len(ids)]
+        if (
+            len(tokens) == self.max_length
+        ):  # the last was not scored: it has the rest of the search's
+            found[-1] = min(0.0, hypothesis.log_probability - sum(found[:-1]))
+        return make_hypothesis(ids, found, options.length_penalty)
 
     def _force(
         self,
@@ -313,11 +322,11 @@ class CTranslate2Engine:
         if rows:
             pending = self._translator.translate_batch(
                 self._tokens([sources[row] for row in rows], self._source),
-                [[self._target[token] for token in hypotheses[row].tokens] for row in rows],
+                beginnings := [self._beginning(hypotheses[row]) for row in rows],
                 asynchronous=True,
                 beam_size=1,
                 max_input_length=0,
-                max_decoding_length=max(len(hypotheses[row].tokens) for row in rows) + 1,
+                max_decoding_length=max(map(len, beginnings)) + 1,
                 return_end_token=True,
                 return_attention=True,
                 max_batch_size=1 if options.deterministic else FORCED_TOGETHER,
@@ -325,6 +334,10 @@ class CTranslate2Engine:
             for row, result in zip(rows, pending, strict=True):
                 forced[row] = result
         return forced
+
+    def _beginning(self, hypothesis: Hypothesis) -> list[str]:
+        """The tokens that can be read: what follows the last one has a position of its own."""
+        return [self._target[token] for token in hypothesis.tokens[: self.max_length - 1]]
 
     def _groups(self, lengths: Sequence[int], options: SearchOptions) -> list[list[int]]:
         tokens = min(options.batch_tokens, self._max_tokens or options.batch_tokens)
@@ -369,12 +382,3 @@ def _cut(result: list[Hypothesis], limit: int, options: SearchOptions) -> list[H
     """A greedy result within a limit, as if the search had ended there."""
     (best,) = result
     return [make_hypothesis(best.tokens[:limit], (), options.length_penalty)]
-
-
-def _scored(
-    hypothesis: Hypothesis, log_probabilities: Sequence[float], length_penalty: float
-) -> Hypothesis:
-    """The hypothesis with the log-probabilities of its tokens, and its score by these."""
-    tokens = hypothesis.tokens
-    ids = [*tokens, EOS] if hypothesis.finished else tokens
-    return make_hypothesis(ids, log_probabilities[: len(ids)], length_penalty)

@@ -13,7 +13,7 @@ from regard.config import SearchOptions
 from regard.server.access.budget import MemoryBudget
 from regard.server.http.errors import ApiError
 from regard.server.queue import service
-from regard.server.queue.batching import Batcher, evictable, take_in_turn
+from regard.server.queue.batching import Batcher, evictable, segment_in_turn, take_in_turn
 from regard.server.queue.jobs import CallJob, TranslateJob
 from regard.tasks.translation.glossary import glossary_terms
 from regard.tasks.translation.translation import TranslateOptions
@@ -94,6 +94,28 @@ def test_clients_take_turns_whatever_they_send(catalogue):
             "greedy", "modest", "greedy", "modest", "greedy",
         ]  # fmt: skip
         assert [one for one, _, _ in items][::2] == greedy
+
+    in_loop(work)
+
+
+def test_no_more_texts_are_segmented_than_the_next_batch_needs(catalogue):
+    translator = catalogue.models[0].translator
+
+    def work():
+        def job(client, *texts):
+            return TranslateJob(translator, texts or (SOURCE,), PLAIN, client=client)
+
+        greedy = [job("greedy") for _ in range(5)]
+        dropped, modest, late = job("greedy"), job("modest"), job("late", SOURCE, SOURCE)
+        dropped.dropped = True
+        jobs = [dropped, *greedy, modest, late]
+        segmented, failed = segment_in_turn(jobs, 5)
+        assert (segmented, failed) == ([greedy[0], modest, late, greedy[1]], set())
+        assert [one.begun for one in jobs] == [False, True, True, *[False] * 3, True, True]
+        assert segment_in_turn(jobs, 0)[0] == [greedy[0], modest, late]  # one of each client
+        broken = job("broken")
+        broken.texts = [None]
+        assert segment_in_turn([broken], 5) == ([], {broken})
 
     in_loop(work)
 

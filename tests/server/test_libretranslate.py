@@ -5,6 +5,7 @@ import html
 import inspect
 import json
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -271,6 +272,16 @@ def test_any_text_is_answered(client, q):
     assert answer.status_code == (200 if q else 400), answer.text
     if q and isinstance(q, list):
         assert len(answer.json()["translatedText"]) == len(q)
+
+
+def test_the_document_is_made_once(client):
+    def seconds(path):
+        start = time.process_time()
+        for _ in range(5):
+            assert client.get(path).status_code == 200
+        return time.process_time() - start
+
+    assert min(seconds("/spec") for _ in range(3)) < 8 * min(seconds("/health") for _ in range(3))
 
 
 def test_the_document_tells_every_status(client):

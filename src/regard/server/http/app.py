@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -91,14 +92,18 @@ def create_app(service: Service) -> FastAPI:
 def _add_reports(app: FastAPI, service: Service) -> None:
     """The OpenAPI document and the metrics."""
 
-    def document() -> dict[str, Any]:
-        return openapi_document(app, language_codes(service.catalogue.models), service.settings)
+    @lru_cache(1)  # it takes a tenth of a second, in which nobody else is answered
+    def written(codes: tuple[str, ...]) -> bytes:
+        return json.dumps(openapi_document(app, codes, service.settings)).encode()
 
-    app.openapi = document  # type: ignore[method-assign]  # as FastAPI wants it extended
+    def document() -> bytes:
+        return written(tuple(language_codes(service.catalogue.models)))
 
-    @app.get("/spec", summary="This document.", tags=["server"])
-    async def spec() -> dict[str, Any]:
-        return document()
+    app.openapi = lambda: json.loads(document())  # type: ignore[method-assign]  # as FastAPI wants it extended
+
+    @app.get("/spec", response_model=dict[str, Any], summary="This document.", tags=["server"])
+    async def spec() -> Response:
+        return Response(document(), media_type="application/json")
 
     if service.settings.metrics:
 

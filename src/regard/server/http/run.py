@@ -16,6 +16,10 @@ from regard.server.http.log import log_event, write_log
 from regard.server.http.slow_client import SlowClientProtocol
 from regard.server.queue.service import Service
 
+SWITCH_SECONDS = 0.0005
+"""Python's threads give way to each other after this time, not after 5 ms: each time that the HTTP
+side has read or written something, it waits so long for a thread that computes."""
+
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 is any that is free."""
@@ -42,6 +46,7 @@ def serve(service: Service, listener: socket.socket, *, proxy: str | None = None
     `proxy` is the address of a reverse proxy, whose headers on clients' addresses are trusted.
     """
     write_log()
+    sys.setswitchinterval(SWITCH_SECONDS)
     app = create_app(service)
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"

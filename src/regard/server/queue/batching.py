@@ -22,6 +22,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import torch
@@ -191,10 +192,9 @@ class Batcher:
             return
         start = time.perf_counter()
         going = [job for job in jobs if isinstance(job, TranslateJob)]
-        failed = {job for job in going if not _segment(job)}
-        rest = [job for job in going if job not in failed]
-        items = take_in_turn(rest, self.max_sentences, self.max_tokens)
-        self._complete(going, failed)  # those without a sentence
+        segmented, failed = segment_in_turn(going, self.max_sentences)
+        items = take_in_turn(segmented, self.max_sentences, self.max_tokens)
+        self._complete([*segmented, *failed], failed)  # those without a sentence
         self._move_to_end({job for job, _, _ in items})
         self._take_turns(job.client for job, _, _ in items)
         if items:
@@ -238,6 +238,34 @@ class Batcher:
             self._seconds_per_job += 0.1 * (seconds - self._seconds_per_job)
         for job in jobs:  # after its place is free: the client may send the next at once
             job.deliver()
+
+
+def segment_in_turn(
+    jobs: Sequence[TranslateJob], num_sentences: int
+) -> tuple[list[TranslateJob], set[TranslateJob]]:
+    """The jobs that are segmented now, one of each client and then in turn, and those that failed.
+
+    With so many sentences it is enough: a long text takes a tenth of a second to segment, and
+    hundreds of them may wait.
+    """
+    clients: dict[str, list[TranslateJob]] = {}
+    for job in jobs:
+        if not job.dropped:
+            clients.setdefault(job.client, []).append(job)
+    rounds = zip_longest(*clients.values())
+    in_turn = [job for of_each in rounds for job in of_each if job is not None]
+    segmented: list[TranslateJob] = []
+    failed: set[TranslateJob] = set()
+    found = 0
+    for number, job in enumerate(in_turn):
+        if number >= len(clients) and found >= num_sentences:
+            break
+        if _segment(job):
+            segmented.append(job)
+            found += len(job.pending)
+        else:
+            failed.add(job)
+    return segmented, failed
 
 
 def _segment(job: TranslateJob) -> bool:

@@ -127,9 +127,23 @@ def benchmark_parser() -> argparse.ArgumentParser:
     faults = subject("faults", 1)
     faults.add_argument("--kills", metavar="N", type=_positive, help="number of SIGKILLs (100)")
     faults.add_argument("--seed", metavar="N", type=int, help="of the random moments (0)")
+    fuzz = subject("fuzz", 1, _report_fuzzing)
+    fuzz.add_argument("--minutes", metavar="N", type=float, help="minutes of each group (30)")
+    fuzz.add_argument("--group", metavar="NAME", help="documents, texts, files or folders")
+    fuzz.add_argument(
+        "--corpus", metavar="DIR",
+        help="folder of the inputs, which are kept and read again (regard/fuzz in the user's "
+        "cache)",
+    )  # fmt: skip
+    fuzz.add_argument("--replay", metavar="FILE", help="only execute what was found once more")
     serve = subject("serve", 5, _report_load)
+    hostile = subject("hostile", 1, _report_hostile)
+    hostile.add_argument("--minutes", metavar="N", type=float, help="minutes of the attack (10)")
+    hostile.add_argument(
+        "--serve", metavar="OPTIONS", help='options of the server, as in --serve "--threads 1"'
+    )
     view = subject("view", 5)
-    for sub in (serve, view):
+    for sub in (serve, hostile, view):
         sub.add_argument(
             "--model", metavar="DIR",
             help="folder of a model that translates from English (default: that of `regard demo`, "
@@ -180,6 +194,20 @@ def _report_load(subject: str, only: str, repeats: int, json: bool, **options: A
     from benchmarks.serve.load import report
 
     return report(only, repeats, as_json=json, **options)
+
+
+def _report_hostile(subject: str, only: str, repeats: int, json: bool, **options: Any) -> list[Row]:
+    """Run the hostile load, which prints more than rows."""
+    from benchmarks.hostile.run import report
+
+    return report(as_json=json, **options)
+
+
+def _report_fuzzing(subject: str, only: str, repeats: int, json: bool, **options: Any) -> list[Row]:
+    """Fuzz, which prints more than rows."""
+    from benchmarks.fuzz.run import report
+
+    return report(only, as_json=json, **options)
 
 
 def _positive(word: str) -> int:

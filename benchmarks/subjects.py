@@ -68,11 +68,23 @@ SUBJECTS = {
         ("Nothing; as root it mounts a small disk of memory that it fills.",
          "无；以 root 运行时会挂载一个小的内存盘并写满它。"),
     ),
+    "fuzz": Subject(
+        ("coverage-guided fuzzing of all that reads foreign text, files and folders",
+         "对一切读取外来文本、文件与文件夹的代码做覆盖率引导的模糊测试"),
+        ("atheris (`pip install 'regard[bench]'`).",
+         "atheris，用 `pip install 'regard[bench]'` 安装。"),
+    ),
     "serve": Subject(
         ("`regard serve` under many clients: errors, mixed-up responses, memory, throughput",
          "许多客户端同时访问 `regard serve`：错误、混淆的响应、内存与吞吐量"),
         ("Nothing; it trains the model of `regard demo` on first use.",
          "无；第一次使用时训练 `regard demo` 的模型。"),
+    ),
+    "hostile": Subject(
+        ("`regard serve` beside the worst requests known: honest clients, health, memory, its end",
+         "`regard serve` 遇到已知最坏的请求时：正常客户端、健康检查、内存与停止"),
+        ("Linux; it trains the model of `regard demo` on first use.",
+         "Linux；第一次使用时训练 `regard demo` 的模型。"),
     ),
     "view": Subject(
         ("the page and the report in Chromium: latency, frames, size",

@@ -32,6 +32,7 @@ class Load:
     timeout    seconds to wait for the last responses after that; 0: do not wait
     rate       requests a second of all clients, whatever the responses; 0: each as fast as it can
     disconnect whether at the end each client sends one more request and disconnects
+    addresses  the local address of each client; none: the system's choice
     """
 
     host: str
@@ -43,6 +44,7 @@ class Load:
     timeout: float = 0.0
     rate: float = 0.0
     disconnect: bool = False
+    addresses: Sequence[str] = ()
 
 
 @dataclass
@@ -75,6 +77,7 @@ class Client(asyncio.Protocol):
 
     def __init__(self, number: int, load: Load, outcome: Outcome, start: float) -> None:
         self.load, self.outcome, self.start = load, outcome, start
+        self.local = (load.addresses[number], 0) if load.addresses else None
         self.sentences = load.sentences[number]
         self.requests = [_request(load, text) for _, text, _ in self.sentences]
         self.index = 0
@@ -156,7 +159,9 @@ async def run(load: Load) -> Outcome:
 
     async def connected(client: Client) -> None:
         try:
-            await loop.create_connection(lambda: client, load.host, load.port)
+            await loop.create_connection(
+                lambda: client, load.host, load.port, local_addr=client.local
+            )
         except OSError:
             outcome.lost += 1
 

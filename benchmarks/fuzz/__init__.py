@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing of all that reads foreign text, files and folders."""

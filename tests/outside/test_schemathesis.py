@@ -1,5 +1,8 @@
 """Schemathesis over the OpenAPI document: no 5xx, no undocumented status, answers as described.
 
+Operations are tested one by one, and in sequences that follow the document's links: a file is
+translated, and what the response names is downloaded.
+
 A few cases of every operation, always the same ones, and among the slow tests all limits of its
 schema too; many more, drawn anew, with
 
@@ -9,11 +12,13 @@ or against a running server with `st run http://127.0.0.1:5000/spec -n 1000
 --exclude-checks positive_data_acceptance`.
 """
 
+import json
 import os
 import re
 import subprocess
 import sys
 
+import httpx
 import pytest
 
 from regard.server.queue.catalogue import Catalogue
@@ -39,14 +44,52 @@ def address(tmp_path_factory):
 
 @pytest.mark.parametrize("drawn", [FEW, pytest.param(ALL, marks=pytest.mark.slow)])
 def test_every_operation(address, tmp_path, drawn):
-    (tmp_path / "schemathesis.toml").write_text(SETTINGS)
+    tested = re.search(r"Tested: (\d+)", schemathesis(f"{address}/spec", drawn, tmp_path))
+    assert tested is not None and int(tested[1]) >= 14
+
+
+REQUEST = {name: f"$request.body#/{name}" for name in ("q", "target")}
+LINKS = {
+    ("/translate_file", "/download_file/{name}"): {
+        "parameters": {"name": "$response.body#/translatedFileUrl#regex:/download_file/(.+)"}
+    },
+    ("/v1/translate", "/v1/alternatives"): {
+        "requestBody": {**REQUEST, "translation": "$response.body#/text", "word": 0}
+    },
+    ("/v1/translate", "/v1/stream"): {"requestBody": REQUEST},
+    ("/translate", "/detect"): {"requestBody": {"q": "$response.body#/translatedText"}},
+}
+"""What a client does next with a response."""
+
+
+def with_links(document):
+    """The OpenAPI document with links, between operations and what follows them."""
+    for (path, following), link in LINKS.items():
+        operation = next(iter(document["paths"][following].values()))["operationId"]
+        response = document["paths"][path]["post"]["responses"]["200"]
+        response.setdefault("links", {})[operation] = {"operationId": operation, **link}
+    return document
+
+
+@pytest.mark.slow
+def test_sequences_of_operations(address, tmp_path):
+    document = httpx.get(f"{address}/spec", trust_env=False).json()
+    (tmp_path / "spec.json").write_text(json.dumps(with_links(document)))
+    drawn = ["-n", str(MANY or 30), "--phases", "stateful", "--generation-deterministic"]
+    said = schemathesis("spec.json", [*drawn, "--no-shrink", "--url", address], tmp_path)
+    covered = re.search(r"(\d+) covered", said)
+    assert covered is not None and int(covered[1]) >= 2
+
+
+def schemathesis(schema, options, folder):
+    """What a run without a failure prints."""
+    (folder / "schemathesis.toml").write_text(SETTINGS)
     run = [sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml", "run"]
     done = subprocess.run(
-        [*run, f"{address}/spec", "--no-color", *drawn],
-        cwd=tmp_path, capture_output=True, encoding="utf-8",
+        [*run, schema, "--no-color", *options],
+        cwd=folder, capture_output=True, encoding="utf-8",
         env={**os.environ, "NO_PROXY": "*", "SCHEMATHESIS_HOOKS": ""},
     )  # fmt: skip
     said = "\n".join(line[:400] for line in done.stdout.splitlines()[-200:])
     assert done.returncode == 0, said + done.stderr[-2000:]
-    tested = re.search(r"Tested: (\d+)", done.stdout)
-    assert tested is not None and int(tested[1]) >= 14
+    return said

@@ -63,15 +63,29 @@ def of_module(path, tree):
         for pattern in patterns_in(value):
             known = called if alone or (called and pattern is value) else {"search"}
             yield UsedPattern(f"{short}.{name}", pattern, frozenset(known & set(FUNCTIONS)))
+    named = {pattern for value in vars(module).values() for pattern in patterns_in(value)}
+    for node in written_out(tree):
+        try:
+            text = eval(compile(ast.Expression(node.args[0]), "", "eval"), vars(module))
+        except NameError:
+            MADE_LATER.add((short, ast.unparse(node.args[0])))
+            continue
+        method, name = node.func.attr, f"{short}:{node.lineno}"
+        if method != "compile":
+            yield UsedPattern(name, re.compile(text), frozenset({method}))
+        elif all(pattern.pattern != text for pattern in named):  # in a function or a class
+            yield UsedPattern(name, re.compile(text), frozenset({"search"}))
+
+
+MADE_LATER = set()
+"""Modules and patterns that are made of what a function knows."""
+
+
+def written_out(tree):
+    """The calls of functions of `re`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in {f"re.{f}" for f in FUNCTIONS}:
-            try:
-                text = eval(compile(ast.Expression(node.args[0]), "", "eval"), vars(module))
-            except NameError:
-                continue  # made of what a function knows
-            method = node.func.attr
-            if method != "compile":
-                yield UsedPattern(f"{short}:{node.lineno}", re.compile(text), frozenset({method}))
+            yield node
 
 
 def patterns_in(value):

@@ -1,12 +1,15 @@
 """Every regular expression of the package takes time that is linear in the text."""
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 
+import regard
 from growth import MOST, TIMES, steepness
 from linear.pattern_strings import attack_text, attacks
-from linear.patterns import UsedPattern, used_patterns
+from linear.patterns import MADE_LATER, UsedPattern, of_module, used_patterns
 
 WINDOWS = {"text.placeholders._PREFIX": 64}
 """Patterns that read so many characters at most, as their callers see to."""
@@ -55,6 +58,27 @@ SLOW = [
 def test_slow_patterns_are_found(method, source, monkeypatch):
     monkeypatch.setattr("growth.PATIENCE", 0.3)
     assert slow_strings(UsedPattern("", re.compile(source), frozenset({method})), 4096)
+
+
+def test_patterns_made_of_variables_are_known():
+    """What they find is tested by the functions that make them, in test_documents.py or here."""
+    modules = {name for name, _ in MADE_LATER}
+    assert modules == {
+        "config.run", "decoding.phrases", "documents.html.tokens", "documents.markdown.inline",
+        "documents.render", "formats.partial_output", "tasks.translation.glossary",
+        "text.masking", "text.placeholders", "text.segments", "text.sentencepiece_tokenizer",
+        "text.words",
+    }  # fmt: skip
+    assert len(MADE_LATER) == 14
+
+
+def test_new_patterns_are_found_wherever_they_stand():
+    path = Path(regard.__file__).parent / "text" / "words.py"
+    source = path.read_text("utf-8") + (
+        "\n\ndef new(text):\n    re.sub(r'a+$', '', text)\n    return re.compile(r'b+$').search\n"
+    )
+    found = {used.pattern.pattern for used in of_module(path, ast.parse(source))}
+    assert {"a+$", "b+$"} <= found
 
 
 def test_patterns_are_known():

@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from regard.errors import InputError
+from regard.memory import give_back_memory, resident_bytes
 from regard.server.access.foreign_pages import ForeignPages
 from regard.server.api import files, libretranslate, tracing, v1
 from regard.server.api.detection import detect
@@ -50,7 +51,9 @@ def create_app(service: Service) -> FastAPI:
         await service.admission.reload_keys()  # a hangup while the models were loaded was ignored
         codes = language_codes(service.catalogue.models)
         await asyncio.to_thread(detect, "warm", codes)  # so that its data is read
+        giving_back = asyncio.ensure_future(_give_back_memory())
         yield
+        giving_back.cancel()
         await asyncio.to_thread(service.close)
 
     app = FastAPI(
@@ -87,6 +90,20 @@ def create_app(service: Service) -> FastAPI:
         paths=app.openapi()["paths"],
     )
     return app
+
+
+TRIM_SECONDS, TRIM_BYTES = 5.0, 16 << 20
+"""How often memory is given back to the system, if so many bytes more are in use since then."""
+
+
+async def _give_back_memory() -> None:
+    """Give memory back to the system after requests that needed much."""
+    before = resident_bytes()
+    while True:
+        await asyncio.sleep(TRIM_SECONDS)
+        if resident_bytes() > before + TRIM_BYTES:
+            await asyncio.to_thread(give_back_memory)
+            before = resident_bytes()
 
 
 def _add_reports(app: FastAPI, service: Service) -> None:

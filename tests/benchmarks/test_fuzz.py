@@ -1,6 +1,5 @@
 """`python -m benchmarks fuzz`: its targets take their seeds, and what it does with a finding."""
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -17,9 +16,6 @@ from regard.documents.registry import FORMATS
 from regard.errors import InputError
 
 NAMES = [(group, name) for group, members in GROUPS.items() for name in members]
-needs_atheris = pytest.mark.skipif(
-    importlib.util.find_spec("atheris") is None, reason="atheris is not installed"
-)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +98,7 @@ groups.GROUPS["documents"] = {"faulty": lambda _: Target(read, [b"", b"wrong", b
 """
 
 
-@needs_atheris
+@pytest.mark.needs("atheris")
 @pytest.mark.slow
 def test_findings_are_kept_and_tried_again(tmp_path, monkeypatch):
     """A process of a target with a mistake and a hang, which is put into it at its start."""
@@ -116,7 +112,7 @@ def test_findings_are_kept_and_tried_again(tmp_path, monkeypatch):
         assert fuzzed.executions
 
 
-@needs_atheris
+@pytest.mark.needs("atheris")
 @pytest.mark.slow
 def test_the_whole_command(tmp_path, capsys):
     words = ["fuzz", "--only", "inline-tags", "--minutes", "0.1", "--corpus", str(tmp_path)]

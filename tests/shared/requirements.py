@@ -46,6 +46,7 @@ TOOLS = {
     "axe-core": Tool(f"the file {AXE}", f"npm install --prefix {NPM} axe-core"),
     "mecab": Tool("MeCab for Japanese and Korean", "pip install 'sacrebleu[ja,ko]'"),
     "ray": Tool("the package ray", "pip install -c constraints.txt 'ray[data]'"),
+    "atheris": Tool("the package atheris", "pip install -c constraints.txt atheris"),
     "sphinx": Tool("Sphinx with its parts", "pip install -c constraints.txt -e '.[docs]'"),
     "deep-translator": Tool("the package deep-translator", "pip install deep-translator"),
 }
@@ -71,6 +72,8 @@ def present(name: str) -> bool:
             return all(map(find_spec, ("ray", "pyarrow", "pandas")))
         case "sphinx":
             return all(map(find_spec, ("sphinx", "myst_parser", "furo", "latex2mathml")))
+        case "atheris":
+            return find_spec("atheris") is not None
         case "deep-translator":
             return find_spec("deep_translator") is not None
         case _:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import torch
 
@@ -69,6 +70,27 @@ def run(*words, input="", **options):
     process = Process(*words, **options)
     printed, told = process.communicate(input)
     return subprocess.CompletedProcess(words, process.returncode, printed, told)
+
+
+def is_gone(pid):
+    """Whether a process has ended, be it that nobody has asked for its exit code yet."""
+    return _state(pid)[0] in "ZX"
+
+
+def descendants(pid, word=""):
+    """The processes that a process has started, and theirs, with a word in their command lines."""
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    own = [other for other in pids if int(_state(other)[1]) == pid]
+    called = [other for other in own if word in Path(f"/proc/{other}/cmdline").read_text()]
+    return called + [other for child in own for other in descendants(child, word)]
+
+
+def _state(pid):
+    """The state of a process and the number of its parent, as the system writes them."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    except OSError:
+        return "X", "0"
 
 
 def _opened(connection):

@@ -155,16 +155,11 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.input = None if arguments.input == "-" else arguments.input
     arguments.output = None if arguments.output == "-" else arguments.output
     kind = _checked_format(arguments)
-    source = _source(arguments) if kind == "text" else None
+    if kind != "text":
+        return _translate_documents(kind, arguments)
+    source = _source(arguments)
     glossary = read_terms(arguments)
-    translator: Translator = open_model(
-        arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
-    )
-    translator = translator.into(arguments.to, tag=arguments.tag)
-    settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
-    if source is None:
-        translate_files(translator, settings, glossary, kind, arguments)
-        return 0
+    translator, settings = _translator(arguments)
     options: TranslateKeywords = {
         "settings": settings,
         "prefix": arguments.prefix,
@@ -189,6 +184,28 @@ def run(arguments: argparse.Namespace) -> int:
         _write_file(translator, source, options, arguments)
     else:
         _write_stream(translator, source, options, arguments)
+    return 0
+
+
+def _translator(arguments: argparse.Namespace) -> tuple[Translator, SearchOptions]:
+    """The translator, and how it searches."""
+    translator: Translator = open_model(
+        arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
+    )
+    translator = translator.into(arguments.to, tag=arguments.tag)
+    settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
+    return translator, settings
+
+
+def _translate_documents(form: str, arguments: argparse.Namespace) -> int:
+    """Translate documents of a format, which another process reads and writes."""
+    from regard.documents.processes import ParserPool
+
+    glossary = read_terms(arguments)
+    with ParserPool() as parsers:
+        parsers.start()  # while the model is loaded
+        translator, settings = _translator(arguments)
+        translate_files(translator, settings, glossary, form, arguments, parsers)
     return 0
 
 

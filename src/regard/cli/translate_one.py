@@ -16,6 +16,7 @@ from regard.errors import InputError
 
 if TYPE_CHECKING:
     from regard.config import SearchOptions
+    from regard.documents.processes import ParserPool
     from regard.tasks.translation.translation import TranslateKeywords, Translation
     from regard.tasks.translation.translator import Translator
 
@@ -66,10 +67,11 @@ def translate_files(
     glossary: dict[str, str],
     form: str,
     arguments: argparse.Namespace,
+    parsers: ParserPool,
 ) -> None:
     """Translate documents of a format; a document is written in the encoding that it has."""
     from regard.documents.document import DocumentOptions
-    from regard.documents.registry import parse_document
+    from regard.documents.processes import DocumentSource
     from regard.tasks.translation.pages import translate_document
 
     options = DocumentOptions(
@@ -84,7 +86,7 @@ def translate_files(
         name=arguments.input or ("the text" if arguments.text else "standard input"),
     )
     given = [text.encode() for text in arguments.text] or [read_document(arguments.input)]
-    documents = [parse_document(data, form, options) for data in given]
+    documents = parsers.read([DocumentSource(data, form, options) for data in given])
     keywords: TranslateKeywords = {
         "settings": settings,
         "forbid": arguments.forbid,

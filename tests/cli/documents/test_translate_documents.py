@@ -3,9 +3,12 @@
 import io
 import json
 import zipfile
+from functools import partial
 
 import pytest
 
+from regard.documents import processes
+from regard.documents.processes import ParserLimits, ParserPool
 from trained import taught
 
 (SOURCE, TARGET), (OTHER, AUTRE) = taught("en-fr")[:2]
@@ -87,3 +90,21 @@ def test_a_damaged_document_leaves_no_file(refused, en_fr, tmp_path):
     said = refused("translate", "--model", en_fr, "--input", given, "--output", made)
     assert f"{given}: line 1: this is not JSON" in said
     assert not made.exists()
+
+
+def test_a_document_that_takes_too_long_ends_the_command(refused, en_fr, tmp_path, monkeypatch):
+    given, made = tmp_path / "a.md", tmp_path / "b.md"
+    given.write_text("# The *black* cat\n" * 100_000, "utf-8")
+    pool = partial(ParserPool, 1, ParserLimits(0.05, 0))
+    monkeypatch.setattr(processes, "ParserPool", pool)
+    said = refused("translate", "--model", en_fr, "--input", given, "--output", made)
+    assert f"{given} takes longer than 0.05 s to read; split it" in said
+    assert not made.exists()
+
+
+def test_only_documents_have_a_process(regard, en_fr, monkeypatch):
+    monkeypatch.delattr(processes, "ParserPool")
+    assert regard("translate", "--model", en_fr, SOURCE).out == f"{TARGET}\n"
+    assert regard("translate", "--model", en_fr, stdin=SOURCE.encode()).out == f"{TARGET}\n"
+    with pytest.raises(ImportError):
+        regard("translate", "--model", en_fr, "--format", "markdown", SOURCE)

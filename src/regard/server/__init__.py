@@ -10,6 +10,8 @@ A request for a translation passes through these files in this order:
     queue/service     queues jobs and waits for them, until the deadline or a disconnection
     queue/batching    batches of the sentences of all requests, on one thread (queue/jobs)
 
+Documents and HTML pages are read and written by other processes (`documents/processes`), for which
+threads wait (`queue/client_threads`); `http/watchdog` watches the event loop.
 `http/app` puts the parts together, `api/spec` describes them, `page` is the page at /, `http/run`
 and `http/slow_client` run uvicorn.
 

@@ -8,12 +8,12 @@ import time
 
 from fastapi import Request
 
-from regard.errors import InputError
+from regard.errors import InputError, error_fields
 from regard.server.access.keys import Key, find_key, read_keys
 from regard.server.access.rates import RateLimiter, client_network
 from regard.server.api.requests import Body, RequestBody, read_body
 from regard.server.http.errors import ApiError
-from regard.server.http.log import error_fields, log_event
+from regard.server.http.log import log_event
 from regard.server.http.settings import ServerSettings
 
 
@@ -109,9 +109,12 @@ class Admission:
     def check_size(self, request: Request, body: RequestBody) -> None:
         """Refuse too many texts or characters, and note their number for log and metrics."""
         texts = body.texts
-        characters = sum(map(len, texts)) + len(body.other_text)
+        self.check_counts(request, len(texts), sum(map(len, texts)) + len(body.other_text))
+
+    def check_counts(self, request: Request, num_texts: int, characters: int) -> None:
+        """Refuse too many texts or characters, and note their number for log and metrics."""
         for given, limit, unit in (
-            (len(texts), self.settings.texts, "texts"),
+            (num_texts, self.settings.texts, "texts"),
             (characters, self.settings.characters, "characters"),
         ):
             if given > limit:
@@ -120,5 +123,5 @@ class Admission:
                     f"Invalid request: request ({given}) exceeds text limit ({limit}); "
                     f"`regard serve --max-{unit}` sets how many {unit} are allowed",
                 )
-        if texts:
+        if num_texts:
             request.scope["regard"]["characters"] = characters

@@ -21,8 +21,9 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from starlette.datastructures import UploadFile
 
-from regard.documents.document import Document, DocumentOptions
-from regard.documents.registry import BY_SUFFIX, parse_document
+from regard.documents.document import DocumentOptions
+from regard.documents.processes import DocumentSource, IsolatedDocument, TextLimitError
+from regard.documents.registry import BY_SUFFIX
 from regard.errors import InputError
 from regard.server.api.requests import TranslateRequest, missing_parameter, reading
 from regard.server.api.responses import ERROR_RESPONSES, ErrorResponse
@@ -117,11 +118,8 @@ def routes(service: Service) -> APIRouter:
         body, content, name = await _read_file(request)
         service.admission.check(request, body)
         max_bytes = EXPANSION * service.settings.body_bytes
-        document = await service.run_in_background(
-            request, lambda: _parse(content, name, body, max_bytes)
-        )
-        whole = body.model_copy(update={"q": "\n".join(document.texts) or " "})
-        service.admission.check_size(request, whole)
+        document = await _read_document(service, request, _source(content, name, body, max_bytes))
+        service.admission.check_counts(request, 1, len("\n".join(document.texts)))
         made = await _translate(service, request, body, document)
         secret = store.put(_disposition(name, body.target), content if made is None else made)
         return FileResponse(translatedFileUrl=f"{request.base_url}download_file/{secret}")
@@ -164,7 +162,7 @@ async def _read_file(request: Request) -> tuple[TranslateRequest, bytes, str]:
     return body, content, name
 
 
-def _parse(content: bytes, name: str, body: TranslateRequest, max_bytes: int) -> Document:
+def _source(content: bytes, name: str, body: TranslateRequest, max_bytes: int) -> DocumentSource:
     form = BY_SUFFIX[PurePath(name).suffix.lower()].name
     source = "" if body.source == "auto" else body.source
     options = DocumentOptions(
@@ -174,16 +172,26 @@ def _parse(content: bytes, name: str, body: TranslateRequest, max_bytes: int) ->
         language_remedy="name that language as the target",
         max_bytes=max_bytes,
     )
+    return DocumentSource(content, form, options)
+
+
+async def _read_document(
+    service: Service, request: Request, source: DocumentSource
+) -> IsolatedDocument:
     try:
-        return parse_document(content, form, options)
+        (document,) = await service.read_documents(request, [source], service.settings.characters)
+    except TextLimitError as error:
+        service.admission.check_counts(request, 1, error.characters)  # has a sentence for it
+        raise
     except InputError as error:
         if isinstance(error.__cause__, UnicodeError):
             raise ApiError(400, "the file is not UTF-8 text.") from None
-        raise ApiError(400, str(error)) from None
+        raise
+    return document
 
 
 async def _translate(
-    service: Service, request: Request, body: TranslateRequest, document: Document
+    service: Service, request: Request, body: TranslateRequest, document: IsolatedDocument
 ) -> bytes | None:
     """The translated document; None if it is in the target language already."""
     texts = document.texts
@@ -195,7 +203,8 @@ async def _translate(
     ((*translations,),) = await translate_routes(
         service, request, [texts], chosen, alignment=document.has_markup
     )
-    return await service.run_in_background(request, lambda: document.render(translations))
+    (written,) = await service.render_documents(request, [(document, translations)])
+    return written
 
 
 def _disposition(name: str, target: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from regard.documents.guarded import GuardedDocument, guarded
-from regard.documents.html import parse_html
+from regard.documents.document import DocumentOptions
+from regard.documents.processes import DocumentSource
 from regard.documents.registry import BY_SUFFIX
 from regard.server.api.detection import detect
 from regard.server.api.requests import DetectRequest, TranslateRequest
@@ -100,7 +100,7 @@ async def translate_body(
     texts = body.texts
     pages = None
     if body.format == "html":
-        pages = await service.run_in_background(request, lambda: [_page(text) for text in texts])
+        pages = await service.read_documents(request, [_page(text) for text in texts])
     parts = [[text] for text in texts] if pages is None else [page.texts for page in pages]
     joined = [" ".join(own) for own in parts]
     chosen = await find_routes(service.catalogue.models, joined, body.source, body.target)
@@ -116,14 +116,17 @@ async def translate_body(
     if pages is None:
         ranked = [[best.text, *(t.text for t in best.alternatives)] for (best,) in translations]
     else:
-        items = list(zip(pages, translations, chosen.sources, texts, strict=True))
-        ranked = await service.run_in_background(
-            request,
-            lambda: [
-                _render(page, own) if source != chosen.target else [text]
-                for page, own, source, text in items
-            ],
+        ranked = [[text] for text in texts]  # of a text in the target language
+        going = [n for n, source in enumerate(chosen.sources) if source != chosen.target]
+        renderings = [(n, own) for n in going for own in by_rank(translations[n])]
+        written = await service.render_documents(
+            request, [(pages[n], own) for n, own in renderings]
         )
+        rendered: dict[int, list[str]] = {n: [] for n in going}
+        for (n, _), page in zip(renderings, written, strict=True):
+            rendered[n].append(page.decode())
+        for n, own in rendered.items():
+            ranked[n] = list(dict.fromkeys(own))  # where they differ
     best = [own[0] for own in ranked]
     others = [own[1:] for own in ranked] if body.alternatives else None
     detected = chosen.detected
@@ -136,21 +139,20 @@ async def translate_body(
     return TranslateResponse(translatedText=best, detectedLanguage=detected, alternatives=others)
 
 
-def _page(text: str) -> GuardedDocument[str]:
-    return guarded(lambda: parse_html(text), "html", "the text")
+def _page(text: str) -> DocumentSource:
+    return DocumentSource(text.encode(), "html", DocumentOptions(name="the text"))
 
 
-def _render(page: GuardedDocument[str], translations: Sequence[Translation]) -> list[str]:
-    """A page with the best translations, then with the next best, where they differ."""
+def by_rank(translations: Sequence[Translation]) -> list[list[Translation]]:
+    """The best translations of a page's texts, then the next best of each, where it has one."""
     ranks = 1 + max((len(best.alternatives) for best in translations), default=0)
-    rendered = [
-        page.render([
+    return [
+        [
             best.alternatives[rank - 1] if 0 < rank <= len(best.alternatives) else best
             for best in translations
-        ])
+        ]
         for rank in range(ranks)
-    ]  # fmt: skip
-    return list(dict.fromkeys(rendered))
+    ]
 
 
 def _named(code: str) -> NamedLanguage:

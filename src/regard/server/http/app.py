@@ -47,6 +47,7 @@ def create_app(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.parsers.start(prepared=True)
         _reload_on_hangup(service)
         await service.admission.reload_keys()  # a hangup while the models were loaded was ignored
         codes = language_codes(service.catalogue.models)

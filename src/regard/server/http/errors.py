@@ -9,7 +9,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.server.http.log import error_fields
+from regard.errors import error_fields
 
 CLIENT_DISCONNECTED = 499
 """In log and metrics only: there is no client to receive it."""

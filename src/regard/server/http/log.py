@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import traceback
 from datetime import UTC, datetime
 from typing import Any
 
+from regard.errors import error_fields
+
 LOGGER = logging.getLogger("regard.server")
-FRAMES = 6
 TRUSTED = ("regard", "uvicorn")  # loggers whose messages have no text of users
 
 
@@ -32,13 +32,6 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info and record.exc_info[1] is not None:
             line |= error_fields(record.exc_info[1])
         return json.dumps(line, ensure_ascii=False)
-
-
-def error_fields(error: BaseException) -> dict[str, Any]:
-    """An exception's type and the last frames of its traceback."""
-    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
-    places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-    return {"error": type(error).__name__, "places": places}
 
 
 def log_event(event: str, *, level: int = logging.INFO, **fields: Any) -> None:

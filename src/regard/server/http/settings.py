@@ -22,6 +22,9 @@ class ServerSettings:
     rate          requests a minute of one key or address; 0: no limit
     wrong_keys    requests a minute of one address that carry a wrong key; 0: no limit
     key_required  whether a request without a key is refused
+    parse_seconds for which a document or a page may be read, and as many for writing it; each
+                  megabyte of it has a tenth more
+    parse_memory  bytes that this may take; each byte of the document has a hundred more
     keep_files    seconds for which a translated file can be downloaded
     cors          origins whose pages may use the server; * is all
     hosts         names that the server answers to, as `hosts.AllowedHosts` takes them
@@ -37,13 +40,16 @@ class ServerSettings:
     rate: int = 0
     wrong_keys: int = 60
     key_required: bool = False
+    parse_seconds: float = 10.0
+    parse_memory: int = 1 << 30
     keep_files: float = 1800.0
     cors: tuple[str, ...] = ()
     hosts: tuple[str, ...] = LOOPBACK
     metrics: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("characters", "texts", "waiting", "together", "timeout"):
+        positive = "characters", "texts", "waiting", "together", "timeout", "parse_seconds"
+        for name in (*positive, "parse_memory"):
             if not 0 < getattr(self, name) < math.inf:
                 raise InputError(f"{name} must be a number above 0, got {getattr(self, name)}.")
         for name in ("linger", "rate", "wrong_keys"):

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Sequence, Sized
+from functools import partial
 from typing import Any, TypeVar
 
 from fastapi import Request
 
 from regard.corpus.memory import TranslationMemory
+from regard.documents.processes import (
+    DocumentSource,
+    IsolatedDocument,
+    ParserLimits,
+    ParserPool,
+    Rendering,
+)
+from regard.errors import error_fields
 from regard.server.access.admission import Admission
 from regard.server.access.budget import MemoryBudget
 from regard.server.access.keys import Key
 from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError
-from regard.server.http.log import error_fields, log_event
+from regard.server.http.log import log_event
 from regard.server.http.metrics import Metrics
 from regard.server.http.settings import ServerSettings
 from regard.server.queue.batching import Batcher
 from regard.server.queue.catalogue import Catalogue, ServedModel
+from regard.server.queue.client_threads import ClientThreads
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
 from regard.tasks.translation.translation import TranslateOptions, Translation
 from regard.tasks.translation.translator import Translator
@@ -30,36 +38,16 @@ Result = TypeVar("Result")
 Group = tuple[ServedModel, Sequence[str], TranslateOptions]
 
 
-class BackgroundThread:
-    """A thread for work that takes time but no model: parsing and rendering HTML pages.
-
-    It is a single one, as Python runs one at a time anyway: many such requests delay each other,
-    and no other request. At most `max_waiting` functions are queued.
-    """
-
-    def __init__(self, max_waiting: int) -> None:
-        self._slots = threading.Semaphore(max_waiting)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="background")
-
-    def submit(self, function: Callable[[], Result]) -> asyncio.Future[Result]:
-        """The function's result; if it is cancelled before its turn, the function is not called."""
-        if not self._slots.acquire(blocking=False):
-            raise ApiError(503, "the server is busy; try again later.", 1)
-        future = self._thread.submit(function)
-        future.add_done_callback(lambda _: self._slots.release())
-        return asyncio.wrap_future(future)
-
-    def close(self) -> None:
-        """Start nothing more, and end the thread when it is done."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
-
-
 LONG_SENTENCES, LONG_TOKENS = 8, 256
 """Of one batch of long work: a few seconds at most, after which another client has its turn."""
 MAX_STEPS = 10_000
 """Of our own engine's search for one sentence: so many take about five seconds on one core."""
 HELD_NUMBERS = 48_000_000
 """Of maps and steps that requests hold at once: 200 MB."""
+PARSERS = 2
+"""Processes that read documents: one client has one of them at a time."""
+KEPT_MEMORY, MAX_ANSWER = 256 << 20, 64 << 20
+"""Bytes of such a process before it is replaced, and of its answer."""
 
 
 class Service:
@@ -68,6 +56,10 @@ class Service:
     batcher       what CTranslate2 searches, or our own engine without constraints
     long_batcher  all that takes more for a sentence: constrained searches, maps, edits, steps of a
                   stream. It has a thread of its own, so that the rest does not wait for it
+    background    a thread for work that takes time but no model. It is a single one, as Python runs
+                  one at a time anyway: many such requests delay each other, and no other request
+    parsers       processes that read and write documents and pages, which are foreign, and
+                  parser_threads, which wait for them
     """
 
     def __init__(
@@ -100,8 +92,11 @@ class Service:
             max_begun=1,
             on_batch=self.metrics.batch,
         )
-        self.background = BackgroundThread(settings.waiting)
-        self.metrics.waiting.set_function(lambda: len(self.batcher) + len(self.long_batcher))
+        self.background = ClientThreads("background", 1, settings.waiting)
+        self.parsers = ParserPool(PARSERS, parser_limits(settings))  # started by the application
+        self.parser_threads = ClientThreads("documents", PARSERS, settings.waiting)
+        queues: tuple[Sized, ...] = (self.batcher, self.long_batcher, self.parser_threads)
+        self.metrics.waiting.set_function(lambda: sum(map(len, queues)))
 
     def memory_of(self, model: ServedModel) -> TranslationMemory | None:
         """The translation memory, for models of its direction: that of the first model."""
@@ -137,7 +132,21 @@ class Service:
 
     async def run_in_background(self, request: Request, function: Callable[[], Result]) -> Result:
         """The result of a function that takes time, but no model."""
-        return await self._wait(self.background.submit(function), request)
+        return await self._wait(self.background.submit(function, client_of(request)), request)
+
+    async def read_documents(
+        self, request: Request, sources: Sequence[DocumentSource], max_characters: int | None = None
+    ) -> list[IsolatedDocument]:
+        """Documents, read together by another process; see `ParserPool.read`."""
+        read = partial(self.parsers.read, sources, max_characters)
+        return await self._wait(self.parser_threads.submit(read, client_of(request)), request)
+
+    async def render_documents(
+        self, request: Request, renderings: Sequence[Rendering]
+    ) -> list[bytes]:
+        """Documents that were read together with translations, written by another process."""
+        render = partial(self.parsers.render, renderings)
+        return await self._wait(self.parser_threads.submit(render, client_of(request)), request)
 
     async def reload(self) -> None:
         """Read the keys and load the models again; running requests keep the model they have."""
@@ -173,6 +182,8 @@ class Service:
     def close(self) -> None:
         """Finish what waits, and end the threads."""
         self.background.close()
+        self.parser_threads.close()
+        self.parsers.close()
         self.batcher.close()
         self.long_batcher.close()
 
@@ -216,6 +227,17 @@ def takes_long(translator: Translator, options: TranslateOptions) -> bool:
 def client_of(request: Request) -> str:
     """Whose request it is, as its admission found."""
     return str(request.state.client)
+
+
+def parser_limits(settings: ServerSettings) -> ParserLimits:
+    """What a document of a request may take."""
+    return ParserLimits(
+        seconds=settings.parse_seconds,
+        seconds_per_megabyte=settings.parse_seconds / 10,
+        memory=settings.parse_memory,
+        answer=MAX_ANSWER + settings.body_bytes,
+        kept=KEPT_MEMORY,
+    )
 
 
 def spare_cores(catalogue: Catalogue) -> int:

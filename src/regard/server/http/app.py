@@ -31,6 +31,7 @@ from regard.server.http.errors import (
     OriginMiddleware,
 )
 from regard.server.http.limits import LimitMiddleware
+from regard.server.http.watchdog import watching
 from regard.server.page import page
 from regard.server.queue.routing import language_codes
 from regard.server.queue.service import Service
@@ -53,7 +54,8 @@ def create_app(service: Service) -> FastAPI:
         codes = language_codes(service.catalogue.models)
         await asyncio.to_thread(detect, "warm", codes)  # so that its data is read
         giving_back = asyncio.ensure_future(_give_back_memory())
-        yield
+        with watching(asyncio.get_running_loop()):
+            yield
         giving_back.cancel()
         await asyncio.to_thread(service.close)
 

@@ -59,8 +59,12 @@ class ServerProcess:
         self.process.stdout.close()
 
     def megabytes(self) -> float:
-        """Resident memory now."""
-        return resident_megabytes(self.process.pid)
+        """Memory of the server's processes now; what they share counts once."""
+        own = self.process.pid
+        children = Path(f"/proc/{own}/task/{own}/children")
+        if not children.exists():
+            return resident_megabytes(own)
+        return sum(map(proportional_megabytes, [own, *map(int, children.read_text().split())]))
 
     def waiting(self) -> int:
         """Requests in the queue, by the server's metrics."""
@@ -73,6 +77,15 @@ class ServerProcess:
     def num_errors(self) -> int:
         """Number of errors in the log."""
         return sum('"level": "error"' in line for line in self.log.open(encoding="utf-8"))
+
+
+def proportional_megabytes(process: int) -> float:
+    """Resident memory of a process, with its part of what it shares; 0 if it has ended."""
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return float(next(line.split()[1] for line in lines if line.startswith("Pss:"))) / 1024
 
 
 def resident_megabytes(process: int) -> float:

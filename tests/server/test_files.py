@@ -130,7 +130,8 @@ def test_files_go_in_time_and_when_there_are_too_many():
     shelf = FileStore(10.0, 5, clock=lambda: now)
     first = shelf.put("a", b"123")
     assert shelf.get(first).content == b"123"
-    second = shelf.put("b", b"456")  # six bytes are too many
+    now = 1.0
+    second = shelf.put("b", b"456")  # with their names, ten bytes are too many
     assert shelf.get(first) is None and shelf.get(second)
-    now = 11.0
+    now = 12.0
     assert shelf.get(second) is None

@@ -72,7 +72,7 @@ def _run(given: list[str], debug: bool) -> int:
     except (InputError, OSError) as error:
         if debug:
             raise
-        print(f"regard: {_message(error)}", file=sys.stderr)
+        print(f"regard: {error_sentence(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("regard: stopped.", file=sys.stderr)
@@ -91,7 +91,7 @@ def _show_warnings(default: Callable[..., None]) -> Callable[..., None]:
     return show
 
 
-def _message(error: Exception) -> str:
+def error_sentence(error: Exception) -> str:
     """The error as one sentence; an error of the system begins with the file's name."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)

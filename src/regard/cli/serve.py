@@ -7,19 +7,26 @@ import importlib.util
 import platform
 import signal
 import socket
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from regard.cli import error_sentence
 from regard.errors import InputError
+from regard.folder import model_names
 from regard.hosts import default_hosts
 from regard.tasks import KINDS, load_run
 from regard.tasks.commands import add_engine, positive
 
 if TYPE_CHECKING:
+    from regard.corpus.memory import TranslationMemory
+    from regard.server.http.settings import ServerSettings
+    from regard.server.queue.catalogue import Catalogue
     from regard.server.queue.service import Service
+    from regard.server.workers.shared import SharedState
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "py3langid")
 
@@ -36,8 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=0,
         metavar="N",
-        help="processor cores to use (all but one)",
+        help="processor cores to use, of all workers together (all but one)",
     )
+    add("--workers", type=positive, default=1, metavar="N",
+        help="processes that serve, each with all models in memory (1)")  # fmt: skip
     add_engine(parser)
     parser.add_argument(
         "--memory", metavar="FILE", action="append", default=[],
@@ -127,34 +136,104 @@ def _serve(arguments: argparse.Namespace) -> None:
     )
     from regard.server.access.keys import read_keys
 
-    keys = read_keys(arguments.keys) if arguments.keys else ()
+    keys = read_keys(arguments.keys) if arguments.keys else ()  # now, as it may fail
     if arguments.require_key and not keys:
         raise InputError("--require-key needs --keys, a file with a key; --make-key makes one.")
-    for folder in arguments.model:
-        _check(folder)
-    from regard.server.http.run import listen, serve
-    from regard.server.queue.catalogue import Catalogue
-    from regard.server.queue.service import Service
+    names = model_names(arguments.model)
+    served = [
+        f"{pair} ({name})"
+        for name, folder in zip(names, arguments.model, strict=True)
+        for pair in _directions(folder)
+    ]
+    from regard.server.http.log import log_event, write_log
+    from regard.server.http.run import address_of, listen
+    from regard.server.workers.shared import SharedState
+    from regard.server.workers.supervisor import Supervisor
 
-    if arguments.threads:
-        import torch
-
-        torch.set_num_threads(arguments.threads)
     listener = listen(arguments.host, arguments.port)  # first, as it may fail
     settings = replace(settings, hosts=(*settings.hosts, *_default_hosts(arguments.host, listener)))
     metrics_listener = None
     if arguments.metrics_port is not None:
         metrics_listener = listen(arguments.metrics_host, arguments.metrics_port)
-    catalogue = Catalogue(arguments.model, arguments.threads, arguments.engine, arguments.precision)
-    memory = None
-    if arguments.memory:
-        from regard.corpus.memory import read_memory
+        metrics_listener.setblocking(False)  # several workers wait for the same connection
+        print(f"Metrics at {address_of(metrics_listener)}/metrics")
+    write_log()
+    shared = SharedState(arguments.workers)
 
-        first = catalogue.models[0]
-        memory = read_memory(arguments.memory, (first.source, first.target))
-    service = Service(catalogue, settings, keys, memory, keys_file=arguments.keys)
+    def announce(pids: Sequence[int]) -> None:
+        address = address_of(listener)
+        print(f"Serving {', '.join(served)} at {address}", flush=True)
+        log_event("started", address=address, models=names, workers=list(pids))
+
+    def stop_listening() -> None:
+        for one in (listener, metrics_listener):
+            if one is not None:
+                one.close()
+
+    try:
+        Supervisor(
+            arguments.workers,
+            lambda number, channel: _work(
+                number, channel, arguments, settings, shared, listener, metrics_listener
+            ),
+            on_start=announce,
+            on_stop=stop_listening,
+            set_pid=shared.set_pid,
+        ).run()
+    finally:
+        shared.remove()
+    log_event("stopped")
+
+
+def _work(
+    number: int,
+    channel: socket.socket,
+    arguments: argparse.Namespace,
+    settings: ServerSettings,
+    shared: SharedState,
+    listener: socket.socket,
+    metrics_listener: socket.socket | None,
+) -> None:
+    """What a worker does: load the models, and serve until it is told to end."""
+    from regard.server.access.keys import read_keys
+    from regard.server.http.run import serve
+    from regard.server.queue.service import Service
+    from regard.server.workers.link import FAILED, MAX_REASON, SupervisorLink
+
+    link = SupervisorLink(channel)
+    try:
+        catalogue, memory = _load(arguments)
+        # not those of the server's start, of which some may have been revoked since
+        keys = read_keys(arguments.keys) if arguments.keys else ()
+        service = Service(catalogue, settings, keys, memory, arguments.keys, shared, number)
+    except (InputError, OSError) as error:
+        link.send((FAILED + error_sentence(error).encode("utf-8", "replace"))[:MAX_REASON])
+        sys.exit(2)
     with _serving_metrics(service, arguments.metrics_host, metrics_listener):
-        serve(service, listener, proxy=arguments.proxy)
+        serve(service, listener, link, proxy=arguments.proxy)
+    if link.orphaned:
+        shared.remove()
+
+
+def _load(arguments: argparse.Namespace) -> tuple[Catalogue, TranslationMemory | None]:
+    """The models and the translation memory, for a worker with its share of the cores."""
+    from regard.cores import cores
+    from regard.server.queue.catalogue import Catalogue
+
+    threads = arguments.threads
+    if arguments.workers > 1:
+        threads = max(1, cores(threads) // arguments.workers)
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)
+    catalogue = Catalogue(arguments.model, threads, arguments.engine, arguments.precision)
+    if not arguments.memory:
+        return catalogue, None
+    from regard.corpus.memory import read_memory
+
+    first = catalogue.models[0]
+    return catalogue, read_memory(arguments.memory, (first.source, first.target))
 
 
 def _default_hosts(given: str, listener: socket.socket) -> tuple[str, ...]:
@@ -171,10 +250,8 @@ def _serving_metrics(
     from regard.server.access.foreign_pages import ForeignPages
     from regard.server.http.metrics_port import serving_metrics
 
-    address, port = listener.getsockname()[:2]
-    print(f"Metrics at http://{f'[{address}]' if ':' in address else address}:{port}/metrics")
     hosts = (*service.settings.hosts, *_default_hosts(host, listener))
-    return serving_metrics(listener, service.metrics.text, ForeignPages(hosts))
+    return serving_metrics(listener, service.metrics_text, ForeignPages(hosts))
 
 
 @contextmanager
@@ -191,11 +268,13 @@ def _ignore_hangups() -> Iterator[None]:
         signal.signal(number, before)
 
 
-def _check(folder: str) -> None:
-    """Raise an error, before torch is loaded, if the model does not translate."""
-    kind = load_run(folder).model.kind
+def _directions(folder: str) -> list[str]:
+    """What a model translates; raises an error, before torch is loaded, if it does not."""
+    loaded = load_run(folder)
+    kind = loaded.model.kind
     if KINDS[kind].command != "translate":
         raise InputError(f"{folder}: a model of the kind {kind} does not translate.")
+    return ["-".join(pair) for pair in loaded.directions]
 
 
 def _make_key(arguments: argparse.Namespace) -> int:

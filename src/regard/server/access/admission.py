@@ -20,7 +20,8 @@ from regard.server.http.settings import ServerSettings
 class Admission:
     """The keys and rates of a server, and its limits on one request.
 
-    keys_file  where `reload_keys` reads the keys again
+    keys_file          where `reload_keys` reads the keys again
+    rates, wrong_keys  the clients' requests so far; without them, none
     """
 
     def __init__(
@@ -28,15 +29,17 @@ class Admission:
         settings: ServerSettings,
         keys: tuple[Key, ...] = (),
         keys_file: str | None = None,
+        rates: RateLimiter | None = None,
+        wrong_keys: RateLimiter | None = None,
     ) -> None:
-        if settings.key_required and not keys:
+        if settings.key_required and not keys and keys_file is None:
             raise InputError("a key is required, but there is none; make one with --make-key.")
         self.settings = settings
         self.keys = keys
         self.has_keys = bool(keys) or keys_file is not None  # also when the last one is revoked
         self.keys_file = keys_file
-        self.rates = RateLimiter()
-        self.wrong_keys = RateLimiter()
+        self.rates = rates or RateLimiter()
+        self.wrong_keys = wrong_keys or RateLimiter()
 
     async def admit(self, request: Request, schema: type[Body], *, admin: bool = False) -> Body:
         """The body of a request, if the client may send it, now, and it is not too long."""

@@ -1,18 +1,25 @@
 """Translation of uploaded files; the results can be downloaded for a while under secret names.
 
-Results are kept in memory, each under 256 random bits, and sent as attachments; the names of
-uploaded files are never used as names on the server.
+Results are kept in a private folder that all workers share, each under 256 random bits, and sent as
+attachments; the names of uploaded files are never used as names on the server.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import os
 import re
 import secrets
+import shutil
+import tempfile
 import time
+import weakref
 from codecs import BOM_UTF8
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -68,44 +75,79 @@ class StoredFile:
 
     disposition: str
     content: bytes
-    expires: float
 
 
 class FileStore:
-    """Files by secret names; the oldest go when there are too many bytes, all go in time."""
+    """Files by secret names; the oldest go when there are too many bytes, all go in time.
+
+    In the folder, a file is named by the hash of its secret, so that neither who lists the folder
+    learns a secret, nor a secret can be the path of something else. When it expires is its time of
+    modification, by a clock that all processes share; its first line is its disposition.
+    """
 
     def __init__(
-        self, seconds: float, max_bytes: int, clock: Callable[[], float] = time.monotonic
+        self,
+        seconds: float,
+        max_bytes: int,
+        clock: Callable[[], float] = time.monotonic,
+        folder: Path | None = None,
     ) -> None:
         self.seconds, self.max_bytes, self.clock = seconds, max_bytes, clock
-        self._files: dict[str, StoredFile] = {}
+        if folder is None:
+            folder = Path(tempfile.mkdtemp(prefix="regard-serve-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.folder = folder
 
     def put(self, disposition: str, content: bytes) -> str:
         """Store a file; its secret name."""
         secret = secrets.token_urlsafe(32)
-        self._files[secret] = StoredFile(disposition, content, self.clock() + self.seconds)
+        path = self._path(secret)
+        draft = path.with_suffix(".part")
+        try:
+            draft.write_bytes(disposition.encode() + b"\n" + content)
+            expires = self.clock() + self.seconds
+            os.utime(draft, (expires, expires))
+            draft.rename(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            message = "the server has no room for the translated file; try again later."
+            raise ApiError(503, message, 60) from error
         self._remove_old()
         return secret
 
     def get(self, secret: str) -> StoredFile | None:
         """A file, if it is still there."""
         self._remove_old()
-        return self._files.get(secret)
+        try:
+            disposition, _, content = self._path(secret).read_bytes().partition(b"\n")
+        except FileNotFoundError:
+            return None
+        return StoredFile(disposition.decode(), content)
+
+    def _path(self, secret: str) -> Path:
+        return self.folder / hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _remove_old(self) -> None:
-        now = self.clock()
-        size = sum(len(file.content) for file in self._files.values())
-        for secret, file in list(self._files.items()):  # the oldest first
-            if file.expires > now and size <= self.max_bytes:
+        now, files = self.clock(), []
+        for entry in os.scandir(self.folder):
+            with suppress(FileNotFoundError):  # another worker removed it
+                files.append((entry.stat().st_mtime, entry.stat().st_size, Path(entry.path)))
+        total = sum(size for _, size, _ in files)
+        for expires, size, path in sorted(files):
+            if expires > now and total <= self.max_bytes:
                 break
-            size -= len(file.content)
-            del self._files[secret]
+            total -= size
+            path.unlink(missing_ok=True)
 
 
 def routes(service: Service) -> APIRouter:
     """The operations."""
     api = APIRouter(tags=["files"])
-    store = FileStore(service.settings.keep_files, 64 * service.settings.body_bytes)
+    store = FileStore(
+        service.settings.keep_files,
+        64 * service.settings.body_bytes,
+        folder=None if service.shared is None else service.shared.files,
+    )
 
     @api.post(
         "/translate_file",
@@ -121,7 +163,8 @@ def routes(service: Service) -> APIRouter:
         document = await _read_document(service, request, _source(content, name, body, max_bytes))
         service.admission.check_counts(request, 1, len("\n".join(document.texts)))
         made = await _translate(service, request, body, document)
-        secret = store.put(_disposition(name, body.target), content if made is None else made)
+        result = content if made is None else made
+        secret = await asyncio.to_thread(store.put, _disposition(name, body.target), result)
         return FileResponse(translatedFileUrl=f"{request.base_url}download_file/{secret}")
 
     @api.get(
@@ -135,7 +178,7 @@ def routes(service: Service) -> APIRouter:
         summary="Download a translated file.",
     )
     async def download_file(request: Request) -> Response:
-        file = store.get(request.path_params["name"])
+        file = await asyncio.to_thread(store.get, request.path_params["name"])
         if file is None:
             raise ApiError(404, "there is no such file, or not any more.")
         headers = {"Content-Disposition": file.disposition}

@@ -218,11 +218,14 @@ def routes(service: Service) -> APIRouter:
         return StreamingResponse(events(service, request, updates), media_type="text/event-stream")
 
     @api.post(
-        "/reload", openapi_extra=request_body(RequestBody, JSON), summary="Load the models again."
+        "/reload",
+        openapi_extra=request_body(RequestBody, JSON),
+        summary="Load the models again, in one worker after another.",
     )
     async def reload(request: Request) -> list[ModelResponse]:
         await service.admission.admit(request, RequestBody, admin=True)
         await service.reload()
+        service.reload_others()
         return await models()
 
     return api

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import lru_cache, partial
 from typing import Any
 
@@ -35,6 +34,7 @@ from regard.server.http.watchdog import watching
 from regard.server.page import page
 from regard.server.queue.routing import language_codes
 from regard.server.queue.service import Service
+from regard.server.workers.link import SupervisorLink
 from regard.version import __version__
 
 HTTP_ERRORS = {
@@ -43,16 +43,16 @@ HTTP_ERRORS = {
 }
 
 
-def create_app(service: Service) -> FastAPI:
-    """The ASGI application of a service."""
+def create_app(service: Service, link: SupervisorLink | None = None) -> FastAPI:
+    """The ASGI application of a service; of a worker, with the link to its supervisor."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         service.parsers.start(prepared=True)
-        _reload_on_hangup(service)
-        await service.admission.reload_keys()  # a hangup while the models were loaded was ignored
         codes = language_codes(service.catalogue.models)
         await asyncio.to_thread(detect, "warm", codes)  # so that its data is read
+        if link is not None:
+            link.attach(service)
         giving_back = asyncio.ensure_future(_give_back_memory())
         with watching(asyncio.get_running_loop()):
             yield
@@ -141,7 +141,7 @@ def _add_reports(app: FastAPI, service: Service) -> None:
         async def metrics(request: Request) -> Response:
             if service.settings.key_required:
                 service.admission.check_bearer(request)
-            return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+            return Response(service.metrics_text(), media_type=CONTENT_TYPE_LATEST)
 
 
 async def _error_response(service: Service, _: Request, error: Exception) -> Response:
@@ -157,20 +157,3 @@ async def _error_response(service: Service, _: Request, error: Exception) -> Res
         status = error.status_code
         sentence = HTTP_ERRORS.get(status, "the request cannot be read.")
     return JSONResponse({"error": sentence}, status, getattr(error, "headers", None))
-
-
-def _reload_on_hangup(service: Service) -> None:
-    """Reload the models on SIGHUP, if the platform has it and this is the main thread."""
-    tasks: set[asyncio.Task[None]] = set()
-
-    async def reload() -> None:
-        with suppress(Exception):  # it is in the log
-            await service.reload()
-
-    def hangup() -> None:
-        task = asyncio.ensure_future(reload())
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-
-    with suppress(AttributeError, NotImplementedError, ValueError, RuntimeError):
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hangup)

@@ -1,4 +1,4 @@
-"""Run a server in this process, until a signal stops it."""
+"""The sockets of a server, and its HTTP side in a worker, until a signal stops it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from fastapi import FastAPI
 
 from regard.errors import InputError
 from regard.server.http.app import create_app
-from regard.server.http.log import log_event, write_log
 from regard.server.http.slow_client import SlowClientProtocol
 from regard.server.queue.service import Service
+from regard.server.workers.link import SupervisorLink
+
+FINISH_SECONDS = 8  # for running requests; the supervisor gives a worker a little more
 
 SWITCH_SECONDS = 0.0005
 """Python's threads give way to each other after this time, not after 5 ms: each time that the HTTP
@@ -40,31 +42,28 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(service: Service, listener: socket.socket, *, proxy: str | None = None) -> None:
-    """Serve until SIGTERM or SIGINT, then finish the running requests.
+def address_of(listener: socket.socket) -> str:
+    """The address of a listening socket, as it is given to a browser."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def serve(
+    service: Service, listener: socket.socket, link: SupervisorLink, *, proxy: str | None = None
+) -> None:
+    """Serve until SIGTERM, then finish the running requests.
 
     `proxy` is the address of a reverse proxy, whose headers on clients' addresses are trusted.
     """
-    write_log()
     sys.setswitchinterval(SWITCH_SECONDS)
-    app = create_app(service)
-    host, port = listener.getsockname()[:2]
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    models = [f"{m.source}-{m.target} ({m.name})" for m in service.catalogue.models]
-    print(f"Serving {', '.join(models)} at {address}", flush=True)
-    log_event("started", address=address, models=[m.name for m in service.catalogue.models])
-    server = uvicorn.Server(uvicorn_config(app, service.settings.timeout, proxy))
-    handlers = {
-        number: signal.signal(number, _stopped)  # uvicorn passes signals on to these at its end
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
+    config = uvicorn_config(create_app(service, link), service.settings.timeout, proxy)
+    server = uvicorn.Server(config)
+    before = signal.signal(signal.SIGTERM, _stopped)  # uvicorn passes the signal on at its end
     try:
         server.run(sockets=[listener])
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTERM, before)
         listener.close()
-    log_event("stopped")
     if not server.started:
         sys.exit(1)
 
@@ -81,7 +80,7 @@ def uvicorn_config(app: FastAPI, timeout: float, proxy: str | None = None) -> uv
         server_header=False,
         proxy_headers=proxy is not None,
         forwarded_allow_ips=proxy,
-        timeout_graceful_shutdown=int(timeout) + 5,
+        timeout_graceful_shutdown=min(int(timeout) + 5, FINISH_SECONDS),
     )
 
 

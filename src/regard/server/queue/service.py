@@ -31,6 +31,7 @@ from regard.server.queue.batching import Batcher
 from regard.server.queue.catalogue import Catalogue, ServedModel
 from regard.server.queue.client_threads import ClientThreads
 from regard.server.queue.jobs import CallJob, Job, TranslateJob
+from regard.server.workers.shared import SharedState
 from regard.tasks.translation.translation import TranslateOptions, Translation
 from regard.tasks.translation.translator import Translator
 
@@ -60,6 +61,8 @@ class Service:
                   one at a time anyway: many such requests delay each other, and no other request
     parsers       processes that read and write documents and pages, which are foreign, and
                   parser_threads, which wait for them
+    shared        what it shares with other workers
+    number        of this worker
     """
 
     def __init__(
@@ -69,15 +72,20 @@ class Service:
         keys: tuple[Key, ...] = (),
         memory: TranslationMemory | None = None,
         keys_file: str | None = None,
+        shared: SharedState | None = None,
+        number: int = 0,
     ) -> None:
         self.catalogue = catalogue
         self._memory = memory
         first = next(iter(catalogue.models), None)  # the documentation's server has no models
         self._memory_direction = (first.source, first.target) if first is not None else None
         self.settings = settings
-        self.admission = Admission(settings, keys, keys_file)
+        self.shared = shared
+        rates = (shared.rates, shared.wrong_keys) if shared is not None else ()
+        self.admission = Admission(settings, keys, keys_file, *rates)
+        self.reload_others: Callable[[], None] = lambda: None  # other workers, where there are any
         self.memory_budget = MemoryBudget(HELD_NUMBERS)
-        self.metrics = Metrics()
+        self.metrics = Metrics(shared, number)
         self.batcher = Batcher(
             max_jobs=settings.waiting,
             max_sentences=settings.together,
@@ -95,8 +103,16 @@ class Service:
         self.background = ClientThreads("background", 1, settings.waiting)
         self.parsers = ParserPool(PARSERS, parser_limits(settings))  # started by the application
         self.parser_threads = ClientThreads("documents", PARSERS, settings.waiting)
+
+    def count_waiting(self) -> None:
+        """Note for the metrics how many requests wait."""
         queues: tuple[Sized, ...] = (self.batcher, self.long_batcher, self.parser_threads)
-        self.metrics.waiting.set_function(lambda: sum(map(len, queues)))
+        self.metrics.waiting.set(sum(map(len, queues)))
+
+    def metrics_text(self) -> bytes:
+        """The metrics of all workers, as Prometheus reads them."""
+        self.count_waiting()
+        return self.metrics.text()
 
     def memory_of(self, model: ServedModel) -> TranslationMemory | None:
         """The translation memory, for models of its direction: that of the first model."""

@@ -1,0 +1,53 @@
+"""What the workers of one server share: rates of clients, translated files, counts for metrics."""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import struct
+import tempfile
+from pathlib import Path
+
+from regard.server.access.rates import RateLimiter
+
+PID = struct.Struct("q")
+
+
+class SharedState:
+    """Made before the workers are, which inherit it.
+
+    rates, wrong_keys  of clients, in shared memory
+    pids               of the workers, in shared memory
+    folder             private, for files that the workers write
+    """
+
+    def __init__(self, num_workers: int = 1) -> None:
+        self.num_workers = num_workers
+        self.rates, self.wrong_keys = RateLimiter(), RateLimiter()
+        self._pids = mmap.mmap(-1, num_workers * PID.size)
+        self.folder = Path(tempfile.mkdtemp(prefix="regard-serve-"))  # only its owner may enter
+        for folder in (self.files, self.metrics):
+            folder.mkdir()
+
+    @property
+    def files(self) -> Path:
+        """The folder of translated files."""
+        return self.folder / "files"
+
+    @property
+    def metrics(self) -> Path:
+        """The folder in which each worker counts."""
+        return self.folder / "metrics"
+
+    @property
+    def pids(self) -> list[int]:
+        """The process of each worker; 0: none."""
+        return [pid for (pid,) in PID.iter_unpack(self._pids[:])]
+
+    def set_pid(self, number: int, pid: int) -> None:
+        """Note the process of a worker."""
+        PID.pack_into(self._pids, number * PID.size, pid)
+
+    def remove(self) -> None:
+        """Remove the folder with all files."""
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -8,14 +8,13 @@ import signal
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from processes import Process, run
 from regard.server.access.keys import make_key, revoke_key
-from servers import until
+from servers import running, until
 from trained import taught, trained
 
 FRENCH = taught("en-fr")
@@ -26,24 +25,6 @@ FIELDS = {"source": "en", "target": "fr"}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return str(trained("en-fr", tmp_path_factory))
-
-
-@contextmanager
-def running(*words):
-    """A server's process, its address, the processes of its workers, and its log as it grows."""
-    process = Process("serve", "--port", "0", *words)
-    log = []
-    reader = threading.Thread(target=lambda: log.extend(map(json.loads, process.stderr)))
-    reader.start()
-    try:
-        address = re.search(r" at (http://127\.0\.0\.1:\d+)", process.stdout.readline())[1]
-        until(lambda: any(line["event"] == "started" for line in log))
-        pids = next(line["workers"] for line in log if line["event"] == "started")
-        yield SimpleNamespace(process=process, address=address, pids=pids, log=log)
-    finally:
-        process.kill()
-        process.wait()
-        reader.join()
 
 
 @contextmanager

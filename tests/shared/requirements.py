@@ -37,6 +37,10 @@ TOOLS = {
     "cjk-font": Tool(
         "the font Noto Sans CJK", "apt-get install fonts-noto-cjk; rm -r ~/.cache/matplotlib"
     ),
+    "caddy": Tool("Caddy", "apt-get install caddy"),
+    "nginx": Tool("nginx", "apt-get install nginx-light"),
+    "openssl": Tool("openssl", "apt-get install openssl"),
+    "systemd-analyze": Tool("systemd-analyze", "apt-get install systemd"),
     "g++": Tool("g++", "apt-get install g++"),
     "node": Tool("node", "apt-get install nodejs"),
     "npm-clients": Tool(
@@ -50,6 +54,10 @@ TOOLS = {
     "sphinx": Tool("Sphinx with its parts", "pip install -c constraints.txt -e '.[docs]'"),
     "deep-translator": Tool("the package deep-translator", "pip install deep-translator"),
 }
+
+
+# Servers are in folders that are not on the PATH of every user.
+PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
 
 @cache
@@ -77,7 +85,7 @@ def present(name: str) -> bool:
         case "deep-translator":
             return find_spec("deep_translator") is not None
         case _:
-            return shutil.which(name) is not None
+            return shutil.which(name, path=PATH) is not None
 
 
 def need(name: str) -> None:

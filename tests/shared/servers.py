@@ -1,14 +1,18 @@
 """Real servers on free ports, with small models."""
 
 import asyncio
+import json
+import re
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import httpx
 import uvicorn
 
+from processes import Process
 from regard.server.http.app import create_app
 from regard.server.http.run import listen, uvicorn_config
 from regard.server.http.settings import ServerSettings
@@ -35,6 +39,24 @@ def serving(catalogue, keys=(), keys_file=None, **limits):
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+@contextmanager
+def running(*words):
+    """A server's process, its address, the processes of its workers, and its log as it grows."""
+    process = Process("serve", "--port", "0", *words)
+    log = []
+    reader = threading.Thread(target=lambda: log.extend(map(json.loads, process.stderr)))
+    reader.start()
+    try:
+        address = re.search(r" at (http://127\.0\.0\.1:\d+)", process.stdout.readline())[1]
+        until(lambda: any(line["event"] == "started" for line in log))
+        pids = next(line["workers"] for line in log if line["event"] == "started")
+        yield SimpleNamespace(process=process, address=address, pids=pids, log=log)
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
 
 
 def set_timeout(client, seconds):

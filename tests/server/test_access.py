@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 
 import pytest
 from hypothesis import given
@@ -51,6 +52,18 @@ def test_a_keys_file_keeps_what_its_owner_wrote(tmp_path):
     with pytest.raises(InputError, match="rate must not be negative, got -5"):
         make_key(path, "bad", rate=-5)
     assert path.read_text() == after
+
+
+def test_a_keys_file_stays_readable_for_whom_it_was(tmp_path):
+    path = tmp_path / "keys"
+    make_key(path, "ann")
+    owner = (12345, 12346) if os.getuid() == 0 else (os.getuid(), os.getgid())
+    os.chown(path, *owner)
+    path.chmod(0o640)
+    make_key(path, "zoe")
+    revoke_key(path, "ann")
+    after = path.stat()
+    assert (after.st_uid, after.st_gid, after.st_mode & 0o777) == (*owner, 0o640)
 
 
 def test_a_required_key(catalogue, tmp_path):

@@ -1,8 +1,15 @@
 """Pages of other sites: what they may not ask of a server, through the browser of its user."""
 
+import socket
+from contextlib import suppress
+
+import httpx
 import pytest
 
-from servers import serving
+from regard.server.access.foreign_pages import ForeignPages
+from regard.server.http.metrics_port import serving_metrics
+from regard.server.http.run import listen
+from servers import serving, until
 from trained import taught
 
 SOURCE, TARGET = taught("en-fr")[0]
@@ -95,6 +102,24 @@ def test_pages_that_cors_allows(catalogue):
     with serving(catalogue, cors=("*",)) as client:
         for headers in ({"origin": PAGE, **FETCHED}, {"origin": "null"}, FETCHED):
             assert statuses(client, headers) == [200, 200]
+
+
+def test_the_port_of_metrics_has_few_connections():
+    listener = listen("127.0.0.1", 0)
+    address = listener.getsockname()
+    with serving_metrics(listener, lambda: b"metrics", ForeignPages(["127.0.0.1"])):
+        silent = [socket.create_connection(address) for _ in range(16)]
+        with socket.create_connection(address, timeout=60) as one_more:
+            assert one_more.recv(100) == b""
+        for connection in silent:
+            connection.close()
+
+        def answers():
+            with suppress(httpx.TransportError):
+                url = f"http://127.0.0.1:{address[1]}/metrics"
+                return httpx.get(url, trust_env=False).text == "metrics"
+
+        until(answers)
 
 
 def test_a_refusal_is_logged_and_counted(catalogue):

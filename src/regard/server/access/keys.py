@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import re
 import secrets
+import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from regard.errors import InputError
-from regard.storage import replace_file
+from regard.storage import atomic_path
 
 _LINE = re.compile(
     r"(?P<name>[\w.-]{1,64}) (?P<digest>[0-9a-f]{64})(?: rate=(?P<rate>[0-9]{1,9}))?"
@@ -70,7 +73,7 @@ def make_key(path: str | Path, name: str, *, rate: int | None = None, admin: boo
     before = Path(path).read_text(encoding="utf-8") if exists else ""
     secret = secrets.token_urlsafe(32)
     line = Key(name, _digest(secret), rate, admin).line()
-    replace_file(path, before + "\n" * (before[-1:] not in ("", "\n")) + line + "\n")
+    _replace(path, before + "\n" * (before[-1:] not in ("", "\n")) + line + "\n")
     return secret
 
 
@@ -80,7 +83,7 @@ def revoke_key(path: str | Path, name: str) -> None:
     if name not in names:
         known = f"its keys are {', '.join(names)}" if names else "it has no keys"
         raise InputError(f"{path}: there is no key {name}; {known}.")
-    replace_file(path, "".join(line for line in _read_lines(path) if line.split()[:1] != [name]))
+    _replace(path, "".join(line for line in _read_lines(path) if line.split()[:1] != [name]))
 
 
 def find_key(given: str, keys: tuple[Key, ...]) -> Key | None:
@@ -101,6 +104,20 @@ def _read_lines(path: str | Path) -> list[str]:
         raise InputError(
             f"{path}: this is no file of keys; `regard serve --make-key` writes one."
         ) from None
+
+
+def _replace(path: str | Path, text: str) -> None:
+    """Write a file that belongs to whom it belonged before: the server must read it again."""
+    try:
+        before = Path(path).stat()
+    except FileNotFoundError:
+        before = None
+    with atomic_path(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+        if before is not None:
+            with suppress(PermissionError):  # of another user: a group may still be kept
+                os.chown(draft, before.st_uid, before.st_gid)
+            draft.chmod(stat.S_IMODE(before.st_mode))
 
 
 def _digest(secret: str) -> str:

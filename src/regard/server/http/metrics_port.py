@@ -15,7 +15,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from regard.server.access.foreign_pages import ForeignPages
 from regard.version import __version__
 
-SECONDS = 10  # in which a request must have arrived
+SECONDS = 10  # that a client may be silent
+MAX_CONNECTIONS = 16  # at once; more are closed
 
 
 @contextmanager
@@ -47,6 +48,18 @@ class _MetricsServer(ThreadingHTTPServer):
         self.socket.close()  # the one that was made for us
         self.socket = listener
         self.text, self.foreign = text, foreign
+        self._free = threading.Semaphore(MAX_CONNECTIONS)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Whether a connection may have a thread."""
+        return self._free.acquire(blocking=False)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer a connection, and leave its place to another one."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log nothing of a connection that broke."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from processes import run
 from regard.errors import InputError
 from regard.server.access.keys import find_key, make_key, read_keys, revoke_key
 from regard.server.access.rates import RateLimiter, client_network
@@ -111,6 +112,27 @@ def test_no_minute_has_more_than_twice_the_rate(pauses, rate):
             admitted.append(now)
     for start in admitted:
         assert sum(start <= at < start + 60 for at in admitted) <= 2 * rate
+
+
+FORKED = """
+import os
+from regard.server.access.rates import RateLimiter
+
+rates = RateLimiter(clock=lambda: 0.0)
+reader, writer = os.pipe()
+for _ in range(4):
+    if os.fork() == 0:
+        os.write(writer, bytes(1 for _ in range(200) if not rates.wait("client", 100)))
+        os._exit(0)
+for _ in range(4):
+    os.wait()
+os.close(writer)
+print(len(os.read(reader, 10_000)))
+"""
+
+
+def test_processes_share_the_buckets():
+    assert run(code=FORKED).stdout == "100\n"
 
 
 @given(st.ip_addresses(v=4))

@@ -16,6 +16,7 @@ from regard.server.http.slow_client import SlowClientProtocol
 from regard.server.queue.service import Service
 from regard.server.workers.link import SupervisorLink
 
+BACKLOG = 2048  # connections that may wait to be accepted
 FINISH_SECONDS = 8  # for running requests; the supervisor gives a worker a little more
 
 SWITCH_SECONDS = 0.0005
@@ -31,7 +32,7 @@ def listen(host: str, port: int) -> socket.socket:
             f"cannot listen at {host}, port {port}: a port is a number from 0 to 65535."
         )
     try:
-        listener = socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise InputError(
             f"cannot listen at {host}, port {port}: {error.strerror or error}."
@@ -40,6 +41,20 @@ def listen(host: str, port: int) -> socket.socket:
     # wait for the client's delayed acknowledgment of the first (40 ms)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
+
+
+class WorkerServer(uvicorn.Server):
+    """uvicorn's server, which accepts one connection at a time.
+
+    Else whoever is first would take all that wait, and keep them: workers would have unequal parts.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start; then let as many connections wait as before."""
+        self.config.backlog = 1  # asyncio accepts so many in a row
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(BACKLOG)
 
 
 def address_of(listener: socket.socket) -> str:
@@ -57,7 +72,7 @@ def serve(
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn_config(create_app(service, link), service.settings.timeout, proxy)
-    server = uvicorn.Server(config)
+    server = WorkerServer(config)
     before = signal.signal(signal.SIGTERM, _stopped)  # uvicorn passes the signal on at its end
     try:
         server.run(sockets=[listener])

@@ -103,11 +103,11 @@ class Service:
         self.background = ClientThreads("background", 1, settings.waiting)
         self.parsers = ParserPool(PARSERS, parser_limits(settings))  # started by the application
         self.parser_threads = ClientThreads("documents", PARSERS, settings.waiting)
+        self._queues: tuple[Sized, ...] = (self.batcher, self.long_batcher, self.parser_threads)
 
     def count_waiting(self) -> None:
         """Note for the metrics how many requests wait."""
-        queues: tuple[Sized, ...] = (self.batcher, self.long_batcher, self.parser_threads)
-        self.metrics.waiting.set(sum(map(len, queues)))
+        self.metrics.waiting.set(sum(map(len, self._queues)))
 
     def metrics_text(self) -> bytes:
         """The metrics of all workers, as Prometheus reads them."""

@@ -6,7 +6,7 @@ import re
 import shutil
 import signal
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -41,6 +41,13 @@ def ask(server, method, path, **options):
     """A request with a connection of its own, which any worker may take."""
     options = {"timeout": 60, "trust_env": False, **options}
     return httpx.request(method, f"{server.address}{path}", **options)
+
+
+def answers_while(server, context):
+    """Whether a worker answers within a second."""
+    threading.Event().wait(0.2)  # a worker that is stopped again and again must not seem to hang
+    with context, suppress(httpx.TimeoutException):
+        return ask(server, "GET", "/health", timeout=1).status_code == 200
 
 
 def events(server, name):
@@ -140,18 +147,19 @@ def test_two_workers_are_one_server(folder, tmp_path):
         assert changes == [[], [], ["another"], ["another"]]
 
         # one is killed while the other works: it is replaced, and its counts stay
-        long = " ".join(source for source, _ in FRENCH * 20)
+        long = " ".join(source for source, _ in FRENCH * 36)
         with stopped(first):
             asking = Asking(server, long)
             os.kill(first, signal.SIGKILL)
-        assert asking.finish() == " ".join(target for _, target in FRENCH * 20)
+        assert asking.finish() == " ".join(target for _, target in FRENCH * 36)
         until(lambda: events(server, "worker started"))
         (end,), (start,) = events(server, "worker ended"), events(server, "worker started")
         assert (end["worker"], end["pid"], start["worker"]) == (1, first, 1)
         assert "SIGKILL" in end["how"]
         third = start["pid"]
         pattern = r'process_resident_memory_bytes\{worker="1"\}'
-        with stopped(second):  # so that the new one is asked, as soon as it serves
+        until(lambda: answers_while(server, stopped(second)))  # the new one does
+        with stopped(second):
             assert num_detected(server) == 9
             assert re.search(pattern, ask(server, "GET", "/metrics").text)
 
@@ -259,6 +267,16 @@ def test_a_supervisor_that_was_stopped_kills_nobody(tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
         assert process.stderr.read() == ""
+
+
+def test_a_second_signal_ends_at_once_what_does_not_finish(tmp_path):
+    with supervised(2, tmp_path / "broken") as (process, pids):
+        os.kill(pids[0], signal.SIGSTOP)  # it does not even see SIGTERM
+        process.send_signal(signal.SIGTERM)
+        until(lambda: not runs(pids[1]))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert not any(map(runs, pids))
 
 
 def test_starts_that_fail_again_and_again_end_the_server(tmp_path):

@@ -189,11 +189,13 @@ class Service:
         try:
             for batcher, own in queues:
                 batcher.put(*own)
+            self.count_waiting()  # also for other workers, which may be asked for the metrics
             results = asyncio.gather(*(job.future for job in jobs))
             return await self._wait(results, request)
         finally:
             for batcher, own in queues:
                 batcher.drop(*own)
+            self.count_waiting()
 
     def close(self) -> None:
         """Finish what waits, and end the threads."""

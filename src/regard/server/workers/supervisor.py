@@ -39,7 +39,7 @@ from regard.server.workers.link import (
 TICK = 1.0  # seconds after which the supervisor looks without being told
 MAX_FAILED_STARTS = 5  # in a row, without a worker that serves
 MAX_PAUSE = 30.0  # before the next start
-DRAIN_SECONDS = 10.0  # to finish what runs
+DRAIN_SECONDS = 9.5  # to finish what runs, so that the server has ended within ten
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 

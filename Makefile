@@ -3,11 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.docs-installed
 # Bytecode is written when a module is first imported: compiling all of it takes a minute. Where the
 # environment forbids it, every process would compile torch anew, which takes 3 seconds.
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# Browsers, servers and other processes are waited for: one worker more than there are cores.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 DOCS := $(BIN)/sphinx-build -q -W --keep-going -b html
 
@@ -35,11 +38,14 @@ $(STAMP): pyproject.toml constraints.txt
 	$(INSTALL) --no-build-isolation -e '.[dev]'
 	touch $@
 
+$(DOCS_STAMP): $(STAMP)
+	$(INSTALL) --no-build-isolation -e '.[docs]'
+	touch $@
+
 demo: setup
 	$(BIN)/regard demo
 
-docs: setup
-	$(INSTALL) --no-build-isolation -e '.[docs]'
+docs: $(DOCS_STAMP)
 	$(DOCS) -d docs/_build/doctrees/en docs docs/_build/html
 	$(DOCS) -d docs/_build/doctrees/zh docs/zh docs/_build/html/zh
 	@echo "docs/_build/html/index.html"

@@ -13,8 +13,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import atheris
-
 from benchmarks.fuzz.workspace import CurrentInput, Workspace
 
 MEMORY = 4096  # MB that the process may take
@@ -22,6 +20,8 @@ MEMORY = 4096  # MB that the process may take
 
 def main() -> None:
     """Read the arguments and fuzz."""
+    import atheris  # of the extra `bench`
+
     parser = argparse.ArgumentParser()
     parser.add_argument("group")
     parser.add_argument("target")
@@ -68,6 +68,8 @@ def main() -> None:
 
 
 def _fuzz(arguments: Sequence[str], execute: Callable[[bytes], None]) -> None:
+    import atheris
+
     atheris.Setup(list(arguments), execute)
     atheris.Fuzz()
 

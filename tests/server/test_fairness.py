@@ -3,9 +3,10 @@
 import asyncio
 import json
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 
+import httpx
 import pytest
 
 from regard.cancellation import CancelledWorkError, cancellable, check_cancelled
@@ -13,7 +14,14 @@ from regard.config import SearchOptions
 from regard.server.access.budget import MemoryBudget
 from regard.server.http.errors import ApiError
 from regard.server.queue import service
-from regard.server.queue.batching import Batcher, evictable, segment_in_turn, take_in_turn
+from regard.server.queue.batching import (
+    SEGMENTED_CHARACTERS,
+    SHARED_SENTENCES,
+    Batcher,
+    evictable,
+    segment_in_turn,
+    take_in_turn,
+)
 from regard.server.queue.jobs import CallJob, TranslateJob
 from regard.tasks.translation.glossary import glossary_terms
 from regard.tasks.translation.translation import TranslateOptions
@@ -94,6 +102,61 @@ def test_clients_take_turns_whatever_they_send(catalogue):
             "greedy", "modest", "greedy", "modest", "greedy",
         ]  # fmt: skip
         assert [one for one, _, _ in items][::2] == greedy
+
+    in_loop(work)
+
+
+def test_a_batch_that_clients_share_is_small(catalogue):
+    translator = catalogue.models[0].translator
+
+    def work():
+        def job(client, count):
+            made = TranslateJob(translator, [SOURCE] * count, PLAIN, client=client)
+            made.segment()
+            return made
+
+        assert len(take_in_turn([job("alone", 40)], 32)) == 32
+        items = take_in_turn([job("greedy", 40), job("modest", 1)], 32)
+        assert [one.client for one, _, _ in items][:2] == ["greedy", "modest"]
+        assert len(items) == SHARED_SENTENCES
+        many = [job(f"{number}", 2) for number in range(SHARED_SENTENCES + 4)]
+        assert len({one.client for one, _, _ in take_in_turn(many, 32)}) == len(many)
+
+    in_loop(work)
+
+
+def test_one_address_has_a_share_of_the_requests_that_are_received(catalogue):
+    head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n"
+    with serving(catalogue, per_address=2) as client, ExitStack() as stack:
+        host, port = client.address.removeprefix("http://").split(":")
+        for _ in range(2):
+            one = stack.enter_context(socket.create_connection((host, int(port))))
+            one.sendall(head)
+        until(lambda: client.get("/health").status_code == 503)
+        answer = client.get("/health")
+        assert answer.json() == {
+            "error": "2 requests of this address are being answered; try again later."
+        }
+        assert answer.headers["Retry-After"] == "1"
+        other = httpx.HTTPTransport(local_address="127.0.0.9")
+        with httpx.Client(transport=other, trust_env=False) as elsewhere:
+            assert elsewhere.get(f"{client.address}/health").status_code == 200
+        stack.close()
+        until(lambda: client.get("/health").status_code == 200)
+
+
+def test_a_long_text_is_segmented_without_others(catalogue):
+    translator = catalogue.models[0].translator
+
+    def work():
+        def job(client, repeats):
+            text = SOURCE * repeats
+            return TranslateJob(translator, [text], PLAIN, client=client)
+
+        long = SEGMENTED_CHARACTERS // len(SOURCE) + 1
+        jobs = [job("a", 1), job("b", long), job("c", long), job("d", 1)]
+        assert segment_in_turn(jobs, 5)[0] == jobs[:2]
+        assert segment_in_turn(jobs, 5)[0] == jobs[:3]
 
     in_loop(work)
 

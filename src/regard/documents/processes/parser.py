@@ -40,6 +40,8 @@ READERS = (
     "subtitles", "tables.json_table", "tables.yaml_table", "office.document",
 )  # fmt: skip
 """Modules that a process of a server has before it is needed."""
+NICENESS = 5
+"""Of a server's process: sentences that only have to be translated go before documents."""
 KILL_WITH_PARENT = 1  # Linux's PR_SET_PDEATHSIG
 
 
@@ -201,6 +203,7 @@ def main() -> None:
     if "--prepared" in sys.argv:
         for name in READERS:
             import_module(f"regard.documents.{name}")
+        os.nice(NICENESS)
     parser = Parser()
     try:
         write(answers, encode({"ready": True}))

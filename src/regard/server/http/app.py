@@ -90,6 +90,7 @@ def create_app(service: Service, link: SupervisorLink | None = None) -> FastAPI:
         foreign=ForeignPages(service.settings.hosts, service.settings.cors),
         metrics=service.metrics,
         max_bytes=service.settings.body_bytes,
+        per_address=service.settings.per_address,
         paths=app.openapi()["paths"],
     )
     return app

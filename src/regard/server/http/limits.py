@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Collection
 
 from starlette.datastructures import Headers
@@ -14,6 +15,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.server.access.foreign_pages import ForeignPages
+from regard.server.access.rates import client_network
 from regard.server.http.errors import CLIENT_DISCONNECTED, ApiError
 from regard.server.http.log import log_event
 from regard.server.http.metrics import Metrics
@@ -33,6 +35,7 @@ class LimitMiddleware:
 
     foreign    decides which requests are refused, as they come from pages of other sites
     max_bytes  of a request's body
+    per_address  requests of one address that are received or answered at once; 0: no limit
     paths      that are counted by name; all others are counted together, as they may be anything
     """
 
@@ -43,12 +46,14 @@ class LimitMiddleware:
         foreign: ForeignPages,
         metrics: Metrics,
         max_bytes: int,
+        per_address: int,
         paths: Collection[str],
     ) -> None:
         self.app = app
         self.foreign = foreign
         self.metrics = metrics
-        self.max_bytes = max_bytes
+        self.max_bytes, self.per_address = max_bytes, per_address
+        self._open: Counter[str] = Counter()  # requests, by the address of their client
         self.paths = frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,15 +65,30 @@ class LimitMiddleware:
         scope["held"] = []  # what gives back what the request holds
         exchange = _Exchange(scope, receive, send, self.max_bytes)
         start = time.perf_counter()
-        refusal = self.foreign.refusal(scope["method"], Headers(scope=scope))
+        address = client_network((scope["client"] or ("unknown",))[0])
+        refusal = self._refusal(scope, address)
         app = self.app if refusal is None else _refused(refusal)
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        self._open[address] += 1
         try:  # HEAD is GET, whose body the HTTP server leaves out
             await app(inner, exchange.receive, exchange.send)
         finally:
+            self._open[address] -= 1
+            if not self._open[address]:
+                del self._open[address]
             for give_back in scope["held"]:
                 give_back()
             self._log(scope, exchange, time.perf_counter() - start)
+
+    def _refusal(self, scope: Scope, address: str) -> ApiError | None:
+        """The error of a request that is refused before its body is read."""
+        if self.per_address and self._open[address] >= self.per_address:
+            return ApiError(
+                503,
+                f"{self.per_address} requests of this address are being answered; try again later.",
+                1,
+            )
+        return self.foreign.refusal(scope["method"], Headers(scope=scope))
 
     def _log(self, scope: Scope, exchange: _Exchange, seconds: float) -> None:
         path = scope["path"] if scope["path"] in self.paths else "other"
@@ -89,7 +109,7 @@ class LimitMiddleware:
 
 
 def _refused(error: ApiError) -> ASGIApp:
-    return JSONResponse({"error": error.sentence}, error.status)
+    return JSONResponse({"error": error.sentence}, error.status, error.headers)
 
 
 class _Exchange:

@@ -16,6 +16,7 @@ class ServerSettings:
     characters    maximum of one request, all its texts together
     texts         maximum of one request
     waiting       requests that may wait; one more gets a 503
+    per_address   requests of one address that are received or answered at once; 0: no limit
     together      sentences that are translated together, of any requests; 1: one by one
     linger        seconds that an idle server waits for more requests before it starts
     timeout       seconds after which a request gets a 503
@@ -34,6 +35,7 @@ class ServerSettings:
     characters: int = 20_000
     texts: int = 500
     waiting: int = 512
+    per_address: int = 128
     together: int = 256
     linger: float = 0.002
     timeout: float = 60.0
@@ -52,7 +54,7 @@ class ServerSettings:
         for name in (*positive, "parse_memory"):
             if not 0 < getattr(self, name) < math.inf:
                 raise InputError(f"{name} must be a number above 0, got {getattr(self, name)}.")
-        for name in ("linger", "rate", "wrong_keys"):
+        for name in ("linger", "rate", "wrong_keys", "per_address"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
         for name in self.hosts:

@@ -34,6 +34,10 @@ from regard.tasks.translation.translation import Sentence
 from regard.text.segments import Segment
 
 MAX_BEGUN = 3  # batches: one for each core of the engine, and one that is answered
+SEGMENTED_CHARACTERS = 2_000
+"""Of new texts after which no other is segmented for a batch."""
+SHARED_SENTENCES = 16
+"""Of a batch for which several clients wait."""
 
 Items = list[tuple[TranslateJob, int, Segment]]
 """Sentences of jobs: the job, the sentence's number in it, and the sentence."""
@@ -245,8 +249,8 @@ def segment_in_turn(
 ) -> tuple[list[TranslateJob], set[TranslateJob]]:
     """The jobs that are segmented now, one of each client and then in turn, and those that failed.
 
-    With so many sentences it is enough: a long text takes a tenth of a second to segment, and
-    hundreds of them may wait.
+    With so many sentences, or after so long a text, it is enough: a long text takes a twentieth of
+    a second to segment, and hundreds of them may wait. The others have their turn in a next batch.
     """
     clients: dict[str, list[TranslateJob]] = {}
     for job in jobs:
@@ -256,12 +260,14 @@ def segment_in_turn(
     in_turn = [job for of_each in rounds for job in of_each if job is not None]
     segmented: list[TranslateJob] = []
     failed: set[TranslateJob] = set()
-    found = 0
+    found = characters = 0
     for number, job in enumerate(in_turn):
-        if number >= len(clients) and found >= num_sentences:
+        if (number >= len(clients) and found >= num_sentences) or characters > SEGMENTED_CHARACTERS:
             break
+        is_new = not job.begun
         if _segment(job):
             segmented.append(job)
+            characters += sum(map(len, job.texts)) if is_new else 0
             found += len(job.pending)
         else:
             failed.add(job)
@@ -311,7 +317,8 @@ def take_in_turn(
 
     Of the jobs of a client, one of each in the same way. An engine that searches in the background
     gets no more than it searches at once, so that the first of many sentences are answered while
-    the last are searched; our own engine gets `max_tokens`.
+    the last are searched; our own engine gets `max_tokens`. Where several clients wait, a batch has
+    no more than `SHARED_SENTENCES`, or one of each: the next batch is not far.
     """
     items: Items = []
     tokens = 0
@@ -320,6 +327,8 @@ def take_in_turn(
         if job.pending and not job.dropped:
             going.setdefault(job.client, deque()).append(job)
     room = max_tokens
+    if len(going) > 1:
+        max_sentences = min(max_sentences, max(len(going), SHARED_SENTENCES))
     if going:
         settings = jobs[0].options.settings
         room = jobs[0].translator.tokens_at_once(settings) or max_tokens

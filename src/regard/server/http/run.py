@@ -17,6 +17,7 @@ from regard.server.queue.service import Service
 from regard.server.workers.link import SupervisorLink
 
 BACKLOG = 2048  # connections that may wait to be accepted
+ACCEPTED = 128  # at a time
 FINISH_SECONDS = 8  # for running requests; the supervisor gives a worker a little more
 
 SWITCH_SECONDS = 0.0005
@@ -44,14 +45,20 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class WorkerServer(uvicorn.Server):
-    """uvicorn's server, which accepts one connection at a time.
+    """uvicorn's server, which accepts so many connections at a time.
 
-    Else whoever is first would take all that wait, and keep them: workers would have unequal parts.
+    Several workers accept one: else whoever is first would take all that wait, and keep them, and
+    they would have unequal parts. Where many wait, each is delayed by what was accepted before it,
+    so that a single worker accepts more.
     """
+
+    def __init__(self, config: uvicorn.Config, num_workers: int) -> None:
+        super().__init__(config)
+        self.accepted = 1 if num_workers > 1 else ACCEPTED
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start; then let as many connections wait as before."""
-        self.config.backlog = 1  # asyncio accepts so many in a row
+        self.config.backlog = self.accepted  # asyncio accepts so many in a row
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(BACKLOG)
@@ -72,7 +79,7 @@ def serve(
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn_config(create_app(service, link), service.settings.timeout, proxy)
-    server = WorkerServer(config)
+    server = WorkerServer(config, service.shared.num_workers if service.shared else 1)
     before = signal.signal(signal.SIGTERM, _stopped)  # uvicorn passes the signal on at its end
     try:
         server.run(sockets=[listener])

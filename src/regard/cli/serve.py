@@ -105,6 +105,11 @@ def run(arguments: argparse.Namespace) -> int:
         return _make_key(arguments)
     if arguments.revoke_key is not None:
         return _revoke_key(arguments)
+    if sys.platform != "linux":
+        raise InputError(
+            "`regard serve` needs Linux, by whose means its processes are supervised; serve from a "
+            "container, or use `regard translate`."
+        )
     if not arguments.model:
         raise InputError("no model was given; give the folder of one with --model.")
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]

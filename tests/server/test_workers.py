@@ -132,7 +132,7 @@ def test_two_workers_are_one_server(folder, tmp_path):
         # three requests a minute of a key are three of all workers
         assert [*by_each(lambda: asked(limited)), asked(limited)] == [200] * 3
         assert by_each(lambda: asked(limited)) == [429] * 2
-        assert by_each(lambda: num_detected(server)) == [5, 5]
+        until(lambda: by_each(lambda: num_detected(server)) == [5, 5])  # after the responses
 
         # a key that was revoked is refused by all, by SIGHUP and by an admin's request
         revoke_key(keys, "old")
@@ -160,7 +160,7 @@ def test_two_workers_are_one_server(folder, tmp_path):
         pattern = r'process_resident_memory_bytes\{worker="1"\}'
         until(lambda: answers_while(server, stopped(second)))  # the new one does
         with stopped(second):
-            assert num_detected(server) == 9
+            until(lambda: num_detected(server) == 9)
             assert re.search(pattern, ask(server, "GET", "/metrics").text)
 
         # SIGTERM: what runs is finished, and nothing stays

@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--max-waiting", type=positive, default=512, metavar="N",
         help="requests that may wait; one more gets a 503 (512)")  # fmt: skip
     add("--max-per-address", type=int, default=128, metavar="N",
-        help="requests of one address at once; one more gets a 503 (128; 0: no limit)")  # fmt: skip
+        help="requests of one address at once; one more gets a 503 (256; 0: no limit)")  # fmt: skip
     add("--together", type=positive, default=256, metavar="N",
         help="sentences translated together, of any requests (256; 1: one by one)")  # fmt: skip
     add("--timeout", type=float, default=60.0, metavar="S",

@@ -35,7 +35,7 @@ class ServerSettings:
     characters: int = 20_000
     texts: int = 500
     waiting: int = 512
-    per_address: int = 128
+    per_address: int = 256
     together: int = 256
     linger: float = 0.002
     timeout: float = 60.0

@@ -4,8 +4,10 @@ import os
 import threading
 
 import pytest
+import torch
 
 from regard.errors import InputError
+from regard.folder import save_weights
 from regard.storage import atomic_folder, atomic_path, check_new_folder, replace_file
 from regard.training.run_files import check_place
 
@@ -35,6 +37,15 @@ def test_errors_name_the_file_that_was_given(tmp_path):
     with pytest.raises(FileNotFoundError) as raised:
         replace_file(tmp_path / "no" / "file", "text")
     assert raised.value.filename == str(tmp_path / "no" / "file")
+
+
+def test_weights_have_the_rights_of_any_new_file(tmp_path):
+    """safetensors gives them to their owner only, and another user could not serve the model."""
+    plain, weights = tmp_path / "plain", tmp_path / "model.safetensors"
+    plain.touch()
+    for _ in range(2):  # new, and in the place of another
+        save_weights(weights, {"a": torch.ones(2)})
+        assert weights.stat().st_mode == plain.stat().st_mode
 
 
 def test_a_failure_keeps_the_old_file(tmp_path):

@@ -30,7 +30,7 @@ from regard.config.settings import plain
 from regard.config.stored import CONFIG, METRICS, model_checksum, model_identity
 from regard.cores import cores
 from regard.errors import InputError, StorageError
-from regard.storage import atomic_path, replace_file
+from regard.storage import atomic_path, default_mode, replace_file
 from regard.text import Tokenizer, load
 from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from regard.text.tokenizer import NullTokenizer
@@ -175,7 +175,7 @@ def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     from safetensors.torch import save_file
 
     try:
-        with atomic_path(path) as draft:
+        with atomic_path(path) as draft, default_mode(draft):
             save_file(_once(weights), draft, metadata={"format": "pt"})
     except SafetensorError as error:  # as it tells of a full disk
         reason = str(error).removeprefix("Error while serializing: ").removeprefix("I/O error: ")

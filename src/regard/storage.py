@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
+from stat import S_IMODE
 from threading import get_ident
 from typing import BinaryIO
 
@@ -67,6 +68,18 @@ def errors_name(path: str | PathLike[str]) -> Iterator[None]:
         if nameless or any(part.startswith(start) and part.endswith(".part") for part in parts):
             error.filename = str(path)
         raise
+
+
+@contextmanager
+def default_mode(path: Path) -> Iterator[None]:
+    """Have a file that the block writes with the rights of one that `open` makes.
+
+    safetensors gives it to its owner only, so that no other user could serve a model.
+    """
+    path.touch()
+    mode = S_IMODE(path.stat().st_mode)
+    yield
+    path.chmod(mode)
 
 
 @contextmanager

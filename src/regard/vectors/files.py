@@ -19,7 +19,7 @@ from regard.errors import InputError
 from regard.formats.compressed import open_write, suffix
 from regard.formats.lines import read_lines
 from regard.formats.pair import format_error
-from regard.storage import atomic_path
+from regard.storage import atomic_path, default_mode
 from regard.vectors.table import Floats, Vectors
 
 NAME = "vectors.safetensors"
@@ -42,7 +42,7 @@ def write_vectors(path: str | PathLike[str], vectors: Vectors) -> Path:
     if vectors.counts is not None:
         tensors["counts"] = np.ascontiguousarray(vectors.counts)
     words = json.dumps(vectors.words, ensure_ascii=False)
-    with atomic_path(final) as draft:
+    with atomic_path(final) as draft, default_mode(draft):
         save_file(tensors, draft, metadata={"format": "regard-vectors", "words": words})
     return final
 

@@ -15,6 +15,7 @@ from benchmarks.faults.workspace import (
     differing_files,
     saved_step,
 )
+from regard.config.stored import CONFIG
 from regard.errors import InputError
 
 Case = Callable[[Workspace], str]
@@ -69,7 +70,7 @@ def disk_full_at_first(workspace: Workspace) -> str:
     with small_disk(workspace.new("disk")) as disk:
         folder = disk.path / "run"
         child = workspace.train(folder)
-        child.wait_until(folder.exists)
+        child.wait_until((folder / CONFIG).exists)
         disk.fill(child)
         sentence = refusal(child, "the run cannot be written")
         disk.empty()

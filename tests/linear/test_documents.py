@@ -202,8 +202,9 @@ KNOWN = {
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_attacks_on_any_text(name):
+    size = 1 << 16 if name == "checks" else 1 << 14  # in a short text few words follow a phrase
     for unit, before, after in KNOWN[name]:
-        assert linear(TEXTS[name], unit, 1 << 14, before, after), unit
+        assert linear(TEXTS[name], unit, size, before, after), unit
 
 
 def test_numbers_that_all_differ():

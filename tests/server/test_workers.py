@@ -227,16 +227,16 @@ def announce(pids):
 
 write_log()
 try:
-    Supervisor(int(sys.argv[1]), work, on_start=announce, stuck_seconds=2).run()
+    Supervisor(int(sys.argv[1]), work, on_start=announce, stuck_seconds=float(sys.argv[3])).run()
 except InputError as error:
     print(error)
 """
 
 
 @contextmanager
-def supervised(num_workers, broken):
+def supervised(num_workers, broken, stuck_seconds=2):
     """A supervisor of workers that only send heartbeats, and of none if a file is there."""
-    process = Process(num_workers, broken, code=SUPERVISED)
+    process = Process(num_workers, broken, stuck_seconds, code=SUPERVISED)
     try:
         yield process, [int(pid) for pid in process.stdout.readline().split() if pid.isdigit()]
     finally:
@@ -270,7 +270,7 @@ def test_a_supervisor_that_was_stopped_kills_nobody(tmp_path):
 
 
 def test_a_second_signal_ends_at_once_what_does_not_finish(tmp_path):
-    with supervised(2, tmp_path / "broken") as (process, pids):
+    with supervised(2, tmp_path / "broken", stuck_seconds=60) as (process, pids):
         os.kill(pids[0], signal.SIGSTOP)  # it does not even see SIGTERM
         process.send_signal(signal.SIGTERM)
         until(lambda: not runs(pids[1]))

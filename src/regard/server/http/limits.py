@@ -33,10 +33,10 @@ METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"}
 class LimitMiddleware:
     """ASGI middleware around everything.
 
-    foreign    decides which requests are refused, as they come from pages of other sites
-    max_bytes  of a request's body
+    foreign      decides which requests are refused, as they come from pages of other sites
+    max_bytes    of a request's body
     per_address  requests of one address that are received or answered at once; 0: no limit
-    paths      that are counted by name; all others are counted together, as they may be anything
+    paths        that are counted by name; all others are counted together, as they may be anything
     """
 
     def __init__(

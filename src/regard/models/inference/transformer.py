@@ -24,6 +24,7 @@ from regard.models.inference.layers import (
 )
 from regard.models.inference.slots import HIDDEN, KeysValues, SlotCache
 from regard.models.transformer import TransformerModel
+from regard.text import PAD
 
 
 class PreparedTransformer:
@@ -101,7 +102,9 @@ class PreparedTransformer:
     def maps(self, batch: Batch) -> list[AttentionMap]:
         """The attention of every layer and head, as the network's `maps` returns it.
 
-        What is behind the last cross-attention is not computed. Rows of padding hold any numbers.
+        What is behind the weights of the last cross-attention is not computed. Rows of padding hold
+        any numbers: targets of sources of one length differ in theirs, so that a third of a batch
+        may be padding, which only attention computes.
         """
         assert batch.source is not None
         tokens, inputs = batch.source.tokens, batch.inputs
@@ -112,19 +115,25 @@ class PreparedTransformer:
         causal = torch.full((length, length), HIDDEN).triu_(1)
         bias = self.positions.bias(0, length, length)
         causal = causal if bias is None else causal + bias
-        x = self.target(inputs, 0, length).flatten(0, 1)
+        grid = Grid(inputs != PAD)
+        x = grid.packed(self.target(inputs, 0, length).flatten(0, 1))
         last = len(self.decoder) - 1
-        shape = size, tokens.shape[1], self.num_heads, self.head_dim
+        width = self.num_heads * self.head_dim
         for number, layer in enumerate(self.decoder):
-            query, key, value = self._heads(layer, x, (size, length), self.positions)
-            context = attend(query, key, value, causal, weights)
+            query, key, value = self._heads(layer, x, (size, length), self.positions, grid)
+            context = grid.packed(attend(query, key, value, causal, weights))
             x = layer.own.post(x, layer.own_out(context))
-            query = layer.query(layer.across.pre(x)).view(size, length, *shape[2:]).transpose(1, 2)
-            projected = torch.addmm(self.memory_bias[number], memory, self.memory_weight[number])
-            key, value = (p.reshape(shape).transpose(1, 2) for p in projected.chunk(2, -1))
-            context = attend(query, key, value, mask, weights)
-            if number < last:
-                x = layer.feed_forward(layer.across.post(x, layer.across_out(context)))
+            (query,) = self._by_head(grid.padded(layer.query(layer.across.pre(x))), size)
+            needed = slice(width if number == last else None)  # keys only, or values too
+            projected = torch.addmm(
+                self.memory_bias[number, :, needed], memory, self.memory_weight[number, :, needed]
+            )
+            key, *values = self._by_head(projected, size)
+            if not values:
+                weights.append(attention_weights(query, key, mask))
+                break
+            context = grid.packed(attend(query, key, values[0], mask, weights))
+            x = layer.feed_forward(layer.across.post(x, layer.across_out(context)))
         return [
             AttentionMap(
                 w, kind, layer, tuple(range(self.num_heads)), tuple(range(w.shape[2])), name
@@ -141,13 +150,30 @@ class PreparedTransformer:
             yield "cross", number, f"decoder.layers.{number}.cross"
 
     def _heads(
-        self, layer: PreparedLayer, x: Tensor, shape: tuple[int, int], positions: PreparedPositions
+        self,
+        layer: PreparedLayer,
+        x: Tensor,
+        shape: tuple[int, int],
+        positions: PreparedPositions,
+        grid: Grid | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values (B, H, T, D) of a layer's input (B · T, H · D)."""
-        qkv = layer.qkv(layer.own.pre(x)).view(*shape, 3, self.num_heads, self.head_dim)
-        query, key, value = qkv.unbind(2)
-        query, key = (positions.rotate(part, 0, shape[1]) for part in (query, key))
-        return query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+        """Queries, keys and values (B, H, T, D) of a layer's input (B · T, H · D), or (N, H · D).
+
+        With a grid it has the tokens without padding.
+        """
+        qkv = layer.qkv(layer.own.pre(x))
+        qkv = qkv if grid is None else grid.padded(qkv)
+        if positions.rotary is not None:
+            query, key, value = qkv.view(*shape, 3, self.num_heads, self.head_dim).unbind(2)
+            turned = (positions.rotate(part, 0, shape[1]) for part in (query, key))
+            qkv = torch.stack((*turned, value), 2).flatten(2).flatten(0, 1)
+        query, key, value = self._by_head(qkv, shape[0])
+        return query, key, value
+
+    def _by_head(self, x: Tensor, size: int) -> tuple[Tensor, ...]:
+        """The parts (B, H, T, D) of x (B · T, parts · H · D), contiguous by one copy of all."""
+        heads = x.view(size, x.shape[0] // size, -1, self.num_heads, self.head_dim)
+        return heads.permute(2, 0, 3, 1, 4).contiguous().unbind()
 
     def _attend(
         self, query: Tensor, keys_values: KeysValues, mask: Tensor | None, state: SlotCache
@@ -186,6 +212,27 @@ class PreparedTransformer:
         return self.encoder_norm(x)
 
 
+class Grid:
+    """Which places of a batch (B, T) are tokens, so that padding can be left out of products.
+
+    A sentence's first place is a token.
+    """
+
+    def __init__(self, is_token: Tensor) -> None:
+        flat = is_token.flatten()
+        self.is_full = bool(flat.all())
+        self.tokens = flat.nonzero()[:, 0]
+        self.rows = flat.cumsum(0) - 1  # of padding, that of the token before it
+
+    def packed(self, x: Tensor) -> Tensor:
+        """(N, ·): the rows of tokens of x (B · T, ·)."""
+        return x if self.is_full else x.index_select(0, self.tokens)
+
+    def padded(self, x: Tensor) -> Tensor:
+        """(B · T, ·): the rows of x (N, ·) at their places; padding repeats some."""
+        return x if self.is_full else x.index_select(0, self.rows)
+
+
 def source_mask(source: Source) -> Tensor | None:
     """(B, 1, 1, S): 0 at source tokens, -inf at padding; None without padding."""
     padding = torch.arange(source.tokens.shape[1]) >= source.lengths[:, None]
@@ -204,11 +251,19 @@ def attend(
     if weights is None:
         context = scaled_dot_product_attention(query, key, value, attn_mask=mask)
     else:
-        scores = torch.matmul(query * query.shape[-1] ** -0.5, key.mT)
-        scores = scores if mask is None else scores.add_(mask)
-        # torch's softmax takes five times as long for rows of a dozen numbers
-        powers = scores.sub_(scores.amax(-1, keepdim=True)).exp_()
-        powers.div_(powers.sum(-1, keepdim=True))
-        weights.append(powers)
-        context = torch.matmul(powers, value)
+        weights.append(attention_weights(query, key, mask))
+        context = torch.matmul(weights[-1], value)
     return context.transpose(1, 2).flatten(2).flatten(0, 1)
+
+
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+    """(B, H, Q, K): the weights of queries (B, H, Q, D) and keys (B, H, K, D)."""
+    shape, scale = (*query.shape[:3], key.shape[2]), query.shape[-1] ** -0.5
+    added = query.new_zeros(()) if mask is None else mask
+    if added.dim() > 2:  # else the same for all
+        added = added.expand(*shape[:2], -1, -1).flatten(0, 1)
+    products = torch.baddbmm(added, query.flatten(0, 1), key.flatten(0, 1).mT, alpha=scale)
+    scores = products.view(shape)
+    # torch's softmax takes five times as long for rows of a dozen numbers
+    powers = scores.sub_(scores.amax(-1, keepdim=True)).exp_()
+    return powers.div_(powers.sum(-1, keepdim=True))

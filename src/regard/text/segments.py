@@ -180,6 +180,8 @@ def sentence_spans(text: str, language: str = "") -> list[tuple[int, int]]:
         start, limit = paragraph.span()
         has_word, examined = False, start
         for stop in stops.finditer(text, start, limit):
+            if stop.end() == limit:  # it ends the paragraph
+                break
             has_word = has_word or bool(_WORD.search(text, examined, stop.start()))
             examined = stop.end()
             before = text[max(start, stop.start() - _CONTEXT) : stop.start()]

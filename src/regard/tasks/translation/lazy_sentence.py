@@ -61,8 +61,10 @@ class LazySentence(Sentence):
     def at(batch: LazyBatch, row: int, plain: Sentence) -> Sentence:
         """The sentence of a row of a batch, with the fields that are known."""
         made: Sentence = object.__new__(LazySentence)
-        known = {name: value for name, value in vars(plain).items() if name not in FIELDS}
-        vars(made).update(known, _batch=batch, _row=row)
+        own = vars(made)
+        own.update(vars(plain), _batch=batch, _row=row)
+        for name in FIELDS:
+            del own[name]
         return made
 
     def annotated(self, **notes: Any) -> Sentence:

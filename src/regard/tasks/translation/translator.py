@@ -342,13 +342,13 @@ class Translator(TranslationModel):
         """
         end = "\n" * text[len(text.rstrip()) :].count("\n")
         distinct: dict[str, Translation] = {}
-        for rank in range(1 + max((len(s.alternatives) for s in sentences), default=0)):
-            ranked = tuple(s.ranked(rank) if rank else s for s in sentences)
+        for rank in range(1 + max([len(s.alternatives) for s in sentences], default=0)):
+            ranked = tuple([s.ranked(rank) for s in sentences] if rank else sentences)
             texts = [sentence.text for sentence in ranked]
             joined = join_translations(segments, texts, self.info.target_language) + end
             distinct.setdefault(joined, Translation(joined, text, ranked, self.info))
         best, *others = distinct.values()
-        return replace(best, alternatives=tuple(others))
+        return replace(best, alternatives=tuple(others)) if others else best
 
     def stream(self, text: str, *, prefix: str = "", split: bool = True) -> Iterator[StreamedText]:
         """The translation of a text while it is written, word by word, by greedy search.

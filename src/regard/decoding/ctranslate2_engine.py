@@ -1,17 +1,23 @@
 """Search by CTranslate2, with the options that it has; all others are for `search`.
 
-A hypothesis has no log-probabilities of its tokens: `token_log_probabilities` computes them for
-those that need them. T target tokens with EOS, S source tokens with EOS.
+Most hypotheses have no log-probabilities of their tokens: `token_log_probabilities` computes them
+for those that need them. T target tokens with EOS, S source tokens with EOS.
 """
 
 from __future__ import annotations
 
+import atexit
+import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
-from itertools import chain, groupby
+from itertools import chain, groupby, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
 
 from regard.config import SearchOptions
 from regard.config.run import EnginePrecision
@@ -34,7 +40,7 @@ OPTIONS = frozenset({
 `beam_groups`; others must have their default values."""
 
 
-Attention = Sequence[Sequence[float]]
+Attention = NDArray[np.float32]
 """(T, S) weights of a hypothesis, by the head for alignment."""
 
 
@@ -46,15 +52,47 @@ class ExplainedHypothesis(NamedTuple):
 
 
 class AttendedHypothesis(Hypothesis):
-    """A hypothesis of a greedy search whose result has its attention."""
+    """The best hypothesis of a search whose result has its attention.
+
+    result     of CTranslate2
+    has_first  whether the first row of the attention is that of this sentence
+    """
 
     result: Any
+    has_first: bool
 
     @property
     def attention(self) -> Attention:
         """The weights of each token, and of EOS if it is finished."""
-        weights: Attention = self.result.attention[0]
-        return weights[: len(self.tokens) + self.finished]
+        return _weights(self.result, len(self.tokens) + self.finished)
+
+
+class StepRecorder:
+    """The log-probabilities of a greedy search's tokens, which CTranslate2 gives step by step.
+
+    Its threads call `callback` with each token, and wait for Python's lock for that: some
+    microseconds, or milliseconds while a thread of Python computes. A function of Python instead
+    of the list's own would take 10 µs, as each call makes a new stack for it.
+    """
+
+    def __init__(self) -> None:
+        self._steps: list[Any] = []
+        self.callback: Callable[[Any], Any] = self._steps.append
+
+    def logs(self, num_sentences: int) -> list[tuple[float, ...]]:
+        """The log-probabilities of each sentence's tokens."""
+        steps = self._steps
+        if num_sentences == 1:
+            return [tuple([step.log_prob for step in steps])]
+        sentences = np.array([step.batch_id for step in steps], np.intp)
+        logs = np.array([step.log_prob for step in steps])[np.argsort(sentences, kind="stable")]
+        ends = np.bincount(sentences, minlength=num_sentences).cumsum()
+        found, start = logs.tolist(), 0
+        split = []
+        for end in ends.tolist():
+            split.append(tuple(found[start:end]))
+            start = end
+        return split
 
 
 class _Batch(NamedTuple):
@@ -62,12 +100,16 @@ class _Batch(NamedTuple):
 
     suppress  whether tokens that are never generated were left out
     alone     whether each sentence is searched by itself
+    attention whether results have attention
+    recorder  of log-probabilities, if they are recorded
     """
 
     rows: Sequence[int]
     limit: int
     suppress: bool
     alone: bool
+    attention: bool
+    recorder: StepRecorder | None
     results: Sequence[Any]
 
 
@@ -123,11 +165,18 @@ class CTranslate2Engine:
         return found
 
     def results(
-        self, sources: Sequence[Sequence[int]], options: SearchOptions, *, attention: bool = False
+        self,
+        sources: Sequence[Sequence[int]],
+        options: SearchOptions,
+        *,
+        attention: bool = False,
+        record: bool = False,
     ) -> Iterator[tuple[int, list[Hypothesis]]]:
         """The results as they are done, each with its row; none for sentences that are too long.
 
-        With `attention`, greedy ones keep their attention for `explain`, which costs nothing here.
+        With `attention`, the best keep their attention for `explain`, which costs nothing here.
+        With `record`, greedy ones have the log-probabilities of their tokens wherever that is
+        cheap, for which no other thread should keep Python busy (`StepRecorder`).
 
         The search begins at once, whenever the results are read: batches of similar length wait in
         CTranslate2's queue.
@@ -141,20 +190,24 @@ class CTranslate2Engine:
         rows = [row for row, ids in enumerate(sources) if len(ids) < self.max_length]
         limits = {row: self._limit(len(sources[row]) + 1, options.max_length) for row in rows}
         greedy = options.beam == 1
+        record = record and greedy and not options.deterministic
         groups = self._groups([len(sources[row]) for row in rows], options)
 
         def submit(
             chosen: Sequence[int], limit: int, suppress: bool, alone: bool = False
         ) -> _Batch:
             chosen_ids = [sources[row] for row in chosen]
+            recorder = StepRecorder() if record and not suppress else None
+            if recorder is not None:
+                _recording.add(self)
             results = self._submit(
-                chosen_ids, options, limit, suppress=suppress, attention=attention and greedy,
-                alone=alone,
+                chosen_ids, options, limit, suppress=suppress, attention=attention, alone=alone,
+                callback=None if recorder is None else recorder.callback,
             )  # fmt: skip
-            return _Batch(chosen, limit, suppress, alone, results)
+            return _Batch(chosen, limit, suppress, alone, attention, recorder, results)
 
         queue: deque[_Batch] = deque()
-        single = all(len(group) == 1 for group in groups)
+        single = not record and all(len(group) == 1 for group in groups)
         if single:  # one call for all of a length is less work than one for each
             groups = [list(of) for _, of in groupby(chain(*groups), lambda n: limits[rows[n]])]
         for group in filter(None, groups):
@@ -166,8 +219,7 @@ class CTranslate2Engine:
             while queue:
                 batch = queue.popleft()
                 again: dict[tuple[int, bool], list[int]] = {}
-                for row, pending in zip(batch.rows, batch.results, strict=True):
-                    result = self._result(pending.result(), options)
+                for row, result in zip(batch.rows, self._collected(batch, options), strict=True):
                     exceeds = _exceeds(result, limits[row])
                     never = not SUPPRESSED.isdisjoint(result[0].tokens)
                     if not batch.suppress and never:
@@ -191,26 +243,45 @@ class CTranslate2Engine:
         sources: Sequence[Sequence[int]],
         hypotheses: Sequence[Hypothesis],
         options: SearchOptions,
-    ) -> list[ExplainedHypothesis]:
+        *,
+        first_rows: bool = True,
+    ) -> Iterator[tuple[int, ExplainedHypothesis]]:
         """Given hypotheses with the log-probabilities of their tokens and their attention.
 
-        CTranslate2 does not reorder attention with the hypotheses of a beam, so these are forced as
-        prefixes of a greedy search.
+        They are given with their rows as they are done, in the order of the sources' lengths; what
+        must be computed for that begins at once. The first row of the attention, in which BOS is
+        the input, may be any numbers without `first_rows`.
+
+        Hypotheses that have no attention are forced as prefixes of a greedy search. In the first
+        step of a beam, CTranslate2 mixes up the attention of the sentences of a batch, so that step
+        is repeated.
         """
-        order = sorted(range(len(sources)), key=lambda row: len(sources[row]))  # for batches
+        order = sorted(
+            range(len(sources)), key=lambda row: (len(sources[row]), len(hypotheses[row].tokens))
+        )  # for batches
         ids, given = [sources[row] for row in order], [hypotheses[row] for row in order]
-        forced, scores = self._force(ids, given, options), self._score(ids, given, options)
-        explained: dict[int, ExplainedHypothesis] = {}
-        for row, hypothesis, force, score in zip(order, given, forced, scores, strict=True):
-            if isinstance(hypothesis, AttendedHypothesis):
-                weights = hypothesis.attention
-            else:
-                forced_weights = force.result().attention[0]
-                weights = forced_weights[: len(hypothesis.tokens) + hypothesis.finished]
-            if score is not None:
-                hypothesis = self._scored(hypothesis, score, options)
-            explained[row] = ExplainedHypothesis(hypothesis, weights)
-        return [explained[row] for row in range(len(hypotheses))]
+        forced = self._force(ids, given, options, first_rows=first_rows)
+        scores = self._score(ids, given, options)
+
+        def collect() -> Iterator[tuple[int, ExplainedHypothesis]]:
+            for row, hypothesis, force, score in zip(order, given, forced, scores, strict=True):
+                if isinstance(hypothesis, AttendedHypothesis):
+                    weights = hypothesis.attention
+                    if force is not None:
+                        weights[:1] = _weights(force.result(), 1)
+                else:
+                    weights = _weights(force.result(), len(hypothesis.tokens) + hypothesis.finished)
+                scored = Hypothesis(*hypothesis)  # without the result, which no pickle takes
+                if score is not None:
+                    scored = self._scored(hypothesis, score, options)
+                yield row, ExplainedHypothesis(scored, weights)
+
+        return collect()
+
+    def wait(self) -> None:
+        """Return when all searches that were begun are done."""
+        while self._translator.num_active_batches:
+            time.sleep(0.001)
 
     def continued(
         self,
@@ -243,6 +314,7 @@ class CTranslate2Engine:
         suppress: bool,
         alone: bool = False,
         attention: bool = False,
+        callback: Callable[[Any], Any] | None = None,
         beginnings: Sequence[Sequence[int]] | None = None,
     ) -> list[Any]:
         """Search a batch in the background, or each of its sentences by itself."""
@@ -262,8 +334,25 @@ class CTranslate2Engine:
             return_end_token=True,
             return_attention=attention,
             max_batch_size=1 if alone else 0,
+            callback=callback,
         )
         return pending
+
+    def _collected(self, batch: _Batch, options: SearchOptions) -> Iterator[list[Hypothesis]]:
+        """The results of a batch's sentences, once they are done."""
+        has_first = options.beam == 1 or batch.alone or len(batch.rows) == 1
+        logs: Iterable[tuple[float, ...]] = repeat(())
+        if batch.recorder is not None:
+            for pending in batch.results:
+                pending.result()
+            logs = batch.recorder.logs(len(batch.results))
+        for pending, own in zip(batch.results, logs, strict=False):
+            result = pending.result()
+            hypotheses = self._result(result, options, own)
+            if batch.attention:
+                hypotheses[0] = attended = AttendedHypothesis(*hypotheses[0])
+                attended.result, attended.has_first = result, has_first
+            yield hypotheses
 
     def token_log_probabilities(
         self,
@@ -315,14 +404,29 @@ class CTranslate2Engine:
         sources: Sequence[Sequence[int]],
         hypotheses: Sequence[Hypothesis],
         options: SearchOptions,
+        *,
+        first_rows: bool,
     ) -> list[Any]:
-        """Generate hypotheses without attention in the background, for it; None for others."""
-        rows = [r for r, h in enumerate(hypotheses) if not isinstance(h, AttendedHypothesis)]
+        """Generate hypotheses without attention in the background, for it; None for others.
+
+        Of those that only lack the first row, one token.
+        """
+        without, incomplete = [], []
+        for row, hypothesis in enumerate(hypotheses):
+            if not isinstance(hypothesis, AttendedHypothesis):
+                without.append(row)
+            elif first_rows and not hypothesis.has_first:
+                incomplete.append(row)
         forced: list[Any] = [None] * len(hypotheses)
-        if rows:
+        for rows, beginnings in (
+            (without, [self._beginning(hypotheses[row]) for row in without]),
+            (incomplete, [[] for _ in incomplete]),
+        ):
+            if not rows:
+                continue
             pending = self._translator.translate_batch(
                 self._tokens([sources[row] for row in rows], self._source),
-                beginnings := [self._beginning(hypotheses[row]) for row in rows],
+                beginnings,
                 asynchronous=True,
                 beam_size=1,
                 max_input_length=0,
@@ -352,7 +456,10 @@ class CTranslate2Engine:
         end = vocabulary[EOS]
         return [[*map(vocabulary.__getitem__, ids), end] for ids in sentences]
 
-    def _result(self, result: Any, options: SearchOptions) -> list[Hypothesis]:
+    def _result(
+        self, result: Any, options: SearchOptions, logs: tuple[float, ...] = ()
+    ) -> list[Hypothesis]:
+        """The hypotheses of a result; `logs` are the log-probabilities of the best one's tokens."""
         ids, end = self._ids, self._target[EOS]
         hypotheses = []
         for tokens, score in zip(result.hypotheses, result.scores, strict=True):
@@ -362,15 +469,30 @@ class CTranslate2Engine:
                     tuple(map(ids.__getitem__, tokens[:-1] if finished else tokens)),
                     score,
                     score * max(length, 1) ** options.length_penalty,
-                    (),
+                    logs if len(logs) == length else (),
                     finished,
                 )
             )
-        if result.attention:
-            attended = AttendedHypothesis(*hypotheses[0])
-            attended.result = result
-            return [attended]
         return hypotheses
+
+
+_recording: WeakSet[CTranslate2Engine] = WeakSet()
+
+
+@atexit.register
+def _wait_for_recorders() -> None:
+    """A search that calls Python while it ends would abort the process."""
+    for engine in list(_recording):
+        engine.wait()
+
+
+def _weights(result: Any, num_rows: int) -> Attention:
+    """The first rows of the attention of a result's best hypothesis."""
+    attention = result.attention  # a copy
+    rows: list[list[float]] = attention[0][:num_rows] if attention else []
+    width = len(rows[0]) if rows else 0
+    flat = np.fromiter(chain.from_iterable(rows), np.float32, len(rows) * width)
+    return flat.reshape(-1, width) if width else np.zeros((0, 0), np.float32)
 
 
 def _exceeds(result: list[Hypothesis], limit: int) -> bool:

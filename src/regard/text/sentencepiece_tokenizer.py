@@ -34,6 +34,8 @@ from regard.text.tokenizer import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from sentencepiece import SentencePieceProcessor
 
 FIRST_PIECE = FIRST_BYTE + 256
@@ -110,7 +112,12 @@ class SentencePieceTokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids."""
-        return decode_parts(map(self._parts.__getitem__, ids)).removeprefix(" ")
+        parts = list(map(self._parts.__getitem__, ids))
+        try:
+            text = "".join(parts)  # type: ignore[arg-type]
+        except TypeError:  # there are bytes among them
+            text = decode_parts(parts)
+        return text.removeprefix(" ")
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The pieces of ids, ▁ for a space and <0x…> for a byte."""
@@ -173,6 +180,16 @@ class SentencePieceTokenizer:
             for piece in self._pieces[FIRST_PIECE:]
         ]
         return [*parts, *range(256), *texts]
+
+    @cached_property
+    def num_characters(self) -> NDArray[np.intp]:
+        """Of each id the characters that it adds to a text, without spaces; -1 if not known."""
+        import numpy as np
+
+        return np.array([
+            len("".join(part.split())) if isinstance(part, str) and number >= FIRST_BYTE else -1
+            for number, part in enumerate(self._parts)
+        ])  # fmt: skip
 
     @cached_property
     def _unspaced(self) -> SentencePieceProcessor:

@@ -12,7 +12,7 @@ import torch
 import regard
 from regard.cli import main
 from regard.config import AlignmentSettings, Run, SearchOptions, TransformerSettings
-from regard.decoding import search
+from regard.decoding import Hypothesis, search
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.errors import InputError
 from regard.exchange.ctranslate2_converter import convert
@@ -72,13 +72,19 @@ def test_a_converted_model_gives_the_same_tokens_scores_and_attention(
         max_length=settings.max_length,
     )  # fmt: skip
     ids = [tokenizers.source.encode(source)[:11] for source in SOURCES]
-    for beam, kept in ((1, True), (1, False), (3, True)):
+    for beam, kept, record in (
+        (1, True, False), (1, True, True), (1, False, False), (3, True, True), (3, False, False),
+    ):  # fmt: skip
         options = SearchOptions(beam=beam, max_length=12)
-        found = dict(engine.results(ids, options, attention=kept))
+        found = dict(engine.results(ids, options, attention=kept, record=record))
+        scored = sum(bool(found[row][0].token_log_probabilities) for row in found)
+        assert (scored > len(ids) // 2) == (record and beam == 1)
         results = [found[row] for row in range(len(ids))]
         own = search(network, source_of(ids), options)
-        best = engine.explain(ids, [result[0] for result in results], options)
-        for row, ((hypothesis, given), (expected, *_)) in enumerate(zip(best, own, strict=True)):
+        best = dict(engine.explain(ids, [result[0] for result in results], options))
+        for row, (expected, *_) in enumerate(own):
+            hypothesis, given = best[row]
+            assert type(hypothesis) is Hypothesis  # which can be pickled
             if hypothesis.tokens != expected.tokens:  # searches differ in when they stop
                 assert beam > 1
                 continue
@@ -96,6 +102,27 @@ def test_a_converted_model_gives_the_same_tokens_scores_and_attention(
             plane = weights.mean(0) if chosen.head is None else weights[chosen.head]
             attention = torch.tensor(given)
             torch.testing.assert_close(attention, plane[: len(attention)], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("error", ["", "raise ValueError"])
+def test_a_program_ends_while_a_search_records(error, folder):
+    """Its threads call Python, which must still be there."""
+    regard.load(folder).prepare_engine()
+    script = f"""
+import sys
+import regard
+from regard.config import SearchOptions
+model = regard.load(sys.argv[1])
+engine = model.prepare_engine().engine
+ids = [model.encode_source(sys.argv[2])] * 2000
+results = engine.results(ids, SearchOptions(beam=1), attention=True, record=True)
+print(bool(next(results)[1][0].token_log_probabilities))
+{error}
+"""
+    words = [sys.executable, "-c", script, str(folder), SOURCES[0]]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert done.returncode == (1 if error else 0), done.stderr
+    assert done.stdout == "True\n"
 
 
 def test_both_engines_translate_alike(models):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from operator import eq
 from typing import NamedTuple
 
 from regard.alignment.tokenized_words import Array
@@ -51,15 +52,25 @@ def quality_flags(
     The attention to source word u is Σ_v weights[v, u], the number of target words that it feeds.
     Lengths are compared as in the cleaning of the model's corpus.
     """
+    received = None if weights_VU is None else weights_VU.sum(axis=0).tolist()
+    return flags_by_attention(received, source, target, cleaning)
+
+
+def flags_by_attention(
+    received_U: Sequence[float] | None,
+    source: Sequence[str],
+    target: Sequence[str],
+    cleaning: CleaningSettings,
+) -> tuple[QualityFlag, ...]:
+    """The flags of a translation, by the attention that each of its source words receives."""
     flags = []
-    if weights_VU is not None:
-        summed = weights_VU.sum(axis=0).tolist()
-        content = [u for u, word in enumerate(source) if _CONTENT.search(word)]
-        for kind, found in (
-            ("untranslated", [u for u in content if summed[u] < MIN_ATTENTION]),
-            ("retranslated", [u for u in content if summed[u] > MAX_ATTENTION]),
-        ):
-            flags += [QualityFlag(kind, source_words=tuple(found))] if found else []
+    if received_U is not None:
+        # most words are neither, so that few are looked at
+        little = [u for u in range(len(source)) if received_U[u] < MIN_ATTENTION]
+        much = [u for u in range(len(source)) if received_U[u] > MAX_ATTENTION]
+        for kind, words in (("untranslated", little), ("retranslated", much)):
+            if found := tuple(u for u in words if _CONTENT.search(source[u])):
+                flags.append(QualityFlag(kind, source_words=found))
     again = sorted(set(_repeated(target)))
     if again and not any(_repeated(source)):
         flags.append(QualityFlag("repeated", words=tuple(again)))
@@ -99,6 +110,9 @@ def _repeated(words: Sequence[str]) -> Iterator[int]:
     ([2, 3], [])
     """
     lower = [word.lower() for word in words]
+    pairs = list(pairwise(lower))
+    if len(set(pairs)) == len(pairs) and not any(map(eq, lower, lower[1:])):
+        return  # without two neighbors that occur again, nothing is repeated
     num_alphabetic = [0, *accumulate(map(str.isalpha, lower))]  # before each word
     for size in range(1, min(len(lower) // 2, MAX_PHRASE) + 1):
         equal = done = 0  # words before this one that are those `size` words later

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import chain, islice
+from threading import active_count
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from regard.alignment.tokenized_words import Array
 from regard.config import SearchOptions
 from regard.decoding import Hypothesis
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.tasks.translation.lazy_sentence import LazyBatch
 from regard.tasks.translation.translation import Sentence, TranslateOptions
+from regard.tasks.translation.word_fields import COMPUTED_TOGETHER, TranslatedTokens
 from regard.tasks.translation.wording.protection import can_lose, keeps_all
 from regard.text.segments import Segment
 
 if TYPE_CHECKING:
-    from regard.tasks.translation.translation_model import Explanation, TranslationModel
+    from regard.tasks.translation.translation_model import TranslationModel
     from regard.tasks.translation.translator import Translator
 
 Found = Iterator[tuple[int, list[Hypothesis]]]
@@ -45,14 +49,34 @@ def begin_ctranslate2(
     kept = _search_keeping(translator, engine, segments, lossy, settings)
 
     def collect() -> dict[int, Sentence]:
-        results = dict(one for part in (found, kept) for one in part)
+        results = _with_texts(translator, segments, chain(found, kept))
         if options.attention:
             return mapped_sentences(translator, engine, segments, results, settings)
         if options.alignment:
-            return linked_sentences(translator, engine, segments, results, settings)
-        return _plain(translator, segments, results)
+            return _linked_sentences(translator, engine, segments, results, settings)
+        return results.plain
 
     return collect
+
+
+class _Results(NamedTuple):
+    """The best hypotheses of a search by their rows, and the sentences that have only texts."""
+
+    best: dict[int, Hypothesis]
+    plain: dict[int, Sentence]
+
+
+def _with_texts(
+    model: TranslationModel,
+    segments: Sequence[Segment],
+    found: Iterable[tuple[int, Sequence[Hypothesis]]],
+) -> _Results:
+    """The texts of results, each written while others are searched."""
+    results = _Results({}, {})
+    for row, hypotheses in found:
+        results.best[row] = best = hypotheses[0]
+        results.plain[row] = model.sentence(segments[row], best.tokens, hypotheses)
+    return results
 
 
 def linked_sentences(
@@ -63,58 +87,86 @@ def linked_sentences(
     settings: SearchOptions,
 ) -> dict[int, Sentence]:
     """Translations by their rows; links are by the attention that CTranslate2 returns, if read."""
+    results = _with_texts(model, segments, found.items())
+    return _linked_sentences(model, engine, segments, results, settings)
+
+
+def _linked_sentences(
+    model: TranslationModel,
+    engine: CTranslate2Engine,
+    segments: Sequence[Segment],
+    results: _Results,
+    settings: SearchOptions,
+) -> dict[int, Sentence]:
+    shift = model.run.alignment is not None and model.run.alignment.shift
+
+    def explained(rows: Sequence[int]) -> Iterator[tuple[int, TranslatedTokens]]:
+        ids = [segments[row].ids for row in rows]
+        best = [results.best[row] for row in rows]
+        for number, (scored, attention) in engine.explain(
+            ids, best, settings, first_rows=not shift
+        ):
+            row = rows[number]
+            yield (
+                row,
+                TranslatedTokens(
+                    segments[row], scored.tokens, results.plain[row].text, scored, attention
+                ),
+            )
 
     def compute_fields(rows: Sequence[int]) -> dict[int, dict[str, Any]]:
-        ids = [segments[row].ids for row in rows]
-        explained = engine.explain(ids, [found[row][0] for row in rows], settings)
-        return {
-            row: _word_fields(model, segments[row], best, model.engine_explanation(attention))
-            for row, (best, attention) in zip(rows, explained, strict=True)
-        }
+        return _word_fields(model, explained(rows), shift=shift)
 
-    return LazyBatch(_plain(model, segments, found), compute_fields).sentences()
+    return LazyBatch(results.plain, compute_fields).sentences()
 
 
 def mapped_sentences(
     translator: Translator,
     engine: CTranslate2Engine,
     segments: Sequence[Segment],
-    found: Mapping[int, Sequence[Hypothesis]],
+    results: _Results,
     settings: SearchOptions,
 ) -> dict[int, Sentence]:
     """Translations by their rows, with the maps of our own forward pass; words if they are read."""
-    targets = [hypotheses[0].tokens for hypotheses in found.values()]
-    maps = translator.own.explanations([segments[row] for row in found], targets, settings)
-    explained = dict(zip(found, maps, strict=True))
+    best, plain = results
+    own = translator.own.maps(
+        [segments[row] for row in best], [each.tokens for each in best.values()], settings
+    )
+    maps = dict(zip(best, own, strict=True))
+
+    def weights(row: int) -> Array | None:
+        lengths = len(best[row].tokens) + 1, len(segments[row].ids) + 1
+        return translator.token_weights(maps[row], 0, *lengths)
 
     def compute_fields(rows: Sequence[int]) -> dict[int, dict[str, Any]]:
-        ids, best = [segments[row].ids for row in rows], [found[row][0] for row in rows]
-        scored = engine.token_log_probabilities(ids, best, settings)
-        return {
-            row: _word_fields(translator, segments[row], hypothesis, explained[row])
-            for row, hypothesis in zip(rows, scored, strict=True)
-        }
+        ids = [segments[row].ids for row in rows]
+        scored = engine.token_log_probabilities(ids, [best[row] for row in rows], settings)
+        given = (
+            (row, TranslatedTokens(
+                segments[row], each.tokens, plain[row].text, each, weights(row)
+            ))
+            for row, each in zip(rows, scored, strict=True)
+        )  # fmt: skip
+        return _word_fields(translator, given)
 
-    plain = {
-        row: replace(sentence, attention=explained[row].maps)
-        for row, sentence in _plain(translator, segments, found).items()
-    }
-    return LazyBatch(plain, compute_fields).sentences()
-
-
-def _plain(
-    model: TranslationModel,
-    segments: Sequence[Segment],
-    found: Mapping[int, Sequence[Hypothesis]],
-) -> dict[int, Sentence]:
-    return {row: model.sentence(segments[row], h[0].tokens, h) for row, h in found.items()}
+    mapped = {row: replace(sentence, attention=maps[row]) for row, sentence in plain.items()}
+    return LazyBatch(mapped, compute_fields).sentences()
 
 
 def _word_fields(
-    model: TranslationModel, segment: Segment, best: Hypothesis, explanation: Explanation
-) -> dict[str, Any]:
-    fields = model.word_fields(segment, best.tokens, [best], explanation)
-    return {"hypothesis": best, **fields}
+    model: TranslationModel, given: Iterable[tuple[int, TranslatedTokens]], *, shift: bool = False
+) -> dict[int, dict[str, Any]]:
+    """The fields about the words of sentences, by their rows.
+
+    Those of some are computed while others wait for the engine.
+    """
+    fields: dict[int, dict[str, Any]] = {}
+    waiting = iter(given)
+    while part := list(islice(waiting, COMPUTED_TOGETHER)):
+        own = model.word_fields([translated for _, translated in part], shift=shift)
+        for (row, translated), computed in zip(part, own, strict=True):
+            fields[row] = {"hypothesis": translated.hypothesis, **computed}
+    return fields
 
 
 def _search(
@@ -127,7 +179,9 @@ def _search(
 ) -> Found:
     """The hypotheses of rows; the search begins at once."""
     ids = [segments[row].ids for row in rows]
-    results = engine.results(ids, settings, attention=attention)
+    # no other thread keeps Python busy, as far as one can know
+    record = attention and active_count() == 1
+    results = engine.results(ids, settings, attention=attention, record=record)
     return ((rows[number], hypotheses) for number, hypotheses in results)
 
 

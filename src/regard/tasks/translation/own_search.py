@@ -6,8 +6,9 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 
-from regard.attention import Edit, Overwrite, intervene
+from regard.attention import AttentionMap, Edit, Overwrite, intervene
 from regard.attention.inspection import observe
 from regard.config import SearchOptions
 from regard.decoding import score, search, stream
@@ -17,7 +18,7 @@ from regard.models.batch import source_of
 from regard.models.ensemble import EnsembleModel
 from regard.tasks.translation.glossary import TargetLexicon, Term
 from regard.tasks.translation.translation import Sentence, TranslateOptions
-from regard.tasks.translation.translation_model import Explanation, TranslationModel
+from regard.tasks.translation.translation_model import Explanation, TranslationModel, sentence_map
 from regard.text import is_spaceless
 from regard.text.segments import Segment
 from regard.text.tokenizer import EOS
@@ -37,31 +38,28 @@ class OwnSearch:
     def _lexicon(self) -> TargetLexicon:
         return TargetLexicon(self.model.tokenizers.target)
 
-    def explanations(
+    def maps(
         self,
         segments: Sequence[Segment],
         targets: Sequence[Sequence[int]],
         settings: SearchOptions,
-    ) -> list[Explanation]:
+    ) -> list[tuple[AttentionMap, ...]]:
         """The attention maps of sentences and given translations, by our own forward pass."""
         together = replace(settings, beam=1, sample=False, batch_tokens=MAPPED_TOKENS)
         groups = length_groups([len(s.ids) for s in segments], together, self.model.threads)
 
-        def explain(group: list[int]) -> list[Explanation]:
-            maps = self.model.maps([segments[n].ids for n in group], [targets[n] for n in group])
+        def compute(group: list[int]) -> list[tuple[AttentionMap, ...]]:
+            ids, given = [segments[n].ids for n in group], [targets[n] for n in group]
+            maps = self.model.maps(ids, given)
             return [
-                self.model.explanation(maps, row, segments[n], targets[n], True)
-                for row, n in enumerate(group)
+                tuple([sentence_map(m, row, len(source) + 1, len(target) + 1) for m in maps])
+                for row, (source, target) in enumerate(zip(ids, given, strict=True))
             ]
 
         with WorkerPool(self.model.threads) as pool:
-            done = pool.map(explain, groups)
-        explained = {
-            number: explanation
-            for group, explanations in zip(groups, done, strict=True)
-            for number, explanation in zip(group, explanations, strict=True)
-        }
-        return [explained[number] for number in range(len(segments))]
+            done = pool.map(compute, groups)
+        own = dict(zip(chain(*groups), chain(*done), strict=True))
+        return [own[number] for number in range(len(segments))]
 
     def translate(
         self,

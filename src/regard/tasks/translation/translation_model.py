@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
-
-import numpy as np
 
 from regard.alignment import (
     AlignmentHead,
@@ -17,13 +15,11 @@ from regard.alignment import (
     tokenized_output,
     tokenized_words,
 )
-from regard.alignment.heads import shift_rows
 from regard.alignment.tokenized_words import Array
 from regard.config import SearchOptions
-from regard.decoding import Hypothesis, word_confidence
+from regard.decoding import Hypothesis
 from regard.errors import InputError
 from regard.folder import LoadedModel, SavedModel
-from regard.tasks.translation.checks import quality_flags
 from regard.tasks.translation.engine import (
     EngineChoice,
     check_names,
@@ -31,6 +27,7 @@ from regard.tasks.translation.engine import (
     open_converted,
 )
 from regard.tasks.translation.translation import ModelInfo, Sentence
+from regard.tasks.translation.word_fields import TranslatedTokens, word_fields
 from regard.text.segments import Segment
 from regard.text.tags import tag_ids, tagged_language
 
@@ -76,13 +73,17 @@ class TranslationModel(LoadedModel):
     @property
     def source_tags(self) -> list[int]:
         """The ids of the tags before every source sentence."""
-        targets = self.run.target_languages
+        targets = self._target_languages
         if len(targets) > 1 and not any(map(tagged_language, self.tags)):
             raise InputError(
                 f"{self.path}: the model translates into {', '.join(targets)}; choose one with "
                 f"--to {targets[0]} (in Python, to={targets[0]!r})."
             )
-        return tag_ids(self.tokenizers.source.tags, self.tags)
+        return tag_ids(self.tokenizers.source.tags, self.tags) if self.tags else []
+
+    @cached_property
+    def _target_languages(self) -> list[str]:
+        return self.run.target_languages
 
     def encode_source(self, text: str) -> list[int]:
         """The ids of the tags and of a source sentence."""
@@ -190,7 +191,7 @@ class TranslationModel(LoadedModel):
         By the head that training selected; without one, by the last layer's mean.
         """
         lengths = target.num_tokens + 1, source.num_tokens + 1
-        weights = self._token_weights(maps, row, *lengths)
+        weights = self.token_weights(maps, row, *lengths)
         return None if weights is None else pool(weights, target, source)
 
     def links(
@@ -225,7 +226,11 @@ class TranslationModel(LoadedModel):
         source, target = self.tokenizers.source, self.tokenizers.target
         words: dict[str, Any] = {}
         if explanation is not None:
-            words = self.word_fields(segment, tokens, hypotheses, explanation)
+            hypothesis = hypotheses[0] if hypotheses else None
+            given = TranslatedTokens(
+                segment, tokens, target.decode(tokens), hypothesis, explanation.weights
+            )
+            (words,) = self.word_fields([given])
             words["attention"] = explanation.maps
         return Sentence(
             source=segment.text,
@@ -240,26 +245,10 @@ class TranslationModel(LoadedModel):
         )
 
     def word_fields(
-        self,
-        segment: Segment,
-        tokens: Sequence[int],
-        hypotheses: Sequence[Hypothesis],
-        explanation: Explanation,
-    ) -> dict[str, Any]:
-        """The fields of a sentence that are about its words."""
-        source, target = self.segment_words(segment, tokens)
-        plane = explanation.weights
-        weights = None if plane is None else pool(plane, target, source)
-        read, written = (tuple(word.text for word in side.words) for side in (source, target))
-        return {
-            "source_words": read,
-            "words": written,
-            "alignment": self._links(weights),
-            "flags": quality_flags(weights, read, written, self.run.cleaning),
-            "confidence": tuple(word_confidence(hypotheses[0], target.tokens))
-            if hypotheses
-            else (),
-        }
+        self, given: Sequence[TranslatedTokens], *, shift: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """The fields of sentences that are about their words; see `word_fields`."""
+        return word_fields(given, self.tokenizers, self.info, self.run.cleaning, shift=shift)
 
     def _links(self, weights: Array | None) -> tuple[tuple[int, int], ...]:
         mutual = bool(self.run.alignment and self.run.alignment.mutual)
@@ -285,7 +274,7 @@ class TranslationModel(LoadedModel):
             maps: list[AttentionMap] = self.step_model.maps(self.batch(sources, targets))
         return maps
 
-    def _token_weights(
+    def token_weights(
         self, maps: Iterable[AttentionMap], row: int, target_length: int, source_length: int
     ) -> Array | None:
         """(T, S): the maps' weights of the head for alignment, None without any; EOS counts."""
@@ -313,26 +302,29 @@ class TranslationModel(LoadedModel):
     ) -> Explanation:
         """What a batch's maps say about one of its sentences."""
         target, source = len(tokens) + 1, len(segment.ids) + 1
-        own = tuple(_row(m, row, source, target) for m in maps if attention or m.kind == "cross")
-        weights = self._token_weights(own, 0, target, source)
+        own = tuple(
+            sentence_map(m, row, source, target) for m in maps if attention or m.kind == "cross"
+        )
+        weights = self.token_weights(own, 0, target, source)
         return Explanation(weights, own if attention else ())
 
-    def engine_explanation(self, attention: Sequence[Sequence[float]]) -> Explanation:
-        """The attention of the head for alignment, as CTranslate2 returned it."""
-        weights = np.array(attention, np.float32)
-        shift = self.run.alignment is not None and self.run.alignment.shift
-        return Explanation(shift_rows(weights) if shift else weights)
 
-
-def _row(batch_map: AttentionMap, row: int, source: int, target: int) -> AttentionMap:
-    """The map of one sentence of a batch, without its padding."""
+def sentence_map(batch_map: AttentionMap, row: int, source: int, target: int) -> AttentionMap:
+    """The map of one sentence of a batch, without its padding; lengths count EOS."""
     from regard.attention import AttentionMap
 
-    rows = source if batch_map.kind == "self" else target
-    columns = target if batch_map.kind == "causal" else source
-    columns = columns if batch_map.over == "keys" else batch_map.weights.shape[-1]
-    weights = batch_map.weights[row : row + 1, :, :rows, :columns]
+    weights = batch_map.weights
+    _, num_heads, num_rows, num_columns = weights.shape
+    rows = min(source if batch_map.kind == "self" else target, num_rows)
+    if batch_map.over == "keys":
+        num_columns = min(target if batch_map.kind == "causal" else source, num_columns)
+    # one view instead of three, as there are many maps
+    own = weights.as_strided(
+        (1, num_heads, rows, num_columns),
+        weights.stride(),
+        weights.storage_offset() + row * weights.stride(0),
+    )
     return AttentionMap(
-        weights, batch_map.kind, batch_map.layer, batch_map.heads, batch_map.rows[:rows],
+        own, batch_map.kind, batch_map.layer, batch_map.heads, batch_map.rows[:rows],
         batch_map.module, batch_map.over,
     )  # fmt: skip

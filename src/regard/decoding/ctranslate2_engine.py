@@ -32,10 +32,21 @@ FORCED_TOGETHER = 64
 CPU_TOKENS = 512  # padded source tokens times the beam; on a processor larger batches are slower
 COMPUTE_TYPES: dict[EnginePrecision, str] = {"int8": "int8", "fp32": "float32"}
 
-OPTIONS = frozenset({
-    "beam", "length_penalty", "n_best", "max_length", "batch_tokens", "deterministic",
-    "temperature", "top_k", "top_p", "seed", "diversity_penalty",
-})  # fmt: skip
+OPTIONS = frozenset(
+    {
+        "beam",
+        "length_penalty",
+        "n_best",
+        "max_length",
+        "batch_tokens",
+        "deterministic",
+        "temperature",
+        "top_k",
+        "top_p",
+        "seed",
+        "diversity_penalty",
+    }
+)
 """Options of a search that CTranslate2 takes, or that have no effect without `sample` and
 `beam_groups`; others must have their default values."""
 
@@ -201,9 +212,14 @@ class CTranslate2Engine:
             if recorder is not None:
                 _recording.add(self)
             results = self._submit(
-                chosen_ids, options, limit, suppress=suppress, attention=attention, alone=alone,
+                chosen_ids,
+                options,
+                limit,
+                suppress=suppress,
+                attention=attention,
+                alone=alone,
                 callback=None if recorder is None else recorder.callback,
-            )  # fmt: skip
+            )
             return _Batch(chosen, limit, suppress, alone, attention, recorder, results)
 
         queue: deque[_Batch] = deque()
@@ -294,11 +310,14 @@ class CTranslate2Engine:
         limit = max((self._limit(len(ids) + 1, options.max_length) for ids in sources), default=0)
         pending = [
             self._submit(
-                [sources[row] for row in rows], options, limit, suppress=True,
+                [sources[row] for row in rows],
+                options,
+                limit,
+                suppress=True,
                 beginnings=[beginnings[row] for row in rows],
             )
             for rows in groups
-        ]  # fmt: skip
+        ]
         done = {
             row: self._result(result.result(), options)[0]
             for row, result in zip(chain(*groups), chain(*pending), strict=True)

@@ -186,10 +186,12 @@ class SentencePieceTokenizer:
         """Of each id the characters that it adds to a text, without spaces; -1 if not known."""
         import numpy as np
 
-        return np.array([
-            len("".join(part.split())) if isinstance(part, str) and number >= FIRST_BYTE else -1
-            for number, part in enumerate(self._parts)
-        ])  # fmt: skip
+        return np.array(
+            [
+                len("".join(part.split())) if isinstance(part, str) and number >= FIRST_BYTE else -1
+                for number, part in enumerate(self._parts)
+            ]
+        )
 
     @cached_property
     def _unspaced(self) -> SentencePieceProcessor:

@@ -142,11 +142,9 @@ def mapped_sentences(
         ids = [segments[row].ids for row in rows]
         scored = engine.token_log_probabilities(ids, [best[row] for row in rows], settings)
         given = (
-            (row, TranslatedTokens(
-                segments[row], each.tokens, plain[row].text, each, weights(row)
-            ))
+            (row, TranslatedTokens(segments[row], each.tokens, plain[row].text, each, weights(row)))
             for row, each in zip(rows, scored, strict=True)
-        )  # fmt: skip
+        )
         return _word_fields(translator, given)
 
     mapped = {row: replace(sentence, attention=maps[row]) for row, sentence in plain.items()}

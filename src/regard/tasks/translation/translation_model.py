@@ -162,7 +162,7 @@ class TranslationModel(LoadedModel):
         source = source_of([source_ids]).to(self.device)
         choices = alternatives(
             self.network, source, ids, position, count, options=SearchOptions(beam=1)
-        )  # fmt: skip
+        )
         texts = []
         for choice in choices:
             tokens = ids[:position] if choice.continuation is None else choice.continuation.tokens
@@ -325,6 +325,11 @@ def sentence_map(batch_map: AttentionMap, row: int, source: int, target: int) ->
         weights.storage_offset() + row * weights.stride(0),
     )
     return AttentionMap(
-        own, batch_map.kind, batch_map.layer, batch_map.heads, batch_map.rows[:rows],
-        batch_map.module, batch_map.over,
-    )  # fmt: skip
+        own,
+        batch_map.kind,
+        batch_map.layer,
+        batch_map.heads,
+        batch_map.rows[:rows],
+        batch_map.module,
+        batch_map.over,
+    )

@@ -16,15 +16,16 @@ PID = struct.Struct("q")
 class SharedState:
     """Made before the workers are, which inherit it.
 
+    num_workers        that answer short requests; the rest are background workers
     rates, wrong_keys  of clients, in shared memory
-    pids               of the workers, in shared memory
+    pids               of all workers, in shared memory
     folder             private, for files that the workers write
     """
 
-    def __init__(self, num_workers: int = 1) -> None:
+    def __init__(self, num_workers: int = 1, num_background: int = 0) -> None:
         self.num_workers = num_workers
         self.rates, self.wrong_keys = RateLimiter(), RateLimiter()
-        self._pids = mmap.mmap(-1, num_workers * PID.size)
+        self._pids = mmap.mmap(-1, (num_workers + num_background) * PID.size)
         self.folder = Path(tempfile.mkdtemp(prefix="regard-serve-"))  # only its owner may enter
         for folder in (self.files, self.metrics):
             folder.mkdir()
@@ -38,6 +39,11 @@ class SharedState:
     def metrics(self) -> Path:
         """The folder in which each worker counts."""
         return self.folder / "metrics"
+
+    @property
+    def background(self) -> Path:
+        """The socket of the background workers."""
+        return self.folder / "background"
 
     @property
     def pids(self) -> list[int]:

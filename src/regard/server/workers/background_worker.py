@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 
 from regard.errors import InputError
 from regard.memory import give_back_memory, resident_bytes
@@ -25,7 +26,8 @@ GROWN_BYTES = 64 << 20
 
 def lower_priority() -> None:
     """Have this process give way to others, with its threads and the processes it starts."""
-    os.nice(NICENESS)
+    with suppress(OSError):  # where a sandbox forbids it
+        os.nice(NICENESS)
 
 
 def serve_background(service: Service, listener: socket.socket, link: SupervisorLink) -> None:

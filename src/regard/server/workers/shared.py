@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import shutil
 import struct
 import tempfile
@@ -27,6 +28,7 @@ class SharedState:
         self.rates, self.wrong_keys = RateLimiter(), RateLimiter()
         self._pids = mmap.mmap(-1, (num_workers + num_background) * PID.size)
         self.folder = Path(tempfile.mkdtemp(prefix="regard-serve-"))  # only its owner may enter
+        self._opened = os.open(self.folder, os.O_PATH | os.O_DIRECTORY)
         for folder in (self.files, self.metrics):
             folder.mkdir()
 
@@ -42,8 +44,11 @@ class SharedState:
 
     @property
     def background(self) -> Path:
-        """The socket of the background workers."""
-        return self.folder / "background"
+        """The socket of the background workers, in the folder that all processes have open.
+
+        The path of a socket has at most 107 bytes, which the path of the folder may exceed.
+        """
+        return Path(f"/proc/self/fd/{self._opened}/background")
 
     @property
     def pids(self) -> list[int]:

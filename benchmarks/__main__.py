@@ -50,41 +50,51 @@ def benchmark_parser() -> argparse.ArgumentParser:
         sub.set_defaults(run=run)
         sub.add_argument("--json", action="store_true", help="print the results as JSON")
         sub.add_argument(
-            "--keep", metavar="DIR", type=Path,
+            "--keep",
+            metavar="DIR",
+            type=Path,
             help="also write the results to DIR/SUBJECT.json, for the documentation",
-        )  # fmt: skip
+        )
         sub.add_argument("--only", metavar="WORD", default="", help="only rows that contain WORD")
         sub.add_argument(
-            "--repeats", metavar="N", type=_positive, default=repeats,
+            "--repeats",
+            metavar="N",
+            type=_positive,
+            default=repeats,
             help=f"runs to take the median of ({repeats})",
-        )  # fmt: skip
+        )
         return sub
 
     subject("attention", 7)
     train = subject("train", 3)
     train.add_argument("--steps", metavar="N", type=_positive, help="updates in each run (30)")
     train.add_argument(
-        "--data", metavar=("SRC", "TGT"), nargs=2,
+        "--data",
+        metavar=("SRC", "TGT"),
+        nargs=2,
         help="two aligned text files to train on, instead of random sentences",
-    )  # fmt: skip
+    )
     train.add_argument(
-        "--joeynmt-env", metavar="DIR",
+        "--joeynmt-env",
+        metavar="DIR",
         help="JoeyNMT's virtual environment, created on first use "
         "($REGARD_BENCH_JOEYNMT, or regard/bench/joeynmt in the user's cache)",
-    )  # fmt: skip
+    )
     decode = subject("decode", 3)
     decode.add_argument(
-        "--model", metavar="DIR",
+        "--model",
+        metavar="DIR",
         help="folder of a Transformer that translates en to de (default: trained on --data on "
         "first use and cached)",
-    )  # fmt: skip
+    )
     decode.add_argument(
         "--rnn", metavar="DIR", help="the same of a recurrent network with Bahdanau's attention"
     )
     decode.add_argument(
-        "--data", metavar="DIR",
+        "--data",
+        metavar="DIR",
         help="folder of Multi30k: train, val and test_2016_flickr, each .en and .de",
-    )  # fmt: skip
+    )
     decode.add_argument(
         "--sentences", metavar="N", type=_positive, help="test sentences to translate (512)"
     )
@@ -98,16 +108,18 @@ def benchmark_parser() -> argparse.ArgumentParser:
     )
     alignment = subject("alignment", 1)
     alignment.add_argument(
-        "--data", metavar="DIR",
+        "--data",
+        metavar="DIR",
         help="folder of gold-alignments and of the text to learn from: tatoeba, debian, "
         "python-docs",
-    )  # fmt: skip
+    )
     bulk = subject("bulk", 1)
     bulk.add_argument("--lines", metavar="N", type=_positive, help="number of lines (1,000,000)")
     bulk.add_argument(
-        "--model", metavar="DIR",
+        "--model",
+        metavar="DIR",
         help="folder of a model that translates from English (default: a tiny one, trained for it)",
-    )  # fmt: skip
+    )
     files = subject("files", 3)
     files.add_argument("--model", metavar="DIR", help="folder of a model that translates")
     files.add_argument("--source", metavar="FILE", help="lines to translate, repeated as needed")
@@ -131,10 +143,11 @@ def benchmark_parser() -> argparse.ArgumentParser:
     fuzz.add_argument("--minutes", metavar="N", type=float, help="minutes of each group (30)")
     fuzz.add_argument("--group", metavar="NAME", help="documents, texts, files or folders")
     fuzz.add_argument(
-        "--corpus", metavar="DIR",
+        "--corpus",
+        metavar="DIR",
         help="folder of the inputs, which are kept and read again (regard/fuzz in the user's "
         "cache)",
-    )  # fmt: skip
+    )
     fuzz.add_argument("--replay", metavar="FILE", help="only execute what was found once more")
     serve = subject("serve", 5, _report_load)
     hostile = subject("hostile", 1, _report_hostile)
@@ -145,10 +158,11 @@ def benchmark_parser() -> argparse.ArgumentParser:
     view = subject("view", 5)
     for sub in (serve, hostile, view):
         sub.add_argument(
-            "--model", metavar="DIR",
+            "--model",
+            metavar="DIR",
             help="folder of a model that translates from English (default: that of `regard demo`, "
             "trained on first use and cached)",
-        )  # fmt: skip
+        )
     serve.add_argument(
         "--source", metavar="FILE", help="sentences to translate (default: of the grammar)"
     )

@@ -43,8 +43,10 @@ def measurements(
     run = BulkRun(lines, Path(model) if model else None)
     yield Measurement(
         f"resident memory (MB) of {lines:,} lines: largest / at line {BASE:,}",
-        lambda: (run.most, run.base), "<=", 1.1,
-    )  # fmt: skip
+        lambda: (run.most, run.base),
+        "<=",
+        1.1,
+    )
     yield Measurement("lines/s", lambda: (run.speed, None), ">=", 1.0)
 
 

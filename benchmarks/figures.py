@@ -39,77 +39,90 @@ class Figure(NamedTuple):
 
 FIGURES = (
     Figure(
-        "train", (r"^(?P<model>[^:]*): target tokens/s over the limit",),
+        "train",
+        (r"^(?P<model>[^:]*): target tokens/s over the limit",),
         "training ({0.model}) runs at {0.ratio} of the speed of its bare matrix products",
         "训练（{0.model}）达到单纯矩阵乘法速度的 {0.ratio}",
     ),
     Figure(
-        "train", (r"^(?P<model>[^:]*): target tokens/s over those of a torch\.nn\.Transformer",),
+        "train",
+        (r"^(?P<model>[^:]*): target tokens/s over those of a torch\.nn\.Transformer",),
         "training ({0.model}) is {0.ratio} times as fast as a loop around `torch.nn.Transformer` "
         "in its best setting",
         "训练（{0.model}）是围绕 `torch.nn.Transformer` 的循环（取其最佳设置）的 {0.ratio} 倍",
     ),
     Figure(
-        "train", (r"^(?P<model>[^:]*): target tokens/s over those of JoeyNMT",),
+        "train",
+        (r"^(?P<model>[^:]*): target tokens/s over those of JoeyNMT",),
         "training ({0.model}) is {0.ratio} times as fast as JoeyNMT 2.3 in its best setting",
         "训练（{0.model}）是 JoeyNMT 2.3（取其最佳设置）的 {0.ratio} 倍",
     ),
     Figure(
-        "decode", (r"^(?P<model>[^:]*): translate plain over bare CTranslate2 int8",),
+        "decode",
+        (r"^(?P<model>[^:]*): translate plain over bare CTranslate2 int8",),
         "`translate` ({0.model}) is {0.ratio} times as fast as bare CTranslate2 in int8",
         "`translate`（{0.model}）的速度是 int8 的 CTranslate2 的 {0.ratio} 倍",
     ),
     Figure(
-        "decode", (r"^(?P<model>[^:]*): translate with links and confidence read over",),
+        "decode",
+        (r"^(?P<model>[^:]*): translate with links and confidence read over",),
         "where all word links and confidences are read ({0.model}) it is {0.ratio} times as fast",
         "读取全部词对齐与置信度时（{0.model}）是 {0.ratio} 倍",
     ),
     Figure(
-        "decode", (r"^(?P<model>[^:]*): translate with all maps over",),
+        "decode",
+        (r"^(?P<model>[^:]*): translate with all maps over",),
         "with the attention maps of all heads ({0.model}) it is {0.ratio} times as fast",
         "返回所有头的注意力图时（{0.model}）是 {0.ratio} 倍",
     ),
     Figure(
-        "decode", (r"^(?P<model>[^:]*): .*seconds from start to answer",),
+        "decode",
+        (r"^(?P<model>[^:]*): .*seconds from start to answer",),
         "`regard translate` ({0.model}) answers {0.ours} s after its start",
         "`regard translate`（{0.model}）启动后 {0.ours} 秒给出答案",
     ),
     Figure(
-        "files", (r"^(?P<model>[^:]*): lines/s of .* from (a file$|standard input)",),
+        "files",
+        (r"^(?P<model>[^:]*): lines/s of .* from (a file$|standard input)",),
         "`regard translate` of 20,000 lines ({0.model}) makes {0.ours} lines/s, {0.ratio} times "
         "what a plain loop around the engine makes",
         "`regard translate` 翻译 20,000 行（{0.model}）每秒 {0.ours} 行，"
         "是围绕引擎的简单循环的 {0.ratio} 倍",
     ),
     Figure(
-        "files", (r"^(?P<model>[^:]*): lines/s of .* with a placeholder in every line",),
+        "files",
+        (r"^(?P<model>[^:]*): lines/s of .* with a placeholder in every line",),
         "with a placeholder in every line ({0.model}) it is {0.ratio} times",
         "每行都有占位符时（{0.model}）是 {0.ratio} 倍",
     ),
     Figure(
-        "serve", (r"^(?P<model>[^:]*): .*answers/s together over engine",),
+        "serve",
+        (r"^(?P<model>[^:]*): .*answers/s together over engine",),
         "`regard serve` ({0.model}) answers {0.ours} requests/s of many clients, {0.ratio} times "
         "what the bare engine translates",
         "`regard serve`（{0.model}）对许多客户端每秒回答 {0.ours} 个请求，"
         "是引擎本身的 {0.ratio} 倍",
     ),
     Figure(
-        "quality", (r"Multi30k.*BLEU|BLEU.*Multi30k",),
+        "quality",
+        (r"Multi30k.*BLEU|BLEU.*Multi30k",),
         "an hour's training on Multi30k en→de without any setting gives {0.ours} BLEU on test2016",
         "不加任何设置、在 Multi30k 英译德上训练一小时，在 test2016 上得到 {0.ours} BLEU",
     ),
     Figure(
-        "attention", (r"^ScaledDot, .*forward \+ backward",),
+        "attention",
+        (r"^ScaledDot, .*forward \+ backward",),
         "scaled dot-product attention takes {0.ratio} of the time of torch's bare kernel, forward "
         "and backward",
         "缩放点积注意力前向加反向用时是 torch 内核的 {0.ratio} 倍",
     ),
     Figure(
-        "attention", (r"times faster than statsmodels",),
+        "attention",
+        (r"times faster than statsmodels",),
         "kernel regression is {0.ratio} times as fast as that of statsmodels",
         "核回归的速度是 statsmodels 的 {0.ratio} 倍",
     ),
-)  # fmt: skip
+)
 
 
 class Found:

@@ -30,8 +30,11 @@ SETTINGS = tuple(product((1, 2), (1, 2), (16, 32, 64)))  # inter_threads, intra_
 PLACEHOLDERS = ("%s", "{name}", "%(count)d", "https://example.org/a?b=1", "<0/>", "2041", "$HOME")
 PLAIN, PROTECTED = 0.85, 0.7
 Ways = tuple[tuple[str, str, bool], ...]
-WAYS: Ways = (("a file", "plain", True), ("standard input", "plain", False),
-              ("a file with a placeholder in every line", "protected", True))  # fmt: skip
+WAYS: Ways = (
+    ("a file", "plain", True),
+    ("standard input", "plain", False),
+    ("a file with a placeholder in every line", "protected", True),
+)
 
 
 def measurements(
@@ -47,8 +50,9 @@ def measurements(
             f"{prefix}lines/s of `regard translate` over the bare engine, "
             f"{lines:,} lines from {way}",
             lambda text=text, as_file=as_file: race.speeds(text, as_file),  # type: ignore[misc]
-            ">=", PLAIN if text == "plain" else PROTECTED,
-        )  # fmt: skip
+            ">=",
+            PLAIN if text == "plain" else PROTECTED,
+        )
 
 
 class FileRace:
@@ -86,8 +90,17 @@ class FileRace:
     def engine(self) -> Path:
         """The model as CTranslate2 in int8 reads it, with its tokenizer."""
         out = self.folder / "engine"
-        run_regard("export", "--model", self.model, "--to", "ctranslate2", "--precision", "int8",
-                   "--out", out)  # fmt: skip
+        run_regard(
+            "export",
+            "--model",
+            self.model,
+            "--to",
+            "ctranslate2",
+            "--precision",
+            "int8",
+            "--out",
+            out,
+        )
         tokenizer = self.model / "tokenizer.model"
         if not tokenizer.is_file():
             raise InputError(f"{self.model}: the loop needs one tokenizer of both languages.")

@@ -108,14 +108,23 @@ class TrainedModel:
         train, test = self.corpus.files()
         if not (self.folder / "metrics.json").is_file():
             run_regard(
-                "train", *train, "--languages", self.corpus.languages, "--out", self.folder,
-                "--minutes", self.minutes, *self.flags,
-            )  # fmt: skip
+                "train",
+                *train,
+                "--languages",
+                self.corpus.languages,
+                "--out",
+                self.folder,
+                "--minutes",
+                self.minutes,
+                *self.flags,
+            )
         words = ["evaluate", *test, "--model", self.folder, "--beam", 5, "--json"]
         done = subprocess.run(
             [sys.executable, "-m", "regard", *map(str, words)],
-            stdout=subprocess.PIPE, check=True, encoding="utf-8",
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            check=True,
+            encoding="utf-8",
+        )
         scores: dict[str, float] = json.loads(done.stdout)
         print(f"  {self.folder}: {scores}", file=sys.stderr, flush=True)
         return scores

@@ -14,8 +14,10 @@ def run_regard(*arguments: object) -> None:
     start = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "regard", *map(str, arguments)],
-        capture_output=True, text=True, encoding="utf-8",
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise InputError(f"`regard {arguments[0]}` failed: {lines[-1]}")

@@ -60,17 +60,23 @@ def measurements(
     run = WordingRun(model, messages, pairs, number, terms)
     yield Measurement(
         f"messages of {number:,} with a placeholder lost in silence",
-        lambda: (float(run.num_silent), None), "<=", 0.0,
-    )  # fmt: skip
+        lambda: (float(run.num_silent), None),
+        "<=",
+        0.0,
+    )
     yield Measurement(
         f"messages of {number:,} with a warning about placeholders",
-        lambda: (float(run.num_flagged), None), "<=", number / 10,
-    )  # fmt: skip
+        lambda: (float(run.num_flagged), None),
+        "<=",
+        number / 10,
+    )
     if pairs:
         yield Measurement(
             f"glossary: terms that are present (%), in {terms:,} sentences",
-            lambda: (run.present, None), ">=", 100.0,
-        )  # fmt: skip
+            lambda: (run.present, None),
+            ">=",
+            100.0,
+        )
         yield Measurement("glossary: change of BLEU", lambda: (run.change, None), ">=", -0.5)
 
 

@@ -69,8 +69,15 @@ def run(name: str, machine: Machine, more: tuple[str, ...]) -> bool:
     """Run the suite, print its row, and say whether it is green."""
     report = OUT / f"{name}.xml"
     report.unlink(missing_ok=True)
-    command = (*machine.before, *PYTEST, "-n", machine.workers, f"--junitxml={report}",
-               *machine.options, *more)  # fmt: skip
+    command = (
+        *machine.before,
+        *PYTEST,
+        "-n",
+        machine.workers,
+        f"--junitxml={report}",
+        *machine.options,
+        *more,
+    )
     start = time.monotonic()
     with busy(machine.busy), (OUT / f"{name}.log").open("w", encoding="utf-8") as log:
         code = subprocess.run(

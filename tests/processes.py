@@ -16,9 +16,18 @@ import torch
 
 context = get_context("forkserver")
 context.set_forkserver_preload(
-    ["fastapi", "jsonargparse", "pytest", "rich.progress", "sacrebleu.metrics", "torch._dynamo",
-     "uvicorn", "regard.tasks.translation.task", "regard.training.run"]
-)  # fmt: skip
+    [
+        "fastapi",
+        "jsonargparse",
+        "pytest",
+        "rich.progress",
+        "sacrebleu.metrics",
+        "torch._dynamo",
+        "uvicorn",
+        "regard.tasks.translation.task",
+        "regard.training.run",
+    ]
+)
 
 
 class Process:

@@ -59,9 +59,12 @@ def start_ranks(*words, number=2, code=None, cwds=(), **env):
     """Processes with what torchrun gives each: its number and a meeting place."""
     store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     given = {
-        "WORLD_SIZE": str(number), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port),
-        "TORCHELASTIC_USE_AGENT_STORE": "True", **env,
-    }  # fmt: skip
+        "WORLD_SIZE": str(number),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(store.port),
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        **env,
+    }
     ranks = [
         Process(*words, code=code, cwd=cwds[rank] if cwds else ".", RANK=str(rank), **given)
         for rank in range(number)
@@ -112,8 +115,17 @@ def assert_same_run(one, two):
 def torchrun_command(*words, number=2, flags=(), code=None):
     """The command that starts `regard`, or `python -c CODE`, in processes of torchrun."""
     program = ["--no-python", sys.executable, "-c", code] if code else ["-m", "regard"]
-    return [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(number),
-            "--standalone", *flags, *program, *map(str, words)]  # fmt: skip
+    return [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        str(number),
+        "--standalone",
+        *flags,
+        *program,
+        *map(str, words),
+    ]
 
 
 def torchrun(*words, code=None):

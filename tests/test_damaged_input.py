@@ -128,9 +128,11 @@ def meet(models, seed):
         shutil.copytree(models / name, folder / "model")
         put(folder / "model" / file, mutated((models / name / file).read_bytes(), rng, alike))
         places = {
-            "MODEL": folder / "model", "GOOD": models / "en-fr", "PAIRS": models / "pairs.tsv",
+            "MODEL": folder / "model",
+            "GOOD": models / "en-fr",
+            "PAIRS": models / "pairs.tsv",
             "TEXTS": models / "texts",
-        }  # fmt: skip
+        }
         check([places.get(word, word) for word in words], folder)
 
 
@@ -195,11 +197,19 @@ def test_much_damaged_settings_and_corpora(models, seed):
 
 @pytest.mark.parametrize(
     "text",
-    ["model: &a {dim: *a}", "model: null", "training:", "text: &b [*b]",
-     "model: {dim: 1000000000000}",
-     "decoding: null\ncleaning: null\ntext: null", "model: {num_encoder_layers: 100000000}",
-     "training: {learning_rate: .nan}", "training: {seed: 1" + 30 * "0" + "}", "x: " + "[" * 500],
-)  # fmt: skip
+    [
+        "model: &a {dim: *a}",
+        "model: null",
+        "training:",
+        "text: &b [*b]",
+        "model: {dim: 1000000000000}",
+        "decoding: null\ncleaning: null\ntext: null",
+        "model: {num_encoder_layers: 100000000}",
+        "training: {learning_rate: .nan}",
+        "training: {seed: 1" + 30 * "0" + "}",
+        "x: " + "[" * 500,
+    ],
+)
 def test_settings_that_ended_in_a_traceback(models, text):
     with temporary(models) as folder:
         (folder / "run.yaml").write_text(text)

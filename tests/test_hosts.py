@@ -16,8 +16,18 @@ OPEN = default_hosts("0.0.0.0", "0.0.0.0", "box.lan")
         (
             LOCAL,
             ("localhost", "LocalHost:5000", "localhost.", "127.0.0.1:5000", "127.0.0.2", "[::1]:1"),
-            ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "box.lan",
-             "203.0.113.7", "notlocalhost", "127.0.0.1:5000:80", "[127.0.0.1", "", "a@localhost"),
+            (
+                "evil.example",
+                "localhost.evil.example",
+                "127.0.0.1.evil.example",
+                "box.lan",
+                "203.0.113.7",
+                "notlocalhost",
+                "127.0.0.1:5000:80",
+                "[127.0.0.1",
+                "",
+                "a@localhost",
+            ),
         ),
         (
             OPEN,
@@ -31,7 +41,7 @@ OPEN = default_hosts("0.0.0.0", "0.0.0.0", "box.lan")
         ),
         (("*",), ("anything.example", "[::1]", "no host at all"), ()),
     ],
-)  # fmt: skip
+)
 def test_names_that_are_answered(names, answered, refused):
     hosts = AllowedHosts(names)
     assert [host for host in answered if not hosts.allow(host)] == []

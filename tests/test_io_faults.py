@@ -161,9 +161,19 @@ class CompressedOutput(LongOutput):
 
 @pytest.mark.parametrize(
     "case",
-    [Text, Document, Keys, Weights, Checkpoint, CheckpointAgain, NewFolder, OtherFolder,
-     LongOutput, CompressedOutput],
-)  # fmt: skip
+    [
+        Text,
+        Document,
+        Keys,
+        Weights,
+        Checkpoint,
+        CheckpointAgain,
+        NewFolder,
+        OtherFolder,
+        LongOutput,
+        CompressedOutput,
+    ],
+)
 def test_every_operation_of_a_save_fails_once(case, tmp_path):
     save, home = case(), tmp_path / "home"
     (tmp_path / "before").mkdir()

@@ -69,15 +69,37 @@ def test_every_name_is_there_and_documented():
 def test_multihead_arguments():
     names = list(inspect.signature(regard.attention.MultiHead).parameters)
     assert names == [
-        "dim", "num_heads", "score", "num_kv_heads", "key_dim", "value_dim", "head_dim",
-        "value_head_dim", "out_dim", "out_proj", "projections", "positions", "dropout", "bias",
-        "normalizer", "engine", "mechanism",
-    ]  # fmt: skip
+        "dim",
+        "num_heads",
+        "score",
+        "num_kv_heads",
+        "key_dim",
+        "value_dim",
+        "head_dim",
+        "value_head_dim",
+        "out_dim",
+        "out_proj",
+        "projections",
+        "positions",
+        "dropout",
+        "bias",
+        "normalizer",
+        "engine",
+        "mechanism",
+    ]
 
 
 def test_attend_arguments():
     names = list(inspect.signature(regard.attention.attend).parameters)
     assert names == [
-        "query", "key", "value", "score", "bias", "mask", "normalizer", "dropout", "engine",
+        "query",
+        "key",
+        "value",
+        "score",
+        "bias",
+        "mask",
+        "normalizer",
+        "dropout",
+        "engine",
         "weights",
-    ]  # fmt: skip
+    ]

@@ -69,9 +69,13 @@ def bert():
     Path("vocab.txt").write_text("\n".join(words))
     tokenizer = BertTokenizer("vocab.txt")
     config = BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
-        intermediate_size=16, attn_implementation="eager",
-    )  # fmt: skip
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+        attn_implementation="eager",
+    )
     inputs = tokenizer("the animal slept", return_tensors="pt")
     return {"bert": BertModel(config).eval(), "tokenizer": tokenizer, "inputs": inputs}
 

@@ -47,9 +47,21 @@ def model_folder(kind: str, given: str | None, data: str | None) -> Path:
             [Path(data) / f"{name}.{side}" for side in ("en", "de")] for name in ("train", "val")
         )
         run_regard(
-            "train", *train, "--dev", *dev, "--languages", "en-de", "--preset", "small",
-            "--model.kind", kind, "--minutes", minutes, "--out", folder,
-        )  # fmt: skip
+            "train",
+            *train,
+            "--dev",
+            *dev,
+            "--languages",
+            "en-de",
+            "--preset",
+            "small",
+            "--model.kind",
+            kind,
+            "--minutes",
+            minutes,
+            "--out",
+            folder,
+        )
     return folder
 
 

@@ -118,35 +118,48 @@ def measurements(
     for asked, options, read, bars in ASKED:
         for search, bar in zip(SEARCHES, bars, strict=True):
             yield race(
-                f"translate {asked} over bare CTranslate2 int8", bar, search,
+                f"translate {asked} over bare CTranslate2 int8",
+                bar,
+                search,
                 partial(lambda read, own: Regard(transformer("auto"), read, **own), read, options),
                 lambda: bare_ctranslate2(own(), int8=True),
-            )  # fmt: skip
+            )
     for search, bar in zip(SEARCHES, (1.0, 1.0, 0.6, 0.6), strict=True):
         yield race(
-            "own engine over bare CTranslate2 fp32", bar, search,
-            lambda: Regard(own(), alignment=False), lambda: bare_ctranslate2(own(), int8=False),
-        )  # fmt: skip
+            "own engine over bare CTranslate2 fp32",
+            bar,
+            search,
+            lambda: Regard(own(), alignment=False),
+            lambda: bare_ctranslate2(own(), int8=False),
+        )
     for batch in (64, 1):
         yield race(
-            "own engine over transformers' generate", 4.0, (batch, 1),
-            lambda: Regard(own(), alignment=False), lambda: hugging_face(own()),
-        )  # fmt: skip
+            "own engine over transformers' generate",
+            4.0,
+            (batch, 1),
+            lambda: Regard(own(), alignment=False),
+            lambda: hugging_face(own()),
+        )
     for beam in (1, 5):
         yield race(
-            "recurrent (Bahdanau): prepared over plain network", 3.0, (64, beam),
+            "recurrent (Bahdanau): prepared over plain network",
+            3.0,
+            (64, beam),
             lambda: Regard(recurrent(), alignment=False),
             lambda: nullcontext([Reference(recurrent())]),
-        )  # fmt: skip
+        )
     yield Measurement(
         f"{prefix}BLEU of the chosen engine, away from fp32's",
-        lambda: (_bleu_difference(transformer("auto"), own(), texts()), None), "<=", 0.1,
-    )  # fmt: skip
+        lambda: (_bleu_difference(transformer("auto"), own(), texts()), None),
+        "<=",
+        0.1,
+    )
     yield Measurement(
         f"{prefix}`regard translate` of one sentence, seconds from start to answer",
         lambda: (_start(model_folder("transformer", model, data), texts().sources[0]), None),
-        "<=", 0.45,
-    )  # fmt: skip
+        "<=",
+        0.45,
+    )
 
 
 def _bleu_difference(chosen: Translator, fp32: Translator, sentences: Sentences) -> float:

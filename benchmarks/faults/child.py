@@ -23,9 +23,16 @@ PATIENCE = 300.0  # seconds until a process that does nothing is given up
 POLL = 0.0005
 _context = get_context("forkserver")
 _context.set_forkserver_preload(
-    ["jsonargparse", "regard.tasks.translation.task", "regard.training.run", "rich.progress",
-     "sacrebleu.metrics", "scipy.special", "torch._dynamo"]
-)  # fmt: skip
+    [
+        "jsonargparse",
+        "regard.tasks.translation.task",
+        "regard.training.run",
+        "rich.progress",
+        "sacrebleu.metrics",
+        "scipy.special",
+        "torch._dynamo",
+    ]
+)
 
 
 class Child:

@@ -52,5 +52,6 @@ def measurements(repeats: int, kills: int = 100, seed: int = 0) -> Iterator[Meas
         yield Measurement(
             f"{name}: cases of {len(cases)} that went wrong",
             lambda name=name, cases=cases: (float(failures(name, cases, workspace)), None),  # type: ignore[misc]
-            "<=", 0,
-        )  # fmt: skip
+            "<=",
+            0,
+        )

@@ -57,11 +57,17 @@ def main() -> None:
             execute(seed)
     workspace.add_inputs(target.seeds)
     arguments = [
-        sys.argv[0], str(workspace.corpus), f"-max_total_time={options.seconds}",
-        f"-max_len={target.max_bytes}", f"-rss_limit_mb={MEMORY}", "-timeout=3600",
-        "-report_slow_units=3600", "-print_final_stats=1", "-use_value_profile=1",
+        sys.argv[0],
+        str(workspace.corpus),
+        f"-max_total_time={options.seconds}",
+        f"-max_len={target.max_bytes}",
+        f"-rss_limit_mb={MEMORY}",
+        "-timeout=3600",
+        "-report_slow_units=3600",
+        "-print_final_stats=1",
+        "-use_value_profile=1",
         f"-artifact_prefix={workspace.folder}/",
-    ]  # fmt: skip
+    ]
     if target.words:
         arguments.append(f"-dict={workspace.write_dictionary(target.words)}")
     _fuzz(arguments, execute)

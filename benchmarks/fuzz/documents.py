@@ -53,7 +53,7 @@ WORDS = (
     "translate='no' "
     "\\u0000 \\ud800 !!int !!binary 1e999 <w:p> </w:p> <w:r> <w:t> <w:tab/> "
     "<text:p> <text:s text:c='9'/>"
-)  # fmt: skip
+)
 """What readers have rules for."""
 TOKENS = tuple(word.encode() for word in WORDS.split(" ") if word)
 

@@ -130,9 +130,11 @@ def _tokenizers(folder: Path) -> Target:
 
     pieces = train_sentencepiece(LINES, 300)
     tokenizers: list[Tokenizer] = [
-        train_words(LINES, None, "en"), train_chars(LINES), pieces,
+        train_words(LINES, None, "en"),
+        train_chars(LINES),
+        pieces,
         MarianTokenizer(pieces.model, [*SPECIALS, "a", "b"]),
-    ]  # fmt: skip
+    ]
     seeds = [_written(tokenizer.save, "") for tokenizer in tokenizers]
     return _file("tokenizer", _use_tokenizer, seeds)(folder)
 

@@ -37,13 +37,44 @@ MODELS = {
     "mlm": f"--languages en --text.unit word --model.kind mlm --model.num_layers 1 {LAYERS}",
 }
 WORDS = (
-    "null", "true", "-1", "1e999", ".nan", ".inf", "[]", "{}", "&a", "*a", "<<: *a",
-    "!!python/object", "!!binary", "kind: ", "rnn", "lm", "mlm", "transformer", "classifier",
-    "handwriting", "dim: ",
-    "num_heads: ", "attention: ", "format_version: ", '"dtype"', '"F16"', '"I64"', '"shape"',
-    '"data_offsets"', "__metadata__", "pieces", "tokens", "tags", "first", "version",
-    "1" + "0" * 20, "1" + "0" * 310,
-)  # fmt: skip
+    "null",
+    "true",
+    "-1",
+    "1e999",
+    ".nan",
+    ".inf",
+    "[]",
+    "{}",
+    "&a",
+    "*a",
+    "<<: *a",
+    "!!python/object",
+    "!!binary",
+    "kind: ",
+    "rnn",
+    "lm",
+    "mlm",
+    "transformer",
+    "classifier",
+    "handwriting",
+    "dim: ",
+    "num_heads: ",
+    "attention: ",
+    "format_version: ",
+    '"dtype"',
+    '"F16"',
+    '"I64"',
+    '"shape"',
+    '"data_offsets"',
+    "__metadata__",
+    "pieces",
+    "tokens",
+    "tags",
+    "first",
+    "version",
+    "1" + "0" * 20,
+    "1" + "0" * 310,
+)
 
 
 def _folder(write: Callable[[Path], object], read: Callable[[Path], object]) -> MakeTarget:
@@ -83,7 +114,7 @@ def _train(flags: str) -> Callable[[Path], None]:
         rows = (
             f"{pair.source}\t{pair.target}" if corpus.suffix == ".tsv" else pair.source
             for pair in pairs
-        )  # fmt: skip
+        )
         corpus.write_text("\n".join(rows) + "\n", encoding="utf-8")
         words = ["train", corpus, "--dev", corpus, "--out", folder, *f"{TINY} {flags}".split()]
         output = io.StringIO()
@@ -131,18 +162,31 @@ def _write_marian(folder: Path) -> None:
     save_file(weights, folder / "model.safetensors")
     pad = len(vocabulary) - 1
     config = {
-        "model_type": "marian", "vocab_size": len(vocabulary), "d_model": 4, "encoder_layers": 1,
-        "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
-        "encoder_ffn_dim": 4, "decoder_ffn_dim": 4, "max_position_embeddings": 16,
-        "activation_function": "relu", "scale_embedding": True, "pad_token_id": pad,
-        "eos_token_id": 0, "decoder_start_token_id": pad, "num_beams": 2,
-    }  # fmt: skip
+        "model_type": "marian",
+        "vocab_size": len(vocabulary),
+        "d_model": 4,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 4,
+        "decoder_ffn_dim": 4,
+        "max_position_embeddings": 16,
+        "activation_function": "relu",
+        "scale_embedding": True,
+        "pad_token_id": pad,
+        "eos_token_id": 0,
+        "decoder_start_token_id": pad,
+        "num_beams": 2,
+    }
     ids = {piece: number for number, piece in enumerate(vocabulary)}
     languages = {"source_lang": "eng", "target_lang": "fra"}
     for name, content in (
-        ("config", config), ("vocab", ids), ("tokenizer_config", languages),
+        ("config", config),
+        ("vocab", ids),
+        ("tokenizer_config", languages),
         ("generation_config", {"num_beams": 4, "length_penalty": 1.0}),
-    ):  # fmt: skip
+    ):
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
 
 

@@ -63,11 +63,15 @@ class FuzzedTarget:
     def as_json(self) -> dict[str, Any]:
         """The figures as JSON has them."""
         return {
-            "group": self.group, "target": self.name, "executions": self.executions,
-            "inputs": self.inputs[0], "new_inputs": self.inputs[1],
-            "failures": list(map(str, self.failures)), "hangs": list(map(str, self.hangs)),
+            "group": self.group,
+            "target": self.name,
+            "executions": self.executions,
+            "inputs": self.inputs[0],
+            "new_inputs": self.inputs[1],
+            "failures": list(map(str, self.failures)),
+            "hangs": list(map(str, self.hangs)),
             "seconds": round(self.seconds, 1),
-        }  # fmt: skip
+        }
 
 
 def report(
@@ -137,8 +141,10 @@ def _run(command: list[str], workspace: Workspace) -> str:
     with workspace.log.open("a") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.fuzz.child", *command],
-            stdout=log, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
     try:
         if _hangs(process, workspace):
             return f"hang-{time.time_ns():x}"
@@ -186,13 +192,31 @@ def bars(targets: list[FuzzedTarget], minutes: float) -> list[Row]:
         own = [target for target in targets if target.group == group]
         expected = round(EXPECTED[group] * minutes / MINUTES)
         rows += [
-            Row(f"{group}: executions in {minutes:g} minutes",
-                sum(target.executions for target in own), None, None, ">=", expected),
-            Row(f"{group}: tracebacks", sum(len(target.failures) for target in own),
-                None, None, "<=", 0),
-            Row(f"{group}: hangs over {HANG:g} s", sum(len(target.hangs) for target in own),
-                None, None, "<=", 0),
-        ]  # fmt: skip
+            Row(
+                f"{group}: executions in {minutes:g} minutes",
+                sum(target.executions for target in own),
+                None,
+                None,
+                ">=",
+                expected,
+            ),
+            Row(
+                f"{group}: tracebacks",
+                sum(len(target.failures) for target in own),
+                None,
+                None,
+                "<=",
+                0,
+            ),
+            Row(
+                f"{group}: hangs over {HANG:g} s",
+                sum(len(target.hangs) for target in own),
+                None,
+                None,
+                "<=",
+                0,
+            ),
+        ]
     return rows
 
 

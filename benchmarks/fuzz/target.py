@@ -47,8 +47,9 @@ def failure(read: Callable[[bytes], object], data: bytes) -> Exception | None:
 def failure_name(error: Exception) -> str:
     """The exception and the last line of regard that it came through: `KeyError-po-57`."""
     own = [
-        frame for frame in traceback.extract_tb(error.__traceback__)
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename.startswith(PACKAGE)
-    ]  # fmt: skip
+    ]
     place = f"{Path(own[-1].filename).stem}-{own[-1].lineno}" if own else "outside"
     return f"{type(error).__name__}-{place}"

@@ -90,9 +90,12 @@ def report(
     if as_json:
         attacks = asdict(figures.attacks)
         result = {
-            "model": str(folder), "honest": dict(figures.statuses), "attacks": attacks,
-            "megabytes": figures.megabytes, "bars": [row.as_json() for row in rows],
-        }  # fmt: skip
+            "model": str(folder),
+            "honest": dict(figures.statuses),
+            "attacks": attacks,
+            "megabytes": figures.megabytes,
+            "bars": [row.as_json() for row in rows],
+        }
         print(json.dumps(result, indent=1))
     else:
         _print(figures)
@@ -172,16 +175,23 @@ class Attacking:
     ) -> None:
         addresses = [f"127.0.1.{number}" for number in range(1, ATTACKERS + 1)]
         self.attack = Attack(
-            server.host, server.port, sentences.source, sentences.target, sentences.all[0][1],
-            addresses, seconds,
-        )  # fmt: skip
+            server.host,
+            server.port,
+            sentences.source,
+            sentences.target,
+            sentences.all[0][1],
+            addresses,
+            seconds,
+        )
         self.report: Report | None = None
 
     def __enter__(self) -> Attacking:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.hostile.attackers"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(asdict(self.attack)))
         self._process.stdin.close()
@@ -234,20 +244,38 @@ def bars(figures: HostileFigures) -> list[Row]:
     answered = figures.statuses["200"] / max(1, figures.statuses.total() + figures.lost)
     before, _, after = figures.megabytes
     return [
-        Row("honest clients: p95 (s) beside the attackers, over alone", beside, quiet,
-            beside / max(quiet, 1e-9), "<=", 3),
-        Row("honest clients: share of requests answered with 200", answered, None, None,
-            ">=", 0.99),
+        Row(
+            "honest clients: p95 (s) beside the attackers, over alone",
+            beside,
+            quiet,
+            beside / max(quiet, 1e-9),
+            "<=",
+            3,
+        ),
+        Row(
+            "honest clients: share of requests answered with 200", answered, None, None, ">=", 0.99
+        ),
         Row("honest clients: swapped answers", figures.swapped, None, None, "<=", 0),
         Row("/health: p99 (ms)", 1000 * quantile(figures.health, 0.99), None, None, "<=", 100),
-        Row("/health: largest (ms)", 1000 * max(figures.health, default=math.inf), None, None,
-            "<=", 1000),
-        Row("responses with 500, and errors in the log",
-            figures.failed + len(figures.errors), None, None, "<=", 0),
+        Row(
+            "/health: largest (ms)",
+            1000 * max(figures.health, default=math.inf),
+            None,
+            None,
+            "<=",
+            1000,
+        ),
+        Row(
+            "responses with 500, and errors in the log",
+            figures.failed + len(figures.errors),
+            None,
+            None,
+            "<=",
+            0,
+        ),
         Row("memory (MB) after over before", after, before, after / before, "<=", 1.1),
-        Row("SIGTERM in the middle: seconds until the end", figures.drained, None, None,
-            "<=", 10),
-    ]  # fmt: skip
+        Row("SIGTERM in the middle: seconds until the end", figures.drained, None, None, "<=", 10),
+    ]
 
 
 def quantile(numbers: Sequence[float], share: float) -> float:
@@ -271,9 +299,16 @@ def _honest(
     server: ServerProcess, sentences: ReferenceSentences, seconds: float, timeout: float = 0.0
 ) -> Load:
     return Load(
-        server.host, server.port, sentences.source, sentences.target, sentences.dealt(HONEST),
-        seconds, timeout, RATE, addresses=[f"127.0.2.{n}" for n in range(1, HONEST + 1)],
-    )  # fmt: skip
+        server.host,
+        server.port,
+        sentences.source,
+        sentences.target,
+        sentences.dealt(HONEST),
+        seconds,
+        timeout,
+        RATE,
+        addresses=[f"127.0.2.{n}" for n in range(1, HONEST + 1)],
+    )
 
 
 def _rest(server: ServerProcess, before: float) -> float:

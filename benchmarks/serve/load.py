@@ -98,9 +98,12 @@ def report(
     sentences = translate_alone(folder, clients, source=Path(source) if source else None)
     rows: list[Row] = []
     result: dict[str, Any] = {
-        "model": str(folder), "cores": os.cpu_count(), "busy": _busy(),
-        "sentences": len(sentences.all), "beam": sentences.search.beam,
-    }  # fmt: skip
+        "model": str(folder),
+        "cores": os.cpu_count(),
+        "busy": _busy(),
+        "sentences": len(sentences.all),
+        "beam": sentences.search.beam,
+    }
     with tempfile.TemporaryDirectory(prefix="regard-bench-") as name:
         if "load" in parts:
             figures = run_load(folder, sentences, clients, seconds, Path(name))
@@ -183,9 +186,15 @@ def bars(figures: LoadFigures) -> list[Row]:
         Row(f"{what}: swapped answers", figures.swapped, None, None, "<=", 0),
         Row(f"{what}: share answered with 200", _share(figures), None, None, ">=", 0.5),
         Row(f"{what}: MB, last third over first third", last, first, last / first, "<=", FLAT),
-        Row(f"{what} then gone: seconds until all places are free", figures.freed, None, None,
-            "<=", 10),
-    ]  # fmt: skip
+        Row(
+            f"{what} then gone: seconds until all places are free",
+            figures.freed,
+            None,
+            None,
+            "<=",
+            10,
+        ),
+    ]
 
 
 def throughput(
@@ -265,9 +274,16 @@ def _load(
     disconnect: bool = False,
 ) -> Load:
     return Load(
-        server.host, server.port, sentences.source, sentences.target,
-        sentences.dealt(clients), seconds, timeout, rate, disconnect,
-    )  # fmt: skip
+        server.host,
+        server.port,
+        sentences.source,
+        sentences.target,
+        sentences.dealt(clients),
+        seconds,
+        timeout,
+        rate,
+        disconnect,
+    )
 
 
 def _per_second(outcome: Outcome, seconds: float) -> float:

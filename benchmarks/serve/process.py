@@ -30,8 +30,10 @@ class ServerProcess:
         with log.open("w", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "regard", *arguments],
-                stdout=subprocess.PIPE, stderr=errors, encoding="utf-8",
-            )  # fmt: skip
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                encoding="utf-8",
+            )
         assert self.process.stdout is not None
         match = _ADDRESS.search(self.process.stdout.readline())
         if match is None:
@@ -126,8 +128,11 @@ def run_clients(load: Load) -> Outcome:
     """Run a process of clients; its outcome."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.serve.client"],
-        input=json.dumps(asdict(load)), capture_output=True, text=True, encoding="utf-8",
-    )  # fmt: skip
+        input=json.dumps(asdict(load)),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise InputError(f"the clients failed: {lines[-1]}")

@@ -106,7 +106,8 @@ def demo_model() -> Path:
     if not (folder / "model" / "metrics.json").is_file():
         print(
             f"  training the model of `regard demo` in {folder} (some minutes, once) …",
-            file=sys.stderr, flush=True,
-        )  # fmt: skip
+            file=sys.stderr,
+            flush=True,
+        )
         run_regard("demo", "--out", folder)
     return folder / "model"

@@ -68,11 +68,17 @@ def main(path: str, config: str) -> None:
         raise ValueError(f"JoeyNMT made a vocabulary of {len(vocabularies[0])} tokens.")
     model.loss_function = (settings.train.loss, settings.train.label_smoothing)
     manager = training.TrainManager(
-        rank=0, model=model, model_dir=settings.model_dir, device=settings.device,
-        n_gpu=settings.n_gpu, num_workers=settings.num_workers, autocast=settings.autocast,
-        seed=settings.seed, train_args=settings.train,
+        rank=0,
+        model=model,
+        model_dir=settings.model_dir,
+        device=settings.device,
+        n_gpu=settings.n_gpu,
+        num_workers=settings.num_workers,
+        autocast=settings.autocast,
+        seed=settings.seed,
+        train_args=settings.train,
         dev_args=configs.set_validation_args(settings.test),
-    )  # fmt: skip
+    )
     loader = Loader(task, model)
     step = manager._train_step
 
@@ -92,30 +98,51 @@ def configuration(task: Task, folder: Path) -> dict[str, Any]:
     (folder / "vocabulary.txt").write_text(words + "\n", encoding="utf-8")
     side = {"lang": "xx", "level": "word", "voc_file": str(folder / "vocabulary.txt")}
     part: dict[str, Any] = {
-        "type": "transformer", "num_layers": sizes.layers, "num_heads": sizes.heads,
-        "hidden_size": sizes.dim, "ff_size": sizes.ff, "dropout": task.dropout,
-        "layer_norm": "pre", "activation": "relu",
+        "type": "transformer",
+        "num_layers": sizes.layers,
+        "num_heads": sizes.heads,
+        "hidden_size": sizes.dim,
+        "ff_size": sizes.ff,
+        "dropout": task.dropout,
+        "layer_norm": "pre",
+        "activation": "relu",
         "embeddings": {"embedding_dim": sizes.dim, "scale": True, "dropout": task.dropout},
-    }  # fmt: skip
+    }
     never = 1_000_000_000
     return {
-        "name": "regard-bench", "model_dir": str(folder / "model"),
-        "use_cuda": False, "fp16": False, "random_seed": task.seed,
+        "name": "regard-bench",
+        "model_dir": str(folder / "model"),
+        "use_cuda": False,
+        "fp16": False,
+        "random_seed": task.seed,
         "data": {"train": "", "dev": "", "src": side, "trg": dict(side)},
         "testing": {},
         "training": {
-            "optimizer": "adam", "adam_betas": list(task.betas), "learning_rate": task.rate,
-            "scheduling": "exponential", "decrease_factor": 1.0,  # that is, constant
-            "learning_rate_min": 0.0, "normalization": "tokens", "loss": "crossentropy",
-            "label_smoothing": task.smoothing, "batch_type": "token", "batch_size": 4096,
-            "epochs": 1, "logging_freq": never, "validation_freq": never,
+            "optimizer": "adam",
+            "adam_betas": list(task.betas),
+            "learning_rate": task.rate,
+            "scheduling": "exponential",
+            "decrease_factor": 1.0,  # that is, constant
+            "learning_rate_min": 0.0,
+            "normalization": "tokens",
+            "loss": "crossentropy",
+            "label_smoothing": task.smoothing,
+            "batch_type": "token",
+            "batch_size": 4096,
+            "epochs": 1,
+            "logging_freq": never,
+            "validation_freq": never,
         },
         "model": {
-            "initializer": "xavier_uniform", "embed_initializer": "xavier_uniform",
-            "bias_initializer": "zeros", "tied_embeddings": True, "tied_softmax": True,
-            "encoder": part, "decoder": {**part, "embeddings": dict(part["embeddings"])},
+            "initializer": "xavier_uniform",
+            "embed_initializer": "xavier_uniform",
+            "bias_initializer": "zeros",
+            "tied_embeddings": True,
+            "tied_softmax": True,
+            "encoder": part,
+            "decoder": {**part, "embeddings": dict(part["embeddings"])},
         },
-    }  # fmt: skip
+    }
 
 
 def _batch(batch: Any, pairs: Pairs, model: Any) -> Any:

@@ -28,9 +28,12 @@ def default_folder() -> Path:
 def packages() -> list[str]:
     """JoeyNMT and packages that it needs but does not declare."""
     return [
-        f"torch=={version('torch')}", "joeynmt==2.3.0", "importlib_metadata",
-        "sentencepiece==0.2.0", "setuptools",
-    ]  # fmt: skip
+        f"torch=={version('torch')}",
+        "joeynmt==2.3.0",
+        "importlib_metadata",
+        "sentencepiece==0.2.0",
+        "setuptools",
+    ]
 
 
 def joeynmt_python(folder: Path | None = None) -> Path:

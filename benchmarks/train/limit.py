@@ -53,8 +53,10 @@ class Products:
         layer += self._linear(source, dim, 2 * dim)
         layer += self._linear(target, dim, dim)
         for queries, keys, causal in (
-            (source_width, source_width, False), (width, width, True), (width, source_width, False),
-        ):  # fmt: skip
+            (source_width, source_width, False),
+            (width, width, True),
+            (width, source_width, False),
+        ):
             layer += self._attend(rows, queries, keys, causal)
         return layer * sizes.layers + self._linear(target, dim, sizes.vocab)
 
@@ -101,15 +103,18 @@ class Products:
         ways: list[list[Job]] = []
         for dtype in self.products.dtypes:
             q, k, v = (
-                self.products.memory.matrix(name, dtype, rows * heads, length, width, turned=False)
-                .view(rows, heads, length, width)
+                self.products.memory.matrix(
+                    name, dtype, rows * heads, length, width, turned=False
+                ).view(rows, heads, length, width)
                 for name, length in (("q", queries), ("k", keys), ("v", keys))
-            )  # fmt: skip
+            )
             output, sums = forward(q, k, v, 0.0, causal)
-            ways.append([
-                partial(forward, q, k, v, 0.0, causal),
-                partial(backward, q, q, k, v, output, sums, 0.0, causal),
-            ])  # fmt: skip
+            ways.append(
+                [
+                    partial(forward, q, k, v, 0.0, causal),
+                    partial(backward, q, q, k, v, output, sums, 0.0, causal),
+                ]
+            )
         return ways
 
 

@@ -53,18 +53,35 @@ def settings(task: Task) -> Run:
     sizes = task.sizes
     return Run(
         model=TransformerSettings(
-            dim=sizes.dim, num_heads=sizes.heads, ff=sizes.ff,
-            num_encoder_layers=sizes.layers, num_decoder_layers=sizes.layers,
-            norm="pre", positions="sinusoidal", tied="all", activation="relu",
-            dropout=task.dropout, attention_dropout=task.dropout, activation_dropout=task.dropout,
+            dim=sizes.dim,
+            num_heads=sizes.heads,
+            ff=sizes.ff,
+            num_encoder_layers=sizes.layers,
+            num_decoder_layers=sizes.layers,
+            norm="pre",
+            positions="sinusoidal",
+            tied="all",
+            activation="relu",
+            dropout=task.dropout,
+            attention_dropout=task.dropout,
+            activation_dropout=task.dropout,
         ),
         training=TrainingSettings(
-            steps=len(task.order()), optimizer="adam", learning_rate=task.rate,
-            schedule="constant", warmup=0, beta1=task.betas[0], beta2=task.betas[1],
-            clip=0, label_smoothing=task.smoothing, average="none", seed=task.seed,
-            threads=task.threads, device="cpu",
+            steps=len(task.order()),
+            optimizer="adam",
+            learning_rate=task.rate,
+            schedule="constant",
+            warmup=0,
+            beta1=task.betas[0],
+            beta2=task.betas[1],
+            clip=0,
+            label_smoothing=task.smoothing,
+            average="none",
+            seed=task.seed,
+            threads=task.threads,
+            device="cpu",
         ),
-    )  # fmt: skip
+    )
 
 
 def main(path: str) -> None:

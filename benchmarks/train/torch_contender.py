@@ -26,9 +26,12 @@ NUM_TRIES = 3  # of each Adam; the fastest counts
 
 # names of a layer's parts in regard's layers
 _ENCODER = {
-    "self_attn": "attention", "linear1": "feed_forward.inner", "linear2": "feed_forward.outer",
-    "norm1": "around_attention.norm", "norm2": "around_feed_forward.norm",
-}  # fmt: skip
+    "self_attn": "attention",
+    "linear1": "feed_forward.inner",
+    "linear2": "feed_forward.outer",
+    "norm1": "around_attention.norm",
+    "norm2": "around_feed_forward.norm",
+}
 _DECODER = _ENCODER | {
     "multihead_attn": "cross",
     "norm2": "around_cross.norm",
@@ -56,9 +59,15 @@ class TorchTransformer(nn.Module):
         with warnings.catch_warnings():  # about nested tensors, which training does not use
             warnings.simplefilter("ignore", UserWarning)
             self.transformer = nn.Transformer(
-                sizes.dim, sizes.heads, sizes.layers, sizes.layers, sizes.ff,
-                dropout=task.dropout, batch_first=True, norm_first=True,
-            )  # fmt: skip
+                sizes.dim,
+                sizes.heads,
+                sizes.layers,
+                sizes.layers,
+                sizes.ff,
+                dropout=task.dropout,
+                batch_first=True,
+                norm_first=True,
+            )
         self.output = nn.Linear(sizes.dim, sizes.vocab)
         nn.init.zeros_(self.output.bias)
         self.output.weight = self.embedding.weight

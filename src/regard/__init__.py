@@ -21,9 +21,16 @@ if TYPE_CHECKING:
     from regard.tasks.translation.translator import Translator
 
 __all__ = [
-    "InputError", "SearchOptions", "Translator", "__version__", "attention", "data", "load",
-    "train", "views",
-]  # fmt: skip
+    "InputError",
+    "SearchOptions",
+    "Translator",
+    "__version__",
+    "attention",
+    "data",
+    "load",
+    "train",
+    "views",
+]
 
 _MODULES = {"attention": "regard.attention", "data": "regard.tasks.data", "views": "regard.views"}
 _NAMES = {

@@ -32,7 +32,21 @@ def test_files_need_a_model_and_text(capsys):
 def test_a_file_is_translated_by_both(tmp_path, tmp_path_factory, capsys):
     model, source = trained("pieces", tmp_path_factory), tmp_path / "lines.en"
     source.write_text("".join(f"{text}\n" for text, _ in taught("en-fr")), "utf-8")
-    main(["files", "--model", str(model), "--source", str(source), "--lines", "20",
-          "--repeats", "1", "--only", "a file with a placeholder", "--json"])  # fmt: skip
+    main(
+        [
+            "files",
+            "--model",
+            str(model),
+            "--source",
+            str(source),
+            "--lines",
+            "20",
+            "--repeats",
+            "1",
+            "--only",
+            "a file with a placeholder",
+            "--json",
+        ]
+    )
     (row,) = json.loads(capsys.readouterr().out)
     assert row["ours"] > 0 and row["ratio"] == pytest.approx(row["ours"] / row["peer"])

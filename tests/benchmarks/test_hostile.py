@@ -16,15 +16,25 @@ from trained import trained
 
 MAKE = Requests("127.0.0.1", 5000, "en", "fr")
 FIGURES = HostileFigures(
-    quiet=[0.1] * 20, beside=[0.2] * 20, statuses=Counter({"200": 20}), lost=0, swapped=0,
-    health=[0.01] * 100, megabytes=(100.0, 300.0, 105.0), drained=2.0, failed=0, errors=[],
+    quiet=[0.1] * 20,
+    beside=[0.2] * 20,
+    statuses=Counter({"200": 20}),
+    lost=0,
+    swapped=0,
+    health=[0.01] * 100,
+    megabytes=(100.0, 300.0, 105.0),
+    drained=2.0,
+    failed=0,
+    errors=[],
     attacks=Report(),
-)  # fmt: skip
+)
 
 
 def test_requests_are_whole():
-    for request in [*worst_requests(MAKE, "A cat.").values(),
-                    *ordinary_requests(MAKE, "A cat.").values()]:  # fmt: skip
+    for request in [
+        *worst_requests(MAKE, "A cat.").values(),
+        *ordinary_requests(MAKE, "A cat.").values(),
+    ]:
         head, _, body = request.partition(b"\r\n\r\n")
         assert head.startswith(b"POST /") and f"Content-Length: {len(body)}".encode() in head
     assert len(worst_requests(MAKE, "A cat.")) > 35

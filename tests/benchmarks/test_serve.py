@@ -106,8 +106,10 @@ def test_clients_against_a_real_server(model, sentences, tmp_path):
         assert server.megabytes() > 50
         clients = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.serve.client"],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, encoding="utf-8",
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            encoding="utf-8",
+        )
         try:
             clients.stdin.write(json.dumps(asdict(replace(load, seconds=60.0))))
             clients.stdin.close()
@@ -171,8 +173,18 @@ def test_clients_notice_what_is_lost_at_the_end():
 
 @pytest.mark.slow
 def test_the_whole_command(model, capsys):
-    words = ["serve", "--model", str(model), "--clients", "8", "--seconds", "3",
-             "--repeats", "1", "--json"]  # fmt: skip
+    words = [
+        "serve",
+        "--model",
+        str(model),
+        "--clients",
+        "8",
+        "--seconds",
+        "3",
+        "--repeats",
+        "1",
+        "--json",
+    ]
     code = main(words)
     result = json.loads(capsys.readouterr().out)
     assert code == (0 if all(row["holds"] for row in result["bars"]) else 1)

@@ -79,9 +79,12 @@ def test_channels_and_moments_of_a_series(regard, series, tmp_path):
     found = regard("classify", "--model", series, path, "--json").out.splitlines()
     with np.load(path) as archive:
         for line, channel, start, end in zip(
-            found, archive["cause_channel"], archive["cause_start"], archive["cause_end"],
+            found,
+            archive["cause_channel"],
+            archive["cause_start"],
+            archive["cause_end"],
             strict=True,
-        ):  # fmt: skip
+        ):
             result = json.loads(line)
             assert np.array(result["grid"]).shape == (4, 8)
             if channel >= 0 and result["label"] == result["true"]:

@@ -92,10 +92,14 @@ def test_other_kinds_of_models(regard, lm, mlm, here):
     ("name", "text", "kind", "more"),
     [
         ("rnn", TEXT, "cross", ["alignment"]),
-        ("mlm", "The [MASK] was playing.", "encoder",
-         ["encoder-distance", "encoder-rollout", "positions"]),
+        (
+            "mlm",
+            "The [MASK] was playing.",
+            "encoder",
+            ["encoder-distance", "encoder-rollout", "positions"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_figures(regard, request, here, name, text, kind, more):
     words = ["inspect", text, "--model", request.getfixturevalue(name), "--effects", "--json"]
     found = facts(regard(*words, "--figures", "new/drawn", "--format", "svg"))

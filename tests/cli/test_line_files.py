@@ -94,11 +94,16 @@ def test_lines_after_the_state_are_dropped(tmp_path):
 
 @pytest.mark.parametrize(
     "state",
-    ["", "{", "[]", '{"lines": 1}',
-     json.dumps({"lines": -1, "bytes": 0, "digest": "", "identity": {}}),
-     json.dumps({"lines": 1, "bytes": 10**9, "digest": "", "identity": {}}),
-     json.dumps({"lines": 1, "bytes": 2, "digest": 3, "identity": {}})],
-)  # fmt: skip
+    [
+        "",
+        "{",
+        "[]",
+        '{"lines": 1}',
+        json.dumps({"lines": -1, "bytes": 0, "digest": "", "identity": {}}),
+        json.dumps({"lines": 1, "bytes": 10**9, "digest": "", "identity": {}}),
+        json.dumps({"lines": 1, "bytes": 2, "digest": 3, "identity": {}}),
+    ],
+)
 def test_a_damaged_state_is_refused(tmp_path, state):
     path = tmp_path / "out"
     written(path, 2)

@@ -58,8 +58,12 @@ def test_an_empty_translation_is_traced_and_inspected(regard, en_fr, tmp_path):
 def test_the_blackboard_of_a_translator(regard, en_fr):
     out = traced(regard, SOURCE, en_fr, "--word", WORD)
     assert f"reads   {SOURCE}" in out and f"writes  {TARGET}" in out
-    for name in ("Encoder: embedding", "Encoder, layer 0: self-attention",
-                 "Decoder, layer 0: cross-attention", "Decoder: output"):  # fmt: skip
+    for name in (
+        "Encoder: embedding",
+        "Encoder, layer 0: self-attention",
+        "Decoder, layer 0: cross-attention",
+        "Decoder: output",
+    ):
         assert name in out
     for name in ("query", "scaled", "weights", "weighted values", "heads joined", "residual"):
         assert re.search(rf"\d+\. {name} ", out), name

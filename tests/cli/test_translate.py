@@ -187,8 +187,18 @@ def test_wording(regard, refused, en_fr, tmp_path):
     terms.write_text("one column\n", "utf-8")
     message = refused("translate", "--model", en_fr, "--glossary", terms, SOURCES[0])
     assert "terms.tsv, line 1: a term and its translation are expected" in message
-    said = regard("translate", "--model", en_fr, "--beam-groups", 4, "--n-best", 3,
-                  "--diversity-penalty", 20, SOURCES[0])  # fmt: skip
+    said = regard(
+        "translate",
+        "--model",
+        en_fr,
+        "--beam-groups",
+        4,
+        "--n-best",
+        3,
+        "--diversity-penalty",
+        20,
+        SOURCES[0],
+    )
     assert len({row.split("\t")[2] for row in said.out.splitlines()}) == 3
     for flags in (["--coverage-penalty", 0.2], ["--min-length", 2, "--no-repeat-ngram", 9]):
         assert regard("translate", "--model", en_fr, *flags, SOURCES[0]).out == TARGETS[0] + "\n"

@@ -30,8 +30,20 @@ def folder(tmp_path_factory):
 
 def learn(regard, folder, text="en", out="v.safetensors", **flags):
     words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
-    return regard("vectors", "learn", folder / f"{text}.txt", "--out", folder / out,
-                  "--dim", 16, "--min-count", 2, "--epochs", 2, *words)  # fmt: skip
+    return regard(
+        "vectors",
+        "learn",
+        folder / f"{text}.txt",
+        "--out",
+        folder / out,
+        "--dim",
+        16,
+        "--min-count",
+        2,
+        "--epochs",
+        2,
+        *words,
+    )
 
 
 @pytest.mark.parametrize("out", ["v.safetensors", "v.vec", "v.txt.gz", "place"])
@@ -138,9 +150,17 @@ def test_plane(regard, folder):
     assert regard("vectors", "plane", "--vectors", vectors, "--out", out).code == 0
     assert words[0] in out.read_text("utf-8")
     said = regard(
-        "vectors", "plane", words[5], "--analogy", *words[:3], "--vectors", vectors, "--out", out,
+        "vectors",
+        "plane",
+        words[5],
+        "--analogy",
+        *words[:3],
+        "--vectors",
+        vectors,
+        "--out",
+        out,
         "--json",
-    )  # fmt: skip
+    )
     answer = json.loads(said.out)
     assert answer["words"][:4] == [words[5], *words[:3]] and len(answer["answers"]) == 1
     for flags, sentence in (

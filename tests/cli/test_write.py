@@ -13,11 +13,27 @@ from stroke_files import as_json
 from trained import made_once
 
 TINY = [
-    "--model.kind", "handwriting", "--model.dim", "16", "--model.embedding", "8",
-    "--model.mixture", "2", "--model.components", "2", "--model.max_length", "400",
-    "--training.batch_tokens", "2000", "--training.threads", "1", "--training.precision", "fp32",
-    "--training.tensorboard", "false",
-]  # fmt: skip
+    "--model.kind",
+    "handwriting",
+    "--model.dim",
+    "16",
+    "--model.embedding",
+    "8",
+    "--model.mixture",
+    "2",
+    "--model.components",
+    "2",
+    "--model.max_length",
+    "400",
+    "--training.batch_tokens",
+    "2000",
+    "--training.threads",
+    "1",
+    "--training.precision",
+    "fp32",
+    "--training.tensorboard",
+    "false",
+]
 
 
 def train(*words):

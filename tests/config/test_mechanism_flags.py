@@ -30,9 +30,13 @@ def test_flags():
     chosen = model_of("--model.attention", "local", "--model.attention.window", "32")
     assert chosen.mechanisms == (LocalSettings(window=32),)
     both = model_of(
-        "--model.attention=sparse", "--model.attention.pattern=fixed",
-        "--model.decoder_attention", "local", "--model.decoder_attention.dilation", "2",
-    )  # fmt: skip
+        "--model.attention=sparse",
+        "--model.attention.pattern=fixed",
+        "--model.decoder_attention",
+        "local",
+        "--model.decoder_attention.dilation",
+        "2",
+    )
     assert both.mechanisms == (SparseSettings("fixed"), LocalSettings(dilation=2))
     assert model_of("--model.decoder_attention", "same").decoder_attention == "same"
     assert model_of("--model.kind", "rnn", "--model.attention", "luong").attention == "luong"

@@ -54,8 +54,13 @@ TRANSFORMER = """\
 LM = "  kind: lm\n  dim: 16\n  heads: 2\n  layers: 1\n  attention: adaptive-span\n  span: 32\n"
 VERSION_1 = {
     TRANSFORMER: TransformerSettings(
-        dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=2, ff=32,
-        attention=LinformerSettings(projected=8), decoder_attention=LocalSettings(window=5),
+        dim=16,
+        num_heads=2,
+        num_encoder_layers=1,
+        num_decoder_layers=2,
+        ff=32,
+        attention=LinformerSettings(projected=8),
+        decoder_attention=LocalSettings(window=5),
     ),
     "  kind: rnn\n  encoder_layers: 2\n  decoder_layers: 3\n  attention: luong\n": RnnSettings(
         num_encoder_layers=2, num_decoder_layers=3, attention="luong"
@@ -72,7 +77,7 @@ VERSION_1 = {
     "  kind: handwriting\n  layers: 3\n  stride: 0.1\n": HandwritingSettings(
         num_layers=3, stride=0.1
     ),
-}  # fmt: skip
+}
 TOP = "format_version: 1\nlanguages: en-fr\nmodel:\n"
 BOTTOM = "training:\n  epochs: 3\n"
 

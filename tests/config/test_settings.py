@@ -205,6 +205,8 @@ def test_later_settings_win_section_by_section():
     over = {"model": {"dim": 16}, "text": {"unit": "char"}}
     found = merged(base, over)
     assert found == {
-        "model": {"dim": 16, "num_heads": 2}, "languages": "en-fr", "text": {"unit": "char"}
-    }  # fmt: skip
+        "model": {"dim": 16, "num_heads": 2},
+        "languages": "en-fr",
+        "text": {"unit": "char"},
+    }
     assert base["model"]["dim"] == 8

@@ -71,9 +71,12 @@ def test_fuzzy_matches():
 
 
 def test_placeholders_are_exchanged_or_not_usable():
-    memory = TranslationMemory([
-        ("Copy 3 files to %s now", "Copier 3 fichiers vers %s"), ("Wait {n} or {n} seconds", "{n}")
-    ])  # fmt: skip
+    memory = TranslationMemory(
+        [
+            ("Copy 3 files to %s now", "Copier 3 fichiers vers %s"),
+            ("Wait {n} or {n} seconds", "{n}"),
+        ]
+    )
     (match,) = memory.similar("Copy 12 files to {d} now")
     assert match.adapted and match.usable and match.score < 1
     assert match.translation == "Copier 12 fichiers vers {d}"

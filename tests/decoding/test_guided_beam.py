@@ -157,8 +157,9 @@ def test_coverage_of_a_real_model_and_none_of_one_without_attention():
 
 PHRASES = st.lists(
     st.lists(st.sampled_from(["a", "b", "c", "a b", "b a", "c c"]), max_size=2),
-    min_size=1, max_size=3,
-)  # fmt: skip
+    min_size=1,
+    max_size=3,
+)
 
 
 @settings(max_examples=50)

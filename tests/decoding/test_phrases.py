@@ -56,9 +56,10 @@ def letters_model(seed, name):
     vocab = len(TOKENIZERS[name])
     model = TableModel(seed, vocab=8, kinds=3)
     wanted = [
-        token for token, text in enumerate(TEXTS[name].texts)
+        token
+        for token, text in enumerate(TEXTS[name].texts)
         if text and set(text.lower()) <= set("abunk' ")
-    ]  # fmt: skip
+    ]
     return _Spread(model, wanted, vocab)
 
 

@@ -13,8 +13,9 @@ from regard.text import EOS, UNK
 WORD = st.integers(5, 7)
 CASES = st.lists(
     st.tuples(st.lists(WORD, min_size=1, max_size=4), st.lists(WORD, max_size=3)),
-    min_size=1, max_size=4,
-)  # fmt: skip
+    min_size=1,
+    max_size=4,
+)
 KINDS = st.sampled_from([{"beam": 1}, {"beam": 3, "n_best": 3}, {"sample": True, "n_best": 2}])
 
 

@@ -13,9 +13,12 @@ from regard.demo.settings import BUDGETS
 from regard.tasks import load
 
 FIGURES = (
-    "exact_match", "pronoun_accuracy", "sense_accuracy", "coreference_accuracy",
+    "exact_match",
+    "pronoun_accuracy",
+    "sense_accuracy",
+    "coreference_accuracy",
     "alignment_error_rate",
-)  # fmt: skip
+)
 
 
 def run(capsys, out, *words):
@@ -47,8 +50,11 @@ def test_transformer(capsys, tmp_path, minutes):
     check(result, "transformer", "en-fr")
     rows = {row["row"] for row in result["coreference_heads"]}
     assert rows == {
-        "encoder it", "encoder adjective", "decoder pronoun cross", "decoder pronoun self",
-    }  # fmt: skip
+        "encoder it",
+        "encoder adjective",
+        "decoder pronoun cross",
+        "decoder pronoun self",
+    }
     assert result["alignment"]["layer"] in (0, 1)
     assert "The owl chased the bat." in printed
     assert " train yours.tsv" in printed  # what to do next

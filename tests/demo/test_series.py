@@ -11,9 +11,14 @@ from regard.demo.series import planted_demo
 def test_it_learns_and_finds_the_channels():
     console = Console(file=io.StringIO(), width=120)
     result = planted_demo(
-        encoders=["transformer"], tokens=["channels"], train=2500, test=40, steps=120, threads=1,
+        encoders=["transformer"],
+        tokens=["channels"],
+        train=2500,
+        test=40,
+        steps=120,
+        threads=1,
         console=console,
-    )  # fmt: skip
+    )
     (scores,) = json.loads(json.dumps(result))["models"]
     assert scores["accuracy"] >= 0.9
     assert scores["causes"]["gradient"] >= 0.95 and scores["causes"]["occlusion"] >= 0.95

@@ -8,11 +8,28 @@ from urllib.parse import quote
 DOCS = Path(__file__).parents[2] / "docs"
 LANGUAGES = {"en": DOCS, "zh": DOCS / "zh"}
 NAMES = (
-    "加性注意力", "缩放点积注意力", "掩蔽 softmax", "多头注意力", "位置编码", "查询", "键", "值",
-    "核回归", "Nadaraya–Watson 核回归", "上下文向量", "残差连接", "层标准化",
-    "masked_softmax", "AdditiveAttention", "DotProductAttention", "AttentionDecoder",
-    "MultiHeadAttention", "PositionalEncoding", "show_heatmaps", "valid_lens",
-)  # fmt: skip
+    "加性注意力",
+    "缩放点积注意力",
+    "掩蔽 softmax",
+    "多头注意力",
+    "位置编码",
+    "查询",
+    "键",
+    "值",
+    "核回归",
+    "Nadaraya–Watson 核回归",
+    "上下文向量",
+    "残差连接",
+    "层标准化",
+    "masked_softmax",
+    "AdditiveAttention",
+    "DotProductAttention",
+    "AttentionDecoder",
+    "MultiHeadAttention",
+    "PositionalEncoding",
+    "show_heatmaps",
+    "valid_lens",
+)
 """Names of the documents that regard was made from; each has its row on the page PAGE."""
 PAGE = "guide/09-from-the-documents"
 

@@ -63,8 +63,9 @@ def test_every_name_is_found_by_one_search(site, language):
 @pytest.mark.needs("sphinx")
 def test_no_link_of_the_built_pages_is_dead(site):
     trees = {path: html.parse(path).getroot() for path in site.rglob("*.html")}
-    anchors = {path: {*tree.xpath("//@id"), *tree.xpath("//a/@name")}
-               for path, tree in trees.items()}  # fmt: skip
+    anchors = {
+        path: {*tree.xpath("//@id"), *tree.xpath("//a/@name")} for path, tree in trees.items()
+    }
     assert len(trees) > 90
     dead = []
     for page, tree in trees.items():

@@ -152,27 +152,38 @@ FILES = {
 }
 
 LONG = {
-    "text": "one two ", "html": "a <b>b</b> &amp; ", "markdown": "**a** [b](c) `d` _e_ ",
-    "srt": "<i>a</i> b ", "vtt": "<i>a</i> &amp; b ",
-}  # fmt: skip
-BEFORE = {
-    "srt": "1\n00:00:01,000 --> 00:00:02,000\n", "vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\n"
-}  # fmt: skip
+    "text": "one two ",
+    "html": "a <b>b</b> &amp; ",
+    "markdown": "**a** [b](c) `d` _e_ ",
+    "srt": "<i>a</i> b ",
+    "vtt": "<i>a</i> &amp; b ",
+}
+BEFORE = {"srt": "1\n00:00:01,000 --> 00:00:02,000\n", "vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\n"}
 AROUND = {
     "po": ('msgid "', "a <b>b</b> ", '"\nmsgstr ""\n'),
-    "xliff": ("<xliff version='1.2'><file><trans-unit><source>", "a <g id='1'>b</g> &amp; ",
-              "</source></trans-unit></file></xliff>"),
-    "tmx": ("<tmx><tu><tuv xml:lang='en'><seg>", "a <bpt i='1'/>b<ept i='1'/> ",
-            "</seg></tuv></tu></tmx>"),
+    "xliff": (
+        "<xliff version='1.2'><file><trans-unit><source>",
+        "a <g id='1'>b</g> &amp; ",
+        "</source></trans-unit></file></xliff>",
+    ),
+    "tmx": (
+        "<tmx><tu><tuv xml:lang='en'><seg>",
+        "a <bpt i='1'/>b<ept i='1'/> ",
+        "</seg></tuv></tu></tmx>",
+    ),
     "json": ('["', "a <b>b</b> ", '"]'),
     "yaml": ("['", "a <b>b</b> ", "']"),
     **{name: (BEFORE.get(name, ""), piece, "\n") for name, piece in LONG.items()},
-}  # fmt: skip
+}
 MEMBERS = {
-    "docx": (docx, "<w:p>", "<w:r><w:t>a </w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t>b</w:t></w:r>",
-             "</w:p>"),
+    "docx": (
+        docx,
+        "<w:p>",
+        "<w:r><w:t>a </w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t>b</w:t></w:r>",
+        "</w:p>",
+    ),
     "odt": (odt, "<text:p>", "a <text:span>b</text:span> ", "</text:p>"),
-}  # fmt: skip
+}
 
 
 def one_line(name, size):

@@ -25,22 +25,28 @@ def made(name, source, translate=upper, **options):
         ("# one `two` {#id}\n", "# ONE `two` {#id}\n"),
         ("one\ntwo\n\n    code\n", "ONE TWO\n\n    code\n"),
         ("> one\n> two\n\nthree  \nfour", "> ONE TWO\n\nTHREE  \nFOUR"),
-        ("- one\n  two\n\n  three\n\n      code\n1. x\n",
-         "- ONE TWO\n\n  THREE\n\n      code\n1. X\n"),
+        (
+            "- one\n  two\n\n  three\n\n      code\n1. x\n",
+            "- ONE TWO\n\n  THREE\n\n      code\n1. X\n",
+        ),
         ("[one](a 'two') ![three](b) <http://c>\n", "[ONE](a 'TWO') ![THREE](b) <http://c>\n"),
-        ("see [one], [one][] and [two][one]\n\n[one]: http://x",
-         "SEE [ONE][one], [ONE][one] AND [TWO][one]\n\n[one]: http://x"),
+        (
+            "see [one], [one][] and [two][one]\n\n[one]: http://x",
+            "SEE [ONE][one], [ONE][one] AND [TWO][one]\n\n[one]: http://x",
+        ),
         ("a|b\n-|-\nc \\| d|`e`\n\nf", "A|B\n-|-\nC \\| D|`e`\n\nF"),
         ("one\n===\n~~~\ntwo\n~~~\n", "ONE\n===\n~~~\ntwo\n~~~\n"),
         ("<div>\none <b>two</b>\n</div>\n\nthree", "<div>\nONE <b>TWO</b>\n</div>\n\nTHREE"),
         ("---\ntitle: one\nlayout: two\n---\nthree", "---\ntitle: ONE\nlayout: two\n---\nTHREE"),
-        ("a \\*b\\* c_d 2 * 3 &lt;e&gt; f[^1] $x$\n\n[^1]: g",
-         "A \\*B\\* C_D 2 * 3 \\<E> F[^1] $x$\n\n[^1]: G"),
+        (
+            "a \\*b\\* c_d 2 * 3 &lt;e&gt; f[^1] $x$\n\n[^1]: g",
+            "A \\*B\\* C_D 2 * 3 \\<E> F[^1] $x$\n\n[^1]: G",
+        ),
         ("one <kbd>two</kbd> <!-- three -->", "ONE <kbd>two</kbd> <!-- three -->"),
         ("- \\[ ] one\n- [ ] two\n", "- \\[ ] ONE\n- [ ] TWO\n"),
         ("***one** two* ~~three~~", "***ONE** TWO* ~~THREE~~"),
     ],
-)  # fmt: skip
+)
 def test_markdown(source, expected):
     assert made("markdown", source) == expected
 
@@ -110,7 +116,7 @@ DECLARED = {
     "</segment></unit></file></xliff>",
     "tmx": "<tmx><header><prop type='targetlang'>{}</prop></header>"
     "<tu><tuv lang='en'><seg>one</seg></tuv></tu></tmx>",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", DECLARED)
@@ -140,13 +146,15 @@ def test_units_of_a_memory():
     [
         ("a: one # c\n", "a: ONE # c\n"),
         ("a: 'it''s'\nb: \"x \\\"y\\\"\"\n", "a: 'IT''S'\nb: \"X \\\"Y\\\"\"\n"),
-        ("a: |\n  one\n    two\n\nb: >-\n  x\n  y\n\n  z\n",
-         "a: |\n  ONE\n    TWO\n\nb: >-\n  X Y\n\n  Z\n"),
+        (
+            "a: |\n  one\n    two\n\nb: >-\n  x\n  y\n\n  z\n",
+            "a: |\n  ONE\n    TWO\n\nb: >-\n  X Y\n\n  Z\n",
+        ),
         ("a: &x one\nb: *x\nc: [d, {e: f}]\n", "a: &x ONE\nb: *x\nc: [D, {e: F}]\n"),
         ("a: yes\nb: 2024-01-01\nc: http://x.y", "a: yes\nb: 2024-01-01\nc: http://x.y"),
         ("a: plain\n  goes on\n", "a: PLAIN GOES ON\n"),
     ],
-)  # fmt: skip
+)
 def test_yaml(source, expected):
     assert made("yaml", source) == expected
 
@@ -201,8 +209,10 @@ def test_runs_follow_their_words():
 
 
 def test_order_of_an_archive_is_kept():
-    for data, name, text in [(docx(f"<w:p>{run('a')}</w:p>"), "docx", "word/document.xml"),
-                             (odt("<text:p>a</text:p>"), "odt", "content.xml")]:  # fmt: skip
+    for data, name, text in [
+        (docx(f"<w:p>{run('a')}</w:p>"), "docx", "word/document.xml"),
+        (odt("<text:p>a</text:p>"), "odt", "content.xml"),
+    ]:
         changed = through(parse_document(data, name, OPTIONS), upper)
         with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(io.BytesIO(changed)) as new:
             assert old.namelist() == new.namelist()

@@ -153,26 +153,46 @@ def test_tags_follow_their_words():
 @pytest.mark.parametrize(
     ("page", "target", "links", "made"),
     [
-        ("A dog<sup>1</sup> runs.", "Un chien court.", "0-0 1-1 2-2 3-3",
-         "Un chien<sup>1</sup> court."),
+        (
+            "A dog<sup>1</sup> runs.",
+            "Un chien court.",
+            "0-0 1-1 2-2 3-3",
+            "Un chien<sup>1</sup> court.",
+        ),
         ("The 19<sup>th</sup> cat", "Le 19e chat", "0-0 1-1 2-2", "Le 19<sup>e</sup> chat"),
-        ("The 2<sup>nd</sup> cat", "Le deuxième chat", "0-0 1-1 2-2",
-         "Le deuxième<sup></sup> chat"),
+        (
+            "The 2<sup>nd</sup> cat",
+            "Le deuxième chat",
+            "0-0 1-1 2-2",
+            "Le deuxième<sup></sup> chat",
+        ),
         ("un<b>happy</b> cat", "chat malheureux", "0-1 1-0", "chat <b>malheureux</b>"),
         ("Use <code>x</code>.", "Nimm `x`.", "0-0 1-1", "Nimm <code>x</code>."),
-        ("Use <b><code>x</code></b> and <code>y</code>.", "Nimm `y` und `x`.", "0-0 2-6 4-4",
-         "Nimm <code>y</code> und <b><code>x</code></b>."),
+        (
+            "Use <b><code>x</code></b> and <code>y</code>.",
+            "Nimm `y` und `x`.",
+            "0-0 2-6 4-4",
+            "Nimm <code>y</code> und <b><code>x</code></b>.",
+        ),
         ("Use <code>x</code>.", "Nimm ` X `, bitte.", "0-0 4-6", "Nimm <code>x</code>, bitte."),
         ("Use <code>x</code>.", "Nimm .", "0-0 4-1", "Nimm <code>x</code>."),
         ("Use <code>x</code>.", "Nimm bitte .", "0-0 4-2", "Nimm <code>x</code> bitte ."),
-        ("It <i>didn't cross</i> it", "Il n' a pas traversé ça", "0-0 1-1 2-4 3-5",
-         "Il <i>n' a pas traversé</i> ça"),
-        ("It <i>didn't cross</i> it", "Il n' ça a traversé", "0-0 1-1 3-2 3-3 2-4",
-         "Il <i>n'</i> ça a traversé"),
+        (
+            "It <i>didn't cross</i> it",
+            "Il n' a pas traversé ça",
+            "0-0 1-1 2-4 3-5",
+            "Il <i>n' a pas traversé</i> ça",
+        ),
+        (
+            "It <i>didn't cross</i> it",
+            "Il n' ça a traversé",
+            "0-0 1-1 3-2 3-3 2-4",
+            "Il <i>n'</i> ça a traversé",
+        ),
         ("Press <img>", "Drücken Sie", "0-0", "Drücken Sie <img>"),
         ("one <b><img>two</b>", "zwei eins", "0-1 1-0", "<b><img>zwei</b> eins"),
     ],
-)  # fmt: skip
+)
 def test_tags_keep_to_their_part_of_a_sentence(page, target, links, made):
     (source,) = parse_html(page).texts
     pairs = [tuple(map(int, link.split("-"))) for link in links.split()]
@@ -219,6 +239,8 @@ def test_no_tag_and_no_word_is_lost(parts):
         made = through(source, translate)
         tags = re.compile(r"<[^>]*>")
         assert sorted(tags.findall(made)) == sorted(tags.findall(source))
-        letters = [sorted(re.sub(r"\s", "", normalize(html.unescape(tags.sub("", one)))))
-                   for one in (made, source)]  # fmt: skip
+        letters = [
+            sorted(re.sub(r"\s", "", normalize(html.unescape(tags.sub("", one)))))
+            for one in (made, source)
+        ]
         assert letters[0] == letters[1]

@@ -110,7 +110,7 @@ PIECES = (
     *("<math>", "<mi>", "</mi>", "</math>", "<li>"),
     *("<![CDATA[", "]]>", "<select>", "<option>", "<table>", "<td>", "<template>", "</template>"),
     *("<code>", "</code>", "<sup>", "</sup>", "1", "one two ", " ", "'", '"', "<a b=", "猫"),
-)  # fmt: skip
+)
 
 
 def test_nothing_new_runs_in_any_of_many_pages(seen):

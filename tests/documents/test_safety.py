@@ -41,8 +41,10 @@ def test_entities_are_never_expanded(declarations):
     assert made.count(kept) == 2 and "root:" not in made and len(made) < 2 * len(source)
     tmx = f"{start}<tmx><tu><tuv xml:lang='en'><seg>one {kept}</seg></tuv></tu></tmx>"
     assert through(parsed(tmx.encode(), "tmx"), same).decode().count(kept) == 2
-    for data, name in [(docx(f"<w:p><w:r><w:t>a {kept}</w:t></w:r></w:p>"), "docx"),
-                       (odt(f"<text:p>a {kept}</text:p>"), "odt")]:  # fmt: skip
+    for data, name in [
+        (docx(f"<w:p><w:r><w:t>a {kept}</w:t></w:r></w:p>"), "docx"),
+        (odt(f"<text:p>a {kept}</text:p>"), "odt"),
+    ]:
         with zipfile.ZipFile(io.BytesIO(through(parsed(data, name), cyrillic))) as archive:
             texts = b"".join(map(archive.read, archive.namelist()))
         assert kept.partition(";")[0].encode() in texts and b"root:" not in texts

@@ -13,9 +13,13 @@ from regard.text.tokenizer import EOS, FIRST_BYTE
 
 PAIRS = [(pair.source, pair.target) for pair in sample("train", 60, seed=3, max_words=10)]
 SIZES = {
-    "dim": 16, "num_heads": 2, "num_encoder_layers": 2, "num_decoder_layers": 2, "ff": 24,
+    "dim": 16,
+    "num_heads": 2,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 2,
+    "ff": 24,
     "max_length": 60,
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="session")

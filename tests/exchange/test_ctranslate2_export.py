@@ -30,9 +30,11 @@ def test_ctranslate2_gives_the_same_output(make_model, tmp_path, capsys):
     )
     pieces = source.pieces(source.encode("The cat sleeps."))
     (result,) = ctranslate2.Translator(str(out)).translate_batch(
-        [[*pieces, "</s>"]], beam_size=1, max_decoding_length=12,
+        [[*pieces, "</s>"]],
+        beam_size=1,
+        max_decoding_length=12,
         suppress_sequences=[[token] for token in kept["never_generated"]],
-    )  # fmt: skip
+    )
     own = load(saved.path, threads=1, engine="torch")
     (sentence,) = own.translate("The cat sleeps.", beam=1, max_length=12).sentences
     assert target.pieces(sentence.hypothesis.tokens) == result.hypotheses[0]

@@ -180,9 +180,17 @@ def damage(folder, what):
 
 
 DAMAGES = [
-    "no config", "another model", "activation", "size", "no weights", "broken weights",
-    "a pickle that calls", "no spm", "broken spm", "vocabulary",
-]  # fmt: skip
+    "no config",
+    "another model",
+    "activation",
+    "size",
+    "no weights",
+    "broken weights",
+    "a pickle that calls",
+    "no spm",
+    "broken spm",
+    "vocabulary",
+]
 
 
 def test_a_damaged_folder_is_one_sentence(make_marian, tmp_path, capsys):

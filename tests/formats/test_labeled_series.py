@@ -18,8 +18,9 @@ def test_labeled_text(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("喜\t他 笑 了。\tmore\n\nfear\tthe storm\n", "utf-8")
     assert [row[:2] + row[3:] for row in read_labeled(path)] == [
-        ("喜", "他 笑 了。", 1), ("fear", "the storm", 3),
-    ]  # fmt: skip
+        ("喜", "他 笑 了。", 1),
+        ("fear", "the storm", 3),
+    ]
     packed = tmp_path / "a.jsonl.gz"
     packed.write_bytes(gzip.compress(b'{"label": 3, "text": "x"}\n{"label": true, "text": "y"}\n'))
     assert [row[:2] for row in read_labeled(packed)] == [("3", "x"), ("true", "y")]

@@ -120,8 +120,9 @@ class PatternReader:
         items = [(ops.NEGATE, None), (ops.LITERAL, argument)] if op is ops.NOT_LITERAL else argument
         known = [c for c in dict.fromkeys(self.named + COMMON) if is_in(c, items)]
         self.words += known[:4]
-        first = next((v[0] if k is ops.RANGE else v for k, v in items
-                      if k in (ops.RANGE, ops.LITERAL)), 97)  # fmt: skip
+        first = next(
+            (v[0] if k is ops.RANGE else v for k, v in items if k in (ops.RANGE, ops.LITERAL)), 97
+        )
         return known or [chr(first)]
 
 

@@ -31,12 +31,19 @@ OPTIONS = DocumentOptions("en", "fr", name="the file")
 TOKENIZER = train_words(["open the file X Z , . ( ) 猫 été d'"], None, "en")
 CHARACTERS = 4096
 MODULES = {
-    "html": "html|xml_tokens", "markdown": "markdown|html|inline_tags",
+    "html": "html|xml_tokens",
+    "markdown": "markdown|html|inline_tags",
     "po": "catalogs.po|inline_tags",
-    "xliff": "xml_tokens", "tmx": "xml_tokens", "srt": "subtitles|inline_tags",
-    "vtt": "subtitles|inline_tags", "json": "json|inline_tags", "yaml": "yaml|inline_tags",
-    "text": "plain", "docx": "xml_tokens", "odt": "xml_tokens",
-}  # fmt: skip
+    "xliff": "xml_tokens",
+    "tmx": "xml_tokens",
+    "srt": "subtitles|inline_tags",
+    "vtt": "subtitles|inline_tags",
+    "json": "json|inline_tags",
+    "yaml": "yaml|inline_tags",
+    "text": "plain",
+    "docx": "xml_tokens",
+    "odt": "xml_tokens",
+}
 """Where the patterns of a format stand, from whose characters its texts are made."""
 
 
@@ -153,8 +160,10 @@ def units(name):
     """Characters and words of the patterns of a format."""
     found = []
     for used in used_patterns():
-        if any(f"documents.{part}" in used.name or f".{part}" in used.name
-               for part in MODULES[name].split("|")):  # fmt: skip
+        if any(
+            f"documents.{part}" in used.name or f".{part}" in used.name
+            for part in MODULES[name].split("|")
+        ):
             found += [word for word in PatternReader(used.pattern).words if len(word) < 30]
     return sorted(set(found))
 
@@ -219,8 +228,13 @@ def test_numbers_that_all_differ():
 @pytest.mark.parametrize("name", TEXTS)
 def test_repeated_pieces_of_the_patterns_of_texts(name):
     found = sorted(
-        {word for used in used_patterns() if used.name.startswith("text.")
-         for word in PatternReader(used.pattern).words if len(word) < 30}
-    )  # fmt: skip
+        {
+            word
+            for used in used_patterns()
+            if used.name.startswith("text.")
+            for word in PatternReader(used.pattern).words
+            if len(word) < 30
+        }
+    )
     step, size = (40, 1 << 14) if name == "segments" else (9, 2048)  # which cuts texts at 50 tokens
     assert not [unit for unit in found[::step] if not linear(TEXTS[name], unit, size)]

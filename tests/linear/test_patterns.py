@@ -64,10 +64,18 @@ def test_patterns_made_of_variables_are_known():
     """What they find is tested by the functions that make them, in test_documents.py or here."""
     modules = {name for name, _ in MADE_LATER}
     assert modules == {
-        "config.run", "decoding.phrases", "documents.html.tokens", "documents.markdown.inline",
-        "documents.render", "tasks.translation.glossary", "text.masking", "text.placeholders",
-        "text.segments", "text.sentencepiece_tokenizer", "text.words",
-    }  # fmt: skip
+        "config.run",
+        "decoding.phrases",
+        "documents.html.tokens",
+        "documents.markdown.inline",
+        "documents.render",
+        "tasks.translation.glossary",
+        "text.masking",
+        "text.placeholders",
+        "text.segments",
+        "text.sentencepiece_tokenizer",
+        "text.words",
+    }
     assert len(MADE_LATER) == 13
 
 

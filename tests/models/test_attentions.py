@@ -167,9 +167,11 @@ def test_normalizers_in_models(normalizer):
     model = transformer("full", normalizer=normalizer)
     batch = batch_of(SOURCES, TARGETS)
     torch.testing.assert_close(
-        stepwise(model, batch.source, batch.inputs)[0, :4], model(batch)[0, :4],
-        atol=1e-5, rtol=1e-4,
-    )  # fmt: skip
+        stepwise(model, batch.source, batch.inputs)[0, :4],
+        model(batch)[0, :4],
+        atol=1e-5,
+        rtol=1e-4,
+    )
     weights = model.maps(batch)[0].weights
     if normalizer != "sigmoid":
         torch.testing.assert_close(weights[0].sum(-1), torch.ones(2, 11), atol=1e-5, rtol=0)
@@ -199,11 +201,13 @@ def test_normalizers_in_models(normalizer):
         ("lm", {"name": "local", "span": 9}, {}, "it has window, global_tokens, dilation"),
         ("lm", "lokal", {}, "must be full, local, .*, got 'lokal'"),
         (
-            "transformer", "full", {"decoder_attention": "linear", "positions": "alibi"},
+            "transformer",
+            "full",
+            {"decoder_attention": "linear", "positions": "alibi"},
             "model.decoder_attention linear",
         ),
     ],
-)  # fmt: skip
+)
 def test_settings_that_do_not_fit_are_refused(kind, attention, others, said):
     with pytest.raises(InputError, match=said):
         run_from({"model": {"kind": kind, "attention": attention, **others}}, KINDS)

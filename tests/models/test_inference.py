@@ -80,23 +80,31 @@ def test_transformer_gives_the_same_maps(positions, norm):
     """But for the rows of padding, of which there is nothing to see."""
     network = transformer(positions=positions, norm=norm)
     draw = random.Random(2)
-    pairs = [[[draw.randrange(6, VOCAB) for _ in range(n)] for n in lengths]
-             for lengths in ((3, 9), (12, 5), (1, 1))]  # fmt: skip
+    pairs = [
+        [[draw.randrange(6, VOCAB) for _ in range(n)] for n in lengths]
+        for lengths in ((3, 9), (12, 5), (1, 1))
+    ]
     batch = batch_of([source for source, _ in pairs], [target for _, target in pairs])
     lengths = {"self": batch.source.lengths, "causal": torch.tensor([10, 6, 2])}
     lengths["cross"] = lengths["causal"]
     for found, expected in zip(prepared(network).maps(batch), network.maps(batch), strict=True):
         assert (found.kind, found.layer, found.module) == (
-            expected.kind, expected.layer, expected.module,
-        )  # fmt: skip
+            expected.kind,
+            expected.layer,
+            expected.module,
+        )
         assert (found.heads, found.rows, found.over) == (
-            expected.heads, expected.rows, expected.over,
-        )  # fmt: skip
+            expected.heads,
+            expected.rows,
+            expected.over,
+        )
         for row, length in enumerate(lengths[found.kind].tolist()):
             torch.testing.assert_close(
-                found.weights[row, :, :length], expected.weights[row, :, :length],
-                atol=1e-5, rtol=1e-4,
-            )  # fmt: skip
+                found.weights[row, :, :length],
+                expected.weights[row, :, :length],
+                atol=1e-5,
+                rtol=1e-4,
+            )
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -110,10 +118,13 @@ def test_transformer_gives_the_same_hypotheses(positions, kind):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"norm": "post"}, {"activation": "gelu"}, {"tied": "none"}, {"num_decoder_layers": 1},
+        {"norm": "post"},
+        {"activation": "gelu"},
+        {"tied": "none"},
+        {"num_decoder_layers": 1},
         {"num_encoder_layers": 3, "num_heads": 2},
     ],
-)  # fmt: skip
+)
 def test_all_settings_of_a_transformer(settings):
     assert_same(transformer(**settings), sources(), SEARCHES["beam"])
 

@@ -123,9 +123,12 @@ def test_the_loop_is_attend_and_the_cell_step_by_step(cell):
     with torch.no_grad():
         for step, x in enumerate(parts.x):
             attended = attend(
-                state[0][:, None], parts.keys, parts.values,
-                score=score.on_projected(), mask=Mask.lengths(lengths),
-            )  # fmt: skip
+                state[0][:, None],
+                parts.keys,
+                parts.values,
+                score=score.on_projected(),
+                mask=Mask.lengths(lengths),
+            )
             context = attended.context[:, 0]
             assert torch.equal(contexts[step], context)
             matrices = parts.context, parts.weight, parts.bias

@@ -129,19 +129,29 @@ def test_transformer(positions, norm):
     check_output(steps, network, features, output)
 
 
-@pytest.mark.parametrize("options", [
-    {"normalizer": "entmax15"}, {"normalizer": "sparsemax"}, {"normalizer": "sigmoid"},
-    {"attention": "local"}, {"attention": "linear"}, {"attention": "reformer"},
-    {"activation": "relu"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"normalizer": "entmax15"},
+        {"normalizer": "sparsemax"},
+        {"normalizer": "sigmoid"},
+        {"attention": "local"},
+        {"attention": "linear"},
+        {"attention": "reformer"},
+        {"activation": "relu"},
+    ],
+)
 def test_language_models(options):
     settings = dict(SMALL, num_layers=2, max_length=32)
     attention = options.get("attention")
     if attention:
         from regard.config import mechanisms
 
-        made = {"local": mechanisms.LocalSettings(2), "linear": mechanisms.LinearSettings(),
-                "reformer": mechanisms.ReformerSettings(4, 4, 2)}[attention]  # fmt: skip
+        made = {
+            "local": mechanisms.LocalSettings(2),
+            "linear": mechanisms.LinearSettings(),
+            "reformer": mechanisms.ReformerSettings(4, 4, 2),
+        }[attention]
         options = {"attention": made}
     network = shaken(LanguageModel(LanguageModelSettings(**settings, **options), 13))
     output, steps = traced(network, TEXTS)
@@ -274,10 +284,17 @@ def test_the_seven_steps_of_one_word():
     assert all(step.rows == (1,) for step in steps)
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"encoder": "rnn"}, {"pooling": "mean"}, {"pooling": "last"}, {"pooled": "tokens"},
-    {"num_pooling_heads": 2},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"encoder": "rnn"},
+        {"pooling": "mean"},
+        {"pooling": "last"},
+        {"pooled": "tokens"},
+        {"num_pooling_heads": 2},
+    ],
+)
 def test_classifiers_of_texts(options):
     settings = ClassifierSettings(**SMALL, num_layers=1, labels=("a", "b", "c"), **options)
     network = shaken(ClassifierModel(settings, 13))
@@ -300,9 +317,14 @@ def test_classifiers_of_texts(options):
 @pytest.mark.parametrize("tokens", ["time", "channels"])
 def test_classifiers_of_series(tokens):
     settings = ClassifierSettings(
-        **SMALL, num_layers=1, labels=("a", "b"), input="series", channels=("x", "y"), patch=4,
+        **SMALL,
+        num_layers=1,
+        labels=("a", "b"),
+        input="series",
+        channels=("x", "y"),
+        patch=4,
         tokens=tokens,
-    )  # fmt: skip
+    )
     network = shaken(ClassifierModel(settings, 0))
     rows = [np.random.default_rng(n).normal(size=(2, 16)).astype(np.float32) for n in range(2)]
     _, steps = traced(network, series_batch(rows))

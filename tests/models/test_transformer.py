@@ -132,8 +132,13 @@ def test_maps_sum_to_one_and_padding_gets_none(positions, norm):
     network = model(positions=positions, norm=norm)
     maps = network.maps(BATCH)
     assert [(layer_map.kind, layer_map.layer) for layer_map in maps] == [
-        ("self", 0), ("self", 1), ("causal", 0), ("cross", 0), ("causal", 1), ("cross", 1)
-    ]  # fmt: skip
+        ("self", 0),
+        ("self", 1),
+        ("causal", 0),
+        ("cross", 0),
+        ("causal", 1),
+        ("cross", 1),
+    ]
     sizes = {"self": (6, 6), "causal": (7, 7), "cross": (7, 6)}
     for layer_map in maps:
         assert layer_map.weights.shape == (3, 2, *sizes[layer_map.kind])

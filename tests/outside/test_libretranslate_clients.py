@@ -61,8 +61,11 @@ def brought(address):
     script = Path(__file__).with_name("libretranslate_clients.cjs")
     done = subprocess.run(
         ["node", script, NPM, address, SOURCE, OTHER],
-        capture_output=True, encoding="utf-8", timeout=120, env={**os.environ, "NO_PROXY": "*"},
-    )  # fmt: skip
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        env={**os.environ, "NO_PROXY": "*"},
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -87,9 +87,11 @@ def schemathesis(schema, options, folder):
     run = [sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml", "run"]
     done = subprocess.run(
         [*run, schema, "--no-color", *options],
-        cwd=folder, capture_output=True, encoding="utf-8",
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
         env={**os.environ, "NO_PROXY": "*", "SCHEMATHESIS_HOOKS": ""},
-    )  # fmt: skip
+    )
     said = "\n".join(line[:400] for line in done.stdout.splitlines()[-200:])
     assert done.returncode == 0, said + done.stderr[-2000:]
     return said

@@ -94,9 +94,14 @@ def test_multihead_attention(engine, sizes, widths, kind, bias, projections):
         dim, heads, bias=bias, kdim=widths[0], vdim=widths[1], batch_first=True, dtype=F64
     )
     ours = MultiHead(
-        dim, heads, key_dim=key_dim, value_dim=value_dim, projections=projections,
-        bias=bias, engine=engine,
-    ).double()  # fmt: skip
+        dim,
+        heads,
+        key_dim=key_dim,
+        value_dim=value_dim,
+        projections=projections,
+        bias=bias,
+        engine=engine,
+    ).double()
     ours.load_state_dict(theirs.state_dict())
     query = torch.randn(batch, queries, dim, dtype=F64, requires_grad=True)
     key = torch.randn(batch, keys, key_dim, dtype=F64, requires_grad=True)

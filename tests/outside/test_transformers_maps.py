@@ -24,9 +24,13 @@ def twins(make):
 
 def bert(kind):
     config = transformers.BertConfig(
-        vocab_size=50, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
-        intermediate_size=32, attn_implementation=kind,
-    )  # fmt: skip
+        vocab_size=50,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=32,
+        attn_implementation=kind,
+    )
     return transformers.BertModel(config)
 
 
@@ -39,11 +43,19 @@ def gpt2(kind):
 
 def marian(kind):
     config = transformers.MarianConfig(
-        vocab_size=50, d_model=16, encoder_layers=2, decoder_layers=2, pad_token_id=3,
-        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=32,
-        decoder_ffn_dim=32, max_position_embeddings=32, decoder_start_token_id=3,
+        vocab_size=50,
+        d_model=16,
+        encoder_layers=2,
+        decoder_layers=2,
+        pad_token_id=3,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=32,
+        decoder_ffn_dim=32,
+        max_position_embeddings=32,
+        decoder_start_token_id=3,
         attn_implementation=kind,
-    )  # fmt: skip
+    )
     return transformers.MarianModel(config)
 
 
@@ -121,9 +133,14 @@ def test_marian_with_source_and_target_of_one_length():
 @torch.no_grad()
 def test_generation_with_a_cache_keeps_kinds_and_positions():
     config = transformers.LlamaConfig(
-        vocab_size=50, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, intermediate_size=32, attn_implementation="sdpa",
-    )  # fmt: skip
+        vocab_size=50,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=32,
+        attn_implementation="sdpa",
+    )
     model = transformers.LlamaForCausalLM(config).eval()
     with record(model, layers=[1]) as recording:
         model.generate(

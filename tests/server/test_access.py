@@ -174,8 +174,11 @@ def test_pages_of_other_origins(catalogue, client):
     with serving(catalogue, cors=("https://example.org",)) as other:
         answer = other.get("/health", headers=headers)
         assert answer.headers["access-control-allow-origin"] == "https://example.org"
-        asked = {**headers, "access-control-request-method": "POST",
-                 "access-control-request-headers": "content-type"}  # fmt: skip
+        asked = {
+            **headers,
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "content-type",
+        }
         assert other.options("/translate", headers=asked).status_code == 200
         assert answer.headers["access-control-expose-headers"] == "Retry-After"
         headers["origin"] = asked["origin"] = "https://elsewhere.example"

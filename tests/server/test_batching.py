@@ -48,8 +48,9 @@ def test_every_answer_goes_to_its_own_asker(catalogue):
 
     async def all_at_once(address):
         limits = httpx.Limits(max_connections=25)
-        async with httpx.AsyncClient(base_url=address, trust_env=False, limits=limits,
-                                     timeout=300) as client:  # fmt: skip
+        async with httpx.AsyncClient(
+            base_url=address, trust_env=False, limits=limits, timeout=300
+        ) as client:
             askers = [asks(client, range(n, 100, 25)) for n in range(25)]
             return sum(await asyncio.gather(*askers))
 

@@ -90,8 +90,9 @@ def test_clients_take_turns_whatever_they_send(catalogue):
 
     def work():
         def job(client, count):
-            made = TranslateJob(translator, [source for source, _ in FRENCH[:count]], PLAIN,
-                                client=client)  # fmt: skip
+            made = TranslateJob(
+                translator, [source for source, _ in FRENCH[:count]], PLAIN, client=client
+            )
             made.segment()
             return made
 
@@ -99,8 +100,12 @@ def test_clients_take_turns_whatever_they_send(catalogue):
         modest = job("modest", 2)
         items = take_in_turn([*greedy, modest], 5)
         assert [one.client for one, _, _ in items] == [
-            "greedy", "modest", "greedy", "modest", "greedy",
-        ]  # fmt: skip
+            "greedy",
+            "modest",
+            "greedy",
+            "modest",
+            "greedy",
+        ]
         assert [one for one, _, _ in items][::2] == greedy
 
     in_loop(work)

@@ -166,24 +166,36 @@ def test_what_a_page_asks_first(client):
         ({"q": 3, "source": "en", "target": "fr"}, "q: input should be a valid string."),
         ({"q": "x", "source": "en", "target": "zz"}, "zz is not supported"),
         ({"q": "x", "source": "zz", "target": "fr"}, "zz is not supported"),
-        ({"q": "x", "source": "fr", "target": "en"},
-         "English (en) is not available as a target language from French (fr)"),
+        (
+            {"q": "x", "source": "fr", "target": "en"},
+            "English (en) is not available as a target language from French (fr)",
+        ),
         ({"q": "x", "source": "auto", "target": "en"}, "no model translates into en."),
-        ({"q": "x", "source": "en", "target": "fr", "format": "pdf"},
-         "pdf format is not supported"),
-        ({"q": "x", "source": "en", "target": "fr", "alternatives": 99},
-         "Invalid request: alternatives parameter must be <= 10"),
-        ({"q": "x", "source": "en", "target": "fr", "alternatives": "some"},
-         "Invalid request: alternatives parameter is not a number"),
+        (
+            {"q": "x", "source": "en", "target": "fr", "format": "pdf"},
+            "pdf format is not supported",
+        ),
+        (
+            {"q": "x", "source": "en", "target": "fr", "alternatives": 99},
+            "Invalid request: alternatives parameter must be <= 10",
+        ),
+        (
+            {"q": "x", "source": "en", "target": "fr", "alternatives": "some"},
+            "Invalid request: alternatives parameter is not a number",
+        ),
         ({"q": "\ud800", "source": "en", "target": "fr"}, "Invalid JSON format"),
-        ({"q": "x" * 20_001, "source": "en", "target": "fr"},
-         "Invalid request: request (20001) exceeds text limit (20000); "
-         "`regard serve --max-characters` sets how many characters are allowed"),
-        ({"q": ["x"] * 501, "source": "en", "target": "fr"},
-         "Invalid request: request (501) exceeds text limit (500); "
-         "`regard serve --max-texts` sets how many texts are allowed"),
+        (
+            {"q": "x" * 20_001, "source": "en", "target": "fr"},
+            "Invalid request: request (20001) exceeds text limit (20000); "
+            "`regard serve --max-characters` sets how many characters are allowed",
+        ),
+        (
+            {"q": ["x"] * 501, "source": "en", "target": "fr"},
+            "Invalid request: request (501) exceeds text limit (500); "
+            "`regard serve --max-texts` sets how many texts are allowed",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_400_in_the_words_of_libretranslate(client, fields, said):
     """Its own test-suite compares the first and the `zz` one; other clients compare prefixes."""
     answer = client.post(
@@ -205,8 +217,14 @@ def test_what_is_no_json_is_400(client, body):
 @pytest.mark.parametrize("charset", ["punycode", "idna", "zip", "nothing", "utf-16", "undefined"])
 def test_any_character_set_is_answered(client, path, charset):
     headers = {"content-type": f"multipart/form-data; charset={charset}; boundary=xx"}
-    rows = [b"--xx", 'Content-Disposition: form-data; name="é-"'.encode(), b"", b"a-!",
-            b"--xx--", b""]  # fmt: skip
+    rows = [
+        b"--xx",
+        'Content-Disposition: form-data; name="é-"'.encode(),
+        b"",
+        b"a-!",
+        b"--xx--",
+        b"",
+    ]
     answer = client.post(path, content=b"\r\n".join(rows), headers=headers)
     assert answer.status_code == 400 and set(answer.json()) == {"error"}
 
@@ -337,6 +355,12 @@ def test_a_translation_enters_each_file_of_the_server_once(catalogue):
         service.background.close()
         service.batcher.close()
     assert order == [
-        "http/limits", "http/errors", "api/libretranslate", "access/admission", "api/requests",
-        "queue/routing", "queue/pivot", "queue/service",
-    ]  # fmt: skip
+        "http/limits",
+        "http/errors",
+        "api/libretranslate",
+        "access/admission",
+        "api/requests",
+        "queue/routing",
+        "queue/pivot",
+        "queue/service",
+    ]

@@ -56,8 +56,12 @@ def test_the_files_and_their_headers(client):
     assert "default-src 'none'" in policy and "script-src 'self'" in policy
     assert "unsafe" not in policy and "http" not in policy
     assert " style=" not in answer.text and "<script>" not in answer.text
-    for name, kind in (("main.js", "text/javascript"), ("view.js", "text/javascript"),
-                       ("styles/page.css", "text/css"), ("icon.svg", "image/svg+xml")):  # fmt: skip
+    for name, kind in (
+        ("main.js", "text/javascript"),
+        ("view.js", "text/javascript"),
+        ("styles/page.css", "text/css"),
+        ("icon.svg", "image/svg+xml"),
+    ):
         part = client.get(f"/page/{name}")
         assert part.headers["content-type"].startswith(kind)
         assert part.headers["x-content-type-options"] == "nosniff"

@@ -103,8 +103,16 @@ def test_links_meet_in_the_text_between():
 
 def test_other_words_between_are_found_by_their_places():
     first = translation("a b", "l'eau vive", [(0, 0), (1, 1)])
-    made = Sentence("l'eau vive", "x y z", 0.0, (), (), ("l'", "eau", "vive"), ("x", "y", "z"),
-                    ((0, 0), (1, 1), (2, 2)))  # fmt: skip
+    made = Sentence(
+        "l'eau vive",
+        "x y z",
+        0.0,
+        (),
+        (),
+        ("l'", "eau", "vive"),
+        ("x", "y", "z"),
+        ((0, 0), (1, 1), (2, 2)),
+    )
     found = compose(first, Translation("x y z", "l'eau vive", (made,)))
     assert found.alignment == ((0, 0), (0, 1), (1, 2))
 

@@ -48,10 +48,14 @@ def test_a_whole_life(folder):
             answers = []
             asking = threading.Thread(
                 target=lambda: answers.append(
-                    httpx.post(f"{address}/translate", json={**fields, "q": long}, timeout=60,
-                               trust_env=False)
+                    httpx.post(
+                        f"{address}/translate",
+                        json={**fields, "q": long},
+                        timeout=60,
+                        trust_env=False,
+                    )
                 )
-            )  # fmt: skip
+            )
             asking.start()
             until(lambda: "regard_waiting_requests 1.0" in client.get("/metrics").text)
             server.send_signal(signal.SIGTERM)
@@ -65,8 +69,11 @@ def test_a_whole_life(folder):
         server.wait()
     lines = [json.loads(line) for line in log]
     assert [one["event"] for one in lines if one["event"] != "request"] == [
-        "started", "models loaded", "models loaded", "stopped",
-    ]  # fmt: skip
+        "started",
+        "models loaded",
+        "models loaded",
+        "stopped",
+    ]
     assert FRENCH[0][0] not in "".join(log)
 
 
@@ -87,8 +94,12 @@ def test_a_hangup_while_models_are_read_ends_nothing(folder):
         server.send_signal(signal.SIGHUP)
         assert "Serving en-fr" in server.stdout.readline()
         headers = {"content-type": "multipart/form-data; boundary=x"}
-        answer = httpx.post(f"http://127.0.0.1:{port}/translate", content=b"nonsense",
-                            headers=headers, trust_env=False)  # fmt: skip
+        answer = httpx.post(
+            f"http://127.0.0.1:{port}/translate",
+            content=b"nonsense",
+            headers=headers,
+            trust_env=False,
+        )
         assert answer.status_code == 400
         server.send_signal(signal.SIGTERM)
         _, log = server.communicate(timeout=20)
@@ -164,9 +175,21 @@ def test_doors(folder, tmp_path):
     path = tmp_path / "keys"
     old = make_key(path, "old")
     server = Process(
-        "serve", "--model", folder, "--port", "0", "--threads", "1", "--keys", path,
-        "--require-key", "--metrics-port", "0", "--allowed-host", "translate.example.org",
-    )  # fmt: skip
+        "serve",
+        "--model",
+        folder,
+        "--port",
+        "0",
+        "--threads",
+        "1",
+        "--keys",
+        path,
+        "--require-key",
+        "--metrics-port",
+        "0",
+        "--allowed-host",
+        "translate.example.org",
+    )
     log = []
     try:
         metrics = re.fullmatch(

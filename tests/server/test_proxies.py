@@ -73,11 +73,29 @@ def certificate(tmp_path_factory):
     folder = tmp_path_factory.mktemp("certificate")
     paths = folder / "fullchain.pem", folder / "privkey.pem"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-         "-nodes", "-days", "2", "-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}",
-         "-out", paths[0], "-keyout", paths[1]],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            f"/CN={NAME}",
+            "-addext",
+            f"subjectAltName=DNS:{NAME}",
+            "-out",
+            paths[0],
+            "-keyout",
+            paths[1],
+        ],
+        check=True,
+        capture_output=True,
+    )
     return paths
 
 
@@ -121,9 +139,13 @@ def client_of(port, certificate, address="127.0.0.1", host=NAME):
         request.extensions["sni_hostname"] = NAME
 
     with httpx.Client(
-        base_url=f"https://127.0.0.1:{port}", transport=transport, trust_env=False, timeout=60,
-        headers={"host": host}, event_hooks={"request": [name]},
-    ) as client:  # fmt: skip
+        base_url=f"https://127.0.0.1:{port}",
+        transport=transport,
+        trust_env=False,
+        timeout=60,
+        headers={"host": host},
+        event_hooks={"request": [name]},
+    ) as client:
         yield client
 
 

@@ -196,8 +196,11 @@ def test_an_edit_that_breaks_the_scores_is_told(client, path):
 
 @pytest.mark.parametrize("path", ["/v1/intervene", "/v1/view"])
 def test_edits_that_met_nothing_are_counted_without_a_warning(client, path, recwarn):
-    edits = [{"type": "switch_off", "layer": [77]}, {"type": "switch_off", "scale": 1.0},
-             {"type": "switch_off", "kind": "self", "layer": [0], "heads": [0]}]  # fmt: skip
+    edits = [
+        {"type": "switch_off", "layer": [77]},
+        {"type": "switch_off", "scale": 1.0},
+        {"type": "switch_off", "kind": "self", "layer": [0], "heads": [0]},
+    ]
     assert asked(client, path, edits=edits)["unused"] == 1
     assert not [one for one in recwarn if "attention" in str(one.message)]
 

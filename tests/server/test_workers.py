@@ -117,8 +117,13 @@ def test_two_workers_are_one_server(folder, tmp_path):
 
         # a file that one has translated is downloaded from the other
         with stopped(second):
-            answer = ask(server, "POST", "/translate_file", data=FIELDS,
-                         files={"file": ("a.txt", SOURCE.encode())})  # fmt: skip
+            answer = ask(
+                server,
+                "POST",
+                "/translate_file",
+                data=FIELDS,
+                files={"file": ("a.txt", SOURCE.encode())},
+            )
             path = answer.json()["translatedFileUrl"].removeprefix(server.address)
         with stopped(first):
             answer = ask(server, "GET", path)

@@ -33,7 +33,18 @@ def statistics(pairs):
 def lexicon_size():
     """The number of content words, counting each sense of the ambiguous ones."""
     tables = (
-        NOUNS, ADJECTIVES, EVENT_VERBS, STATE_VERBS, ACTIVITY_VERBS, ATTITUDE_VERBS,
-        TRANSFER_VERBS, PREPOSITIONS, MANNERS, FIRST_NAMES, CITIES, TIMES, *SENSES.values(),
-    )  # fmt: skip
+        NOUNS,
+        ADJECTIVES,
+        EVENT_VERBS,
+        STATE_VERBS,
+        ACTIVITY_VERBS,
+        ATTITUDE_VERBS,
+        TRANSFER_VERBS,
+        PREPOSITIONS,
+        MANNERS,
+        FIRST_NAMES,
+        CITIES,
+        TIMES,
+        *SENSES.values(),
+    )
     return sum(map(len, tables))

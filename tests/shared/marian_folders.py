@@ -27,14 +27,30 @@ def save_marian(folder, *, model_type="unigram", **settings):
     about = {"source_lang": "eng", "target_lang": "fra", "tokenizer_class": "MarianTokenizer"}
     (folder / "tokenizer_config.json").write_text(json.dumps(about), encoding="utf-8")
     pad = len(vocabulary) - 1
-    config = MarianConfig(**{
-        "vocab_size": len(vocabulary), "d_model": 16, "encoder_layers": 2, "decoder_layers": 3,
-        "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 20,
-        "decoder_ffn_dim": 20, "max_position_embeddings": 50, "activation_function": "swish",
-        "scale_embedding": True, "static_position_embeddings": True, "pad_token_id": pad,
-        "decoder_start_token_id": pad, "eos_token_id": 0, "forced_eos_token_id": None,
-        "init_std": 0.3, "num_beams": 4, "bad_words_ids": [[pad]], **settings,
-    })  # fmt: skip
+    config = MarianConfig(
+        **{
+            "vocab_size": len(vocabulary),
+            "d_model": 16,
+            "encoder_layers": 2,
+            "decoder_layers": 3,
+            "encoder_attention_heads": 2,
+            "decoder_attention_heads": 2,
+            "encoder_ffn_dim": 20,
+            "decoder_ffn_dim": 20,
+            "max_position_embeddings": 50,
+            "activation_function": "swish",
+            "scale_embedding": True,
+            "static_position_embeddings": True,
+            "pad_token_id": pad,
+            "decoder_start_token_id": pad,
+            "eos_token_id": 0,
+            "forced_eos_token_id": None,
+            "init_std": 0.3,
+            "num_beams": 4,
+            "bad_words_ids": [[pad]],
+            **settings,
+        }
+    )
     torch.manual_seed(1)
     model = MarianMTModel(config).eval()
     with torch.no_grad():
@@ -49,9 +65,15 @@ def save_marian(folder, *, model_type="unigram", **settings):
 def spm(lines, size, model_type):
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=model, vocab_size=size, hard_vocab_limit=False,
-        model_type=model_type, minloglevel=2, num_threads=1, bos_id=-1,
-    )  # fmt: skip
+        sentence_iterator=iter(lines),
+        model_writer=model,
+        vocab_size=size,
+        hard_vocab_limit=False,
+        model_type=model_type,
+        minloglevel=2,
+        num_threads=1,
+        bos_id=-1,
+    )
     return model.getvalue()
 
 

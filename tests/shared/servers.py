@@ -53,9 +53,12 @@ def running(*words):
         until(lambda: any(line["event"] == "started" for line in log))
         started = next(line for line in log if line["event"] == "started")
         yield SimpleNamespace(
-            process=process, address=address, log=log,
-            pids=started["workers"], background=started["background"],
-        )  # fmt: skip
+            process=process,
+            address=address,
+            log=log,
+            pids=started["workers"],
+            background=started["background"],
+        )
     finally:
         process.kill()
         process.wait()

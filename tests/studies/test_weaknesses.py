@@ -36,9 +36,11 @@ def test_softmax_does_not_count_copies_and_sigmoid_does() -> None:
         repeated_context(x, 3, shares), repeated_context(x, 1, shares), rtol=1e-12, atol=1e-12
     )
     torch.testing.assert_close(
-        repeated_context(x, 3, independent), 3 * repeated_context(x, 1, independent),
-        rtol=1e-12, atol=1e-12,
-    )  # fmt: skip
+        repeated_context(x, 3, independent),
+        3 * repeated_context(x, 1, independent),
+        rtol=1e-12,
+        atol=1e-12,
+    )
 
 
 def test_linked_values_follow_the_links() -> None:

@@ -64,9 +64,11 @@ def test_a_kind_from_another_package(run, commands, tmp_path):
     text.write_text("the cat and the dog and the bee " * 40)
     words = ("train", text, "--out", folder, *SETTINGS.split(), "--training.steps")
     helped, trained, every, stopped = commands(
-        ["--help"], ["train", "--help"], ["train", "--help-all", *SETTINGS.split()[:4]],
+        ["--help"],
+        ["train", "--help"],
+        ["train", "--help-all", *SETTINGS.split()[:4]],
         [*words, 60],
-    )  # fmt: skip
+    )
     assert "spell" in helped[1] and "bigram" in trained[1]
     assert "--model.dim N  (8)" in every[1]
     assert stopped[0] == 0 and f"spell '…' --model {folder}" in stopped[2]
@@ -76,9 +78,10 @@ def test_a_kind_from_another_package(run, commands, tmp_path):
     assert "continues words" in (folder / "README.md").read_text()
 
     described, spelled, refused = commands(
-        ["info", folder, "--json"], ["spell", "d", "--model", folder],
+        ["info", folder, "--json"],
+        ["spell", "d", "--model", folder],
         ["translate", "x", "--model", folder],
-    )  # fmt: skip
+    )
     info = json.loads(described[1])
     assert (info["kind"], info["command"], info["metrics"]["steps"]) == ("bigram", "spell", 80)
     assert info["model"] == {"dim": 8, "max_length": 64}

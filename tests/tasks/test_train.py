@@ -29,10 +29,16 @@ def test_training_from_python(tmp_path):
 def test_sentences_that_are_cut_are_validated(tmp_path, unit, kind):
     """Their words are more than their tokens; samples and word links are of what is left."""
     made = regard.train(
-        write_corpus("en-fr", tmp_path), languages="en-fr", out=tmp_path / "model", preset="tiny",
-        progress=False, dev=tmp_path / "en-fr.tsv", cleaning={"truncate": True},
-        text={"unit": unit}, model={"kind": kind, "dim": 16, "max_length": 8},
+        write_corpus("en-fr", tmp_path),
+        languages="en-fr",
+        out=tmp_path / "model",
+        preset="tiny",
+        progress=False,
+        dev=tmp_path / "en-fr.tsv",
+        cleaning={"truncate": True},
+        text={"unit": unit},
+        model={"kind": kind, "dim": 16, "max_length": 8},
         training={"steps": 2, "validate_every": 1, "tensorboard": False},
-    )  # fmt: skip
+    )
     assert made.max_length == 8
     assert (tmp_path / "model" / "samples.jsonl").read_text("utf-8").count("\n") == 2

@@ -44,7 +44,7 @@ def test_every_character_is_kept(text, language):
         ("ru", "Привет.|Как дела?|Хорошо!"),
         ("hi", "यह एक वाक्य है।|यह दूसरा है।"),
     ],
-)  # fmt: skip
+)
 def test_with_spaces(language, text):
     assert split_sentences(text.replace("|", " "), language) == text.split("|")
 
@@ -56,7 +56,7 @@ def test_with_spaces(language, text):
         ("zh", "他走了……|我不知道。|我……不知道。|版本3.5发布了，见Python.org网站。|对吗?|对!|好"),
         ("ja", "「そうだ。」と言った。|今日は晴れ！|（雨だ。）|「はい！」、「いいえ。」と書いた。"),
     ],
-)  # fmt: skip
+)
 def test_without_spaces(language, text):
     assert split_sentences(text.replace("|", ""), language) == text.split("|")
 

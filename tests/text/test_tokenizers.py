@@ -240,9 +240,12 @@ def test_foreign_and_missing_and_newer_files(tmp_path):
 
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXTS), model_writer=model, vocab_size=300, minloglevel=2,
+        sentence_iterator=iter(TEXTS),
+        model_writer=model,
+        vocab_size=300,
+        minloglevel=2,
         hard_vocab_limit=False,
-    )  # fmt: skip
+    )
     with pytest.raises(InputError, match="not trained by regard"):
         SentencePieceTokenizer.from_bytes(model.getvalue(), "foreign.model")
     with pytest.raises(InputError, match="cannot be read"):

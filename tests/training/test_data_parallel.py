@@ -120,8 +120,17 @@ def test_processes_with_parts_of_the_weights_make_the_same_model(corpus, one, tm
 def test_parts_that_two_processes_saved_are_loaded_by_one_and_by_three(corpus, tmp_path):
     """And those of one by two; the weights are the same however many processes there are."""
     steps = "--training.steps"
-    common = (*KINDS["muon"].split(), "--model.dropout", "0", "--training.average", "ema",
-              "--training.muon_period", "1", "--training.schedule", "constant")  # fmt: skip
+    common = (
+        *KINDS["muon"].split(),
+        "--model.dropout",
+        "0",
+        "--training.average",
+        "ema",
+        "--training.muon_period",
+        "1",
+        "--training.schedule",
+        "constant",
+    )
     first = [*common, "--training.shard", "fsdp", steps, "2", "--out", str(tmp_path / "two")]
     codes, errors = ended(
         start_ranks(json.dumps([first]), code=IN_FLOAT64 + TRAIN_EACH, cwds=[corpus] * 2)
@@ -159,8 +168,13 @@ def test_an_error_of_one_process_ends_all_and_is_told_once(corpus, tmp_path):
     assert "Traceback" not in "".join(errors)
 
 
-LONG = (*KINDS["transformer"].split(), "--training.steps", "100000",
-        "--training.checkpoint_minutes", "0")  # fmt: skip
+LONG = (
+    *KINDS["transformer"].split(),
+    "--training.steps",
+    "100000",
+    "--training.checkpoint_minutes",
+    "0",
+)
 
 
 def wait_for(path, ranks):
@@ -204,12 +218,21 @@ def test_processes_of_a_restart_meet_though_the_store_is_that_of_the_attempt_bef
 @pytest.mark.parametrize("victim", [0, 1])
 def test_torchrun_restarts_and_the_run_goes_on(corpus, tmp_path, victim):
     """The command of the user is repeated by torchrun as it is, with --out."""
-    words = [*KINDS["transformer"].split(), "--training.checkpoint_minutes", "0",
-             "--training.steps", "60"]  # fmt: skip
+    words = [
+        *KINDS["transformer"].split(),
+        "--training.checkpoint_minutes",
+        "0",
+        "--training.steps",
+        "60",
+    ]
     command = torchrun_command(
-        "train", *words, "--out", tmp_path / "killed", flags=("--max-restarts", "2"),
+        "train",
+        *words,
+        "--out",
+        tmp_path / "killed",
+        flags=("--max-restarts", "2"),
         code=REGARD_IN_FLOAT64,
-    )  # fmt: skip
+    )
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=corpus, env=env)
     kill_one_of(process, victim, tmp_path / "killed" / "latest")
@@ -247,14 +270,27 @@ def test_the_scripts_train_on_two_hosts(corpus, tmp_path, name):
         (tmp_path / tool).chmod(0o755)
     bin_folder = Path(sys.executable).parent
     env = {
-        **os.environ, "PATH": f"{tmp_path}:{bin_folder}:{os.environ['PATH']}",
-        "HOSTS": "2", "HEAD": f"localhost:{free_port()}", "RUN": "test", "PROCESSES": "1",
-        "SLURM_NNODES": "2", "SLURM_CPUS_PER_TASK": "1", "SLURM_JOB_NODELIST": "this,that",
+        **os.environ,
+        "PATH": f"{tmp_path}:{bin_folder}:{os.environ['PATH']}",
+        "HOSTS": "2",
+        "HEAD": f"localhost:{free_port()}",
+        "RUN": "test",
+        "PROCESSES": "1",
+        "SLURM_NNODES": "2",
+        "SLURM_CPUS_PER_TASK": "1",
+        "SLURM_JOB_NODELIST": "this,that",
         "SLURM_JOB_ID": str(os.getpid()),
-    }  # fmt: skip
+    }
     script = Path(__file__).parents[2] / "examples" / name
-    words = [*KINDS["transformer"].split(), "--training.checkpoint_minutes", "0",
-             "--training.steps", "60", "--out", str(tmp_path / "model")]  # fmt: skip
+    words = [
+        *KINDS["transformer"].split(),
+        "--training.checkpoint_minutes",
+        "0",
+        "--training.steps",
+        "60",
+        "--out",
+        str(tmp_path / "model"),
+    ]
     hosts = [
         subprocess.Popen([script, *words], stderr=subprocess.PIPE, text=True, cwd=corpus, env=env)
         for _ in range(2 if name == "train_hosts.sh" else 1)

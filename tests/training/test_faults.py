@@ -28,8 +28,15 @@ PAIRS = [Pair(f"a b {word}", f"{word} b a") for word in "cdefghijklmnopqr"]
 MODEL = TransformerSettings(
     dim=16, num_heads=2, ff=32, num_encoder_layers=1, num_decoder_layers=1, dropout=0.1
 )
-BASE = TrainingSettings(steps=12, precision="fp32", threads=1, tensorboard=False,
-                        checkpoint_minutes=0, validate_every=5, keep=3)  # fmt: skip
+BASE = TrainingSettings(
+    steps=12,
+    precision="fp32",
+    threads=1,
+    tensorboard=False,
+    checkpoint_minutes=0,
+    validate_every=5,
+    keep=3,
+)
 
 
 class Lines:

@@ -25,11 +25,17 @@ from regard.training.task import TrainRequest
 TASK = find_task("transformer")
 SMALL = {
     "languages": "en-fr",
-    "model": {"kind": "transformer", "dim": 16, "num_heads": 2, "ff": 16, "num_encoder_layers": 1,
-              "num_decoder_layers": 1},
+    "model": {
+        "kind": "transformer",
+        "dim": 16,
+        "num_heads": 2,
+        "ff": 16,
+        "num_encoder_layers": 1,
+        "num_decoder_layers": 1,
+    },
     "text": {"unit": "word"},
     "training": {"precision": "fp32", "threads": 1, "steps": 2, "tensorboard": False},
-}  # fmt: skip
+}
 
 
 class Lines:
@@ -96,8 +102,10 @@ def test_a_word_too_long_is_dropped_and_counted(pairs):
     run = resolved(given(text={"unit": "bpe", "vocab_size": 300}), "tiny", KINDS)
     texts = TASK.read_corpus([pairs], [pairs], run)
     assert ("with too long a word", 1, f"{pairs}:32") in texts.report.rows()
-    everything = {**given(text={"unit": "bpe", "vocab_size": 300}), "cleaning": {
-        "max_word_length": 0, "max_ratio": 0.0}}  # fmt: skip
+    everything = {
+        **given(text={"unit": "bpe", "vocab_size": 300}),
+        "cleaning": {"max_word_length": 0, "max_ratio": 0.0},
+    }
     run = resolved(everything, "tiny", KINDS)
     assert (
         len(TASK.encode_corpus(TASK.read_corpus([pairs], [pairs], run), run).tokenizers.source)

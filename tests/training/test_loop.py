@@ -29,8 +29,17 @@ PAIRS = [
 MODEL = TransformerSettings(
     dim=16, num_heads=2, ff=32, num_encoder_layers=1, num_decoder_layers=1, dropout=0
 )
-BASE = TrainingSettings(steps=4, precision="fp32", threads=1, tensorboard=False, average="none",
-                label_smoothing=0.0, clip=0.0, warmup=0, schedule="constant")  # fmt: skip
+BASE = TrainingSettings(
+    steps=4,
+    precision="fp32",
+    threads=1,
+    tensorboard=False,
+    average="none",
+    label_smoothing=0.0,
+    clip=0.0,
+    warmup=0,
+    schedule="constant",
+)
 
 
 def trainer(folder=None, max_tokens=2000, shown=0, model=MODEL, validated=True, **settings):
@@ -64,8 +73,9 @@ def test_accumulated_batches_are_one_larger_batch(threads):
     """By their gradients: Adam makes full steps of rounding where a gradient is zero."""
     whole = trainer(steps=1, label_smoothing=0.1, validated=False)
     assert len(whole.data.train.epoch(0)) == 1
-    parts = trainer(max_tokens=90, steps=1, label_smoothing=0.1, validated=False, threads=threads,
-                    accumulate=2)  # fmt: skip
+    parts = trainer(
+        max_tokens=90, steps=1, label_smoothing=0.1, validated=False, threads=threads, accumulate=2
+    )
     assert len(parts.data.train.epoch(0)) == 2
     whole.train()
     parts.train()
@@ -136,8 +146,14 @@ def test_figures_are_those_of_the_weights_that_are_kept(tmp_path):
 
 
 def test_checkpoints_are_averaged(tmp_path):
-    made = trainer(tmp_path, steps=6, validate_every=1, average="checkpoints", average_last=3,
-                   learning_rate=1e-2)  # fmt: skip
+    made = trainer(
+        tmp_path,
+        steps=6,
+        validate_every=1,
+        average="checkpoints",
+        average_last=3,
+        learning_rate=1e-2,
+    )
     made.train()
     assert steps(tmp_path) == [4, 5, 6]
     files = read_weights(tmp_path, 3)
@@ -226,8 +242,9 @@ def test_a_model_without_a_development_set_is_kept(tmp_path):
 
 
 def test_it_stops_at_the_target(tmp_path):
-    made = trainer(tmp_path, steps=400, learning_rate=1e-2, validate_every=10,
-                   target_exact_match=0.9)  # fmt: skip
+    made = trainer(
+        tmp_path, steps=400, learning_rate=1e-2, validate_every=10, target_exact_match=0.9
+    )
     outcome = made.train()
     assert outcome.finished and outcome.step < 400
     assert outcome.validation["step"] == outcome.step  # what is kept is what met the target
@@ -239,8 +256,15 @@ def test_it_stops_at_the_target(tmp_path):
 
 
 def test_it_stops_at_the_target_when_the_learning_rate_has_decayed(tmp_path):
-    made = trainer(tmp_path, steps=400, schedule_steps=120, learning_rate=1e-2, schedule="linear",
-                   validate_every=10, target_exact_match=0.5)  # fmt: skip
+    made = trainer(
+        tmp_path,
+        steps=400,
+        schedule_steps=120,
+        learning_rate=1e-2,
+        schedule="linear",
+        validate_every=10,
+        target_exact_match=0.5,
+    )
     assert made.train().step == 120
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert sum(line.get("dev_exact", 0) >= 0.5 for line in lines) > 1

@@ -77,9 +77,12 @@ def test_outputs_that_cannot_be_written_take_no_share_of_smoothing(smoothing):
         fewer.bias.copy_(output.bias[possible])
     labels = LABELS - 1 - (LABELS > 4).long()
     theirs = F.cross_entropy(
-        fewer(features).flatten(0, 1), labels.flatten(), ignore_index=-1, reduction="sum",
+        fewer(features).flatten(0, 1),
+        labels.flatten(),
+        ignore_index=-1,
+        reduction="sum",
         label_smoothing=smoothing,
-    )  # fmt: skip
+    )
     ours = label_loss(features, output, LABELS, smoothing)
     twice = r_drop_loss(
         features.repeat(2, 1, 1), output, LABELS.repeat(2, 1), smoothing, 5.0, scale=0.5

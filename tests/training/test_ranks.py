@@ -14,12 +14,33 @@ from regard.errors import InputError
 from regard.models.sequence_parallel import SequenceShard, shard_of
 
 COMMON = (
-    "--preset", "tiny", "--model.dim", "16", "--model.num_heads", "2", "--model.ff", "32",
-    "--model.dropout", "0", "--text.unit", "word", "--text.vocab_size", "300",
-    "--training.precision", "fp32", "--training.batch_tokens", "300",
-    "--training.validate_sentences", "0",
-    "--training.average", "none", "--training.schedule", "constant", "--training.warmup", "0",
-)  # fmt: skip
+    "--preset",
+    "tiny",
+    "--model.dim",
+    "16",
+    "--model.num_heads",
+    "2",
+    "--model.ff",
+    "32",
+    "--model.dropout",
+    "0",
+    "--text.unit",
+    "word",
+    "--text.vocab_size",
+    "300",
+    "--training.precision",
+    "fp32",
+    "--training.batch_tokens",
+    "300",
+    "--training.validate_sentences",
+    "0",
+    "--training.average",
+    "none",
+    "--training.schedule",
+    "constant",
+    "--training.warmup",
+    "0",
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +66,32 @@ def test_two_processes_make_the_model_that_one_makes(corpus, tmp_path, start, ki
     common = (str(corpus / file), "--model.kind", kind, *COMMON)
     common = (*common, "--languages", "en-fr") if kind == "transformer" else common
     code, errors = start(
-        "train", *common, "--model.attention", "ring", "--training.steps", str(stop or 6),
-        "--out", str(tmp_path / "two"), code=REGARD_IN_FLOAT64,
-    )  # fmt: skip
+        "train",
+        *common,
+        "--model.attention",
+        "ring",
+        "--training.steps",
+        str(stop or 6),
+        "--out",
+        str(tmp_path / "two"),
+        code=REGARD_IN_FLOAT64,
+    )
     assert code == 0, errors
     if stop:
         words = ("train", "--resume", str(tmp_path / "two"), "--training.steps", "6")
         code, errors = start(*words, code=REGARD_IN_FLOAT64)
         assert code == 0, errors
     done = run(
-        "train", *common, "--training.steps", "6", "--training.threads", "1", "--out",
-        str(tmp_path / "one"), code=REGARD_IN_FLOAT64,
-    )  # fmt: skip
+        "train",
+        *common,
+        "--training.steps",
+        "6",
+        "--training.threads",
+        "1",
+        "--out",
+        str(tmp_path / "one"),
+        code=REGARD_IN_FLOAT64,
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "one" / "metrics.json").read_text())["steps"] == 6
     assert_same_run(tmp_path / "one", tmp_path / "two")

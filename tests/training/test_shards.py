@@ -65,14 +65,23 @@ def test_shards_of_hidden_words_keep_every_word():
 @pytest.mark.parametrize(
     "settings",
     [
-        TransformerSettings(dim=8, num_heads=2, ff=16, num_encoder_layers=1,
-                            num_decoder_layers=1, dropout=0),
-        TransformerSettings(dim=8, num_heads=2, ff=16, num_encoder_layers=1,
-                            num_decoder_layers=1, dropout=0, tied="none", positions="relative",
-                            norm="post"),
+        TransformerSettings(
+            dim=8, num_heads=2, ff=16, num_encoder_layers=1, num_decoder_layers=1, dropout=0
+        ),
+        TransformerSettings(
+            dim=8,
+            num_heads=2,
+            ff=16,
+            num_encoder_layers=1,
+            num_decoder_layers=1,
+            dropout=0,
+            tied="none",
+            positions="relative",
+            norm="post",
+        ),
         RnnSettings(dim=8, embedding=8, attention_dim=8, dropout=0),
     ],
-)  # fmt: skip
+)
 def test_the_summed_gradient_is_that_of_the_whole_batch(settings):
     network = build(settings, 14, 14).double()
     parameters = list(network.parameters())

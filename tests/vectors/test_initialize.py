@@ -32,8 +32,12 @@ def result(table, tokenizer):
 def test_word_tokens():
     table = vectors("the", "The", "cat", "didn't", ",", "animal", "l'")
     assert result(table, train_words(ENGLISH, None, "en")) == {
-        "▁The": "The", "▁cat": "cat", "▁didn't": "didn't", "▁the": "the", ",": ",",
-    }  # fmt: skip
+        "▁The": "The",
+        "▁cat": "cat",
+        "▁didn't": "didn't",
+        "▁the": "the",
+        ",": ",",
+    }
     french = result(table, train_words(FRENCH, None, "fr"))
     assert french == {"▁L'": "l'", "animal": "animal"}
 

@@ -216,10 +216,15 @@ def test_vectors_of_pure_chance_are_refused(method):
 @pytest.mark.parametrize(
     "bad",
     [
-        {"dim": 0}, {"window": 0}, {"epochs": 0}, {"subsample": -1.0},
-        {"subsample": float("nan")}, {"rate": float("nan")}, {"rate": float("inf")},
+        {"dim": 0},
+        {"window": 0},
+        {"epochs": 0},
+        {"subsample": -1.0},
+        {"subsample": float("nan")},
+        {"rate": float("nan")},
+        {"rate": float("inf")},
     ],
-)  # fmt: skip
+)
 def test_settings_that_cannot_be(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         SkipGram(**bad)

@@ -83,10 +83,11 @@ def test_files_of_others(tmp_path):
 
 
 @given(
-    st.lists(st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1), min_size=1,
-             unique=True),
+    st.lists(
+        st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1), min_size=1, unique=True
+    ),
     st.integers(1, 4),
-)  # fmt: skip
+)
 def test_any_words_survive(tmp_path_factory, words, dim):
     path = tmp_path_factory.mktemp("any") / "v.vec"
     table = Vectors(tuple(words), np.random.default_rng(0).normal(size=(len(words), dim)))
@@ -110,15 +111,21 @@ BAD = {
     "a word alone": (broken("a\n"), "line 1: expected a word"),
     "nothing": (broken(""), "the file has no vectors"),
     "not finite": (broken("a nan\n"), "must be finite"),
-    "unknown": (lambda f: Vectors(("Roi", "the"), np.eye(2)).near("roi"),
-                "'roi' has no vector; similar words: 'Roi'"),
-    "unlike any": (lambda f: Vectors(("Roi", "the"), np.eye(2)).near("zyx"),
-                   "'zyx' has no vector."),
+    "unknown": (
+        lambda f: Vectors(("Roi", "the"), np.eye(2)).near("roi"),
+        "'roi' has no vector; similar words: 'Roi'",
+    ),
+    "unlike any": (
+        lambda f: Vectors(("Roi", "the"), np.eye(2)).near("zyx"),
+        "'zyx' has no vector.",
+    ),
     "count": (lambda f: Vectors(("a", "b"), np.eye(2)).near("a", 0), "at least 1, got 0"),
     "shape": (lambda f: Vectors(("a", "b"), np.eye(3)), "one row for each of 2 words"),
-    "space": (lambda f: write_vectors(f / "v.vec", Vectors(("a b",), np.ones((1, 1)))),
-              "cannot have spaces"),
-}  # fmt: skip
+    "space": (
+        lambda f: write_vectors(f / "v.vec", Vectors(("a b",), np.ones((1, 1)))),
+        "cannot have spaces",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -8,9 +8,7 @@ from regard.views import SentenceView
 
 LAYERS, HEADS, PADDING = 3, 4, 3
 
-ENGLISH = (
-    "▁The ▁animal ▁didn ' t ▁cross ▁the ▁street ▁because ▁it ▁was ▁too ▁tire d . </s>"
-)  # fmt: skip
+ENGLISH = "▁The ▁animal ▁didn ' t ▁cross ▁the ▁street ▁because ▁it ▁was ▁too ▁tire d . </s>"
 FRENCH = {
     "source_tokens": ENGLISH,
     "target_tokens": "▁L ' animal ▁n ' a ▁pas ▁travers é ▁la ▁rue ▁parce ▁qu ' il ▁était ▁trop "
@@ -19,7 +17,7 @@ FRENCH = {
     "target_words": "L' animal n' a pas traversé la rue parce qu' il était trop fatigué .",
     "links": "0-0 1-1 2-2 2-4 3-3 3-5 4-6 5-7 6-8 6-9 7-10 8-11 9-12 10-13 11-14",
     "languages": ("en", "fr"),
-}  # fmt: skip
+}
 CHINESE = {
     "source_tokens": ENGLISH,
     "target_tokens": "▁ 因为 动物 太 累 了 ， 所以 它 没有 过 马 路 。 </s>",
@@ -27,7 +25,7 @@ CHINESE = {
     "target_words": "因为 动物 太 累 了 ， 所以 它 没有 过 马路 。",
     "links": "6-0 1-1 9-2 10-3 8-4 6-6 7-7 2-8 3-9 5-10 11-11",
     "languages": ("en", "zh"),
-}  # fmt: skip
+}
 
 
 def sharp(rows, columns, pairs, generator, noise):

@@ -58,8 +58,13 @@ def test_curves_and_samples(browser, alone):
             assert name in facts
         titles = tab.locator(".chart:visible figcaption b").all_inner_texts()
         assert titles == [
-            "Loss", "BLEU", "chrF", "Learning rate", "Tokens per second", "Memory",
-        ]  # fmt: skip
+            "Loss",
+            "BLEU",
+            "chrF",
+            "Learning rate",
+            "Tokens per second",
+            "Memory",
+        ]
         assert tab.locator(".chart").first.locator("circle.series-1").count() == 4
         slider, where = tab.locator("input[type=range]"), tab.locator(".transport .where")
         expect(where).to_contain_text("Validation 4 of 4 · update 24")

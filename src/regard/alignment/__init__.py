@@ -25,8 +25,25 @@ from regard.alignment.tokenized_words import (
 )
 
 __all__ = [
-    "SYMMETRIZATIONS", "AlignmentHead", "AlignmentSelection", "BidirectionalLinks", "Link", "Links",
-    "MappedBatch", "TokenizedWords", "align_bidirectional", "align_words", "alignment_weights",
-    "extract_links", "layer_maps", "locate_words", "pool", "rule_links", "select_alignment_head",
-    "symmetrize", "tokenized_output", "tokenized_words", "word_links",
-]  # fmt: skip
+    "SYMMETRIZATIONS",
+    "AlignmentHead",
+    "AlignmentSelection",
+    "BidirectionalLinks",
+    "Link",
+    "Links",
+    "MappedBatch",
+    "TokenizedWords",
+    "align_bidirectional",
+    "align_words",
+    "alignment_weights",
+    "extract_links",
+    "layer_maps",
+    "locate_words",
+    "pool",
+    "rule_links",
+    "select_alignment_head",
+    "symmetrize",
+    "tokenized_output",
+    "tokenized_words",
+    "word_links",
+]

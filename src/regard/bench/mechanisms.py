@@ -76,18 +76,30 @@ def measure(
     memory = [max(1.0, peak_megabytes(once, name, n, causal) - base) for n in lengths]
     steps = decode_step_cost(name) if declared.cache else None
     return MechanismFigures(
-        name, plain, error, tuple(lengths), tuple(times), tuple(memory),
-        growth(lengths, times, memory), steps, over_given,
-    )  # fmt: skip
+        name,
+        plain,
+        error,
+        tuple(lengths),
+        tuple(times),
+        tuple(memory),
+        growth(lengths, times, memory),
+        steps,
+        over_given,
+    )
 
 
 def ring_mechanism_figures(figures: ring.RingFigures, lengths: Sequence[int]) -> MechanismFigures:
     """The figures of ring attention, from those of its processes."""
     declared = {**asdict(Ring.facts), "masks": sorted(Ring.facts.masks)}
     return MechanismFigures(
-        RING, declared, figures.differences["forward"], tuple(lengths), tuple(figures.seconds),
-        tuple(figures.megabytes), growth(lengths, figures.seconds, figures.megabytes),
-    )  # fmt: skip
+        RING,
+        declared,
+        figures.differences["forward"],
+        tuple(lengths),
+        tuple(figures.seconds),
+        tuple(figures.megabytes),
+        growth(lengths, figures.seconds, figures.megabytes),
+    )
 
 
 def growth(

@@ -21,11 +21,17 @@ def rows() -> list[Row]:
         return []
     pairs = (("Sparsemax", sparsemax, entmax.sparsemax), ("Entmax15", entmax15, entmax.entmax15))
     return [
-        Row(f"{name}: largest difference from the entmax package, {what}", number, None, None,
-            "<=", TOLERANCE)
+        Row(
+            f"{name}: largest difference from the entmax package, {what}",
+            number,
+            None,
+            None,
+            "<=",
+            TOLERANCE,
+        )
         for name, ours, theirs in pairs
         for what, number in zip(("forward", "gradient"), difference(ours, theirs), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def difference(

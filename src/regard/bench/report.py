@@ -124,11 +124,13 @@ def _ms(seconds: float) -> str:
 def _panels(measured: Sequence[MechanismFigures]) -> list[Panel]:
     return [
         Panel(
-            "Time, forward and backward, 8 heads of 64", "seconds",
+            "Time, forward and backward, 8 heads of 64",
+            "seconds",
             {figures.name: (figures.lengths, figures.seconds) for figures in measured},
         ),
         Panel(
-            "Peak memory, without torch itself", "megabytes",
+            "Peak memory, without torch itself",
+            "megabytes",
             {figures.name: (figures.lengths, figures.megabytes) for figures in measured},
         ),
-    ]  # fmt: skip
+    ]

@@ -44,11 +44,17 @@ class RingFigures:
 def rows(rings: Mapping[int, RingFigures]) -> list[Row]:
     """The largest differences, by the number of processes."""
     return [
-        Row(f"ring over {ranks} ranks, n {LENGTH}: largest difference, {what}", difference, None,
-            None, "<=", TOLERANCE)
+        Row(
+            f"ring over {ranks} ranks, n {LENGTH}: largest difference, {what}",
+            difference,
+            None,
+            None,
+            "<=",
+            TOLERANCE,
+        )
         for ranks, figures in rings.items()
         for what, difference in figures.differences.items()
-    ]  # fmt: skip
+    ]
 
 
 def run_ring(ranks: int, lengths: Sequence[int] = (), causal: bool = False) -> RingFigures:

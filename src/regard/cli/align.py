@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "files", nargs="+", metavar="FILE",
+        "files",
+        nargs="+",
+        metavar="FILE",
         help="source and target, aligned by line, or one file of pairs "
         "(.tsv .jsonl .tmx .po .xliff)",
-    )  # fmt: skip
+    )
     add_model(parser, required=False)
     add_alignment(parser)
     add_target(parser)
@@ -36,9 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--tokenized", action="store_true", help="words are what spaces separate in the text"
     )
     parser.add_argument(
-        "--format", choices=LAYOUTS, default="pharaoh",
+        "--format",
+        choices=LAYOUTS,
+        default="pharaoh",
         help="links as 0-0 1-2 (pharaoh), counted from 1 (talp), or with the words (json)",
-    )  # fmt: skip
+    )
     parser.add_argument("--output", metavar="FILE", help="file for the links (.gz compresses it)")
     add_encoding(parser)
 

@@ -22,13 +22,15 @@ RULES = ("argmax", "mutual", "entropic")
 def add_alignment(parser: argparse.ArgumentParser) -> None:
     """Add what is aligned by which model, and how; `--model` is added by the command."""
     parser.add_argument(
-        "--reverse", metavar="DIR",
+        "--reverse",
+        metavar="DIR",
         help="folder of a model of the other direction; links of both are combined by --method",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--method", choices=METHODS,
+        "--method",
+        choices=METHODS,
         help="how links of both directions are combined (grow-diag-final-and)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--rule", choices=RULES, help="how links are read from attention (as training chose)"
     )
@@ -39,13 +41,18 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
         "--head", metavar="N", type=_head, help="head to read, from 0, or mean (the chosen one)"
     )
     parser.add_argument(
-        "--shift", action=argparse.BooleanOptionalAction, default=None,
+        "--shift",
+        action=argparse.BooleanOptionalAction,
+        default=None,
         help="read a word's row where it is the input, instead of where it is predicted",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--corpus", metavar="FILE", action="append", default=[],
+        "--corpus",
+        metavar="FILE",
+        action="append",
+        default=[],
         help="without a model: more pairs to learn from, which are not aligned; may be repeated",
-    )  # fmt: skip
+    )
 
 
 def check_alignment(arguments: argparse.Namespace) -> None:
@@ -86,10 +93,14 @@ def aligned_pairs(
         )
         with LineProgress(None, unit="pairs", label="learning") as progress:
             yield from align_text(
-                pairs, languages or ("", ""), method=arguments.method or METHODS[0],
-                tokenized=tokenized, more=more, progress=progress.advance,
+                pairs,
+                languages or ("", ""),
+                method=arguments.method or METHODS[0],
+                tokenized=tokenized,
+                more=more,
+                progress=progress.advance,
                 more_tokenized=getattr(arguments, "tokenized", False),
-            )  # fmt: skip
+            )
         return
     from regard.tasks.alignment.model_aligner import align_with_model
 

@@ -22,17 +22,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--only", metavar="WORD", default="", help="only mechanisms whose name contains WORD"
     )
     parser.add_argument(
-        "--repeats", metavar="N", type=positive, default=REPEATS,
+        "--repeats",
+        metavar="N",
+        type=positive,
+        default=REPEATS,
         help=f"runs to take the median of ({REPEATS})",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--tensors", metavar="FILE", help="safetensors of your own query, key and value: errors "
+        "--tensors",
+        metavar="FILE",
+        help="safetensors of your own query, key and value: errors "
         "are measured over them instead of random ones",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--lengths", metavar="N", nargs="+", type=positive,
+        "--lengths",
+        metavar="N",
+        nargs="+",
+        type=positive,
         help="lengths to time (512 1024 … 16384)",
-    )  # fmt: skip
+    )
     parser.add_argument("--causal", action="store_true", help="apply a causal mask")
     parser.add_argument(
         "--figure", metavar="FILE", help="plot the growth to this file (.png, .svg or .pdf)"

@@ -26,16 +26,20 @@ BATCH = 256  # texts that are labeled before any is printed
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "data", metavar="TEXT|FILE", nargs="*",
+        "data",
+        metavar="TEXT|FILE",
+        nargs="*",
         help="a text, or files: a text a line (.txt), label and text (.tsv), series (.npz, .jsonl);"
         " without any, a text a line is read from standard input",
-    )  # fmt: skip
+    )
     add_model(parser)
     parser.add_argument(
-        "--why", choices=METHODS, default="gradient",
+        "--why",
+        choices=METHODS,
+        default="gradient",
         help="method of the explanation: integrated gradients; the loss when a token is "
         "occluded; the contribution of the token's state; or the pooling's attention (gradient)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--brief", action="store_true", help="only label and probability, tab-separated"
     )

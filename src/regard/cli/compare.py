@@ -157,9 +157,13 @@ def _print(
         table.add_column(name, justify="left" if name == "score" else "right")
     for row in differences:
         table.add_row(
-            row.metric, f"{row.a:.2f}", f"{row.b:.2f}", f"{row.difference:+.2f}",
-            f"{row.low:+.2f} … {row.high:+.2f}", f"{row.p_value:.3f}",
-        )  # fmt: skip
+            row.metric,
+            f"{row.a:.2f}",
+            f"{row.b:.2f}",
+            f"{row.difference:+.2f}",
+            f"{row.low:+.2f} … {row.high:+.2f}",
+            f"{row.p_value:.3f}",
+        )
     console.print(table)
     console.print(_verdict(differences[0]))
     table = Table(box=box.SIMPLE)

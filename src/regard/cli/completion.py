@@ -97,8 +97,9 @@ def _train_flags() -> list[Flag]:
     sections = [*SECTIONS.items(), *(("model", kind.settings) for kind in KINDS.values())]
     for name, section in sections:
         docs, types = attribute_docs(section), model_types(section)
-        named = {key: choices_of(section, key) for key in names_of(section)
-                 if is_mechanism(section, key)}  # fmt: skip
+        named = {
+            key: choices_of(section, key) for key in names_of(section) if is_mechanism(section, key)
+        }
         for key, choices in ({key: _choices(types[key]) for key in types} | named).items():
             flag = f"--{name}.{key}"
             older = flags.get(flag, Flag((flag,), docs.get(key, ""), takes_value=True))

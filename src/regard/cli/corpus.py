@@ -110,10 +110,14 @@ def _series(arguments: argparse.Namespace) -> None:
         arguments.count, arguments.seed, channels=arguments.channels, moments=arguments.moments
     )
     write_npz(
-        arguments.out, x=series.x, y=np.array(series.labels)[series.y],
-        channels=np.array(series.channels), cause_channel=series.channel, cause_start=series.start,
+        arguments.out,
+        x=series.x,
+        y=np.array(series.labels)[series.y],
+        channels=np.array(series.channels),
+        cause_channel=series.channel,
+        cause_start=series.start,
         cause_end=series.end,
-    )  # fmt: skip
+    )
     print(f"{arguments.out}: {len(series.x)} series", file=sys.stderr)
 
 

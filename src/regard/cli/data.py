@@ -30,9 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     back.add_argument("--sample", action="store_true", help="sample sources instead of searching")
     add_sampling(back)
     back.add_argument(
-        "--tag", metavar="NAME", default="",
+        "--tag",
+        metavar="NAME",
+        default="",
         help="write <NAME> before each source; train with --corpus FILE:tag=NAME",
-    )  # fmt: skip
+    )
     back.set_defaults(act=_backtranslate)
     distill = actions.add_parser(
         "distill", help="replace the targets of pairs by a large model's translations"
@@ -42,9 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     _configure_synthesis(distill)
     distill.add_argument(
-        "--closest", action="store_true",
+        "--closest",
+        action="store_true",
         help="of all hypotheses of the beam, the closest to the pair's target by sentence chrF",
-    )  # fmt: skip
+    )
     distill.set_defaults(act=_distill)
 
 
@@ -57,26 +60,51 @@ def run(arguments: argparse.Namespace) -> int:
 def _configure_clean(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     parser.set_defaults(act=_clean)
-    add("files", nargs="+", metavar="FILE",
-        help="pairs: .tsv .jsonl .tmx .po .xliff, or two aligned text files")  # fmt: skip
+    add(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="pairs: .tsv .jsonl .tmx .po .xliff, or two aligned text files",
+    )
     add("--out", metavar="FILE", required=True, help="pairs that are kept: .tsv or .jsonl")
-    add("--dropped", metavar="FILE",
-        help="pairs that are dropped, with reason, file and line: .tsv or .jsonl")  # fmt: skip
-    add("--languages", metavar="en-fr",
-        help="source and target language; text in another one is dropped")  # fmt: skip
+    add(
+        "--dropped",
+        metavar="FILE",
+        help="pairs that are dropped, with reason, file and line: .tsv or .jsonl",
+    )
+    add(
+        "--languages",
+        metavar="en-fr",
+        help="source and target language; text in another one is dropped",
+    )
     add("--any-language", action="store_true", help="do not detect the language")
     add(
         "--max-length", metavar="N", type=positive, default=250, help="longest side, in words (250)"
     )
-    add("--max-ratio", metavar="X", type=float, default=3.0,
-        help="largest ratio of the sides' lengths; 0: any (3)")  # fmt: skip
+    add(
+        "--max-ratio",
+        metavar="X",
+        type=float,
+        default=3.0,
+        help="largest ratio of the sides' lengths; 0: any (3)",
+    )
     add("--keep-duplicates", action="store_true", help="keep all of several equal pairs")
     add("--keep-copies", action="store_true", help="keep pairs whose target equals the source")
     add("--model", metavar="DIR", help="folder of a model that scores the pairs")
-    add("--min-probability", metavar="P", type=float, default=0.0,
-        help="least geometric mean of a target token's probability, e.g. 0.02")  # fmt: skip
-    add("--min-alignment", metavar="X", type=float, default=0.0,
-        help="least alignment score by that model, from 0 to 1; e.g. 0.3")  # fmt: skip
+    add(
+        "--min-probability",
+        metavar="P",
+        type=float,
+        default=0.0,
+        help="least geometric mean of a target token's probability, e.g. 0.02",
+    )
+    add(
+        "--min-alignment",
+        metavar="X",
+        type=float,
+        default=0.0,
+        help="least alignment score by that model, from 0 to 1; e.g. 0.3",
+    )
     add("--threads", metavar="N", type=positive, default=0, help="processor cores to use (all)")
     add_encoding(parser)
     add("--json", action="store_true", help="print the report as JSON")
@@ -86,10 +114,12 @@ def _configure_synthesis(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_engine(parser)
     parser.add_argument(
-        "--out", metavar="FILE", required=True,
+        "--out",
+        metavar="FILE",
+        required=True,
         help="pairs: .tsv or .jsonl; until all is done, FILE.partial, from which the same command "
         "continues if it was stopped",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--to", metavar="de", default="", help="target language, of a model that has several"
     )
@@ -125,9 +155,16 @@ def _synthesize(
     settings = search_options(arguments, model.run.decoding, sample=sample)
     with LineProgress(None) as progress:
         report = function(
-            arguments.files, arguments.out, model=model, settings=settings, to=arguments.to,
-            encoding=arguments.encoding, progress=progress.advance, report=_log, **options,
-        )  # fmt: skip
+            arguments.files,
+            arguments.out,
+            model=model,
+            settings=settings,
+            to=arguments.to,
+            encoding=arguments.encoding,
+            progress=progress.advance,
+            report=_log,
+            **options,
+        )
     skipped = f"; {report.skipped:,} without text left out" if report.skipped else ""
     _log(f"{arguments.out}: {report.read - report.skipped:,} new pairs{skipped}")
 
@@ -154,12 +191,18 @@ def _clean(arguments: argparse.Namespace) -> None:
         model = open_model(arguments.model, "translate", arguments.threads, precision="fp32")
     with LineProgress(None, unit="pairs") as progress:
         report = clean(
-            arguments.files, arguments.out, languages=arguments.languages or "",
-            dropped=arguments.dropped, rules=rules, any_language=arguments.any_language,
-            model=model, min_probability=arguments.min_probability,
-            min_alignment=arguments.min_alignment, encoding=arguments.encoding,
+            arguments.files,
+            arguments.out,
+            languages=arguments.languages or "",
+            dropped=arguments.dropped,
+            rules=rules,
+            any_language=arguments.any_language,
+            model=model,
+            min_probability=arguments.min_probability,
+            min_alignment=arguments.min_alignment,
+            encoding=arguments.encoding,
             progress=progress.advance,
-        )  # fmt: skip
+        )
     if arguments.json:
         print(json.dumps(report.as_dict()))
         return

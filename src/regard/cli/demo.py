@@ -24,39 +24,49 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from regard.demo.settings import IMAGE_ATTENTIONS, SELF_ATTENTIONS, SOURCE_ATTENTIONS
 
     parser.add_argument(
-        "--task", choices=tuple(OPTIONS), default="grammar",
+        "--task",
+        choices=tuple(OPTIONS),
+        default="grammar",
         help="grammar: translate; spelling: spell words out, with monotonic attention; series: "
         "classify time series, and locate the cause; shapes: name a shape in an image, and find it "
         "(grammar)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--kind", choices=("transformer", "rnn"),
+        "--kind",
+        choices=("transformer", "rnn"),
         help="Transformer, or recurrent with Bahdanau attention (transformer)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--attention", metavar="NAME",
+        "--attention",
+        metavar="NAME",
         help=f"attention of the Transformer: {', '.join(SELF_ATTENTIONS)}; of the recurrent "
         f"network: {', '.join(SOURCE_ATTENTIONS)}; of shapes: {', '.join(IMAGE_ATTENTIONS)}",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--minutes", metavar="N", type=float,
+        "--minutes",
+        metavar="N",
+        type=float,
         help="train at most this long; training stops early at 98.5 %% exact (5)",
-    )  # fmt: skip
+    )
     parser.add_argument("--languages", choices=("en-fr", "en-zh"), help="pair (en-fr)")
     parser.add_argument(
         "--quick", action="store_true", help="half a minute, for a model that is not good"
     )
     parser.add_argument(
-        "--explain", action="store_true", default=None,
+        "--explain",
+        action="store_true",
+        default=None,
         help="then search for the heads that resolve “it”, by switching heads off (takes longer)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--guided", action="store_true", default=None,
+        "--guided",
+        action="store_true",
+        default=None,
         help="one head learns the grammar's word alignment, and one the antecedents of “it”",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help=f"folder of the model and the page ({OUT})"
-    )  # fmt: skip
+    )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (0)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -18,14 +18,21 @@ KEPT = (WEIGHTS, CONFIG, METRICS, "README.md", "tokenizer*.model", "tokenizer*.j
 
 TRAINING = {
     "checkpoints": (
-        f"{CHECKPOINTS}/step-*/tensors.safetensors", f"{CHECKPOINTS}/step-*/state.json",
-        f"{CHECKPOINTS}/.step-*/**/*", f"{CHECKPOINTS}/corpus.safetensors",
-        f"{CHECKPOINTS}/dev.json", f"{CHECKPOINTS}/checksums.json", "latest",
+        f"{CHECKPOINTS}/step-*/tensors.safetensors",
+        f"{CHECKPOINTS}/step-*/state.json",
+        f"{CHECKPOINTS}/.step-*/**/*",
+        f"{CHECKPOINTS}/corpus.safetensors",
+        f"{CHECKPOINTS}/dev.json",
+        f"{CHECKPOINTS}/checksums.json",
+        "latest",
     ),
     "logs": (
-        "metrics.jsonl", "samples.jsonl", "status.json", "tensorboard/events.out.tfevents.*",
+        "metrics.jsonl",
+        "samples.jsonl",
+        "status.json",
+        "tensorboard/events.out.tfevents.*",
     ),
-}  # fmt: skip
+}
 """Files that only training needs."""
 
 

@@ -120,9 +120,12 @@ def translate_all(
     texts: list[str] = []
     with LineProgress(len(sources)) as progress:
         windows = translator.translate_lines(
-            sources, max_lines=BLOCK_LINES, max_characters=BLOCK_CHARACTERS,
-            settings=settings, split=False,
-        )  # fmt: skip
+            sources,
+            max_lines=BLOCK_LINES,
+            max_characters=BLOCK_CHARACTERS,
+            settings=settings,
+            split=False,
+        )
         for window in windows:
             texts += [translation.text for translation in window]
             progress.advance(len(window))
@@ -136,9 +139,7 @@ def scores_of(hypotheses: list[str], references: list[str], language: str, *, te
     if not ter:
         return corpus_scores(hypotheses, references, language)
     with LineProgress(len(hypotheses), unit="sentences", label="TER") as progress:
-        return corpus_scores(
-            hypotheses, references, language, ter=True, progress=progress.advance
-        )  # fmt: skip
+        return corpus_scores(hypotheses, references, language, ter=True, progress=progress.advance)
 
 
 def as_json(scores: Scores) -> dict[str, float | str | None]:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 def add_gold(parser: argparse.ArgumentParser) -> None:
     """Add the flags of word links."""
     parser.add_argument(
-        "--gold", metavar="FILE",
+        "--gold",
+        metavar="FILE",
         help="score word links against these (.talp counts words from 1, others from 0): "
         "those of --model, of the statistical aligner without one, or of --links",
-    )  # fmt: skip
+    )
     parser.add_argument("--links", metavar="FILE", help="with --gold: links to score")
     add_alignment(parser)
 
@@ -80,9 +81,12 @@ def _own_links(
 
 def _as_json(scores: AlignmentScores) -> dict[str, float]:
     return {
-        "aer": scores.error_rate, "precision": scores.precision, "recall": scores.recall,
-        "links": scores.predicted, "sure": scores.sure,
-    }  # fmt: skip
+        "aer": scores.error_rate,
+        "precision": scores.precision,
+        "recall": scores.recall,
+        "links": scores.predicted,
+        "sure": scores.sure,
+    }
 
 
 def _print(scores: AlignmentScores, num_pairs: int, seconds: float) -> None:

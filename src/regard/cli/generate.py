@@ -24,9 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--count", metavar="N", type=positive, default=1, help="continuations (1)")
     parser.add_argument(
-        "--next", metavar="N", type=positive,
+        "--next",
+        metavar="N",
+        type=positive,
         help="print the N most probable next tokens instead, with logits and probabilities",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--max-length",
         metavar="N",
@@ -63,9 +65,11 @@ def _print(generator: Generator, arguments: argparse.Namespace, settings: Search
     for generated in generator.generate(arguments.prompt, settings=settings):
         if arguments.json:
             row = {
-                "text": generated.text, "score": generated.score,
-                "tokens": list(generated.tokens), "finished": generated.finished,
-            }  # fmt: skip
+                "text": generated.text,
+                "score": generated.score,
+                "tokens": list(generated.tokens),
+                "finished": generated.finished,
+            }
             print(json.dumps(row, ensure_ascii=False))
         else:
             print(generated.text)

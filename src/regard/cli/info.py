@@ -30,18 +30,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--length", metavar="N", type=positive, help="with two folders: tokens of a text (25)"
     )
     parser.add_argument(
-        "--curves", metavar="FILE", type=Path,
+        "--curves",
+        metavar="FILE",
+        type=Path,
         help="draw loss, learning rate and BLEU by update, of one folder or two (.png, .svg, .pdf)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--picture", metavar="FILE", type=Path,
+        "--picture",
+        metavar="FILE",
+        type=Path,
         help="draw the whole model with its real shapes (.svg)",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.add_argument(
-        "--prune", action="store_true",
+        "--prune",
+        action="store_true",
         help="keep only what is needed to use the model: remove checkpoints and training logs",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--force", action="store_true", help="with --prune: even if its training is not finished"
     )
@@ -193,9 +198,19 @@ def _engine(folder: Path, run: Run) -> dict[str, Any] | None:
 def _training(run: Run) -> dict[str, Any]:
     """Return the most important settings of training."""
     names = (
-        "minutes", "steps", "epochs", "batch_tokens", "accumulate", "optimizer", "learning_rate",
-        "schedule", "warmup", "label_smoothing", "average", "seed",
-    )  # fmt: skip
+        "minutes",
+        "steps",
+        "epochs",
+        "batch_tokens",
+        "accumulate",
+        "optimizer",
+        "learning_rate",
+        "schedule",
+        "warmup",
+        "label_smoothing",
+        "average",
+        "seed",
+    )
     settings = vars(run.training)
     return {name: settings[name] for name in names}
 

@@ -60,14 +60,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", metavar="FILE", help="texts to look at, a line each (or .gz)")
     parser.add_argument("--out", metavar="FILE", default=OUT, help=f"page to write ({OUT})")
     parser.add_argument(
-        "--no-split", action="store_true",
+        "--no-split",
+        action="store_true",
         help="take each text as one, and --input or stdin as one text (a translator reads "
         "sentence by sentence, other models line by line)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--generate", metavar="N", type=positive, default=0,
+        "--generate",
+        metavar="N",
+        type=positive,
+        default=0,
         help="let a language model go on by N tokens, and show all",
-    )  # fmt: skip
+    )
     add_search(parser)
     parser.add_argument(
         "--max-length", metavar="N", type=positive, help="most tokens of a translated sentence"
@@ -75,14 +79,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", metavar="TEXT", default="", help="how a translation begins")
     parser.add_argument("--reference", metavar="TEXT", help="the right translation, to compare")
     parser.add_argument(
-        "--vectors", metavar="WORD",
+        "--vectors",
+        metavar="WORD",
         help="instead of the page: how this word's vector differs between the texts, by layer; "
         "--out is a figure (regard-vectors.png)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--no-stages", action="store_true",
+        "--no-stages",
+        action="store_true",
         help="leave out the stages, which take up to 4 MB: every number on each word's way",
-    )  # fmt: skip
+    )
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument(
         "--figures", metavar="DIR", type=Path, help="draw figures into this folder as well"
@@ -91,9 +97,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("png", "svg", "pdf"), help="what figures are drawn as (png)"
     )
     parser.add_argument(
-        "--effects", action="store_true",
+        "--effects",
+        action="store_true",
         help="with --figures: what each head is good for, by switching it off (a pass for each)",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
 
 

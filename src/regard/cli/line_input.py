@@ -17,11 +17,36 @@ from regard.errors import InputError
 from regard.formats.compressed import empty_file, open_read, suffix
 from regard.formats.lines import CHUNK, decode_chunks, file_chunks, is_utf8, split_lines
 
-UNSUPPORTED = frozenset({
-    ".mo", ".tbx", ".doc", ".rtf", ".pdf", ".epub", ".pptx", ".odp", ".xlsx", ".ods", ".ass",
-    ".jsonl", ".ndjson", ".toml", ".xml", ".svg", ".rst", ".adoc", ".tex", ".csv", ".tsv",
-    ".properties", ".strings", ".resx", ".arb", ".ini",
-})  # fmt: skip
+UNSUPPORTED = frozenset(
+    {
+        ".mo",
+        ".tbx",
+        ".doc",
+        ".rtf",
+        ".pdf",
+        ".epub",
+        ".pptx",
+        ".odp",
+        ".xlsx",
+        ".ods",
+        ".ass",
+        ".jsonl",
+        ".ndjson",
+        ".toml",
+        ".xml",
+        ".svg",
+        ".rst",
+        ".adoc",
+        ".tex",
+        ".csv",
+        ".tsv",
+        ".properties",
+        ".strings",
+        ".resx",
+        ".arb",
+        ".ini",
+    }
+)
 """Formats with their own markup or fields, which would be translated as if they were prose."""
 MAX_DOCUMENT = 64 << 20
 """Most bytes of a document, which is translated as a whole."""

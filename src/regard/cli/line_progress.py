@@ -85,9 +85,11 @@ class LineProgress:
             from rich.progress import BarColumn, Progress, TextColumn
 
             self._bar = Progress(
-                BarColumn(bar_width=None), TextColumn("{task.description}"),
-                console=self.console, transient=True,
-            )  # fmt: skip
+                BarColumn(bar_width=None),
+                TextColumn("{task.description}"),
+                console=self.console,
+                transient=True,
+            )
             self._bar.add_task("", total=self.total)
             self._bar.start()
         self._bar.update(self._bar.task_ids[0], completed=self.done, description=self._text())

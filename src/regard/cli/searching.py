@@ -15,9 +15,17 @@ if TYPE_CHECKING:
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 SEARCHING = (
-    "beam", "length_penalty", "n_best", "max_length", "min_length", "no_repeat_ngram",
-    "beam_groups", "diversity_penalty", "coverage_penalty", "deterministic",
-)  # fmt: skip
+    "beam",
+    "length_penalty",
+    "n_best",
+    "max_length",
+    "min_length",
+    "no_repeat_ngram",
+    "beam_groups",
+    "diversity_penalty",
+    "coverage_penalty",
+    "deterministic",
+)
 
 MAX_BEAM = 10_000
 """Hypotheses kept at every step: each takes as much memory as the first."""
@@ -29,9 +37,11 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "--to", metavar="de", default="", help="target language, of a model that has several"
     )
     parser.add_argument(
-        "--tag", metavar="NAME", default="",
+        "--tag",
+        metavar="NAME",
+        default="",
         help="kind of text, by a tag that the model was trained with (--corpus FILE:tag=NAME)",
-    )  # fmt: skip
+    )
 
 
 def bound(model: Any, arguments: argparse.Namespace) -> Any:

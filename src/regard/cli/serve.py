@@ -34,8 +34,13 @@ NEEDED = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "py3lan
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     add = parser.add_argument
-    add("--model", metavar="DIR", action="append", default=[],
-        help="folder of a model; several times for several, of any directions")  # fmt: skip
+    add(
+        "--model",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="folder of a model; several times for several, of any directions",
+    )
     add("--host", default="127.0.0.1", help="address to listen at (127.0.0.1: this computer only)")
     add("--port", type=int, default=5000, metavar="N", help="port to listen at (5000; 0: any)")
     add(
@@ -45,31 +50,74 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processor cores to use, of all workers together (all but one)",
     )
-    add("--workers", type=positive, default=1, metavar="N",
-        help="processes that serve, each with all models in memory (1)")  # fmt: skip
+    add(
+        "--workers",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="processes that serve, each with all models in memory (1)",
+    )
     add_engine(parser)
     parser.add_argument(
-        "--memory", metavar="FILE", action="append", default=[],
+        "--memory",
+        metavar="FILE",
+        action="append",
+        default=[],
         help="translation memory (.tmx, .po, .xliff, .tsv) of the first model's languages: what it "
         "has is translated as there",
-    )  # fmt: skip
+    )
     limits = parser.add_argument_group("limits")
     add = limits.add_argument
-    add("--max-characters", type=positive, default=20_000, metavar="N",
-        help="maximum of one request (20000)")  # fmt: skip
+    add(
+        "--max-characters",
+        type=positive,
+        default=20_000,
+        metavar="N",
+        help="maximum of one request (20000)",
+    )
     add("--max-texts", type=positive, default=500, metavar="N", help="maximum of one request (500)")
-    add("--max-waiting", type=positive, default=512, metavar="N",
-        help="requests that may wait; one more gets a 503 (512)")  # fmt: skip
-    add("--max-per-address", type=int, default=256, metavar="N",
-        help="requests of one address at once; one more gets a 503 (256; 0: no limit)")  # fmt: skip
-    add("--together", type=positive, default=256, metavar="N",
-        help="sentences translated together, of any requests (256; 1: one by one)")  # fmt: skip
-    add("--timeout", type=float, default=60.0, metavar="S",
-        help="seconds after which a request gets a 503 (60)")  # fmt: skip
-    add("--rate", type=int, default=0, metavar="N",
-        help="requests a minute of one key or address (0: no limit)")  # fmt: skip
-    add("--wrong-keys", type=int, default=60, metavar="N",
-        help="requests a minute of one address with a wrong key (60; 0: no limit)")  # fmt: skip
+    add(
+        "--max-waiting",
+        type=positive,
+        default=512,
+        metavar="N",
+        help="requests that may wait; one more gets a 503 (512)",
+    )
+    add(
+        "--max-per-address",
+        type=int,
+        default=256,
+        metavar="N",
+        help="requests of one address at once; one more gets a 503 (256; 0: no limit)",
+    )
+    add(
+        "--together",
+        type=positive,
+        default=256,
+        metavar="N",
+        help="sentences translated together, of any requests (256; 1: one by one)",
+    )
+    add(
+        "--timeout",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds after which a request gets a 503 (60)",
+    )
+    add(
+        "--rate",
+        type=int,
+        default=0,
+        metavar="N",
+        help="requests a minute of one key or address (0: no limit)",
+    )
+    add(
+        "--wrong-keys",
+        type=int,
+        default=60,
+        metavar="N",
+        help="requests a minute of one address with a wrong key (60; 0: no limit)",
+    )
     access = parser.add_argument_group("access")
     add = access.add_argument
     add("--keys", metavar="FILE", help="file of API keys, as --make-key writes it")
@@ -83,19 +131,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--key-rate", type=int, metavar="N", help="with --make-key: requests a minute (0: any)")
     add("--admin", action="store_true", help="with --make-key: a key that may reload models")
-    add("--allowed-host", metavar="NAME", action="append", default=[],
+    add(
+        "--allowed-host",
+        metavar="NAME",
+        action="append",
+        default=[],
         help="name that the server answers to, as example.org, *.example.org or * (all), besides "
         "localhost and, unless it listens at a loopback address, this computer's name and all "
-        "addresses")  # fmt: skip
-    add("--cors", metavar="ORIGIN", action="append", default=[],
-        help="origin whose pages may use the server, as https://example.org; * is all")  # fmt: skip
-    add("--proxy", metavar="ADDRESS",
-        help="address of a reverse proxy, trusted for clients' addresses")  # fmt: skip
-    add("--metrics-port", type=int, metavar="N",
+        "addresses",
+    )
+    add(
+        "--cors",
+        metavar="ORIGIN",
+        action="append",
+        default=[],
+        help="origin whose pages may use the server, as https://example.org; * is all",
+    )
+    add(
+        "--proxy",
+        metavar="ADDRESS",
+        help="address of a reverse proxy, trusted for clients' addresses",
+    )
+    add(
+        "--metrics-port",
+        type=int,
+        metavar="N",
         help="port for /metrics alone (without it, /metrics is at --port, with --require-key for "
-        "requests with `Authorization: Bearer KEY`)")  # fmt: skip
-    add("--metrics-host", default="127.0.0.1", metavar="ADDRESS",
-        help="address to listen at for --metrics-port (127.0.0.1: this computer only)")  # fmt: skip
+        "requests with `Authorization: Bearer KEY`)",
+    )
+    add(
+        "--metrics-host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to listen at for --metrics-port (127.0.0.1: this computer only)",
+    )
     add("--no-metrics", action="store_true", help="no /metrics for Prometheus")
 
 

@@ -24,27 +24,35 @@ OUT = "regard-studies"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "names", metavar="NAME", nargs="+",
+        "names",
+        metavar="NAME",
+        nargs="+",
         help="studies to run; all: every one; list: only list them",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--quick", action="store_true", help="small sizes and one seed: seconds instead of minutes"
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path(OUT),
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path(OUT),
         help=f"folder of the results, with one folder per study ({OUT})",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--language", choices=("en", "zh"), default="en", help="of the figure and the page (en)"
     )
     parser.add_argument(
-        "--data", metavar="FILE", type=Path,
+        "--data",
+        metavar="FILE",
+        type=Path,
         help="your own pairs, tab-separated, for the study bahdanau",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--redraw", action="store_true",
+        "--redraw",
+        action="store_true",
         help="measure nothing: write the page and the figures again from the results in --out",
-    )  # fmt: skip
+    )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="first random seed (0)")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
 

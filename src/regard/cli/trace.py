@@ -21,9 +21,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_model(parser, required=False)
     add_target(parser)
     parser.add_argument(
-        "--toy", action="store_true",
+        "--toy",
+        action="store_true",
         help="no model: three words of four whole numbers, by hand and as matrices",
-    )  # fmt: skip
+    )
     parser.add_argument("--word", metavar="WORD", help="the word to follow (the last one)")
     parser.add_argument("--layer", metavar="N", type=natural, help="layer, counted from 0 (0)")
     parser.add_argument("--head", metavar="N", type=natural, help="head, counted from 0 (0)")
@@ -31,13 +32,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--step", metavar="STEP", help="only this step, with all its numbers: its number or name"
     )
     parser.add_argument(
-        "--json", action="store_true",
+        "--json",
+        action="store_true",
         help="print the steps as JSON; without --layer and --head those of all",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--out", metavar="FILE",
+        "--out",
+        metavar="FILE",
         help="write an HTML page to go through the steps of every word, layer and head",
-    )  # fmt: skip
+    )
 
 
 def natural(text: str) -> int:
@@ -125,11 +128,15 @@ def _traced(
     check_inspectable(run, arguments.model)
     model = bound(load(arguments.model, threads=arguments.threads, run=run), arguments)
     return trace_text(
-        model, arguments.text,
-        word=arguments.word, layer=arguments.layer, head=arguments.head,
-        everything=everything, every_word=every_word,
+        model,
+        arguments.text,
+        word=arguments.word,
+        layer=arguments.layer,
+        head=arguments.head,
+        everything=everything,
+        every_word=every_word,
         options=InspectOptions(name=model_names([arguments.model])[0]),
-    )  # fmt: skip
+    )
 
 
 def _number(traced: TracedText, step: str | None) -> int | None:

@@ -130,9 +130,13 @@ def run(arguments: Namespace) -> int:
                     outcome = resume(task, folder, settings, reporter, ranks)
                 else:
                     request = TrainRequest(
-                        arguments.files, arguments.out, arguments.dev, arguments.given,
-                        arguments.preset, arguments.encoding,
-                    )  # fmt: skip
+                        arguments.files,
+                        arguments.out,
+                        arguments.dev,
+                        arguments.given,
+                        arguments.preset,
+                        arguments.encoding,
+                    )
                     outcome = train_from_files(task, request, reporter, ranks, started)
     except KeyboardInterrupt:
         if not (folder / CONFIG).is_file():

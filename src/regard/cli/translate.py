@@ -126,13 +126,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-split", action="store_true", help="take each line as one sentence")
     parser.add_argument(
-        "--backend", choices=("local", "ray"), default="local",
+        "--backend",
+        choices=("local", "ray"),
+        default="local",
         help="where to translate a file: on this machine, or on a Ray cluster (local)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--workers", metavar="N", type=positive,
+        "--workers",
+        metavar="N",
+        type=positive,
         help="with Ray, most workers, of one core each (as many as the cluster has cores)",
-    )  # fmt: skip
+    )
     parser.add_argument("--align", action="store_true", help="draw the word alignment")
     parser.add_argument(
         "--check",
@@ -239,9 +243,11 @@ def _checked_format(arguments: argparse.Namespace) -> str:
             check_overwrite(arguments.input, arguments.output)
         fitting = {".json", *JSON_LINES} if arguments.json else {".tsv"}
         check_output_name(
-            arguments.output, kind, explicit=bool(arguments.format),
+            arguments.output,
+            kind,
+            explicit=bool(arguments.format),
             allowed=frozenset(fitting if kind == "text" else ()),
-        )  # fmt: skip
+        )
     return kind
 
 
@@ -301,19 +307,25 @@ def _write_file(
         {"engine": "ctranslate2", "precision": engine.precision} if engine else {"engine": "torch"}
     )
     identity = {
-        "model": "-".join(map(model_checksum, arguments.model)), "version": __version__,
+        "model": "-".join(map(model_checksum, arguments.model)),
+        "version": __version__,
         "engine": loading,
         "options": {**options, "settings": settings, "layout": layout, "memory": memories},
-    }  # fmt: skip
+    }
     with PartialOutput(arguments.output, identity, _log) as output:
         lines = output.remaining(source.lines)
         if arguments.backend == "ray":
             blocks = _ray_blocks(output, lines, layout, options, loading, arguments)
         else:
             blocks = translate_blocks(
-                translator, lines, layout, options,
-                first=output.done, max_lines=_max_lines(arguments), check=arguments.check,
-            )  # fmt: skip
+                translator,
+                lines,
+                layout,
+                options,
+                first=output.done,
+                max_lines=_max_lines(arguments),
+                check=arguments.check,
+            )
         copied = 0
         if source.layout:
             source.layout.skip(output.done)
@@ -352,7 +364,7 @@ def _ray_blocks(
     folders = [str(Path(folder).resolve()) for folder in arguments.model]
     for block in translate_with_ray(
         blocks, folders, layout, options, num_workers=arguments.workers, loading=loading
-    ):  # fmt: skip
+    ):
         if block.first == output.done:
             yield block
         else:
@@ -370,9 +382,14 @@ def _write_stream(
     visible = sys.stdout.isatty() and not arguments.output  # the lines are the progress
     progress = None if visible or arguments.text else LineProgress(source.total)
     blocks = translate_blocks(
-        translator, source.lines, _layout(arguments), options,
-        max_lines=_max_lines(arguments), max_characters=None, check=arguments.check,
-    )  # fmt: skip
+        translator,
+        source.lines,
+        _layout(arguments),
+        options,
+        max_lines=_max_lines(arguments),
+        max_characters=None,
+        check=arguments.check,
+    )
     copied = 0
     with _stream(arguments.output) as stream, progress or nullcontext():
         for block in blocks:

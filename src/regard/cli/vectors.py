@@ -36,13 +36,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     learn = actions.add_parser("learn", help="train vectors on plain text (skip-gram or CBOW)")
     learn.add_argument("files", nargs="+", metavar="TEXT", help="plain text, one sentence per line")
     learn.add_argument(
-        "--out", metavar="FILE", type=Path, required=True,
+        "--out",
+        metavar="FILE",
+        type=Path,
+        required=True,
         help="output: .safetensors, .vec or .txt (word2vec text format; or .gz), or a folder",
-    )  # fmt: skip
+    )
     learn.add_argument(
-        "--method", choices=METHODS, default=METHODS[0],
+        "--method",
+        choices=METHODS,
+        default=METHODS[0],
         help="skip-gram: predict the context of a word; cbow: the word (skip-gram)",
-    )  # fmt: skip
+    )
     for name, value in DEFAULTS.items():
         learn.add_argument(
             f"--{name}", metavar="N", type=positive, default=value, help=f"{HELP[name]} ({value})"
@@ -50,9 +55,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     learn.add_argument("--language", metavar="zh", default="", help="language of the text")
     learn.add_argument("--lowercase", action="store_true", help="convert the text to lower case")
     learn.add_argument(
-        "--subsample", metavar="T", type=float, default=1e-3,
+        "--subsample",
+        metavar="T",
+        type=float,
+        default=1e-3,
         help="subsample words more frequent than this; 0 for none (0.001)",
-    )  # fmt: skip
+    )
     learn.add_argument("--seed", metavar="N", type=int, default=0, help="random seed (0)")
     learn.set_defaults(act=_learn)
     near = actions.add_parser("near", help="the words nearest to a word")
@@ -70,13 +78,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", metavar="WORD", help="words to draw; the most frequent by default"
     )
     plane.add_argument(
-        "--analogy", nargs=3, action="append", default=[], metavar=("A", "B", "C"),
+        "--analogy",
+        nargs=3,
+        action="append",
+        default=[],
+        metavar=("A", "B", "C"),
         help="arrows from A to B, and from C to what is to C as B is to A; repeatable",
-    )  # fmt: skip
+    )
     plane.add_argument(
-        "--out", metavar="FILE", type=Path, default=Path("vectors.png"),
+        "--out",
+        metavar="FILE",
+        type=Path,
+        default=Path("vectors.png"),
         help="figure: .png, .svg or .pdf (vectors.png)",
-    )  # fmt: skip
+    )
     plane.add_argument("--vectors", metavar="FILE", required=True, help="file of vectors")
     plane.set_defaults(act=_plane)
     for action in (near, analogy):
@@ -119,10 +134,14 @@ def _learn(arguments: argparse.Namespace) -> None:
     written = write_vectors(out, vectors)
     if arguments.json:
         figures: dict[str, Any] = {
-            "file": str(written), "method": arguments.method, "words": len(vectors),
-            "dim": vectors.dim, "text_words": len(text.stream), "seconds": seconds,
+            "file": str(written),
+            "method": arguments.method,
+            "words": len(vectors),
+            "dim": vectors.dim,
+            "text_words": len(text.stream),
+            "seconds": seconds,
             "words_per_second": speed,
-        }  # fmt: skip
+        }
         print(json.dumps(figures, ensure_ascii=False))
     else:
         print(

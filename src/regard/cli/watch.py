@@ -20,8 +20,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     add = parser.add_argument
     add("folders", metavar="DIR", nargs="+", help="folder of a run; several are drawn together")
-    add("--port", type=int, default=0, metavar="N",
-        help="port to listen at, on this computer only (0: any that is free)")  # fmt: skip
+    add(
+        "--port",
+        type=int,
+        default=0,
+        metavar="N",
+        help="port to listen at, on this computer only (0: any that is free)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

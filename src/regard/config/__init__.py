@@ -22,7 +22,19 @@ from regard.config.run import (
 )
 
 __all__ = [
-    "FORMAT_VERSION", "AlignmentSettings", "ClassifierSettings", "CleaningSettings", "Command",
-    "Kind", "LanguageModelSettings", "MaskedLanguageModelSettings", "ModelSettings", "RnnSettings",
-    "Run", "SearchOptions", "TextSettings", "TrainingSettings", "TransformerSettings",
-]  # fmt: skip
+    "FORMAT_VERSION",
+    "AlignmentSettings",
+    "ClassifierSettings",
+    "CleaningSettings",
+    "Command",
+    "Kind",
+    "LanguageModelSettings",
+    "MaskedLanguageModelSettings",
+    "ModelSettings",
+    "RnnSettings",
+    "Run",
+    "SearchOptions",
+    "TextSettings",
+    "TrainingSettings",
+    "TransformerSettings",
+]

@@ -17,9 +17,16 @@ EPOCHS = 3.0
 DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
 """Settings of a model that its weights do not depend on."""
 _DEFAULTS = (
-    "schedule_steps", "restart_rate", "target_exact_match", "vectors", "vectors_source",
-    "vectors_target", "guided_alignment", "guided_layer", "guide",
-)  # fmt: skip
+    "schedule_steps",
+    "restart_rate",
+    "target_exact_match",
+    "vectors",
+    "vectors_source",
+    "vectors_target",
+    "guided_alignment",
+    "guided_layer",
+    "guide",
+)
 """Settings of the first training that are not taken over."""
 
 

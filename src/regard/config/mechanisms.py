@@ -262,10 +262,18 @@ class AdaptiveSpanSettings(MechanismSettings):
 MECHANISM_SETTINGS: dict[str, type[MechanismSettings]] = {
     settings.name: settings
     for settings in (
-        FullSettings, LocalSettings, SparseSettings, BlockwiseSettings, LinformerSettings,
-        ReformerSettings, LinearSettings, PerformerSettings, AdaptiveSpanSettings, RingSettings,
+        FullSettings,
+        LocalSettings,
+        SparseSettings,
+        BlockwiseSettings,
+        LinformerSettings,
+        ReformerSettings,
+        LinearSettings,
+        PerformerSettings,
+        AdaptiveSpanSettings,
+        RingSettings,
     )
-}  # fmt: skip
+}
 """The mechanisms by name."""
 
 

@@ -101,9 +101,15 @@ class RnnSettings:
 
     def __post_init__(self) -> None:
         at_least(
-            self, 1, "embedding", "dim", "num_encoder_layers", "num_decoder_layers",
-            "attention_dim", "components",
-        )  # fmt: skip
+            self,
+            1,
+            "embedding",
+            "dim",
+            "num_encoder_layers",
+            "num_decoder_layers",
+            "attention_dim",
+            "components",
+        )
         at_least(self, 0, "max_length")
         fraction(self, "dropout")
         if self.bidirectional and self.dim % 2:
@@ -226,9 +232,16 @@ class ClassifierSettings(SelfAttentionSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(
-            self, 1, "patch", "dim", "num_layers", "num_heads", "ff", "num_pooling_heads",
+            self,
+            1,
+            "patch",
+            "dim",
+            "num_layers",
+            "num_heads",
+            "ff",
+            "num_pooling_heads",
             "max_length",
-        )  # fmt: skip
+        )
         at_least(self, 0, "kernel")
         fraction(self, "dropout", "attention_dropout", "activation_dropout")
         divides(self, "num_pooling_heads", self.num_pooling_heads, "dim")

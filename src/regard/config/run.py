@@ -167,14 +167,35 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         at_least(
-            self, 1, "steps", "batch_tokens", "accumulate", "average_last", "keep",
-            "schedule_steps", "muon_period",
-        )  # fmt: skip
+            self,
+            1,
+            "steps",
+            "batch_tokens",
+            "accumulate",
+            "average_last",
+            "keep",
+            "schedule_steps",
+            "muon_period",
+        )
         at_least(
-            self, 0, "epochs", "warmup", "weight_decay", "clip", "validate_every",
-            "validate_sentences", "patience", "threads", "learning_rate", "checkpoint_minutes",
-            "target_exact_match", "muon_factor", "guided_layer", "guide_weight", "r_drop",
-        )  # fmt: skip
+            self,
+            0,
+            "epochs",
+            "warmup",
+            "weight_decay",
+            "clip",
+            "validate_every",
+            "validate_sentences",
+            "patience",
+            "threads",
+            "learning_rate",
+            "checkpoint_minutes",
+            "target_exact_match",
+            "muon_factor",
+            "guided_layer",
+            "guide_weight",
+            "r_drop",
+        )
         fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay", "restart_rate")
         if self.minutes is not None and self.minutes <= 0:
             raise InputError(f"training.minutes must be above 0, got {self.minutes:g}.")
@@ -230,9 +251,15 @@ class SearchOptions:
     def __post_init__(self) -> None:
         at_least(self, 1, "beam", "n_best", "max_length", "batch_tokens", "beam_groups")
         at_least(
-            self, 0, "top_k", "length_penalty", "min_length", "no_repeat_ngram",
-            "diversity_penalty", "coverage_penalty",
-        )  # fmt: skip
+            self,
+            0,
+            "top_k",
+            "length_penalty",
+            "min_length",
+            "no_repeat_ngram",
+            "diversity_penalty",
+            "coverage_penalty",
+        )
 
 
 @dataclass(frozen=True)

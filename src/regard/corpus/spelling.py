@@ -17,11 +17,33 @@ from regard.corpus.pairs import Pair
 from regard.corpus.splits import Split, check_split, hashed_split
 
 NAMES = {
-    "a": "ay", "b": "bee", "c": "cee", "d": "dee", "e": "ee", "f": "ef", "g": "gee", "h": "aitch",
-    "i": "eye", "j": "jay", "k": "kay", "l": "el", "m": "em", "n": "en", "o": "oh", "p": "pee",
-    "q": "cue", "r": "ar", "s": "ess", "t": "tee", "u": "you", "v": "vee", "w": "double-you",
-    "x": "ex", "y": "why", "z": "zed",
-}  # fmt: skip
+    "a": "ay",
+    "b": "bee",
+    "c": "cee",
+    "d": "dee",
+    "e": "ee",
+    "f": "ef",
+    "g": "gee",
+    "h": "aitch",
+    "i": "eye",
+    "j": "jay",
+    "k": "kay",
+    "l": "el",
+    "m": "em",
+    "n": "en",
+    "o": "oh",
+    "p": "pee",
+    "q": "cue",
+    "r": "ar",
+    "s": "ess",
+    "t": "tee",
+    "u": "you",
+    "v": "vee",
+    "w": "double-you",
+    "x": "ex",
+    "y": "why",
+    "z": "zed",
+}
 """The name of each letter."""
 
 SHORTEST, LONGEST = 3, 12

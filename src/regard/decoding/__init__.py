@@ -29,11 +29,27 @@ if TYPE_CHECKING:
     from regard.decoding.step_loop import StreamedToken, greedy, sample, stream
 
 __all__ = [
-    "Alternative", "Hypothesis", "RankedToken", "RequiredPhrase", "SearchRequest", "SourceBatch",
-    "StepModel", "StreamedToken", "TokenTexts", "alternatives", "beam_search", "forbidden_phrases",
-    "greedy", "prepare_request", "ranked_tokens", "sample", "score", "search", "stream",
+    "Alternative",
+    "Hypothesis",
+    "RankedToken",
+    "RequiredPhrase",
+    "SearchRequest",
+    "SourceBatch",
+    "StepModel",
+    "StreamedToken",
+    "TokenTexts",
+    "alternatives",
+    "beam_search",
+    "forbidden_phrases",
+    "greedy",
+    "prepare_request",
+    "ranked_tokens",
+    "sample",
+    "score",
+    "search",
+    "stream",
     "word_confidence",
-]  # fmt: skip
+]
 
 _NEED_TORCH = {
     "beam": ("beam_search",),

@@ -26,10 +26,21 @@ FORCED_TOGETHER = 64
 CPU_TOKENS = 512  # padded source tokens times the beam; on a processor larger batches are slower
 COMPUTE_TYPES: dict[EnginePrecision, str] = {"int8": "int8", "fp32": "float32"}
 
-OPTIONS = frozenset({
-    "beam", "length_penalty", "n_best", "max_length", "batch_tokens", "deterministic",
-    "temperature", "top_k", "top_p", "seed", "diversity_penalty",
-})  # fmt: skip
+OPTIONS = frozenset(
+    {
+        "beam",
+        "length_penalty",
+        "n_best",
+        "max_length",
+        "batch_tokens",
+        "deterministic",
+        "temperature",
+        "top_k",
+        "top_p",
+        "seed",
+        "diversity_penalty",
+    }
+)
 """Options of a search that CTranslate2 takes, or that have no effect without `sample` and
 `beam_groups`; others must have their default values."""
 
@@ -148,9 +159,13 @@ class CTranslate2Engine:
         ) -> _Batch:
             chosen_ids = [sources[row] for row in chosen]
             results = self._submit(
-                chosen_ids, options, limit, suppress=suppress, attention=attention and greedy,
+                chosen_ids,
+                options,
+                limit,
+                suppress=suppress,
+                attention=attention and greedy,
                 alone=alone,
-            )  # fmt: skip
+            )
             return _Batch(chosen, limit, suppress, alone, results)
 
         queue: deque[_Batch] = deque()
@@ -223,11 +238,14 @@ class CTranslate2Engine:
         limit = max((self._limit(len(ids) + 1, options.max_length) for ids in sources), default=0)
         pending = [
             self._submit(
-                [sources[row] for row in rows], options, limit, suppress=True,
+                [sources[row] for row in rows],
+                options,
+                limit,
+                suppress=True,
                 beginnings=[beginnings[row] for row in rows],
             )
             for rows in groups
-        ]  # fmt: skip
+        ]
         done = {
             row: self._result(result.result(), options)[0]
             for row, result in zip(chain(*groups), chain(*pending), strict=True)

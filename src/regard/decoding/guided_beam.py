@@ -286,11 +286,15 @@ class _GuidedBeam:
             if candidate.token == EOS and missing:
                 continue
             bank = group.bank(tokens, text, missing)
-            place = 0.0 if self.coverage is None else sum(
-                self.coverage.log_share(candidate.row, phrase.positions)
-                for phrase in group.missing(row.text)
-                if phrase not in missing
-            )  # fmt: skip
+            place = (
+                0.0
+                if self.coverage is None
+                else sum(
+                    self.coverage.log_share(candidate.row, phrase.positions)
+                    for phrase in group.missing(row.text)
+                    if phrase not in missing
+                )
+            )
             placed = candidate._replace(
                 total=candidate.total + place, places=candidate.places + place
             )

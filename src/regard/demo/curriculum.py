@@ -66,9 +66,12 @@ class CurriculumCorpus(EncodedCorpus):
         repeat = 0
         while len(first) < num_batches:
             cut = batches(
-                self.lengths_src[self._easy], self.lengths_tgt[self._easy],
-                max(EASY_TOKENS, self.max_tokens), seed, repeat,
-            )  # fmt: skip
+                self.lengths_src[self._easy],
+                self.lengths_tgt[self._easy],
+                max(EASY_TOKENS, self.max_tokens),
+                seed,
+                repeat,
+            )
             first += [self._easy[rows].tolist() for rows in cut]
             repeat += 1
         return first[:num_batches]

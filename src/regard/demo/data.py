@@ -82,9 +82,14 @@ def _draw_part(
 ) -> list[TrainingPair]:
     with _no_garbage_collection():  # it would take a third of the time and free nothing
         pairs = sample(
-            "train", count, language=language, seed=seed, max_words=max_words,
-            same_gender=SAME_GENDER, rare=RARE,
-        )  # fmt: skip
+            "train",
+            count,
+            language=language,
+            seed=seed,
+            max_words=max_words,
+            same_gender=SAME_GENDER,
+            rare=RARE,
+        )
     return [
         TrainingPair(pair.source, pair.target, is_easy(pair), _links(pair, guides))
         for pair in pairs

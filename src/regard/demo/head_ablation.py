@@ -108,9 +108,10 @@ class AblationSentences:
         with intervene(self.network, switch_off(names)):
             right = self.network(self.batch).argmax(-1) == self.batch.labels
         return AblationEffect(
-            names, float(right[self.pronouns].float().mean()),
+            names,
+            float(right[self.pronouns].float().mean()),
             float(right[self.others].float().mean()),
-        )  # fmt: skip
+        )
 
 
 def switch_off(heads: Iterable[HeadName]) -> list[SwitchOff]:

@@ -105,8 +105,17 @@ def demo_settings(
     """A small classifier of series."""
     return Run(
         model=ClassifierSettings(
-            encoder=encoder, tokens=tokens, patch=8, kernel=16, dim=48, num_layers=1, num_heads=4,
-            ff=192, pooled="tokens", dropout=0.0, max_length=64,
+            encoder=encoder,
+            tokens=tokens,
+            patch=8,
+            kernel=16,
+            dim=48,
+            num_layers=1,
+            num_heads=4,
+            ff=192,
+            pooled="tokens",
+            dropout=0.0,
+            max_length=64,
         ),
         training=TrainingSettings(
             steps=steps,
@@ -123,7 +132,7 @@ def demo_settings(
             threads=threads,
             seed=seed,
         ),
-    )  # fmt: skip
+    )
 
 
 def located_share(
@@ -191,8 +200,9 @@ def _show(console: Console, model: Classifier, data: PlantedSeries) -> None:
         f"planted was {data.labels[data.y[0]]} on {data.channels[data.channel[0]]} at "
         f"{data.start[0]}–{data.end[0] - 1}; the map is highest on {channel.name} at "
         f"{moment.name}.",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        highlight=False,
+        soft_wrap=True,
+    )
     console.print(WeightStrip(result.grid, model.settings.channels, model.settings.patch))
 
 
@@ -204,9 +214,12 @@ def _print(console: Console, scores: Sequence[SeriesScores], test: int) -> None:
         table.add_column(column, justify="right")
     for scored in scores:
         table.add_row(
-            _name(scored.encoder), scored.tokens, f"{scored.accuracy:.1%}",
-            *(f"{scored.causes[method]:.1%}" for method in METHODS), f"{scored.both:.1%}",
+            _name(scored.encoder),
+            scored.tokens,
+            f"{scored.accuracy:.1%}",
+            *(f"{scored.causes[method]:.1%}" for method in METHODS),
+            f"{scored.both:.1%}",
             clock(scored.seconds),
-        )  # fmt: skip
+        )
     console.print(f"\n[bold]Share of {test} series in which the map locates the planted cause[/]")
     console.print(table)

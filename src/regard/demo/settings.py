@@ -73,12 +73,17 @@ BUDGETS: dict[tuple[Kind, bool], Budget] = {
 SELF_ATTENTIONS: dict[str, MechanismSettings] = {
     settings.name: settings
     for settings in (
-        FullSettings(), LocalSettings(window=4), SparseSettings(stride=4), BlockwiseSettings(),
-        LinformerSettings(projected=8), ReformerSettings(chunk=8, num_buckets=4),
-        LinearSettings(), PerformerSettings(num_features=128),
+        FullSettings(),
+        LocalSettings(window=4),
+        SparseSettings(stride=4),
+        BlockwiseSettings(),
+        LinformerSettings(projected=8),
+        ReformerSettings(chunk=8, num_buckets=4),
+        LinearSettings(),
+        PerformerSettings(num_features=128),
         AdaptiveSpanSettings(max_span=32, ramp=8, penalty=1e-3),
     )
-}  # fmt: skip
+}
 """Self-attention of the Transformer, with sizes small enough for a dozen tokens."""
 SOURCE_ATTENTIONS: tuple[str, ...] = get_args(SourceAttention)
 """Cross-attention of the recurrent network."""
@@ -105,15 +110,26 @@ def model_settings(attention: str) -> ModelSettings:
     if kind_of(attention) == "transformer":
         mechanism = SELF_ATTENTIONS[attention]
         return TransformerSettings(
-            dim=128, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, ff=512, dropout=0.0,
-            positions="sinusoidal", tied="output", max_length=128,
+            dim=128,
+            num_heads=4,
+            num_encoder_layers=2,
+            num_decoder_layers=2,
+            ff=512,
+            dropout=0.0,
+            positions="sinusoidal",
+            tied="output",
+            max_length=128,
             attention=mechanism,
             decoder_attention="same" if mechanism.facts.causal else FullSettings(),
-        )  # fmt: skip
+        )
     return RnnSettings(
-        embedding=256, dim=256, attention_dim=128, dropout=0.1, max_length=128,
+        embedding=256,
+        dim=256,
+        attention_dim=128,
+        dropout=0.1,
+        max_length=128,
         attention=cast(Any, attention),
-    )  # fmt: skip
+    )
 
 
 def run_settings(

@@ -32,17 +32,31 @@ def settings(attention: str, minutes: float, seed: int = 0) -> Run:
     return Run(
         languages="en",
         model=RnnSettings(
-            embedding=64, dim=128, attention_dim=64, dropout=0.0, max_length=MAX_LENGTH + 10,
+            embedding=64,
+            dim=128,
+            attention_dim=64,
+            dropout=0.0,
+            max_length=MAX_LENGTH + 10,
             attention=cast(Any, attention),
         ),
         text=TextSettings(unit="char", shared=False, vocab_size=400),
         training=TrainingSettings(
-            minutes=minutes, batch_tokens=2500, learning_rate=4e-3, schedule="linear", warmup=0.05,
-            label_smoothing=0.0, ema_decay=0.99, validate_every=1_000_000, validate_sentences=0,
-            checkpoint_minutes=60.0, keep=1, tensorboard=False, seed=seed,
+            minutes=minutes,
+            batch_tokens=2500,
+            learning_rate=4e-3,
+            schedule="linear",
+            warmup=0.05,
+            label_smoothing=0.0,
+            ema_decay=0.99,
+            validate_every=1_000_000,
+            validate_sentences=0,
+            checkpoint_minutes=60.0,
+            keep=1,
+            tensorboard=False,
+            seed=seed,
         ),
         decoding=SearchOptions(beam=1, max_length=MAX_LENGTH),
-    )  # fmt: skip
+    )
 
 
 def spelling(

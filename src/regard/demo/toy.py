@@ -88,9 +88,14 @@ def toy_attention(lengths: tuple[int, ...] = LENGTHS) -> ToyAttention:
     for form, computed in layers.items():
         differences[f"{form} heads"] = float(np.abs(computed - output).max())
     return ToyAttention(
-        by_vectors, by_matrix, (first, second), (sliced[0], sliced[1]), output, differences,
+        by_vectors,
+        by_matrix,
+        (first, second),
+        (sliced[0], sliced[1]),
+        output,
+        differences,
         {n: measure(n) for n in lengths},
-    )  # fmt: skip
+    )
 
 
 def vector_by_vector(x: Floats, w_q: Floats, w_k: Floats, w_v: Floats) -> Floats:

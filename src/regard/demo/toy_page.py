@@ -27,9 +27,16 @@ def toy_page(toy: ToyAttention) -> str:
 def toy_trace() -> TracedText:
     """The steps of all three words: one head, then two."""
     words = Step(
-        "input", "x", torch.tensor(X)[None], ("batch", "query", "feature"), "encoder", "embedding",
-        None, None, tuple(range(len(WORDS))),
-    )  # fmt: skip
+        "input",
+        "x",
+        torch.tensor(X)[None],
+        ("batch", "query", "feature"),
+        "encoder",
+        "embedding",
+        None,
+        None,
+        tuple(range(len(WORDS))),
+    )
     one = toy_layer(num_heads=1, out=np.eye(4))
     steps = [words, *_steps(one, 0), *_steps(toy_layer(), 1)]
     groups = tuple((place,) for place in range(len(WORDS)))

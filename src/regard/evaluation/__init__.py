@@ -21,6 +21,15 @@ from regard.evaluation.bootstrap import Difference, LengthScores, by_length, pai
 from regard.evaluation.scores import Scores, corpus_bleu, corpus_scores, exact_match
 
 __all__ = [
-    "AlignmentScores", "Difference", "LengthScores", "Scores", "alignment_error_rate", "by_length",
-    "corpus_bleu", "corpus_scores", "exact_match", "gold_alignment_error_rate", "paired_bootstrap",
-]  # fmt: skip
+    "AlignmentScores",
+    "Difference",
+    "LengthScores",
+    "Scores",
+    "alignment_error_rate",
+    "by_length",
+    "corpus_bleu",
+    "corpus_scores",
+    "exact_match",
+    "gold_alignment_error_rate",
+    "paired_bootstrap",
+]

@@ -86,9 +86,13 @@ def export_ctranslate2(
         save_tokenizers(folder, tokenizers)
         source, target = vocabulary(tokenizers.source), vocabulary(tokenizers.target)
         engine = CTranslate2Engine(
-            folder, source, target,
-            max_length=network.max_length, threads=max(1, threads), precision=precision,
-        )  # fmt: skip
+            folder,
+            source,
+            target,
+            max_length=network.max_length,
+            threads=max(1, threads),
+            precision=precision,
+        )
         sources = [tokenizers.source.encode(text) for text in texts]
         figures = compare(saved, CTranslate2Runner(engine, precision), sources, progress)
         proof = Proof(
@@ -100,9 +104,10 @@ def export_ctranslate2(
         )
         head = saved.run.alignment
         proof.write(
-            folder, saved,
+            folder,
+            saved,
             max_length=network.max_length,
             never_generated=[target[token] for token in (PAD, UNK, BOS, MASK)],
             return_attention=f"layer {head.layer}, head {head.head}" if head else "last layer",
-        )  # fmt: skip
+        )
     return proof

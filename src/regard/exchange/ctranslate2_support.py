@@ -132,6 +132,11 @@ def open_engine(
     """The engine in a folder of CTranslate2."""
     source, target = map(vocabulary, (saved.tokenizers.source, saved.tokenizers.target))
     return CTranslate2Engine(
-        folder, source, target, max_length=saved.run.model.max_length, threads=threads,
-        precision=precision, device=saved.device.partition(":")[0],
-    )  # fmt: skip
+        folder,
+        source,
+        target,
+        max_length=saved.run.model.max_length,
+        threads=threads,
+        precision=precision,
+        device=saved.device.partition(":")[0],
+    )

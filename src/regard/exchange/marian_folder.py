@@ -47,8 +47,10 @@ class MarianFolder:
                 f"{path / 'config.json'}: model_type must be marian, got "
                 f"{config.get('model_type')!r}; only MarianMT models can be imported."
             )
-        others = (read_json(path / f"{name}.json") if (path / f"{name}.json").is_file() else {}
-                  for name in ("generation_config", "tokenizer_config"))  # fmt: skip
+        others = (
+            read_json(path / f"{name}.json") if (path / f"{name}.json").is_file() else {}
+            for name in ("generation_config", "tokenizer_config")
+        )
         return cls(path, config, *others)
 
     def value(self, name: str) -> Any:
@@ -156,10 +158,12 @@ class MarianFolder:
         }
         types = get_type_hints(SearchOptions)
         theirs = {"beam": "num_beams", "length_penalty": "length_penalty"}
-        return SearchOptions(**{
-            name: fitted(value, types[name], f"{self.path}: {theirs[name]}")
-            for name, value in found.items()
-        })  # fmt: skip
+        return SearchOptions(
+            **{
+                name: fitted(value, types[name], f"{self.path}: {theirs[name]}")
+                for name, value in found.items()
+            }
+        )
 
 
 def load_marian_weights(folder: Path) -> dict[str, Tensor]:
@@ -181,9 +185,15 @@ def load_marian_weights(folder: Path) -> dict[str, Tensor]:
                 raise TypeError("something in it is no tensor")
             weights |= loaded
         except (
-            OSError, RuntimeError, UnpicklingError, EOFError, TypeError, ValueError, AttributeError,
+            OSError,
+            RuntimeError,
+            UnpicklingError,
+            EOFError,
+            TypeError,
+            ValueError,
+            AttributeError,
             LookupError,
-        ) as error:  # fmt: skip
+        ) as error:
             raise InputError(
                 f"{file}: the weights cannot be read as tensors; download the file again."
             ) from error

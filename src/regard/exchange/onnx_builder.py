@@ -100,9 +100,12 @@ class GraphBuilder:
             self.nodes, name, self.inputs, self.outputs, list(self.weights.values())
         )
         model = self._helper.make_model(
-            graph, producer_name="regard", producer_version=__version__, ir_version=IR_VERSION,
+            graph,
+            producer_name="regard",
+            producer_version=__version__,
+            ir_version=IR_VERSION,
             opset_imports=[self._helper.make_opsetid("", OPSET)],
-        )  # fmt: skip
+        )
         check_model(model, full_check=True)
         return model
 

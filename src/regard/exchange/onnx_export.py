@@ -92,9 +92,10 @@ def export_onnx(
         runtime = f"onnxruntime {onnxruntime.__version__}"
         proof = Proof(to="onnx", runtime=runtime, drawn_from=drawn_from, **figures)
         proof.write(
-            folder, saved,
+            folder,
+            saved,
             max_length=network.max_length,
             ids={"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS},
             never_generated=[PAD, UNK, BOS, MASK],
-        )  # fmt: skip
+        )
     return proof

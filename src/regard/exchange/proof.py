@@ -82,9 +82,13 @@ class Proof:
         """Write export.json: the proof, the model it is of, and facts of the files."""
         digest = hashlib.sha256((saved.path / WEIGHTS).read_bytes()).hexdigest()
         content = {
-            "format": self.to, "regard": __version__, "languages": saved.run.languages,
-            "model_sha256": digest, **about, "proof": self.as_json(),
-        }  # fmt: skip
+            "format": self.to,
+            "regard": __version__,
+            "languages": saved.run.languages,
+            "model_sha256": digest,
+            **about,
+            "proof": self.as_json(),
+        }
         replace_file(folder / PROOF, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     def as_json(self) -> dict[str, Any]:
@@ -160,9 +164,13 @@ def compare(
             f"{largest:.2g}), so nothing was written; please report it."
         )
     return {
-        "sentences": len(sources), "greedy_equal": equal[1], "beam": beam,
-        "beam_equal": equal[beam], "compared": runner.compared, "max_difference": largest,
-    }  # fmt: skip
+        "sentences": len(sources),
+        "greedy_equal": equal[1],
+        "beam": beam,
+        "beam_equal": equal[beam],
+        "compared": runner.compared,
+        "max_difference": largest,
+    }
 
 
 def logit_difference(network: Any, batch: Batch, logits: Tensor) -> float:

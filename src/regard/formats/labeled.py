@@ -37,17 +37,22 @@ def read_labeled(path: Path, encoding: str = "utf-8") -> Iterator[LabeledText]:
             label, tab, rest = line.partition("\t")
             if not tab:
                 raise format_error(
-                    path, number, "there is one column where a label and a text are expected",
+                    path,
+                    number,
+                    "there is one column where a label and a text are expected",
                     "put a tab between label and text",
-                )  # fmt: skip
+                )
             if not label.strip():
                 raise format_error(path, number, "the label is empty", "put a label before the tab")
             yield LabeledText(label.strip(), rest.partition("\t")[0], str(path), number)
     else:
         raise format_error(
-            path, None, "labeled text is read from files ending in .tsv or .jsonl (or with .gz), "
-            "labeled series from .npz or .jsonl", "rename or convert the file",
-        )  # fmt: skip
+            path,
+            None,
+            "labeled text is read from files ending in .tsv or .jsonl (or with .gz), "
+            "labeled series from .npz or .jsonl",
+            "rename or convert the file",
+        )
 
 
 def as_label(value: object) -> str | None:
@@ -70,7 +75,9 @@ def _parse_object(line: str, path: Path, number: int) -> LabeledText:
     if label is None or not isinstance(text, str):
         keys = ", ".join(map(repr, value)) or "none"
         raise format_error(
-            path, number, f"a label and a text are expected, got the keys {keys}",
+            path,
+            number,
+            f"a label and a text are expected, got the keys {keys}",
             f"write {form}",
-        )  # fmt: skip
+        )
     return LabeledText(label, text, str(path), number)

@@ -104,10 +104,18 @@ def is_utf8(encoding: str) -> bool:
     return name == "utf-8"
 
 
-_NOT_OF_FILES = frozenset({
-    "idna", "punycode", "raw-unicode-escape", "raw_unicode_escape", "undefined", "unicode-escape",
-    "unicode_escape", "utf-7",
-})  # fmt: skip
+_NOT_OF_FILES = frozenset(
+    {
+        "idna",
+        "punycode",
+        "raw-unicode-escape",
+        "raw_unicode_escape",
+        "undefined",
+        "unicode-escape",
+        "unicode_escape",
+        "utf-7",
+    }
+)
 """Codecs of host names, of program text and of mail, which do not write what they have read."""
 
 

@@ -65,9 +65,11 @@ def read_series(path: Path) -> SeriesFile:
         if not np.isfinite(row).all():
             channel, moment = np.argwhere(~np.isfinite(row))[0]
             raise format_error(
-                path, None, f"series {number}, channel {channel} has {row[channel, moment]} at "
-                f"moment {moment}", "fill the gap or leave the series out",
-            )  # fmt: skip
+                path,
+                None,
+                f"series {number}, channel {channel} has {row[channel, moment]} at moment {moment}",
+                "fill the gap or leave the series out",
+            )
     return file
 
 
@@ -99,9 +101,11 @@ def in_order(
         raise format_error(path, None, what, f"give the channels {', '.join(wanted)}")
     extra = next(name for name in own if name not in wanted)
     raise format_error(
-        path, None, f"the channel {extra!r} is not one of those known ({', '.join(wanted)})",
+        path,
+        None,
+        f"the channel {extra!r} is not one of those known ({', '.join(wanted)})",
         "leave it out",
-    )  # fmt: skip
+    )
 
 
 def write_npz(path: Path, **arrays: NDArray[Any]) -> None:
@@ -120,9 +124,11 @@ def _npz(path: Path) -> SeriesFile:
     except Exception as error:  # zipfile and numpy raise a dozen kinds for a damaged file
         line = " ".join(str(error).split()).rstrip(".")
         raise format_error(
-            path, None, f"this is not an .npz of plain arrays ({line})",
+            path,
+            None,
+            f"this is not an .npz of plain arrays ({line})",
             "write it with numpy.savez(path, x=…, y=…), numbers and text only",
-        ) from error  # fmt: skip
+        ) from error
     if "x" not in arrays:
         listed = ", ".join(names) or "none"
         raise format_error(
@@ -131,9 +137,11 @@ def _npz(path: Path) -> SeriesFile:
     x = arrays["x"]
     if x.ndim != 3 or x.dtype.kind not in "iufb" or 0 in x.shape[1:]:
         raise format_error(
-            path, None, f"x must be numbers of shape (N, C, T), got {x.dtype} of shape "
-            f"{x.shape}", "put series first, channels second, moments last",
-        )  # fmt: skip
+            path,
+            None,
+            f"x must be numbers of shape (N, C, T), got {x.dtype} of shape {x.shape}",
+            "put series first, channels second, moments last",
+        )
     labels = None
     if "y" in arrays:
         labels = _labels(arrays["y"], values["y"], len(x), path)
@@ -144,9 +152,11 @@ def _npz(path: Path) -> SeriesFile:
 def _labels(y: NDArray[Any], values: Any, count: int, path: Path) -> list[str]:
     if y.shape != (count,) or y.dtype.kind not in "iubU":
         raise format_error(
-            path, None, f"y must be {count} labels (whole numbers or text), got {y.dtype} of shape "
-            f"{y.shape}", "give one label for each series",
-        )  # fmt: skip
+            path,
+            None,
+            f"y must be {count} labels (whole numbers or text), got {y.dtype} of shape {y.shape}",
+            "give one label for each series",
+        )
     labels = [as_label(value) for value in values]
     if None in labels:
         raise format_error(
@@ -172,9 +182,11 @@ def _names(given: Sequence[Any], count: int, path: Path) -> tuple[str, ...]:
     names = [str(name) for name in given]
     if len(names) != count or len(set(names)) < count:
         raise format_error(
-            path, None, f"channels must be {count} different names, got {len(names)} "
-            f"({', '.join(names[:8])})", "give each channel its name, or leave channels out",
-        )  # fmt: skip
+            path,
+            None,
+            f"channels must be {count} different names, got {len(names)} ({', '.join(names[:8])})",
+            "give each channel its name, or leave channels out",
+        )
     return tuple(names)
 
 
@@ -213,12 +225,16 @@ def _row(value: object, before: Sequence[SeriesArray], path: Path, number: int) 
         row = np.zeros(0)
     if row.ndim != 2 or 0 in row.shape:
         raise format_error(
-            path, number, "the series must be lists of numbers, one for each channel and all of "
-            "one length", f"write {FORM}",
-        )  # fmt: skip
+            path,
+            number,
+            "the series must be lists of numbers, one for each channel and all of one length",
+            f"write {FORM}",
+        )
     if before and len(row) != len(before[0]):
         raise format_error(
-            path, number, f"the series has {len(row)} channels, but those before have "
-            f"{len(before[0])}", "give all series the same channels",
-        )  # fmt: skip
+            path,
+            number,
+            f"the series has {len(row)} channels, but those before have {len(before[0])}",
+            "give all series the same channels",
+        )
     return row.astype(np.float32)

@@ -51,9 +51,12 @@ class OutputModel(nn.Module):
             parts.enter(self.side, "output", offset=offset)
             parts.tell("logits", "W x + b", rows_BTV, "vocabulary")
             parts.tell(
-                "probabilities", "softmax(logits)", rows_BTV, "vocabulary",
+                "probabilities",
+                "softmax(logits)",
+                rows_BTV,
+                "vocabulary",
                 lambda rows: rows_BTV.index_select(1, rows).softmax(-1),
-            )  # fmt: skip
+            )
             parts.tell("word", "argmax(logits)", rows_BTV.argmax(-1))
         return logits
 

@@ -59,8 +59,12 @@ class Registry(Mapping[str, Kind]):
         )
 
         folders = (
-            translation, language_model, masked_language_model, classification, handwriting,
-        )  # fmt: skip
+            translation,
+            language_model,
+            masked_language_model,
+            classification,
+            handwriting,
+        )
         return {kind.name: kind for folder in folders for kind in folder.KINDS}
 
     @cached_property

@@ -29,21 +29,27 @@ def add_model(
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add `--engine` and `--precision`."""
     parser.add_argument(
-        "--engine", choices=("auto", "ctranslate2", "torch"), default="auto",
+        "--engine",
+        choices=("auto", "ctranslate2", "torch"),
+        default="auto",
         help="what searches: CTranslate2 wherever it can (auto), or always one of them",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--precision", choices=("auto", "int8", "fp32"), default="auto",
+        "--precision",
+        choices=("auto", "int8", "fp32"),
+        default="auto",
         help="of CTranslate2; auto: int8 if it was measured to translate as well",
-    )  # fmt: skip
+    )
 
 
 def add_deterministic(parser: argparse.ArgumentParser) -> None:
     """Add `--deterministic`."""
     parser.add_argument(
-        "--deterministic", action="store_true", default=None,
+        "--deterministic",
+        action="store_true",
+        default=None,
         help="search each sentence by itself, so that no other one affects its output (slower)",
-    )  # fmt: skip
+    )
 
 
 def open_model(

@@ -143,8 +143,17 @@ def _products(shapes: Mapping[str, tuple[int, ...]], length: int) -> dict[str, i
         once = ".bridges." in name  # per text
         products[name] = math.prod(shape) // (length if once else 1)
     if "output.weight" not in shapes:  # tied to the vectors of the tokens
-        tied = [n for n in ("target.vectors.weight", "target.weight", "words.vectors.weight",
-                            "source.vectors.weight", "source.weight") if n in shapes]  # fmt: skip
+        tied = [
+            n
+            for n in (
+                "target.vectors.weight",
+                "target.weight",
+                "words.vectors.weight",
+                "source.vectors.weight",
+                "source.weight",
+            )
+            if n in shapes
+        ]
         products["output.weight"] = math.prod(shapes[tied[0]]) if tied else 0
     return products
 

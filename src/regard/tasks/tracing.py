@@ -46,9 +46,15 @@ def trace_text(
     check_traceable(model, text, options)
     (inspection,) = inspect(model, [text], options)
     return trace_inspection(
-        model, inspection, word=word, layer=layer, head=head, everything=everything,
-        every_word=every_word, options=options,
-    )  # fmt: skip
+        model,
+        inspection,
+        word=word,
+        layer=layer,
+        head=head,
+        everything=everything,
+        every_word=every_word,
+        options=options,
+    )
 
 
 def traced_texts(
@@ -86,9 +92,11 @@ def trace_inspection(
     followed, rows = _followed(view, sides, word)
     chosen: dict[str, Any] = {"without": "weighted values"} if every_word else {"rows": rows}
     with (
-        torch.no_grad(), warnings.catch_warnings(), intervene(network, options.edits),
+        torch.no_grad(),
+        warnings.catch_warnings(),
+        intervene(network, options.edits),
         trace(network, **chosen) as traced,
-    ):  # fmt: skip
+    ):
         warnings.simplefilter("ignore")
         network(inspection.batch)
     sizes = _sizes(traced.steps)
@@ -97,10 +105,17 @@ def trace_inspection(
     steps = _selected(traced.steps, sizes, layer, head)
     output = "" if not view.has_target else view.translation
     return TracedText(
-        view.source, output, options.name, describe_kind(model.run), followed,
+        view.source,
+        output,
+        options.name,
+        describe_kind(model.run),
+        followed,
         {side: positions for side, positions in rows.items() if side in sides},
-        sides, sizes, shown_steps(steps, _pieces(model)), _drawing(model),
-    )  # fmt: skip
+        sides,
+        sizes,
+        shown_steps(steps, _pieces(model)),
+        _drawing(model),
+    )
 
 
 def _drawing(model: Any) -> dict[str, Any]:
@@ -156,9 +171,13 @@ def _sides(view: SentenceView, network: Any, batch: Any) -> dict[str, TracedSide
         return {"encoder": read}
     target, inputs = view.axis("target"), view.axis("inputs")
     written = TracedSide(
-        inputs.tokens, view.target_words, target.groups, view.target_language, target.tokens,
+        inputs.tokens,
+        view.target_words,
+        target.groups,
+        view.target_language,
+        target.tokens,
         tuple(batch.labels[0].tolist()),
-    )  # fmt: skip
+    )
     return {"encoder": read, "decoder": written}
 
 

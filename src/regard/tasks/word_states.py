@@ -158,12 +158,13 @@ def _neighbors(
         found.append(
             tuple(
                 tuple(
-                    near for near in vectors.nearest(row[layer], count + 2)
+                    near
+                    for near in vectors.nearest(row[layer], count + 2)
                     if near.word.casefold() != word.casefold()
                 )[:count]
                 for row in states
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 

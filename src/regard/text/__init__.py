@@ -11,6 +11,16 @@ from regard.text.tokenizer import BOS, EOS, MASK, PAD, UNK, Tokenizer, load
 from regard.text.words import Word, is_spaceless, words
 
 __all__ = [
-    "BOS", "EOS", "MASK", "PAD", "UNK", "Tokenizer", "Word", "is_spaceless", "load", "normalize",
-    "sentence_spans", "words",
-]  # fmt: skip
+    "BOS",
+    "EOS",
+    "MASK",
+    "PAD",
+    "UNK",
+    "Tokenizer",
+    "Word",
+    "is_spaceless",
+    "load",
+    "normalize",
+    "sentence_spans",
+    "words",
+]

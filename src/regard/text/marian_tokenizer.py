@@ -122,9 +122,11 @@ class MarianTokenizer:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the SentencePiece model and the pieces as JSON."""
         content = {
-            "format": FORMAT, "version": VERSION,
-            "model": base64.b64encode(self.model).decode(), "pieces": self._pieces,
-        }  # fmt: skip
+            "format": FORMAT,
+            "version": VERSION,
+            "model": base64.b64encode(self.model).decode(),
+            "pieces": self._pieces,
+        }
         replace_file(path, json.dumps(content, ensure_ascii=False, indent=0) + "\n")
 
     @cached_property

@@ -28,24 +28,26 @@ _PATTERNS = {
     "email": r"(?<![\w.+-])[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
     "tag": r"</?[A-Za-z0-9][\w:.-]*(?:\s[^<>]*)?/?>|<[A-Za-z0-9][^\s<>]*>",
     "entity": r"&(?:[A-Za-z][A-Za-z0-9]*|#\d+|#[xX][0-9A-Fa-f]+);",
-    "printf": "|".join((
-        # %%s is for a second formatting, %%0A an escaped character
-        r"%%(?:0[0-9A-F]|[A-Z]+(?![a-z])|[dioxsfgc](?![a-z0-9])|[a-z]\w*)?",
-        rf"%\([^()\s]+\){_FLAGS}{_CONVERSION}",
-        rf"%\d+\${_FLAGS}{_CONVERSION}",
-        rf"(?<=\d)%{_FLAGS}{_CONVERSION}(?![^\W_])",  # 50%of is prose
-        rf"(?<!\d)%{_FLAGS}{_CONVERSION}",
-        r"(?<!\d)(?<!\d )%[ ][di](?![^\W_])",
-        r"(?<!\d)%[A-Za-z](?![^\W_])",  # strftime
-        r"(?<!\d)%L?\d{1,2}(?![\d%]|\s*%)",  # Qt
-    )),
+    "printf": "|".join(
+        (
+            # %%s is for a second formatting, %%0A an escaped character
+            r"%%(?:0[0-9A-F]|[A-Z]+(?![a-z])|[dioxsfgc](?![a-z0-9])|[a-z]\w*)?",
+            rf"%\([^()\s]+\){_FLAGS}{_CONVERSION}",
+            rf"%\d+\${_FLAGS}{_CONVERSION}",
+            rf"(?<=\d)%{_FLAGS}{_CONVERSION}(?![^\W_])",  # 50%of is prose
+            rf"(?<!\d)%{_FLAGS}{_CONVERSION}",
+            r"(?<!\d)(?<!\d )%[ ][di](?![^\W_])",
+            r"(?<!\d)%[A-Za-z](?![^\W_])",  # strftime
+            r"(?<!\d)%L?\d{1,2}(?![\d%]|\s*%)",  # Qt
+        )
+    ),
     "variable": r"(?<![\w$])\$(?:[A-Za-z_]\w*|\([A-Za-z_][\w.-]*\))",
     "path": r"(?<![\w/~.:<])(?:~|\.{1,2})?/[A-Za-z0-9_.][\w.+@-]*(?:/[\w.+@-]*)*"
     r"|(?<!\w)[A-Za-z]:\\[^\s\"'<>|,;“”«»（）]*",
     "flag": r"(?<![\w-])(?:-[\w?#],[ ]?)?--[A-Za-z][\w-]*(?:=[^\s,;:)\]'\"{}%<“”«»（）]+)?"
     r"|(?<=[\s(\['\"‘“«`])-[A-Za-z](?![\w-])",
     "number": r"(?<![^\W_])(?<![^\W_][.,:/-])\d+(?:[.,:/-]\d+)*(?![^\W_])",
-}  # fmt: skip
+}
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()))
 _POSSIBLE = re.compile(r"[%{<&$/\\`@\d]|--|[\s(\[]-|www\.|mailto:")  # most sentences have none
 _STOPS = frozenset(".,;:!?…。，；：、！？")
@@ -108,8 +110,10 @@ def _trimmed(text: str, start: int, end: int, kind: str) -> int:
     """The end of a match without the punctuation of the sentence that it is in."""
     if kind not in ("url", "path", "flag", "email"):
         return end
-    unclosed = {mark: text.count(_CLOSERS[mark], start, end) - text.count(mark, start, end)
-                for mark in _CLOSERS}  # fmt: skip
+    unclosed = {
+        mark: text.count(_CLOSERS[mark], start, end) - text.count(mark, start, end)
+        for mark in _CLOSERS
+    }
     while end > start:
         last = text[end - 1]
         if last in _CLOSERS and unclosed[last] < 0:

@@ -40,9 +40,12 @@ WITHOUT_AMX = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}
 def bf16_gain(environment: Mapping[str, str]) -> float:
     """Return how many times faster than fp32 a bf16 product is on this CPU; 0 if it fails."""
     probe = subprocess.run(
-        [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", _PROBE],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, **environment},
-    )  # fmt: skip
+    )
     return float(probe.stdout) if probe.returncode == 0 and probe.stdout else 0.0
 
 

@@ -65,9 +65,12 @@ class Spoken:
         if self.console.is_terminal:
             if self._bar is None:
                 self._bar = Progress(
-                    BarColumn(bar_width=None), TextColumn("{task.percentage:3.0f} %"),
-                    TextColumn("{task.description}"), console=self.console, transient=True,
-                )  # fmt: skip
+                    BarColumn(bar_width=None),
+                    TextColumn("{task.percentage:3.0f} %"),
+                    TextColumn("{task.description}"),
+                    console=self.console,
+                    transient=True,
+                )
                 self._bar.add_task("", total=1.0)
                 self._bar.start()
             self._bar.update(self._bar.task_ids[0], completed=share, description=text)

@@ -90,9 +90,11 @@ def _read_text(path: Path) -> Vectors:
     for number, word, row in _rows(path):
         if rows and len(row) != len(rows[0]):
             raise format_error(
-                path, number, f"expected {len(rows[0])} numbers, got {len(row)}",
+                path,
+                number,
+                f"expected {len(rows[0])} numbers, got {len(row)}",
                 "give each word as many",
-            )  # fmt: skip
+            )
         if word not in seen:  # some files repeat a word; the first is the more frequent one
             seen.add(word)
             words.append(word)

@@ -39,12 +39,37 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Figure", "HeadMaps", "HeadTable", "Interlinear", "Matrix", "Page", "SentenceView",
-    "alignment_lines", "distances", "entropies", "gate_figure", "gaze_figure", "gaze_map",
-    "gradient_figure", "gradient_times_attention", "head_distance", "head_effects", "head_entropy",
-    "head_grid", "heatmap", "kernel_regression_figure", "label_score", "page", "positions_figure",
-    "rollout", "rollout_figure", "show", "switch_off_effects", "vector_plane", "word_weights",
-]  # fmt: skip
+    "Figure",
+    "HeadMaps",
+    "HeadTable",
+    "Interlinear",
+    "Matrix",
+    "Page",
+    "SentenceView",
+    "alignment_lines",
+    "distances",
+    "entropies",
+    "gate_figure",
+    "gaze_figure",
+    "gaze_map",
+    "gradient_figure",
+    "gradient_times_attention",
+    "head_distance",
+    "head_effects",
+    "head_entropy",
+    "head_grid",
+    "heatmap",
+    "kernel_regression_figure",
+    "label_score",
+    "page",
+    "positions_figure",
+    "rollout",
+    "rollout_figure",
+    "show",
+    "switch_off_effects",
+    "vector_plane",
+    "word_weights",
+]
 
 _NEED_TORCH = {"gradient_figure", "gradient_times_attention", "label_score", "switch_off_effects"}
 

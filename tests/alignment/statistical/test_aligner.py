@@ -81,8 +81,13 @@ def test_null_generates_words_as_often_as_they_occur():
 def test_words_that_are_written_alike():
     words = ["sénat", "1979", "?", "nation", "cat", "北京"]
     _, pairs = make_batches([words], [["senator", "1979", "?", "national", "chat", "北京"]])
-    prior = dict(zip(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True),
-                     spelling_prior(pairs).tolist(), strict=True))  # fmt: skip
+    prior = dict(
+        zip(
+            zip(pairs.source.tolist(), pairs.target.tolist(), strict=True),
+            spelling_prior(pairs).tolist(),
+            strict=True,
+        )
+    )
     assert prior[1, 1] == prior[5, 5] == pytest.approx(IDENTICAL)
     assert prior[3, 3] > prior[0, 0] > prior[0, 1] == pytest.approx(SPARSITY)
     assert prior[2, 2] == prior[4, 4] == pytest.approx(SPARSITY)  # punctuation; too short

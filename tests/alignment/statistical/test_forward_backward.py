@@ -65,9 +65,13 @@ def test_posteriors_and_jumps_are_sums_over_all_alignments(num_words, num_positi
     null = random.random(num_words).astype(np.float32)
     jumps, counts = some_jumps(), JumpCounts()
     found = forward_backward(
-        emission[:, None], null[:, None], jumps,
-        np.array([num_positions]), np.array([num_words]), counts,
-    )  # fmt: skip
+        emission[:, None],
+        null[:, None],
+        jumps,
+        np.array([num_positions]),
+        np.array([num_words]),
+        counts,
+    )
     linked, of_null, moves = enumerated(emission, null, jumps)
     np.testing.assert_allclose(found.linked[:, 0], linked, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found.null[:, 0], of_null, rtol=1e-4, atol=1e-6)

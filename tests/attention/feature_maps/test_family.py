@@ -43,8 +43,14 @@ def recorded(module, x):
 
 def convolve(layer, x):
     function = F.conv1d if x.ndim == 3 else F.conv2d
-    return function(x, layer.weight, layer.bias, padding=layer.padding,
-                    dilation=layer.dilation, groups=layer.groups)  # fmt: skip
+    return function(
+        x,
+        layer.weight,
+        layer.bias,
+        padding=layer.padding,
+        dilation=layer.dilation,
+        groups=layer.groups,
+    )
 
 
 @positions

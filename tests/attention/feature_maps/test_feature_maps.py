@@ -109,8 +109,9 @@ def pairwise(module, x):
     count = query.shape[1]
     if module.pairwise == "concatenation":
         w = torch.cat([module.score.query_weight, module.score.key_weight])
-        pairs = [[torch.relu(torch.cat([q, k], -1) @ w) for k in key.unbind(1)]
-                 for q in query.unbind(1)]  # fmt: skip
+        pairs = [
+            [torch.relu(torch.cat([q, k], -1) @ w) for k in key.unbind(1)] for q in query.unbind(1)
+        ]
         return torch.stack([torch.stack(row, -1) for row in pairs], -2) / count
     dots = torch.einsum("bid,bjd->bij", query, key)
     if module.pairwise == "dot":
@@ -224,8 +225,10 @@ def test_layers_of_a_network_are_told_apart():
     with record(network, kinds=["spatial", "self"]) as recording:
         network(torch.randn(B, C, 9))
     assert [(m.kind, m.layer, m.module) for m in recording] == [
-        ("spatial", 0, "0.spatial"), ("spatial", 1, "2.spatial"), ("self", 0, "3"),
-    ]  # fmt: skip
+        ("spatial", 0, "0.spatial"),
+        ("spatial", 1, "2.spatial"),
+        ("self", 0, "3"),
+    ]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -242,21 +245,27 @@ def test_half_precision_compiled_and_autocast(name):
 
 
 BAD = {
-    "channels": (lambda: SqueezeExcitation(4)(torch.zeros(1, 3, 5)),
-                 r"x must have shape \(B, 4, positions\), got \(1, 3, 5\)"),
-    "dims": (lambda: SpatialGate()(torch.zeros(1, 3, 5)),
-             r"x must have shape \(B, C, H, W\), got \(1, 3, 5\)"),
+    "channels": (
+        lambda: SqueezeExcitation(4)(torch.zeros(1, 3, 5)),
+        r"x must have shape \(B, 4, positions\), got \(1, 3, 5\)",
+    ),
+    "dims": (
+        lambda: SpatialGate()(torch.zeros(1, 3, 5)),
+        r"x must have shape \(B, C, H, W\), got \(1, 3, 5\)",
+    ),
     "no places": (lambda: NonLocal(4)(torch.zeros(1, 4)), r"got \(1, 4\)"),
     "nothing": (lambda: NonLocal(4)(torch.zeros(1, 4, 0)), "must have channels and positions"),
     "dtype": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5, dtype=F64)), "parameters' dtype"),
-    "mask": (lambda: EfficientChannel(4)(torch.zeros(1, 4, 5), torch.ones(1, 5)),
-              r"mask must be boolean and of shape \(1, 5\)"),
+    "mask": (
+        lambda: EfficientChannel(4)(torch.zeros(1, 4, 5), torch.ones(1, 5)),
+        r"mask must be boolean and of shape \(1, 5\)",
+    ),
     "kernel": (lambda: SpatialGate(kernel_size=4), "kernel_size must be odd, got 4"),
     "kernel of eca": (lambda: EfficientChannel(4, kernel_size=2), "kernel_size must be odd"),
     "dims given": (lambda: SpatialGate(dims=4), "dims must be 1, 2 or 3, got 4"),
     "pairwise": (lambda: NonLocal(4, pairwise="softmax"), "pairwise must be one of"),
     "not a tensor": (lambda: SqueezeExcitation(4)([1]), "got a list"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -24,8 +24,17 @@ from regard.attention import (
 )
 
 LENGTH, WIDTH, HEADS = 12, 16, 2
-CALL = ["query", "keys", "values", "raw scores", "scaled", "masked", "weights", "weighted values",
-        "context"]  # fmt: skip
+CALL = [
+    "query",
+    "keys",
+    "values",
+    "raw scores",
+    "scaled",
+    "masked",
+    "weights",
+    "weighted values",
+    "context",
+]
 
 
 def traced_layer(layer, x, *more, **options):
@@ -103,10 +112,17 @@ def test_every_score(name, engine):
         close(named["context"], array(output[:, head]))
 
 
-@pytest.mark.parametrize("options", [
-    {"num_kv_heads": 1}, {"projections": "separate"}, {"positions": Rotary(WIDTH // HEADS)},
-    {"positions": Alibi(HEADS)}, {"value_head_dim": 3}, {"out_proj": False},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"num_kv_heads": 1},
+        {"projections": "separate"},
+        {"positions": Rotary(WIDTH // HEADS)},
+        {"positions": Alibi(HEADS)},
+        {"value_head_dim": 3},
+        {"out_proj": False},
+    ],
+)
 def test_every_kind_of_layer(options):
     layer = MultiHead(WIDTH, HEADS, **options).eval()
     output, traced = traced_layer(layer, torch.randn(2, LENGTH, WIDTH))
@@ -126,8 +142,10 @@ def test_only_what_was_asked_for():
         layer, x, rows=[3, 7], heads=1, steps=["weights", "keys", "heads joined"]
     )
     assert [(s.name, s.head, s.rows) for s in some] == [
-        ("keys", 1, ()), ("weights", 1, (3, 7)), ("heads joined", None, (3, 7)),
-    ]  # fmt: skip
+        ("keys", 1, ()),
+        ("weights", 1, (3, 7)),
+        ("heads joined", None, (3, 7)),
+    ]
     assert some[1].axes == ("batch", "query", "key") and some[1].tensor.shape == (2, 2, LENGTH)
     whole = everything.of("weights", head=1)[0].tensor[:, [3, 7]]
     torch.testing.assert_close(some[1].tensor, whole)

@@ -41,9 +41,16 @@ def test_joint_and_separate_are_one_layer(
 ):
     num_kv_heads = heads if heads % groups else heads // groups
     joint = MultiHead(
-        DIM, heads, num_kv_heads=num_kv_heads, key_dim=key_dim, value_dim=value_dim,
-        head_dim=head_dim, value_head_dim=value_head_dim, bias=bias, **out,
-    ).double()  # fmt: skip
+        DIM,
+        heads,
+        num_kv_heads=num_kv_heads,
+        key_dim=key_dim,
+        value_dim=value_dim,
+        head_dim=head_dim,
+        value_head_dim=value_head_dim,
+        bias=bias,
+        **out,
+    ).double()
     separate = joint.with_projections("separate")
     query, key = words(), words(K, key_dim or DIM)
     value = words(K, value_dim or key_dim or DIM)
@@ -84,9 +91,15 @@ def test_slice_cuts_what_it_is_given():
 def test_values_and_output_of_their_own_width(projections, num_kv_heads, out):
     """Heads of 4, values of 6 features each; written out head by head."""
     layer = MultiHead(
-        DIM, 2, num_kv_heads=num_kv_heads, key_dim=4 * num_kv_heads, value_dim=6 * num_kv_heads,
-        value_head_dim=6, projections=projections, **out,
-    ).double()  # fmt: skip
+        DIM,
+        2,
+        num_kv_heads=num_kv_heads,
+        key_dim=4 * num_kv_heads,
+        value_dim=6 * num_kv_heads,
+        value_head_dim=6,
+        projections=projections,
+        **out,
+    ).double()
     query, key, value = words(), words(K, 4 * num_kv_heads), words(K, 6 * num_kv_heads)
     q = layer.query_proj(query).unflatten(-1, (2, -1)).transpose(1, 2)
     k, v = layer.memory(key, value)
@@ -103,9 +116,15 @@ def test_values_and_output_of_their_own_width(projections, num_kv_heads, out):
     assert context.shape == (B, Q, layer.out_dim) and weights.shape == (B, 2, Q, K)
     torch.testing.assert_close(context, expected)
     again = MultiHead(
-        DIM, 2, num_kv_heads=num_kv_heads, key_dim=4 * num_kv_heads, value_dim=6 * num_kv_heads,
-        value_head_dim=6, projections=projections, **out,
-    ).double()  # fmt: skip
+        DIM,
+        2,
+        num_kv_heads=num_kv_heads,
+        key_dim=4 * num_kv_heads,
+        value_dim=6 * num_kv_heads,
+        value_head_dim=6,
+        projections=projections,
+        **out,
+    ).double()
     again.load_state_dict(layer.state_dict())
     assert torch.equal(again(query, key, value).context, context)
 

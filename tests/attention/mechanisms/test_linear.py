@@ -38,9 +38,12 @@ MASKS = {
 
 
 @given(
-    queries=st.integers(1, 11), keys=st.integers(1, 11), chunk=st.integers(1, 12),
-    block=st.integers(1, 12), mask=st.sampled_from(sorted(MASKS)),
-)  # fmt: skip
+    queries=st.integers(1, 11),
+    keys=st.integers(1, 11),
+    chunk=st.integers(1, 12),
+    block=st.integers(1, 12),
+    mask=st.sampled_from(sorted(MASKS)),
+)
 def test_the_formula_at_any_chunk(queries, keys, chunk, block, mask):
     query, key, value = heads(queries, keys, keys)
     with pytest.MonkeyPatch.context() as patch:

@@ -49,9 +49,13 @@ def met(reformer, key, lengths, causal):
 
 @settings(max_examples=40)
 @given(
-    n=st.integers(1, 30), chunk=st.integers(1, 9), rounds=st.integers(1, 4),
-    buckets=st.sampled_from([2, 4, 8]), mask=st.sampled_from(sorted(MASKS)), split=st.booleans(),
-)  # fmt: skip
+    n=st.integers(1, 30),
+    chunk=st.integers(1, 9),
+    rounds=st.integers(1, 4),
+    buckets=st.sampled_from([2, 4, 8]),
+    mask=st.sampled_from(sorted(MASKS)),
+    split=st.booleans(),
+)
 def test_the_softmax_over_the_pattern(n, chunk, rounds, buckets, mask, split):
     reformer = Reformer(6, chunk=chunk, num_buckets=buckets, num_rounds=rounds).double()
     key, value = shared(n)

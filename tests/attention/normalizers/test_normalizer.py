@@ -74,9 +74,16 @@ def test_the_written_out_answer(name, engine, score, hidden):
     scores = score(query, key).detach() + (0 if bias is None else bias)
     scores = scores if keep is None else scores.masked_fill(~keep, -math.inf)
     got = attend(
-        query, key, value, score=score, mask=keep, bias=bias, normalizer=NORMALIZERS[name](),
-        engine=engine, weights=True,
-    )  # fmt: skip
+        query,
+        key,
+        value,
+        score=score,
+        mask=keep,
+        bias=bias,
+        normalizer=NORMALIZERS[name](),
+        engine=engine,
+        weights=True,
+    )
     weights = by_rows(name, scores)
     torch.testing.assert_close(got.weights, weights)
     assert (got.weights[scores == -math.inf] == 0).all()
@@ -92,9 +99,15 @@ def test_gradients_are_exact(name, engine):
 
     def run(q, k, v, b):
         got = attend(
-            q, k, v, score=ScaledDot(), mask=mask, bias=b, normalizer=NORMALIZERS[name](),
+            q,
+            k,
+            v,
+            score=ScaledDot(),
+            mask=mask,
+            bias=b,
+            normalizer=NORMALIZERS[name](),
             engine=engine,
-        )  # fmt: skip
+        )
         return got.context, got.logsumexp
 
     assert gradcheck(run, (query, key, value, bias))
@@ -168,9 +181,11 @@ def test_huge_scores(name):
 def test_looking_never_changes_the_answer(name, engine):
     query, key, value = inputs(torch.float32, q=33, k=65, grad=False)
     arguments = {
-        "score": ScaledDot(), "mask": Mask.causal(20), "normalizer": NORMALIZERS[name](),
+        "score": ScaledDot(),
+        "mask": Mask.causal(20),
+        "normalizer": NORMALIZERS[name](),
         "engine": engine,
-    }  # fmt: skip
+    }
     blind = attend(query, key, value, **arguments).context
     asked = attend(query, key, value, **arguments, weights=True)
     with record(heads=[2], rows=[0, 31]) as some:
@@ -265,17 +280,25 @@ def test_a_sigmoid_row_weighs_about_as_much_as_softmax():
 
 def test_names_and_errors():
     assert {name: make().sums_to_one for name, make in BY_NAME.items()} == {
-        "softmax": True, "sparsemax": True, "entmax15": True, "sigmoid": False,
-    }  # fmt: skip
+        "softmax": True,
+        "sparsemax": True,
+        "entmax15": True,
+        "sigmoid": False,
+    }
     assert [repr(make()) for make in NORMALIZERS.values()] == [
-        "Softmax()", "Sparsemax()", "Entmax15()", "Sigmoid()", "Sigmoid(bias=0.0)",
+        "Softmax()",
+        "Sparsemax()",
+        "Entmax15()",
+        "Sigmoid()",
+        "Sigmoid(bias=0.0)",
         "Sigmoid(bias=-2.5)",
-    ]  # fmt: skip
+    ]
     with pytest.raises(TypeError, match="bias must be a number, got 'log'"):
         Sigmoid(bias="log")
     query, key, value = inputs()
     with pytest.raises(
         ValueError, match=r"'fused' cannot run .* with Sparsemax\(\); it runs on de"
     ):
-        attend(query, key, value, score=ScaledDot(), normalizer=BY_NAME["sparsemax"](),
-               engine="fused")  # fmt: skip
+        attend(
+            query, key, value, score=ScaledDot(), normalizer=BY_NAME["sparsemax"](), engine="fused"
+        )

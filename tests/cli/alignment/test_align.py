@@ -147,8 +147,15 @@ def test_gold_links_score_links_and_aligners(regard, tokenized, en_fr):
     files = tokenized / "s", tokenized / "t"
     own = json.loads(regard("evaluate", *files, "--gold", gold, "--json").out)
     assert set(own) == {
-        "aer", "precision", "recall", "links", "sure", "sentences", "seconds", "model",
-    }  # fmt: skip
+        "aer",
+        "precision",
+        "recall",
+        "links",
+        "sure",
+        "sentences",
+        "seconds",
+        "model",
+    }
     assert own["aer"] < 0.3 and own["sentences"] == len(GRAMMAR) and own["model"] is None
     written = tokenized.parent / "own.jsonl"
     regard("align", *files, "--tokenized", "--format", "json", "--output", written)

@@ -16,23 +16,36 @@ TIMES = "1\r\n00:00:01,000 --> 00:00:02,000\r\n"
 PO = f'msgid "{SOURCE}"\nmsgstr ""\n\nmsgid "x"\nmsgstr "y"\n'
 XLIFF = "<xliff version='1.2'><file><trans-unit><source>{}</source>{}</trans-unit></file></xliff>"
 FILES = {
-    "a.md": (f"# {SOURCE}\n\n- *{OTHER}*\n\n```\n{SOURCE}\n```\n",
-             f"# {TARGET}\n\n- *{AUTRE}*\n\n```\n{SOURCE}\n```\n"),
+    "a.md": (
+        f"# {SOURCE}\n\n- *{OTHER}*\n\n```\n{SOURCE}\n```\n",
+        f"# {TARGET}\n\n- *{AUTRE}*\n\n```\n{SOURCE}\n```\n",
+    ),
     "a.po": (PO, "#, fuzzy\n" + PO.replace('msgstr ""', f'msgstr "{TARGET}"')),
-    "a.xlf": (XLIFF.format(SOURCE, ""),
-              XLIFF.format(SOURCE, f'<target state="needs-review-translation">{TARGET}</target>')
-              .replace("<file>", '<file target-language="fr">')),
-    "a.tmx": (f"<tmx><tu><tuv xml:lang='en'><seg>{SOURCE}</seg></tuv></tu></tmx>",
-              f"<tmx><tu><tuv xml:lang='en'><seg>{SOURCE}</seg></tuv>"
-              f'<tuv xml:lang="fr"><seg>{TARGET}</seg></tuv></tu></tmx>'),
+    "a.xlf": (
+        XLIFF.format(SOURCE, ""),
+        XLIFF.format(SOURCE, f'<target state="needs-review-translation">{TARGET}</target>').replace(
+            "<file>", '<file target-language="fr">'
+        ),
+    ),
+    "a.tmx": (
+        f"<tmx><tu><tuv xml:lang='en'><seg>{SOURCE}</seg></tuv></tu></tmx>",
+        f"<tmx><tu><tuv xml:lang='en'><seg>{SOURCE}</seg></tuv>"
+        f'<tuv xml:lang="fr"><seg>{TARGET}</seg></tuv></tu></tmx>',
+    ),
     "a.srt": (f"{TIMES}<i>{SOURCE}</i>\r\n", f"{TIMES}<i>{TARGET}</i>\r\n"),
-    "a.vtt": (f"WEBVTT\n\n00:01.000 --> 00:02.000\n{SOURCE}\n",
-              f"WEBVTT\n\n00:01.000 --> 00:02.000\n{TARGET}\n"),
-    "a.json": (json.dumps({"a": [SOURCE, 1], SOURCE: OTHER}, indent=1),
-               json.dumps({"a": [TARGET, 1], SOURCE: AUTRE}, indent=1, ensure_ascii=False)),
-    "a.yaml": (f"# {SOURCE}\na: {SOURCE}\nb: >-\n  {OTHER}\n",
-               f"# {SOURCE}\na: {TARGET}\nb: >-\n  {AUTRE}\n"),
-}  # fmt: skip
+    "a.vtt": (
+        f"WEBVTT\n\n00:01.000 --> 00:02.000\n{SOURCE}\n",
+        f"WEBVTT\n\n00:01.000 --> 00:02.000\n{TARGET}\n",
+    ),
+    "a.json": (
+        json.dumps({"a": [SOURCE, 1], SOURCE: OTHER}, indent=1),
+        json.dumps({"a": [TARGET, 1], SOURCE: AUTRE}, indent=1, ensure_ascii=False),
+    ),
+    "a.yaml": (
+        f"# {SOURCE}\na: {SOURCE}\nb: >-\n  {OTHER}\n",
+        f"# {SOURCE}\na: {TARGET}\nb: >-\n  {AUTRE}\n",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -46,8 +46,10 @@ def blank_maps(sources, targets):
     columns = max(tokenized.num_tokens for tokenized in sources) + 1
     maps = {}
     for kind, height, width in (
-        ("self", columns, columns), ("cross", rows, columns), ("causal", rows, rows),
-    ):  # fmt: skip
+        ("self", columns, columns),
+        ("cross", rows, columns),
+        ("causal", rows, rows),
+    ):
         weights = torch.zeros(LAYERS, len(sources), HEADS, height, width)
         for row, source in enumerate(sources):
             weights[:, row, :, :, 0 if kind == "causal" else source.num_tokens] = 1.0

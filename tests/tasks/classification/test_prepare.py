@@ -20,10 +20,7 @@ LABELS = ["no", "yes"] * 6
 def series(channels, labels=LABELS, seed=0):
     """Series in which every channel holds the number of its letter."""
     length = np.random.default_rng(seed).integers(3, 9, len(labels))
-    rows = [
-        np.array([[ord(name[-1])] * n for name in channels], np.float32)
-        for n in length
-    ]  # fmt: skip
+    rows = [np.array([[ord(name[-1])] * n for name in channels], np.float32) for n in length]
     return LabeledData(rows, labels, tuple(channels))
 
 
@@ -43,8 +40,11 @@ def test_the_users_labels_keep_their_order_and_may_be_unseen():
 
 
 def test_labels_that_are_not_known_are_named_with_their_place():
-    with pytest.raises(InputError, match=r"^dev\.npz: the label 'perhaps' is not among those .*"
-                       r"\(train\.npz\); add examples of it, or take it out\.$"):  # fmt: skip
+    with pytest.raises(
+        InputError,
+        match=r"^dev\.npz: the label 'perhaps' is not among those .*"
+        r"\(train\.npz\); add examples of it, or take it out\.$",
+    ):
         prepared(series("ab"), series("ab", ["perhaps"]))
     with pytest.raises(InputError, match=r"^the development set: the label 'perhaps'"):
         prepare_examples(series("ab"), series("ab", ["perhaps"]), RUN, "here")

@@ -40,9 +40,14 @@ def test_new_tags_and_a_new_schedule(model, tmp_path):
     """From Python: a tag is a new last row of the embeddings, the others are as they were."""
     corpus = write_corpus("en-fr", tmp_path)
     tuned = regard.train(
-        corpus, corpus=f"{corpus}:tag=bt", start_from=model, out=tmp_path / "tuned", dev=corpus,
-        progress=False, training={"steps": 2, "tensorboard": False},
-    )  # fmt: skip
+        corpus,
+        corpus=f"{corpus}:tag=bt",
+        start_from=model,
+        out=tmp_path / "tuned",
+        dev=corpus,
+        progress=False,
+        training={"steps": 2, "tensorboard": False},
+    )
     assert tuned.run.training.learning_rate == pytest.approx(
         RATE * load_run(model).training.learning_rate
     )

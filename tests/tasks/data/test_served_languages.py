@@ -19,8 +19,9 @@ def test_languages_and_models(polyglot):
     assert languages["zh"]["name"] == "Chinese"
     models = polyglot.get("/v1/models").json()
     assert [(entry["name"], entry["target"]) for entry in models] == [
-        ("en-fr-zh", "fr"), ("en-fr-zh", "zh"),
-    ]  # fmt: skip
+        ("en-fr-zh", "fr"),
+        ("en-fr-zh", "zh"),
+    ]
 
 
 def test_the_target_chooses_the_language(polyglot):

@@ -83,9 +83,11 @@ def test_a_block_is_searched_while_the_one_before_is_written(model, tmp_path, ma
     mono.write_text("".join(f"{source}\n" for source, _ in taught("en-fr")), encoding="utf-8")
     out = tmp_path / "out.tsv"
     make(
-        mono, out, model=translator,
+        mono,
+        out,
+        model=translator,
         progress=lambda lines: translator.events.append(lines) if lines else None,
-    )  # fmt: skip
+    )
     assert translator.events == ["search", "search", 6, "search", 6, 4]
     assert len(lines_of(out)) == 16
 

@@ -68,9 +68,11 @@ def test_a_converted_model_gives_the_same_tokens_scores_and_attention(
     run = Run(languages="en-fr", model=settings, alignment=alignment)
     convert(network, run, tokenizers, tmp_path / "converted")
     engine = CTranslate2Engine(
-        tmp_path / "converted", vocabulary(tokenizers.source), vocabulary(tokenizers.target),
+        tmp_path / "converted",
+        vocabulary(tokenizers.source),
+        vocabulary(tokenizers.target),
         max_length=settings.max_length,
-    )  # fmt: skip
+    )
     ids = [tokenizers.source.encode(source)[:11] for source in SOURCES]
     for beam, kept in ((1, True), (1, False), (3, True)):
         options = SearchOptions(beam=beam, max_length=12)
@@ -103,9 +105,11 @@ def test_both_engines_translate_alike(models):
     assert fast.engine.engine is not None and own.engine.engine is None
     for options in ({}, {"beam": 1}, {"attention": True}, {"deterministic": True}):
         for ours, theirs, target in zip(
-            fast.translate(SOURCES, **options), own.translate(SOURCES, **options), TARGETS,
+            fast.translate(SOURCES, **options),
+            own.translate(SOURCES, **options),
+            TARGETS,
             strict=True,
-        ):  # fmt: skip
+        ):
             assert ours.text == theirs.text == target
             (one,), (other,) = ours.sentences, theirs.sentences
             assert (one.words, one.alignment) == (other.words, other.alignment)

@@ -197,6 +197,9 @@ def test_files_that_do_not_fit_are_errors(tmp_path):
     with pytest.raises(InputError, match="no sentence has links to learn from"):
         tokenizer = train_words(["a b c d e f"], None, "en")
         encoded_links(
-            [pairs[1]._replace(links=((),))], [[7]], [[8]],
-            Tokenizers(tokenizer, tokenizer), settings(),
-        )  # fmt: skip
+            [pairs[1]._replace(links=((),))],
+            [[7]],
+            [[8]],
+            Tokenizers(tokenizer, tokenizer),
+            settings(),
+        )

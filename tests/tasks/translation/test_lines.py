@@ -57,15 +57,13 @@ def test_what_came_is_translated_when_nothing_else_is_ready():
     "text",
     [one * (MANY // len(one)) for one in ("a", "a.", "猫", "a猫", "1,", "_")],
     ids=["letters", "stops", "chinese", "mixed", "digits", "underscores"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("model", ["en_fr", "en_zh"])
 @pytest.mark.parametrize("split", [True, False])
 def test_an_endless_word_is_copied_whole(model, text, split, request):
     """Cut into pieces that fit, it would be thousands, each to be searched for."""
     translator = request.getfixturevalue(model)
-    pieces = segment_text(
-        f"Yes. {text}\nNo!", "en", translator.tokenizers.source, 40, split=split
-    )  # fmt: skip
+    pieces = segment_text(f"Yes. {text}\nNo!", "en", translator.tokenizers.source, 40, split=split)
     copied = [piece for piece in pieces if piece.copied]
     assert sum(len(piece.text) for piece in copied) >= MANY - 1
     assert len(copied) == 1 and len(pieces) <= 4

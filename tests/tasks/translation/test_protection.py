@@ -108,9 +108,17 @@ def bad_output(segment, random_words, keep):
     source_words = tuple(segment.text.split())
     links = tuple((s, (7 * s) % len(words)) for s in range(0, len(source_words), 2) if words)
     return Sentence(
-        segment.text, " ".join(words), 0.0, (), (), source_words, words, links,
-        (0.5,) * len(words), alternatives=((" ".join(random_words), -1.0),),
-    )  # fmt: skip
+        segment.text,
+        " ".join(words),
+        0.0,
+        (),
+        (),
+        source_words,
+        words,
+        links,
+        (0.5,) * len(words),
+        alternatives=((" ".join(random_words), -1.0),),
+    )
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -145,14 +153,24 @@ def test_any_output_is_repaired_or_flagged(parts, written, keep, again):
 
 
 def restored_once(value, text, own):
-    return all(text.count(f.text) == own.get(f.text, text.count(f.text)) for f in
-               find_placeholders(value) if f.text in own)  # fmt: skip
+    return all(
+        text.count(f.text) == own.get(f.text, text.count(f.text))
+        for f in find_placeholders(value)
+        if f.text in own
+    )
 
 
 SENTENCE = Sentence(
-    "open X now", "ouvrir maintenant .", 0.0, (), (), ("open", "X", "now"),
-    ("ouvrir", "maintenant", "."), ((0, 0), (2, 1)), (1.0, 1.0, 1.0),
-)  # fmt: skip
+    "open X now",
+    "ouvrir maintenant .",
+    0.0,
+    (),
+    (),
+    ("open", "X", "now"),
+    ("ouvrir", "maintenant", "."),
+    ((0, 0), (2, 1)),
+    (1.0, 1.0, 1.0),
+)
 
 
 def test_words_are_put_where_the_links_say():
@@ -169,9 +187,12 @@ def test_words_are_put_where_the_links_say():
 
 def test_words_are_taken_out_and_replaced():
     twice = replace(
-        SENTENCE, text="X ouvrir X .", words=("X", "ouvrir", "X", "."), alignment=((1, 2), (2, 3)),
+        SENTENCE,
+        text="X ouvrir X .",
+        words=("X", "ouvrir", "X", "."),
+        alignment=((1, 2), (2, 3)),
         confidence=(1.0,) * 4,
-    )  # fmt: skip
+    )
     once = remove_repeated(twice, "X")
     assert (once.text, once.words) == ("X ouvrir .", ("X", "ouvrir", "."))
     assert once.alignment == ((2, 2),) and len(once.confidence) == 3

@@ -240,8 +240,15 @@ def test_an_output_as_long_as_the_model_can_write(positions):
     """Untrained, it writes to its limit; the maps of that must fit as well."""
     torch.manual_seed(0)
     one = train_words(["a b c d e f g h"], None, "en")
-    settings = TransformerSettings(dim=8, num_heads=2, ff=8, num_encoder_layers=1,
-                           num_decoder_layers=1, max_length=7, positions=positions)  # fmt: skip
+    settings = TransformerSettings(
+        dim=8,
+        num_heads=2,
+        ff=8,
+        num_encoder_layers=1,
+        num_decoder_layers=1,
+        max_length=7,
+        positions=positions,
+    )
     network = build(settings, len(one), len(one)).eval()
     with torch.no_grad():
         network.output.bias[3] = -100.0  # never an end

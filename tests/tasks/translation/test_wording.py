@@ -35,9 +35,15 @@ def test_forbidden_words_do_not_come(en_fr, kind):
 def test_neutral_options_change_nothing_to_the_bit(en_fr):
     usual = en_fr.translate(SOURCES)
     neutral = en_fr.translate(
-        SOURCES, forbid=[], glossary={}, min_length=0, no_repeat_ngram=0, beam_groups=1,
-        diversity_penalty=3.0, coverage_penalty=0.0,
-    )  # fmt: skip
+        SOURCES,
+        forbid=[],
+        glossary={},
+        min_length=0,
+        no_repeat_ngram=0,
+        beam_groups=1,
+        diversity_penalty=3.0,
+        coverage_penalty=0.0,
+    )
     assert [one.text for one in neutral] == [one.text for one in usual]
     assert [one.score for one in neutral] == [one.score for one in usual]
 

@@ -20,7 +20,9 @@ from regard.views.figures.palette import DARK, LIGHT
 
 PANELS = [
     CurvePanel(
-        Text("Error", "误差"), "n", Text("error", "误差"),
+        Text("Error", "误差"),
+        "n",
+        Text("error", "误差"),
         [
             Curve(Text("fixed", "固定"), [1.0, 2.0], [3.0, 2.0], [2.0, 1.0], [4.0, 3.0]),
             Curve("noise", [1.0, 2.0], [0.1, 0.1], kind="dashed"),
@@ -28,13 +30,15 @@ PANELS = [
         log="xy",
     ),
     BarPanel(
-        "Accuracy", "%", [Text("with", "有"), "without"],
+        "Accuracy",
+        "%",
+        [Text("with", "有"), "without"],
         [Bars("all", [90.0, None], [80.0, None], [95.0, None])],
         reference=(Text("chance", "随机"), 25.0),
     ),
     BarPanel("Time", "s", ["GRU", "LSTM"], [Bars("s", [1.0, 2.0])], horizontal=True),
     GridPanel("Map", "keys", "queries", ["a", "b"], ["c"], [[0.2, 0.8]], written=True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)

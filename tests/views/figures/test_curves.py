@@ -24,8 +24,10 @@ def panels(runs):
 def test_a_run_without_bleu_is_not_in_its_legend():
     assert panels({"a": WITH, "b": WITHOUT}) == {
         "loss": ["a, training", "a, development", "b, training", "b, development"],
-        "learning rate": ["a", "b"], "BLEU": ["a"], "accuracy": ["a", "b"],
-    }  # fmt: skip
+        "learning rate": ["a", "b"],
+        "BLEU": ["a"],
+        "accuracy": ["a", "b"],
+    }
     assert list(panels({"a": WITH})) == ["loss", "learning rate", "BLEU"]
     assert list(panels({"b": WITHOUT})) == ["loss", "learning rate", "accuracy"]
     assert panels({"c": [{"step": 1, "loss": 1.0}]}) == {"loss": ["training"]}

@@ -22,9 +22,13 @@ def test_figures_of_a_single_text():
         for name, _ in figure_set(SentenceView.from_text(maps, tokens=["<s>", "▁我", "们", "。"]))
     ]
     assert names == [
-        "decoder-heads", "decoder-layer-0", "decoder-layer-1", "decoder-entropy",
-        "decoder-distance", "decoder-rollout",
-    ]  # fmt: skip
+        "decoder-heads",
+        "decoder-layer-0",
+        "decoder-layer-1",
+        "decoder-entropy",
+        "decoder-distance",
+        "decoder-rollout",
+    ]
 
 
 def test_translation_starts_with_its_alignment(chinese):

@@ -82,9 +82,12 @@ def test_names_are_functions_whatever_was_imported_before():
 def test_alignment_of_a_sentence(request, language):
     sentence = request.getfixturevalue(language)
     figure = alignment_lines(
-        sentence.source_words, sentence.target_words, sentence.alignment_weights(),
-        links=sentence.links, title=f"en → {language}",
-    )  # fmt: skip
+        sentence.source_words,
+        sentence.target_words,
+        sentence.alignment_weights(),
+        links=sentence.links,
+        title=f"en → {language}",
+    )
     assert {*sentence.source_words, *sentence.target_words, "link", "50%"} <= set(
         texts(drawn(figure, "png", "svg", "pdf"))
     )
@@ -209,11 +212,17 @@ def test_effects_are_written_and_missing_heads_left_out():
 @pytest.mark.parametrize(
     "position",
     [
-        Sinusoidal(16), Sinusoidal(1), Learned(64, 8), Rotary(8), Rotary(8, interleaved=True),
-        Alibi(4), Alibi(1), RelativeBias(12),
+        Sinusoidal(16),
+        Sinusoidal(1),
+        Learned(64, 8),
+        Rotary(8),
+        Rotary(8, interleaved=True),
+        Alibi(4),
+        Alibi(1),
+        RelativeBias(12),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_positions(position):
     assert drawn(positions_figure(position, 20))
     assert positions_figure(position, 1)
@@ -318,10 +327,14 @@ def test_a_plane_of_vectors():
     arrows = [(0, 1), (2, 3)]
     figure = drawn(
         vector_plane(
-            square, ["man", "king", "女人", "女王"], arrows, groups=[0, 0, 1, 1],
-            names=["first", "second"], title="analogy",
+            square,
+            ["man", "king", "女人", "女王"],
+            arrows,
+            groups=[0, 0, 1, 1],
+            names=["first", "second"],
+            title="analogy",
         )
-    )  # fmt: skip
+    )
     assert {"man", "king", "女人", "女王", "first", "second", "analogy"} <= set(texts(figure))
     points = np.concatenate([line.get_xydata() for line in figure.canvas.axes[0].lines])
     for first, second in [(0, 1), (0, 2), (1, 2), (0, 3)]:  # distances are kept

@@ -11,8 +11,25 @@ from regard.views.html.page import MAX_BYTES
 FRAME = 100  # milliseconds
 
 pytestmark = pytest.mark.needs("chromium")
-PIECES = ("▁the", "▁animal", "▁cross", "ed", "▁street", ".", "▁because", "▁it", "▁was", "▁too",
-          "▁tire", "d", "▁它", "没有", "过", "马路", "。")  # fmt: skip
+PIECES = (
+    "▁the",
+    "▁animal",
+    "▁cross",
+    "ed",
+    "▁street",
+    ".",
+    "▁because",
+    "▁it",
+    "▁was",
+    "▁too",
+    "▁tire",
+    "d",
+    "▁它",
+    "没有",
+    "过",
+    "马路",
+    "。",
+)
 
 
 def causal_text(size, layers, heads, seed=0):
@@ -35,8 +52,15 @@ def causal_text(size, layers, heads, seed=0):
             scores /= scores.sum(-1, keepdims=True)
         maps.append(HeadMaps("decoder", layer, tuple(range(heads)), weights, tokens, tokens))
     plain = SentenceView.from_text([], tokens=tokens, language="en", model="random weights")
-    return SentenceView(tokens, (), plain.source_words, (), maps=tuple(maps),
-                  source_groups=plain.source_groups, source_language="en")  # fmt: skip
+    return SentenceView(
+        tokens,
+        (),
+        plain.source_words,
+        (),
+        maps=tuple(maps),
+        source_groups=plain.source_groups,
+        source_language="en",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +145,11 @@ def longest_work(browser, file, trace):
     browser.stop_tracing()
     tab.close()
     events = json.loads(trace.read_text("utf-8"))["traceEvents"]
-    threads = {(e["pid"], e["tid"]) for e in events
-               if e["name"] == "thread_name" and e["args"]["name"] == "CrRendererMain"}  # fmt: skip
+    threads = {
+        (e["pid"], e["tid"])
+        for e in events
+        if e["name"] == "thread_name" and e["args"]["name"] == "CrRendererMain"
+    }
     tasks = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) in threads]
     return max(e.get("tdur", 0) for e in tasks) / 1000
 

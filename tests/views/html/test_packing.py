@@ -66,8 +66,10 @@ def test_packed_map_has_exact_weights_and_bounds(kind):
         squares = numbers(sent["pooled"]["cells"][place], "u1").reshape(8, 8).astype(np.float32)
         bound = ((squares / 255) ** 2).repeat(8, 0).repeat(8, 1)[:61, :61]
         assert (bound >= plane - 1e-6).all()
-        assert (np.sqrt(bound) <= np.sqrt(max_pool(plane, 8).repeat(8, 0).repeat(8, 1)[:61, :61])
-                + 1 / 255 + 1e-6).all()  # fmt: skip
+        assert (
+            np.sqrt(bound)
+            <= np.sqrt(max_pool(plane, 8).repeat(8, 0).repeat(8, 1)[:61, :61]) + 1 / 255 + 1e-6
+        ).all()
 
 
 def test_entropies_are_those_of_the_summaries():

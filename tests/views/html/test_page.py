@@ -96,8 +96,17 @@ def test_no_element_is_left_open(french):
 
 
 def test_words_cannot_inject_html():
-    text = SentenceView(BAD, BAD[:1], BAD, BAD[:1], title=BAD[1], model=BAD[0], reference=BAD[1],
-                  source_language=BAD[1], target_language=BAD[0])  # fmt: skip
+    text = SentenceView(
+        BAD,
+        BAD[:1],
+        BAD,
+        BAD[:1],
+        title=BAD[1],
+        model=BAD[0],
+        reference=BAD[1],
+        source_language=BAD[1],
+        target_language=BAD[0],
+    )
     made = page(BAD[1], [text], {BAD[0]: BAD[1]})
     made.encode()  # a file can hold it
     tree = html.document_fromstring(made)

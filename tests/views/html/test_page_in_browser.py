@@ -197,8 +197,10 @@ def test_the_scale_of_colours(view, french):
 
 def test_everything_is_reachable_by_keyboard(view, french):
     tab = view()
-    where = ("e => e.closest('[data-picker]')?.dataset.picker || e.dataset.side || e.name || "
-             "e.closest('.words')?.dataset.side || e.className || e.tagName")  # fmt: skip
+    where = (
+        "e => e.closest('[data-picker]')?.dataset.picker || e.dataset.side || e.name || "
+        "e.closest('.words')?.dataset.side || e.className || e.tagName"
+    )
     seen = []
     for _ in range(14):
         tab.keyboard.press("Tab")
@@ -281,8 +283,21 @@ def test_language_and_theme(view):
 def test_words_with_html_stay_text(view):
     weights = np.full((2, 2, 2), 0.5, np.float32)
     maps = HeadMaps("cross", 0, (0, 1), weights, BAD, BAD)
-    tab = view(SentenceView(BAD, BAD, BAD, BAD, ((0, 1),), (maps,), reference=BAD[0], title=BAD[1],
-                      model=BAD[0], source_language=BAD[0], target_language=BAD[1]))  # fmt: skip
+    tab = view(
+        SentenceView(
+            BAD,
+            BAD,
+            BAD,
+            BAD,
+            ((0, 1),),
+            (maps,),
+            reference=BAD[0],
+            title=BAD[1],
+            model=BAD[0],
+            source_language=BAD[0],
+            target_language=BAD[1],
+        )
+    )
     choose(tab, "text", "2")
     assert tab.locator(words("source")).all_inner_texts() == list(BAD)
     tab.locator(words("target")).nth(0).hover()
@@ -303,13 +318,25 @@ def test_single_text(view):
     tokens = ("The", "Ġani", "mal", "Ġslept", ".", "Ċ", "<|endoftext|>")
     plain = SentenceView.from_text([], tokens=tokens, language="en", model="gpt")
     maps = HeadMaps("decoder", 0, (0, 1), rows, plain.source_tokens, plain.source_tokens)
-    made = SentenceView(plain.source_tokens, (), plain.source_words, (), maps=(maps,),
-                  source_groups=plain.source_groups, confidence=(0.5,) * 6)  # fmt: skip
+    made = SentenceView(
+        plain.source_tokens,
+        (),
+        plain.source_words,
+        (),
+        maps=(maps,),
+        source_groups=plain.source_groups,
+        confidence=(0.5,) * 6,
+    )
     tab = view(only=[made])
     assert tab.locator("nav").is_hidden()
     assert tab.locator(words("source")).all_inner_texts() == [
-        "The", "animal", "slept", ".", "⏎", "<|endoftext|>",
-    ]  # fmt: skip
+        "The",
+        "animal",
+        "slept",
+        ".",
+        "⏎",
+        "<|endoftext|>",
+    ]
     assert tab.locator(".words.target").count() == 0
     assert tab.locator(".alignment h2").inner_text() == "Words"
     tab.locator(words("source")).nth(1).hover()

@@ -161,9 +161,13 @@ def test_zooming_a_short_text(opened):
 
 
 def test_facts_are_translated(browser, french, tmp_path):
-    facts = {"model": "a, b", "kind": "recurrent network, bahdanau attention",
-             "maps": "cross, encoder, decoder: 2 layers of 4 heads", "<b>": "kind",
-             "time": "1 s"}  # fmt: skip
+    facts = {
+        "model": "a, b",
+        "kind": "recurrent network, bahdanau attention",
+        "maps": "cross, encoder, decoder: 2 layers of 4 heads",
+        "<b>": "kind",
+        "time": "1 s",
+    }
     file = tmp_path / "page.html"
     file.write_text(page("A run", [french], facts), "utf-8")
     tab = browser.new_page(locale="zh-CN")

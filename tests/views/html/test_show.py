@@ -21,15 +21,35 @@ def twins(name):
     import transformers
 
     sizes = {
-        "Bert": {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
-                 "intermediate_size": 32},
-        "GPT2": {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 32, "bos_token_id": 1,
-                 "eos_token_id": 2, "pad_token_id": 3},
-        "Marian": {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "pad_token_id": 3,
-                   "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-                   "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "eos_token_id": 0,
-                   "max_position_embeddings": 32, "decoder_start_token_id": 3},
-    }[name]  # fmt: skip
+        "Bert": {
+            "hidden_size": 16,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "intermediate_size": 32,
+        },
+        "GPT2": {
+            "n_embd": 16,
+            "n_layer": 2,
+            "n_head": 4,
+            "n_positions": 32,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+            "pad_token_id": 3,
+        },
+        "Marian": {
+            "d_model": 16,
+            "encoder_layers": 2,
+            "decoder_layers": 2,
+            "pad_token_id": 3,
+            "encoder_attention_heads": 4,
+            "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 32,
+            "decoder_ffn_dim": 32,
+            "eos_token_id": 0,
+            "max_position_embeddings": 32,
+            "decoder_start_token_id": 3,
+        },
+    }[name]
     kind = {"Bert": "BertModel", "GPT2": "GPT2LMHeadModel", "Marian": "MarianMTModel"}[name]
     config = getattr(transformers, f"{name}Config")
     fused, eager = (
@@ -115,9 +135,13 @@ def test_encoder_decoder():
 @torch.no_grad()
 def test_generation_output_step_by_step():
     wanted = {
-        "max_new_tokens": 3, "min_new_tokens": 3, "do_sample": False, "num_beams": 1,
-        "output_attentions": True, "return_dict_in_generate": True,
-    }  # fmt: skip
+        "max_new_tokens": 3,
+        "min_new_tokens": 3,
+        "do_sample": False,
+        "num_beams": 1,
+        "output_attentions": True,
+        "return_dict_in_generate": True,
+    }
     _, eager = twins("GPT2")
     made = eager.generate(IDS[:1], attention_mask=MASK[:1], **wanted)
     length = made.sequences.shape[1] - 1  # the last one was written and never read
@@ -135,9 +159,11 @@ def test_generation_output_step_by_step():
 
 
 WANTED = {
-    "max_new_tokens": 5, "do_sample": False, "output_attentions": True,
+    "max_new_tokens": 5,
+    "do_sample": False,
+    "output_attentions": True,
     "return_dict_in_generate": True,
-}  # fmt: skip
+}
 
 
 def sharp(name, seed):

@@ -251,8 +251,11 @@ def test_texts_beyond_the_limit_have_no_stages(tmp_path_factory, monkeypatch):
     size = sum(step.values.size for step in first.steps)
     monkeypatch.setattr(tracing, "MAX_NUMBERS", 2 * size + 1)
     assert [each is None for each in traced_texts(model, inspections, options)] == [
-        False, False, True, True,
-    ]  # fmt: skip
+        False,
+        False,
+        True,
+        True,
+    ]
     monkeypatch.setattr(tracing, "MAX_TOKENS", len(first.sides["decoder"].tokens))
     assert next(iter(traced_texts(model, inspections[3:], options))) is None
 

@@ -42,7 +42,12 @@ def test_without_its_only_key_a_row_has_no_context():
     "settings",
     [
         TransformerSettings(
-            dim=8, num_heads=2, num_encoder_layers=1, num_decoder_layers=2, ff=8, tied="none",
+            dim=8,
+            num_heads=2,
+            num_encoder_layers=1,
+            num_decoder_layers=2,
+            ff=8,
+            tied="none",
             max_length=16,
         ),
         *[
@@ -51,7 +56,7 @@ def test_without_its_only_key_a_row_has_no_context():
         ],
     ],
     ids=lambda settings: getattr(settings.attention, "name", settings.attention),
-)  # fmt: skip
+)
 def test_effects_of_every_key_on_every_token(settings):
     torch.manual_seed(1)
     network = build(settings, 20, 20).eval()

@@ -68,9 +68,14 @@ def test_slopes_are_those_of_finite_differences(translator, kind):
                 nudged = weights.clone()
                 nudged[key] += sign * step
                 edit = Overwrite(
-                    kind=kind, layer=layer, heads=head, batch=sentence, rows=row, weights=nudged,
+                    kind=kind,
+                    layer=layer,
+                    heads=head,
+                    batch=sentence,
+                    rows=row,
+                    weights=nudged,
                     renormalize=False,
-                )  # fmt: skip
+                )
                 with torch.no_grad(), intervene(model, edit):
                     moved.append(float(label_score(batch)(model(batch)).sum()))
             found = next(m for m in slopes if m.layer == layer).weights[sentence, head, row, key]

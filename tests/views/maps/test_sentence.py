@@ -62,9 +62,12 @@ def test_mismatched_maps(rows, columns, complaint):
     maps = [AttentionMap(torch.ones(1, 1, 1, columns), "cross", 0, (0,), row, "") for row in rows]
     with pytest.raises(ValueError, match=complaint):
         SentenceView.from_maps(
-            maps, source_tokens=["▁a", "</s>"], target_tokens=["▁b", "</s>"],
-            source_words=("a",), target_words=("b",),
-        )  # fmt: skip
+            maps,
+            source_tokens=["▁a", "</s>"],
+            target_tokens=["▁b", "</s>"],
+            source_words=("a",),
+            target_words=("b",),
+        )
 
 
 def test_mismatched_fields():
@@ -114,8 +117,9 @@ def test_long_texts_are_grouped_in_linear_time(every):
     """With some unknown words, 20,000 words per side."""
     rng = np.random.default_rng(0)
     letters = "abcdefghijklmnopqrstuvwxyz"
-    words = ["".join(letters[n] for n in rng.integers(0, 26, rng.integers(2, 9)))
-             for _ in range(20_000)]  # fmt: skip
+    words = [
+        "".join(letters[n] for n in rng.integers(0, 26, rng.integers(2, 9))) for _ in range(20_000)
+    ]
     tokens, expected = [], []
     for number, word in enumerate(words):
         parts = ["<unk>"] if every and number % every == 5 else [f"▁{word[:3]}", word[3:]]

@@ -30,9 +30,12 @@ def place(line, character):
 def swapped(sentence):
     """The same links the other way round: Chinese across."""
     return SentenceView(
-        sentence.target_tokens, sentence.source_tokens, sentence.target_words,
-        sentence.source_words, tuple((b, a) for a, b in sentence.links),
-    )  # fmt: skip
+        sentence.target_tokens,
+        sentence.source_tokens,
+        sentence.target_words,
+        sentence.source_words,
+        tuple((b, a) for a, b in sentence.links),
+    )
 
 
 def test_english_french_across(french):

@@ -15,6 +15,12 @@ from regard.attention.aligners.graves import Graves
 from regard.attention.aligners.monotonic import Monotonic
 
 __all__ = [
-    "Aligner", "AlignerState", "Content", "Coverage", "Graves", "LocationSensitive", "Memory",
+    "Aligner",
+    "AlignerState",
+    "Content",
+    "Coverage",
+    "Graves",
+    "LocationSensitive",
+    "Memory",
     "Monotonic",
-]  # fmt: skip
+]

@@ -151,9 +151,14 @@ class _Blockwise(torch.autograd.Function):
         with as_given(value.device):
             for rows in work.row_blocks():
                 _row_block_backward(
-                    work, rows, accumulated(context[..., rows, :]), total[..., rows, None],
-                    accumulated(grad_context[..., rows, :]), grad_total[..., rows, None], grads,
-                )  # fmt: skip
+                    work,
+                    rows,
+                    accumulated(context[..., rows, :]),
+                    total[..., rows, None],
+                    accumulated(grad_context[..., rows, :]),
+                    grad_total[..., rows, None],
+                    grads,
+                )
         cast = (
             None if g is None else g.to(x.dtype)
             for g, x in zip(grads, (value, *inputs), strict=True)
@@ -186,9 +191,14 @@ def _row_block(work: _Plan, rows: slice) -> tuple[Tensor, Tensor]:
 
 
 def _row_block_backward(
-    work: _Plan, rows: slice, context: Tensor, total: Tensor,
-    grad_context: Tensor, grad_total: Tensor, grads: list[Tensor | None],
-) -> None:  # fmt: skip
+    work: _Plan,
+    rows: slice,
+    context: Tensor,
+    total: Tensor,
+    grad_context: Tensor,
+    grad_total: Tensor,
+    grads: list[Tensor | None],
+) -> None:
     """Add the gradients of one row block to those of value, score inputs and bias inputs."""
     call = work.call
     num = len(call.score.inputs)

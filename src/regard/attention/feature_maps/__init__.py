@@ -34,7 +34,18 @@ from regard.attention.feature_maps.selective_kernels import SelectiveKernels
 from regard.attention.feature_maps.spatial_transformer import SpatialTransformer
 
 __all__ = [
-    "BAM", "CBAM", "ChannelAttention", "ChannelGate", "DualAttention", "EfficientChannel",
-    "ExternalAttention", "FeatureGate", "NonLocal", "PositionAttention", "SelectiveKernels",
-    "SpatialGate", "SpatialTransformer", "SqueezeExcitation",
-]  # fmt: skip
+    "BAM",
+    "CBAM",
+    "ChannelAttention",
+    "ChannelGate",
+    "DualAttention",
+    "EfficientChannel",
+    "ExternalAttention",
+    "FeatureGate",
+    "NonLocal",
+    "PositionAttention",
+    "SelectiveKernels",
+    "SpatialGate",
+    "SpatialTransformer",
+    "SqueezeExcitation",
+]

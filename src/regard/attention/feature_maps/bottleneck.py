@@ -43,12 +43,14 @@ class BAM(nn.Module):
         spread = arguments.positive("dilation", dilation)
         self.squeeze = nn.Linear(channels, hidden)
         self.excite = nn.Linear(hidden, channels)
-        self.filters = nn.ModuleList([
-            convolution(channels, hidden, 1, dims=dims),
-            convolution(hidden, hidden, 3, dims=dims, dilation=spread),
-            convolution(hidden, hidden, 3, dims=dims, dilation=spread),
-            convolution(hidden, 1, 1, dims=dims),
-        ])  # fmt: skip
+        self.filters = nn.ModuleList(
+            [
+                convolution(channels, hidden, 1, dims=dims),
+                convolution(hidden, hidden, 3, dims=dims, dilation=spread),
+                convolution(hidden, hidden, 3, dims=dims, dilation=spread),
+                convolution(hidden, 1, 1, dims=dims),
+            ]
+        )
         self.dims = dims
 
     def gate(self, x: Tensor, mask: Tensor | None = None) -> Tensor:

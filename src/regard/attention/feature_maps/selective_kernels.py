@@ -61,11 +61,15 @@ class SelectiveKernels(nn.Module):
         hidden = max(channels // arguments.positive("reduction", reduction), min_hidden)
         self.filters = nn.ModuleList(
             convolution(
-                channels, channels, min(size, 3), dims=dims, groups=groups,
+                channels,
+                channels,
+                min(size, 3),
+                dims=dims,
+                groups=groups,
                 dilation=max(1, size // 2),
             )
             for size in self._odd(kernel_sizes)
-        )  # fmt: skip
+        )
         self.squeeze = nn.Linear(channels, hidden)
         self.select = nn.Linear(hidden, channels * len(self.kernel_sizes), bias=False)
         self.dims = dims

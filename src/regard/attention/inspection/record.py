@@ -107,11 +107,13 @@ def record(
     if not recorder.recording.maps:
         warnings.warn(
             f"record saw {recorder.num_calls} attention calls, none of which matches kinds, layers "
-            "and rows." if recorder.num_calls else "record saw no attention call; one written as "
+            "and rows."
+            if recorder.num_calls
+            else "record saw no attention call; one written as "
             "matrix products cannot be recorded (a model of transformers: load it with "
             'attn_implementation="sdpa").',
             stacklevel=3,
-        )  # fmt: skip
+        )
 
 
 @dataclass

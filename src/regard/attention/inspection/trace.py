@@ -261,9 +261,16 @@ class _Tracer:
         axes: tuple[str, ...],
     ) -> None:
         step = Step(
-            name, equation, x.detach().clone(), axes, place.side, place.part, place.layer, head,
+            name,
+            equation,
+            x.detach().clone(),
+            axes,
+            place.side,
+            place.part,
+            place.layer,
+            head,
             tuple(rows) if "query" in axes else (),
-        )  # fmt: skip
+        )
         self.trace.steps.append(step)
 
     def _wants(self, name: str) -> bool:
@@ -301,8 +308,13 @@ def _merged(steps: list[Step]) -> list[Step]:
     merged: dict[tuple[object, ...], Step] = {}
     for number, step in enumerate(steps):
         key: tuple[object, ...] = (
-            step.name, step.side, step.part, step.layer, step.head, step.axes,
-        )  # fmt: skip
+            step.name,
+            step.side,
+            step.part,
+            step.layer,
+            step.head,
+            step.axes,
+        )
         before = merged.get(key)
         if before is None:
             merged[key] = step

@@ -192,9 +192,13 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
             widths = _check_widths(self.initial_bandwidth, num_features, "initial_bandwidth")
             start_D = torch.from_numpy(widths)
         learned_D, losses = descended_bandwidth(
-            key_KD, value_KV, start_D, steps=self.steps, learning_rate=self.learning_rate,
+            key_KD,
+            value_KV,
+            start_D,
+            steps=self.steps,
+            learning_rate=self.learning_rate,
             random=random,
-        )  # fmt: skip
+        )
         self.losses_: Floats = np.array(losses)
         return learned_D.numpy()
 

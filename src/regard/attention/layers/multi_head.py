@@ -180,10 +180,15 @@ class MultiHead(nn.Module):
         observed = not torch.compiler.is_compiling() and observe.OBSERVERS.get()
         with self._info(cross, cache, mask, offset) if observed else nullcontext():
             attended: Attended = mechanism(
-                heads_BHQD, keys.key, keys.value, mask=mask,
+                heads_BHQD,
+                keys.key,
+                keys.value,
+                mask=mask,
                 bias=self._bias(bias, bias_offset),
-                dropout=self.dropout if self.training else 0.0, cache=cache, weights=weights,
-            )  # fmt: skip
+                dropout=self.dropout if self.training else 0.0,
+                cache=cache,
+                weights=weights,
+            )
         joined = attended.context.transpose(-3, -2).flatten(-2)
         context = self.out_proj(joined)
         parts.tell("heads joined", "[c¹; …; cʰ]", joined)
@@ -218,13 +223,23 @@ class MultiHead(nn.Module):
         if "slice" in (projections, self.projections):
             raise ValueError("only joint and separate projections convert into each other.")
         other = MultiHead(
-            self.dim, self.num_heads, score=full.score, num_kv_heads=self.num_kv_heads,
-            key_dim=self.key_dim, value_dim=self.value_dim, head_dim=self.head_dim,
+            self.dim,
+            self.num_heads,
+            score=full.score,
+            num_kv_heads=self.num_kv_heads,
+            key_dim=self.key_dim,
+            value_dim=self.value_dim,
+            head_dim=self.head_dim,
             value_head_dim=self.value_head_dim,
-            out_dim=self.out_dim, out_proj=isinstance(self.out_proj, nn.Linear),
-            projections=projections, positions=self.positions, dropout=self.dropout,
-            bias=self.has_bias, normalizer=full.normalizer, engine=full.engine,
-        )  # fmt: skip
+            out_dim=self.out_dim,
+            out_proj=isinstance(self.out_proj, nn.Linear),
+            projections=projections,
+            positions=self.positions,
+            dropout=self.dropout,
+            bias=self.has_bias,
+            normalizer=full.normalizer,
+            engine=full.engine,
+        )
         other = other.to(self._weight())
         other.load_state_dict(with_projections(self.state_dict(), self, projections))
         for part in ("query_proj", "key_proj", "value_proj", "out_proj"):

@@ -56,9 +56,13 @@ def _cleaned(x: Tensor) -> Tensor:
 
 
 def _attending_rows(
-    query: Tensor, key: Tensor, bad_query: Tensor, bad_key: Tensor,
-    mask: Mask | None, bias: Bias | None,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    bad_query: Tensor,
+    bad_key: Tensor,
+    mask: Mask | None,
+    bias: Bias | None,
+) -> Tensor:
     """(…, Q, 1): rows with a non-finite query or that attend to a non-finite key or value."""
     batch = tuple(query.shape[:-2])
     num_queries, num_keys = query.shape[-2], key.shape[-2]

@@ -20,9 +20,20 @@ from regard.attention.mechanisms.ring import Ring, ring_attention
 from regard.attention.mechanisms.sparse import Sparse
 
 __all__ = [
-    "MECHANISMS", "AdaptiveSpan", "Blockwise", "Full", "LinearAttention", "Linformer", "Local",
-    "Mechanism", "Performer", "Reformer", "Ring", "Sparse", "ring_attention",
-]  # fmt: skip
+    "MECHANISMS",
+    "AdaptiveSpan",
+    "Blockwise",
+    "Full",
+    "LinearAttention",
+    "Linformer",
+    "Local",
+    "Mechanism",
+    "Performer",
+    "Reformer",
+    "Ring",
+    "Sparse",
+    "ring_attention",
+]
 
 MECHANISMS: dict[str, Callable[[int, int, int], Mechanism]] = {
     "full": lambda length, num_heads, width: Full(),

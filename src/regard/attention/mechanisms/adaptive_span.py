@@ -53,9 +53,11 @@ class AdaptiveSpan(WindowMechanism):
         super().__init__()
         arguments.positive("max_span", max_span)
         self.reaching = SpanBias(
-            arguments.positive("num_heads", num_heads), max_span, arguments.positive("ramp", ramp),
+            arguments.positive("num_heads", num_heads),
+            max_span,
+            arguments.positive("ramp", ramp),
             max_span / 2 if first is None else first,
-        )  # fmt: skip
+        )
 
     @property
     def span(self) -> Tensor:

@@ -68,9 +68,17 @@ class Full(Mechanism):
         if cache is not None:
             keys = _extended(cache, keys, mask)
         attended = attend(
-            query, keys.key, keys.value, score=self.score, bias=bias, mask=mask,
-            normalizer=self.normalizer, dropout=dropout, engine=self.engine, weights=weights,
-        )  # fmt: skip
+            query,
+            keys.key,
+            keys.value,
+            score=self.score,
+            bias=bias,
+            mask=mask,
+            normalizer=self.normalizer,
+            dropout=dropout,
+            engine=self.engine,
+            weights=weights,
+        )
         return attended.changed(attended.context, keys)
 
     def context(self, call: AttentionInput) -> Tensor:

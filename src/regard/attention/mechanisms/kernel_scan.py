@@ -72,9 +72,15 @@ def empty_state(key: Tensor, value: Tensor, num_features: int, has_level: bool) 
 
 
 def scan(
-    kernel: Kernel, query: Tensor, key: Tensor, value: Tensor, state: KernelState, *,
-    causal: bool, hidden: Tensor | None = None,
-) -> tuple[Tensor, KernelState]:  # fmt: skip
+    kernel: Kernel,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    state: KernelState,
+    *,
+    causal: bool,
+    hidden: Tensor | None = None,
+) -> tuple[Tensor, KernelState]:
     """The context (B, H, Q, Dv) and the sums after all keys, beginning with those of `state`.
 
     Causally, the queries are the last of the keys: at most as many as these.
@@ -110,9 +116,16 @@ def _slices(start: int, stop: int, size: int) -> list[slice]:
 
 
 def _walk(
-    kernel: Kernel, steps: tuple[ScanStep, ...], query: Tensor, key: Tensor, value: Tensor,
-    hidden: Tensor | None, state: KernelState, *, keep: bool,
-) -> tuple[list[Tensor], list[KernelState]]:  # fmt: skip
+    kernel: Kernel,
+    steps: tuple[ScanStep, ...],
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    hidden: Tensor | None,
+    state: KernelState,
+    *,
+    keep: bool,
+) -> tuple[list[Tensor], list[KernelState]]:
     """The contexts of all steps, and the sums before each (`keep`) or only the last ones."""
     parts, states = [], [state]
     for step in steps:
@@ -143,9 +156,13 @@ def _taken(
 
 
 def _step(
-    kernel: Kernel, state: KernelState, query: Tensor | None, key: Tensor | None,
-    value: Tensor | None, hidden: Tensor | None,
-) -> tuple[Tensor | None, KernelState]:  # fmt: skip
+    kernel: Kernel,
+    state: KernelState,
+    query: Tensor | None,
+    key: Tensor | None,
+    value: Tensor | None,
+    hidden: Tensor | None,
+) -> tuple[Tensor | None, KernelState]:
     """The context of the step's queries, if it has any, and the sums after its keys."""
     queries = None if query is None else kernel.query_features(accumulated(query))
     if key is None or value is None:
@@ -217,9 +234,15 @@ class _KernelScan(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, kernel: Kernel, steps: tuple[ScanStep, ...], query: Tensor, key: Tensor,
-        value: Tensor, hidden: Tensor | None, *start: Tensor | None,
-    ) -> tuple[Tensor | None, ...]:  # fmt: skip
+        ctx: Any,
+        kernel: Kernel,
+        steps: tuple[ScanStep, ...],
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        hidden: Tensor | None,
+        *start: Tensor | None,
+    ) -> tuple[Tensor | None, ...]:
         sums, mass, level = start
         assert sums is not None and mass is not None
         state = KernelState(sums, mass, level)
@@ -241,17 +264,24 @@ class _KernelScan(torch.autograd.Function):
             for number, step in reversed(tuple(enumerate(ctx.steps))):
                 state = KernelState(*borders[3 * number : 3 * number + 3])
                 grad_sums, grad_mass = _step_backward(
-                    ctx.kernel, step, state, (query, key, value, hidden),
-                    (grad_context, grad_sums, grad_mass), grads,
-                )  # fmt: skip
+                    ctx.kernel,
+                    step,
+                    state,
+                    (query, key, value, hidden),
+                    (grad_context, grad_sums, grad_mass),
+                    grads,
+                )
         return None, None, *grads, None, grad_sums, grad_mass, None
 
 
 def _step_backward(
-    kernel: Kernel, step: ScanStep, state: KernelState,
+    kernel: Kernel,
+    step: ScanStep,
+    state: KernelState,
     inputs: tuple[Tensor, Tensor, Tensor, Tensor | None],
-    gradients: tuple[Tensor, Tensor, Tensor], into: tuple[Tensor, ...],
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    gradients: tuple[Tensor, Tensor, Tensor],
+    into: tuple[Tensor, ...],
+) -> tuple[Tensor, Tensor]:
     """Recompute one step, write its inputs' gradients, and return those of the sums before it."""
     *parts, hidden = _taken(step, *inputs)
     with torch.enable_grad():

@@ -157,9 +157,14 @@ class LinearAttention(Mechanism):
             return self._by_pairs(call)
         blind = max(0, -call.offset) if call.causal else 0  # queries before the first key
         context, _ = scan(
-            self, query[..., blind:, :], key, value, self._start(key, value),
-            causal=call.causal, hidden=call.padding(),
-        )  # fmt: skip
+            self,
+            query[..., blind:, :],
+            key,
+            value,
+            self._start(key, value),
+            causal=call.causal,
+            hidden=call.padding(),
+        )
         if blind:
             nothing = context.new_zeros(*context.shape[:2], blind, context.shape[-1])
             context = torch.cat([nothing, context], dim=-2)

@@ -162,9 +162,12 @@ class Mechanism(nn.Module):
     def context_of_pattern(self, call: AttentionInput, short: int = SHORT) -> Tensor:
         """The context as full attention under the `pattern` computes it, by tiles if it is long."""
         return attend_part(
-            *call.tensors, bias=self.added_bias(call), mask=self.pattern(call),
-            dropout=call.dropout, engine="auto" if call.num_keys <= short else "blockwise",
-        ).context  # fmt: skip
+            *call.tensors,
+            bias=self.added_bias(call),
+            mask=self.pattern(call),
+            dropout=call.dropout,
+            engine="auto" if call.num_keys <= short else "blockwise",
+        ).context
 
     def empty(self, key: Tensor, value: Tensor) -> Cache:
         """The cache of no tokens, for heads like these (B, H, 0, D) and (B, H, 0, Dv)."""

@@ -183,10 +183,13 @@ class Reformer(Mechanism):
             return replace(attended, cache=extended)
         pairs = query.shape[-2] * extended.length
         attended = attend(
-            query, extended.key, extended.value, weights=weights,
+            query,
+            extended.key,
+            extended.value,
+            weights=weights,
             mask=SameChunk(extended.tag, True, cache.length),
             engine="auto" if pairs <= SHORT**2 * 16 else "blockwise",
-        )  # fmt: skip
+        )
         return replace(attended, cache=extended)
 
     def _check(self, call: AttentionInput) -> None:

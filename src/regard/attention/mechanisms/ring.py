@@ -212,9 +212,13 @@ def _attended(query: Tensor, shard: Tensor, mask: Mask | None) -> tuple[Tensor, 
 
 
 def _turn_backward(
-    query: Tensor, shard: Tensor, mask: Mask | None, total: Tensor, grad_context: Tensor,
+    query: Tensor,
+    shard: Tensor,
+    mask: Mask | None,
+    total: Tensor,
+    grad_context: Tensor,
     drift: Tensor,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The gradients of the queries, and of one shard's keys and values, from that shard's part.
 
     With the part's share w = e^{l_part − l}: ∂part = w ∂o and ∂l_part = w (∂o·part − ∂o·o).
@@ -238,8 +242,10 @@ class _Gathered(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dim: int, group: dist.ProcessGroup | None) -> Tensor:
         ctx.dim, ctx.group, ctx.shard = dim, group, x.shape[dim]
-        parts = [torch.empty_like(x, memory_format=torch.contiguous_format)
-                 for _ in range(own_rank(group)[1])]  # fmt: skip
+        parts = [
+            torch.empty_like(x, memory_format=torch.contiguous_format)
+            for _ in range(own_rank(group)[1])
+        ]
         dist.all_gather(parts, x.contiguous(), group=group)
         return torch.cat(parts, dim=dim)
 

@@ -56,9 +56,15 @@ def _verbs(names: str) -> tuple[PastVerb, ...]:
 
 
 def _context(
-    lemma: str, sense: str, subjects: str, verbs: str, objects: str, preposition: str,
-    attached: str, place: str,
-) -> None:  # fmt: skip
+    lemma: str,
+    sense: str,
+    subjects: str,
+    verbs: str,
+    objects: str,
+    preposition: str,
+    attached: str,
+    place: str,
+) -> None:
     """Add a context to its sense."""
     columns = [subjects, verbs, objects, place]
     cue = next((index for index, column in enumerate(columns) if "*" in column), None)
@@ -112,9 +118,14 @@ class CoreferenceFrame:
 
 
 def _frame(
-    subject_kind: str, object_kind: str, negated: str, weight: str, verbs: str,
-    subject_adjectives: str, object_adjectives: str,
-) -> CoreferenceFrame:  # fmt: skip
+    subject_kind: str,
+    object_kind: str,
+    negated: str,
+    weight: str,
+    verbs: str,
+    subject_adjectives: str,
+    object_adjectives: str,
+) -> CoreferenceFrame:
     subjects, objects = (known("kind", kind, KINDS) for kind in (subject_kind, object_kind))
     reasons = _reasons(subjects, subject_adjectives) | _reasons(objects, object_adjectives)
     return CoreferenceFrame(

@@ -24,8 +24,11 @@ VOWELS = frozenset("aeiouhâàéèêëîïôûœAEIOUHÉÈ")
 """First letters before which French elides; every h of this lexicon is mute."""
 ELIDED = {"le": "l'", "la": "l'", "ne": "n'", "que": "qu'", "de": "d'", "je": "j'", "ce": "cet"}
 CONTRACTED = {
-    ("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux",
-}  # fmt: skip
+    ("de", "le"): "du",
+    ("de", "les"): "des",
+    ("à", "le"): "au",
+    ("à", "les"): "aux",
+}
 
 
 class CoreferenceCase(NamedTuple):

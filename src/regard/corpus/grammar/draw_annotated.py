@@ -125,9 +125,12 @@ def sense_clause(derivation: Derivation) -> Clause:
     if context.adjectives:
         degree = DEGREES["" if negated else derivation.pick(AFFIRMED_DEGREES)]
         quality = AdjectivePredicate(
-            derivation.node(), derivation.pick(context.adjectives), degree, derivation.node(),
+            derivation.node(),
+            derivation.pick(context.adjectives),
+            degree,
+            derivation.node(),
             negated,
-        )  # fmt: skip
+        )
         nodes[OBJECT] = quality.node
         clause = Clause(subject, quality)
     else:

@@ -15,9 +15,18 @@ _FRENCH = re.compile(r"\w+(?:-\w+)*['’]?|[^\w\s]")
 _CHINESE = re.compile(r"[A-Za-z0-9]+|\S")
 _CHINESE_COLUMNS = ("chinese", "attributive", "measure", "negative", "before", "after")
 _CHINESE_TABLES = (
-    "nouns", "senses", "adjectives", "verbs_past", "verbs_present", "verbs_progressive",
-    "prepositions", "adverbs", "names", "cities", "times",
-)  # fmt: skip
+    "nouns",
+    "senses",
+    "adjectives",
+    "verbs_past",
+    "verbs_present",
+    "verbs_progressive",
+    "prepositions",
+    "adverbs",
+    "names",
+    "cities",
+    "times",
+)
 _CHINESE_PARTICLES = "的 了 们 在 很 不 没有 它 和 并 那 那些 。 ，"
 
 

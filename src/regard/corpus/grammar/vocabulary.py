@@ -97,9 +97,16 @@ def _filled(cell: str) -> str:
 
 
 def build_noun(
-    kind: str, english: str, plural: str, french: str, french_plural: str, gender: str,
-    chinese: str, measure: str, sense: str = "",
-) -> Noun:  # fmt: skip
+    kind: str,
+    english: str,
+    plural: str,
+    french: str,
+    french_plural: str,
+    gender: str,
+    chinese: str,
+    measure: str,
+    sense: str = "",
+) -> Noun:
     """A noun from its columns; empty plurals are regular.
 
     >>> build_noun("animal", "horse", "", "cheval", "", "m", "马", "匹").french_plural
@@ -148,9 +155,16 @@ ADJECTIVE_GROUPS = {"size": (0, 0), "quality": (1, 1), "age": (0, 2), "color": (
 
 
 def _adjective(
-    group: str, english: str, masculine: str, feminine: str, before_vowel: str, chinese: str,
-    attributive: str, particle: str, nouns: str,
-) -> Adjective:  # fmt: skip
+    group: str,
+    english: str,
+    masculine: str,
+    feminine: str,
+    before_vowel: str,
+    chinese: str,
+    attributive: str,
+    particle: str,
+    nouns: str,
+) -> Adjective:
     rank, order = known("group", group, ADJECTIVE_GROUPS)
     names = [name for listed in nouns.split() for name in NOUN_GROUPS.get(listed, (listed,))]
     for name in names:
@@ -158,8 +172,12 @@ def _adjective(
             known("kind, group or noun", name.removeprefix("-"), NOUNS)
     return Adjective(
         english=_filled(english),
-        forms=(_filled(masculine), _filled(feminine), entries.french_plural(masculine),
-               feminine + "s"),
+        forms=(
+            _filled(masculine),
+            _filled(feminine),
+            entries.french_plural(masculine),
+            feminine + "s",
+        ),
         before_vowel=before_vowel or masculine,
         rank=rank,
         order=order,
@@ -167,7 +185,7 @@ def _adjective(
         attributive=attributive or chinese,
         particle=known("particle", particle, {"yes": True, "no": False}),
         nouns=frozenset(names),
-    )  # fmt: skip
+    )
 
 
 ADJECTIVES = indexed(read_table("adjectives", _adjective), lambda adjective: adjective.english)

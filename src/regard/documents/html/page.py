@@ -27,11 +27,41 @@ from regard.documents.references import unescape
 from regard.documents.render import SMALL
 from regard.text import normalize
 
-INLINE = frozenset({
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font",
-    "i", "img", "input", "ins", "label", "mark", "q", "s", "small", "span", "strike", "strong",
-    "sub", "sup", "time", "tt", "u", "wbr",
-})  # fmt: skip
+INLINE = frozenset(
+    {
+        "a",
+        "abbr",
+        "acronym",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "cite",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "img",
+        "input",
+        "ins",
+        "label",
+        "mark",
+        "q",
+        "s",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "wbr",
+    }
+)
 CODE = frozenset({"code", "kbd", "samp", "var"})
 UNTRANSLATED = CODE | RAW | {"pre", "listing", "template"}  # besides foreign content
 PROSE_ATTRIBUTES = frozenset({"alt", "title", "aria-label", "placeholder"})

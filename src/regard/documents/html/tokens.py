@@ -19,9 +19,19 @@ Kind = Literal["text", "raw", "start", "end", "comment", "rest"]
 """text: with character references; raw: without, or not translated; comment: or the like;
 rest: the remaining page, which a browser drops or whose meaning is ambiguous."""
 
-RAW = frozenset({
-    "script", "style", "xmp", "iframe", "noembed", "noframes", "noscript", "plaintext", "textarea",
-})  # fmt: skip
+RAW = frozenset(
+    {
+        "script",
+        "style",
+        "xmp",
+        "iframe",
+        "noembed",
+        "noframes",
+        "noscript",
+        "plaintext",
+        "textarea",
+    }
+)
 TITLE = "title"  # has no tags inside, but character references
 _SPACE = "\t\n\f\r "
 _MARKUP = re.compile(r"<(?:[A-Za-z!?]|/(?=.))", re.DOTALL)

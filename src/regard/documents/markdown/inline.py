@@ -295,7 +295,16 @@ def _literal(builder: BlockBuilder, text: str) -> None:
 
 
 _STEPS: dict[str, Callable[[_Scan, int], int | None]] = {
-    "\\": _backslash, "`": _code, "*": _emphasis, "_": _emphasis, "~": _emphasis,
-    "[": _bracket, "]": _close_bracket, "!": _exclamation, "<": _less, "&": _entity,
-    "$": _verbatim(_MATH), "{": _verbatim(_TEMPLATE),
-}  # fmt: skip
+    "\\": _backslash,
+    "`": _code,
+    "*": _emphasis,
+    "_": _emphasis,
+    "~": _emphasis,
+    "[": _bracket,
+    "]": _close_bracket,
+    "!": _exclamation,
+    "<": _less,
+    "&": _entity,
+    "$": _verbatim(_MATH),
+    "{": _verbatim(_TEMPLATE),
+}

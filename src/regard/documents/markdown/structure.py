@@ -19,10 +19,23 @@ from regard.documents.markdown.inline import add_inline, label_key
 from regard.documents.tables.yaml_table import parse_yaml
 from regard.errors import InputError
 
-PROSE_KEYS = frozenset({
-    "title", "subtitle", "description", "summary", "abstract", "excerpt", "caption", "alt",
-    "headline", "tagline", "lead", "linktitle", "sidebar_label",
-})  # fmt: skip
+PROSE_KEYS = frozenset(
+    {
+        "title",
+        "subtitle",
+        "description",
+        "summary",
+        "abstract",
+        "excerpt",
+        "caption",
+        "alt",
+        "headline",
+        "tagline",
+        "lead",
+        "linktitle",
+        "sidebar_label",
+    }
+)
 """Keys of front matter whose values are prose."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 _FRONT_BEGIN = re.compile(r"---[ \t]*+\r?\n")
@@ -42,13 +55,15 @@ _TICKS = re.compile(r"`+")
 _CELL = re.compile(r"((?:[^|\\`]++|\\.|`[^`]*+`|`|\\$)*+)(\||$)")  # of a row without two backticks
 _CELL_MARK = re.compile(r"[|\\`]")
 _VERBATIM_HTML = (
-    (re.compile(r" {0,3}<(?:script|pre|style|textarea)(?=[\s>]|$)", re.I),
-     re.compile(r"</(?:script|pre|style|textarea)>", re.I)),
+    (
+        re.compile(r" {0,3}<(?:script|pre|style|textarea)(?=[\s>]|$)", re.I),
+        re.compile(r"</(?:script|pre|style|textarea)>", re.I),
+    ),
     (re.compile(r" {0,3}<!--"), re.compile(r"-->")),
     (re.compile(r" {0,3}<\?"), re.compile(r"\?>")),
     (re.compile(r" {0,3}<!\[CDATA\["), re.compile(r"\]\]>")),
     (re.compile(r" {0,3}<![A-Za-z]"), re.compile(r">")),
-)  # fmt: skip
+)
 _BLOCK_TAGS = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|"
     "dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|"

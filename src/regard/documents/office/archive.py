@@ -18,9 +18,16 @@ MAX_RATIO = 300
 MAX_MEMBERS = 20_000
 _SMALL = 8 << 20
 _DAMAGED = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, OverflowError,
-    struct.error, NotImplementedError,
-)  # fmt: skip
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    ValueError,
+    OverflowError,
+    struct.error,
+    NotImplementedError,
+)
 """What the libraries raise for damaged members, of bzip2 an OSError."""
 
 

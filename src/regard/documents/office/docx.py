@@ -15,12 +15,31 @@ from regard.documents.office.xml_tree import XmlMember, full_name
 from regard.documents.xml_tokens import escape_xml, text_pieces, unescape_xml
 
 MEMBERS = re.compile(r"word/(?:document|header|footer|footnotes|endnotes|comments)\d*+\.xml")
-_ENCLOSING = frozenset({
-    "hyperlink", "ins", "moveTo", "smartTag", "sdt", "fldSimple", "dir", "bdo", "customXml",
-})  # fmt: skip
-_PROPERTIES = frozenset({
-    "pPr", "rPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "tblPr", "fldData",
-})  # fmt: skip
+_ENCLOSING = frozenset(
+    {
+        "hyperlink",
+        "ins",
+        "moveTo",
+        "smartTag",
+        "sdt",
+        "fldSimple",
+        "dir",
+        "bdo",
+        "customXml",
+    }
+)
+_PROPERTIES = frozenset(
+    {
+        "pPr",
+        "rPr",
+        "sdtPr",
+        "sdtEndPr",
+        "smartTagPr",
+        "customXmlPr",
+        "tblPr",
+        "fldData",
+    }
+)
 _BREAKS = frozenset({"br", "cr", "tab", "ptab"})
 _RANGE = re.compile(r"(\w+?)(?:Range)?(Start|End)$")
 _TAG = re.compile(r"<[^<>]*>")
@@ -156,8 +175,10 @@ class _Paragraph:
             opening += member.tokens[content].raw
             closing = member.tokens[member.ends[content]].raw + closing
             children = member.children(content)
-        form = next((format_ for child in children if (format_ := self._format(child)) is not None),
-                    self.formats[-1])  # fmt: skip
+        form = next(
+            (format_ for child in children if (format_ := self._format(child)) is not None),
+            self.formats[-1],
+        )
         name = f"element {first}"
         self.builder.begin(name, (opening,), wrap=_wrap(form))
         self.formats.append(form)

@@ -21,6 +21,10 @@ from regard.documents.processes.pool import (
 )
 
 __all__ = [
-    "DocumentSource", "IsolatedDocument", "ParserLimits", "ParserPool", "Rendering",
+    "DocumentSource",
+    "IsolatedDocument",
+    "ParserLimits",
+    "ParserPool",
+    "Rendering",
     "TextLimitError",
-]  # fmt: skip
+]

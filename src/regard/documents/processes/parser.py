@@ -36,9 +36,17 @@ from regard.documents.registry import parse_document
 from regard.errors import InputError, error_fields
 
 READERS = (
-    "html.page", "markdown.structure", "plain", "catalogs.po", "catalogs.xliff", "catalogs.tmx",
-    "subtitles", "tables.json_table", "tables.yaml_table", "office.document",
-)  # fmt: skip
+    "html.page",
+    "markdown.structure",
+    "plain",
+    "catalogs.po",
+    "catalogs.xliff",
+    "catalogs.tmx",
+    "subtitles",
+    "tables.json_table",
+    "tables.yaml_table",
+    "office.document",
+)
 """Modules that a process of a server has before it is needed."""
 NICENESS = 5
 """Of a server's process: sentences that only have to be translated go before documents."""

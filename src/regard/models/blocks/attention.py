@@ -88,9 +88,20 @@ class AttentionBlock(torch.autograd.Function):
         total = residual_sum(x_ND, output, of_output)
         after = None if plan.pre else normed(total, norm_weight, norm_bias, plan.eps)
         ctx.save_for_backward(
-            *(before or after or ()), y_ND, m_ND, q, k, v, weights, of_weights.mask, context_ND,
-            of_output.mask, norm_weight, norm_bias, *linear,
-        )  # fmt: skip
+            *(before or after or ()),
+            y_ND,
+            m_ND,
+            q,
+            k,
+            v,
+            weights,
+            of_weights.mask,
+            context_ND,
+            of_output.mask,
+            norm_weight,
+            norm_bias,
+            *linear,
+        )
         ctx.plan, ctx.memory_shape = plan, None if memory is None else memory.shape
         ctx.scales = of_weights.scale, of_output.scale
         return (total if after is None else after.output).view(x.shape)
@@ -121,9 +132,15 @@ class AttentionBlock(torch.autograd.Function):
         d_m = d_k @ w_k if cross else d_x.addmm_(d_k, w_k)
         d_m.addmm_(d_v, w_v)
         d_linear = [
-            d_q.T @ y_ND, column_sums(d_q), d_k.T @ m_ND, column_sums(d_k), d_v.T @ m_ND,
-            column_sums(d_v), d_wo, d_bo,
-        ]  # fmt: skip
+            d_q.T @ y_ND,
+            column_sums(d_q),
+            d_k.T @ m_ND,
+            column_sums(d_k),
+            d_v.T @ m_ND,
+            column_sums(d_v),
+            d_wo,
+            d_bo,
+        ]
         if plan.pre:
             d_x, d_gain, d_shift = normed_backward(d_x, done, norm_weight, norm_bias)
         d_x = d_x.add_(d_total).view(gradients[0].shape)

@@ -82,13 +82,20 @@ def attention_block(
     )
     scale, norm = attention.mechanism.score.scale, around.norm
     plan = AttentionPlan(
-        around.pre_norm, norm.eps, around.p, attention.dropout, attention.num_heads,
+        around.pre_norm,
+        norm.eps,
+        around.p,
+        attention.dropout,
+        attention.num_heads,
         attention.head_dim**-0.5 if scale is None else scale,
         _angles(attention, x, offset),
-    )  # fmt: skip
+    )
     projections = (
-        attention.query_proj, attention.key_proj, attention.value_proj, attention.out_proj,
-    )  # fmt: skip
+        attention.query_proj,
+        attention.key_proj,
+        attention.value_proj,
+        attention.out_proj,
+    )
     linear = [p for projection in projections for p in (projection.weight, projection.bias)]
     output: Tensor = AttentionBlock.apply(  # type: ignore[no-untyped-call]  # untyped in torch
         x, memory, _keep(mask, len(x), *size, x.dtype), plan, norm.weight, norm.bias, *linear
@@ -101,9 +108,19 @@ def feed_forward_block(around: Residual, feed_forward: FeedForward, x: Tensor) -
     gelu = feed_forward.activation is functional.gelu
     norm, inner, outer = around.norm, feed_forward.inner, feed_forward.outer
     output: Tensor = FeedForwardBlock.apply(  # type: ignore[no-untyped-call]  # untyped in torch
-        x, around.pre_norm, norm.eps, around.p, feed_forward.p, gelu, norm.weight, norm.bias,
-        inner.weight, inner.bias, outer.weight, outer.bias,
-    )  # fmt: skip
+        x,
+        around.pre_norm,
+        norm.eps,
+        around.p,
+        feed_forward.p,
+        gelu,
+        norm.weight,
+        norm.bias,
+        inner.weight,
+        inner.bias,
+        outer.weight,
+        outer.bias,
+    )
     return output
 
 

@@ -56,9 +56,15 @@ class FeedForwardBlock(torch.autograd.Function):
         total = residual_sum(x_ND, output, of_output)
         after = None if pre else normed(total, norm_weight, norm_bias, eps)
         ctx.save_for_backward(
-            *(before or after or ()), y_ND, hidden_NF, of_output.mask, norm_weight, norm_bias,
-            *linear, *((input_NF, of_hidden.mask) if gelu else (None, None)),
-        )  # fmt: skip
+            *(before or after or ()),
+            y_ND,
+            hidden_NF,
+            of_output.mask,
+            norm_weight,
+            norm_bias,
+            *linear,
+            *((input_NF, of_hidden.mask) if gelu else (None, None)),
+        )
         ctx.pre, ctx.scales = pre, (of_hidden.scale, of_output.scale)
         return (total if after is None else after.output).view(x.shape)
 

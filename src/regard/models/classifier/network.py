@@ -206,10 +206,17 @@ def stack_settings(settings: ClassifierSettings) -> MaskedLanguageModelSettings:
     """Settings of the same layers in a masked language model, where every token sees all others."""
     transformer = settings.encoder == "transformer"
     return MaskedLanguageModelSettings(
-        dim=settings.dim, num_heads=settings.num_heads if transformer else 1,
-        num_layers=settings.num_layers, ff=settings.ff, activation=settings.activation,
-        norm=settings.norm, positions=settings.positions if transformer else "none",
-        dropout=settings.dropout, attention_dropout=settings.attention_dropout,
-        activation_dropout=settings.activation_dropout, max_length=settings.max_length,
-        attention=settings.attention, normalizer=settings.normalizer,
-    )  # fmt: skip
+        dim=settings.dim,
+        num_heads=settings.num_heads if transformer else 1,
+        num_layers=settings.num_layers,
+        ff=settings.ff,
+        activation=settings.activation,
+        norm=settings.norm,
+        positions=settings.positions if transformer else "none",
+        dropout=settings.dropout,
+        attention_dropout=settings.attention_dropout,
+        activation_dropout=settings.activation_dropout,
+        max_length=settings.max_length,
+        attention=settings.attention,
+        normalizer=settings.normalizer,
+    )

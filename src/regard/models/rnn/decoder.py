@@ -246,9 +246,16 @@ class BahdanauDecoder(AttendFirstDecoder):
         score = self.attention.score
         assert isinstance(score, Additive)
         tensors = LoopTensors(
-            gates, self.context_ih, layer.weight_hh.squeeze(0), layer.bias_hh.squeeze(0),
-            score.query_proj.weight, score.v, memory.keys, memory.values, memory.padding,
-        )  # fmt: skip
+            gates,
+            self.context_ih,
+            layer.weight_hh.squeeze(0),
+            layer.bias_hh.squeeze(0),
+            score.query_proj.weight,
+            score.v,
+            memory.keys,
+            memory.values,
+            memory.padding,
+        )
         states, contexts = aligned_steps(self.cell, tensors, tuple(x[0] for x in state.layers))
         return states[0], contexts, tuple(x[-1:] for x in states), state.aligner
 

@@ -32,7 +32,7 @@ def request_body(model: type[BaseModel], forms: tuple[str, ...] = FORMS) -> dict
 
 def openapi_document(
     app: FastAPI, codes: Sequence[str], settings: ServerSettings
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The document, with this server's languages and limits."""
     document = get_openapi(
         title="regard",

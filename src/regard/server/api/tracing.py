@@ -80,10 +80,15 @@ def routes(service: Service) -> APIRouter:
         traced = await service.call(
             request,
             lambda: trace_text(
-                model.translator, body.q, word=body.word, layer=body.layer, head=body.head,
-                every_word=True, options=options,
+                model.translator,
+                body.q,
+                word=body.word,
+                layer=body.layer,
+                head=body.head,
+                every_word=True,
+                options=options,
             ),
-        )  # fmt: skip
+        )
         return TraceResponse(
             text=traced.output,
             model=model.name,

@@ -44,8 +44,13 @@ MAX_RETURNED_WEIGHTS = 1.5 * MAX_WEIGHTS  # of the chosen maps, by the same esti
 MAX_EDITED_SENTENCES = 20  # of a text that is shown
 JSON = ("application/json",)
 WORDING = {
-    "forbid", "glossary", "min_length", "no_repeat_ngram", "beam_groups", "coverage_penalty",
-}  # fmt: skip
+    "forbid",
+    "glossary",
+    "min_length",
+    "no_repeat_ngram",
+    "beam_groups",
+    "coverage_penalty",
+}
 """Fields of a request that are keywords of `Translator.translate`."""
 STREAM: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "Events: word, done, error."}

@@ -36,10 +36,15 @@ async def translate_routes(
     """
     if glossary and any(len(models) > 1 for models in routes.models.values()):
         raise ApiError(400, "a glossary needs a model from the source to the target language.")
-    flat = [(source, part) for source, parts in zip(routes.sources, texts, strict=True)
-            for part in parts]  # fmt: skip
-    rows = {code: [row for row, (source, _) in enumerate(flat) if source == code]
-            for code in routes.models}  # fmt: skip
+    flat = [
+        (source, part)
+        for source, parts in zip(routes.sources, texts, strict=True)
+        for part in parts
+    ]
+    rows = {
+        code: [row for row, (source, _) in enumerate(flat) if source == code]
+        for code in routes.models
+    }
     translations = [Translation(part, part, ()) for _, part in flat]
     for step in (0, 1):  # the second for texts that go through a third language
         going = {code: models[step] for code, models in routes.models.items() if step < len(models)}
@@ -134,9 +139,13 @@ def _compose_links(first: Translation, second: Translation) -> tuple[tuple[int, 
     onward: dict[int, list[int]] = {}
     for source, target in second.alignment:
         onward.setdefault(source, []).append(target)
-    return tuple(sorted({
-        (source, target)
-        for source, between in first.alignment
-        for word in overlapping[between]
-        for target in onward.get(word, ())
-    }))  # fmt: skip
+    return tuple(
+        sorted(
+            {
+                (source, target)
+                for source, between in first.alignment
+                for word in overlapping[between]
+                for target in onward.get(word, ())
+            }
+        )
+    )

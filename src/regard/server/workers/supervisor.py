@@ -180,8 +180,13 @@ class Supervisor:
                 self._end(number, worker)
             elif worker.serving and now - worker.heard > self.stuck_seconds:
                 seconds = round(now - worker.heard, 1)
-                log_event("worker killed: its event loop hangs", level=logging.ERROR,
-                          worker=number + 1, pid=worker.pid, seconds=seconds)  # fmt: skip
+                log_event(
+                    "worker killed: its event loop hangs",
+                    level=logging.ERROR,
+                    worker=number + 1,
+                    pid=worker.pid,
+                    seconds=seconds,
+                )
                 worker.reason = "a worker hung and was killed."
                 self._kill(worker)
         while self._signals:
@@ -287,8 +292,13 @@ class Supervisor:
                     break
                 self._step(wakeup)
         for number, worker in self._workers.items():
-            log_event("worker killed: it did not finish", level=logging.ERROR, worker=number + 1,
-                      pid=worker.pid, seconds=DRAIN_SECONDS)  # fmt: skip
+            log_event(
+                "worker killed: it did not finish",
+                level=logging.ERROR,
+                worker=number + 1,
+                pid=worker.pid,
+                seconds=DRAIN_SECONDS,
+            )
 
     def _send(self, worker: Worker, message: bytes) -> None:
         with suppress(OSError):  # it is ending

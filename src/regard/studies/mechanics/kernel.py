@@ -341,11 +341,15 @@ def _panels(
         Text("mean squared error", "均方误差"),
         [
             *(estimated_curve(METHODS[method][0], sizes, by_size[method]) for method in METHODS),
-            Curve(Text("limit of width 1", "宽度 1 的极限"), sizes, [limit] * len(sizes),
-                  kind="dashed"),
+            Curve(
+                Text("limit of width 1", "宽度 1 的极限"),
+                sizes,
+                [limit] * len(sizes),
+                kind="dashed",
+            ),
         ],
         log="xy",
-    )  # fmt: skip
+    )
     chosen = CurvePanel(
         Text("Width by number of samples", "宽度随样本数的变化"),
         Text("samples", "样本数"),

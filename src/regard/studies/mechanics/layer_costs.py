@@ -22,9 +22,13 @@ from regard.attention.mechanisms import MECHANISMS
 HEADS, WIDTH, KERNEL = 4, 32, 3
 FULL = ("projected", "dense", "fused")
 LAYERS = (
-    "rnn", "cnn", "projected", "dense", "fused",
+    "rnn",
+    "cnn",
+    "projected",
+    "dense",
+    "fused",
     *(name for name in MECHANISMS if name not in ("full", "ring")),
-)  # fmt: skip
+)
 """Names of the layers: a GRU, a convolution, multi-head attention with its projections, and without
 them full attention by two engines and the mechanisms of regard (ring needs several processes)."""
 

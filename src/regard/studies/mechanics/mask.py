@@ -132,12 +132,15 @@ def run(options: StudyOptions) -> Findings:
     sentences = draw_sentences(*((500, 50) if options.quick else (6000, 300)), seed=options.seed)
     experiments = [
         Experiment(
-            name, masked_model("before" if name == "one" else name, len(sentences.words), seed),
-            sentences, 60 if options.quick else 400, seed,
+            name,
+            masked_model("before" if name == "one" else name, len(sentences.words), seed),
+            sentences,
+            60 if options.quick else 400,
+            seed,
         )
         for name in (*MASKINGS, "one")
         for seed in seeds
-    ]  # fmt: skip
+    ]
     options.report(f"{len(experiments)} trainings of {experiments[0].steps} steps")
     results = iter(parallel_map(Experiment.run, experiments, cores(), fork=True))
     trained = {name: [next(results) for _ in seeds] for name in (*MASKINGS, "one")}
@@ -354,15 +357,20 @@ def _panels(
     grids = [
         GridPanel(
             Text(f"Weights: {MASKINGS[name].en}", f"注意力权重：{MASKINGS[name].zh}"),
-            Text("key", "键"), Text("query", "查询"), words, words,
+            Text("key", "键"),
+            Text("query", "查询"),
+            words,
+            words,
             [[round(weight, 3) for weight in row] for row in trained[name][0].weights],
         )
         for name in ("before", "after")
-    ]  # fmt: skip
+    ]
     loss = Text("loss per word (nats)", "每词损失（奈特）")
     return [
         BarPanel(
-            Text("The leak as loss", "以损失衡量的泄露"), loss, list(MASKINGS.values()),
+            Text("The leak as loss", "以损失衡量的泄露"),
+            loss,
+            list(MASKINGS.values()),
             [
                 bars(Text("apparent: whole sentences", "表面：整句输入"), "apparent"),
                 bars(Text("honest: only earlier words", "真实：只有之前的词"), "honest"),
@@ -370,7 +378,8 @@ def _panels(
         ),
         CurvePanel(
             Text("Sum of the weights of a query", "一个查询的权重之和"),
-            Text("position of the query", "查询的位置"), Text("sum", "和"),
+            Text("position of the query", "查询的位置"),
+            Text("sum", "和"),
             [
                 estimated_curve(MASKINGS[name], list(range(1, len(sums[name]) + 1)), sums[name])
                 for name in ("before", "after")
@@ -380,7 +389,8 @@ def _panels(
         *grids,
         CurvePanel(
             Text("One pass against n", "一次前向与 n 次前向"),
-            Text("tokens n", "词元数 n"), Text("milliseconds", "毫秒"),
+            Text("tokens n", "词元数 n"),
+            Text("milliseconds", "毫秒"),
             [
                 Curve(name, list(times), [each[at] * 1e3 for each in times.values()])
                 for at, name in enumerate(PASSES)
@@ -389,10 +399,11 @@ def _panels(
         ),
         CurvePanel(
             Text("All targets against one per sentence", "全部目标与每句一个目标"),
-            Text("training sentences", "训练句数"), loss,
+            Text("training sentences", "训练句数"),
+            loss,
             [
                 learning("before", Text("all targets", "全部目标")),
                 learning("one", Text("one target", "一个目标")),
             ],
         ),
-    ]  # fmt: skip
+    ]

@@ -74,9 +74,11 @@ def masked_model(masking: str, vocabulary: int, seed: int) -> MaskedModel:
     if masking == "after":
         for layer in model.layers:
             attention = MultiHead(
-                SETTINGS.dim, SETTINGS.num_heads, normalizer=ZeroAfterSoftmax(),
+                SETTINGS.dim,
+                SETTINGS.num_heads,
+                normalizer=ZeroAfterSoftmax(),
                 positions=attention_positions(SETTINGS, causal=True),
-            )  # fmt: skip
+            )
             attention.load_state_dict(layer.attention.state_dict())
             layer.attention = attention
     return MaskedModel(model, Mask.window(None, None if masking == "none" else 0))
@@ -140,9 +142,14 @@ def dev_losses(masked: MaskedModel, dev: Tensor, seen: int) -> Checkpoint:
 
 
 def train(
-    masked: MaskedModel, sentences: Sentences, steps: int, seed: int, *, one_target: bool = False,
+    masked: MaskedModel,
+    sentences: Sentences,
+    steps: int,
+    seed: int,
+    *,
+    one_target: bool = False,
     checkpoints: int = 6,
-) -> list[Checkpoint]:  # fmt: skip
+) -> list[Checkpoint]:
     """Train a model in place by Adam, with all targets of a sentence or one chosen at random."""
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(masked.model.parameters(), lr=RATE)

@@ -324,12 +324,15 @@ def _tables(
             Text("queries with a weight above 0.99", "权重超过 0.99 的查询"),
         ],
         [
-            [str(width), SCALES[name][0],
-             *(figures[field][at].mean for field in ScoreFigures._fields[1:])]
+            [
+                str(width),
+                SCALES[name][0],
+                *(figures[field][at].mean for field in ScoreFigures._fields[1:]),
+            ]
             for at, width in enumerate(WIDTHS)
             for name, figures in measured.items()
         ],
-    )  # fmt: skip
+    )
     training = FindingsTable(
         Text(
             "Error of retrieval after training, at the best learning rate",
@@ -365,14 +368,19 @@ def _panels(
         ),
         panel(
             Text("Entropy of the weights", "注意力权重的熵"),
-            Text("entropy / log n", "熵 / log n"), "entropy", "x",
+            Text("entropy / log n", "熵 / log n"),
+            "entropy",
+            "x",
         ),
         panel(
             Text("Gradient of the softmax", "softmax 的梯度"),
-            Text("median norm of the Jacobian", "雅可比矩阵范数的中位数"), "gradient", "x",
+            Text("median norm of the Jacobian", "雅可比矩阵范数的中位数"),
+            "gradient",
+            "x",
         ),
         CurvePanel(
-            Text("Training through the softmax", "经过 softmax 的训练"), width,
+            Text("Training through the softmax", "经过 softmax 的训练"),
+            width,
             Text("error of retrieval", "检索误差"),
             [
                 estimated_curve(SCALES[name][0], _trained_widths(trained), errors)
@@ -380,4 +388,4 @@ def _panels(
             ],
             log="x",
         ),
-    ]  # fmt: skip
+    ]

@@ -240,10 +240,12 @@ def _claims(
     unequal = {name: accuracies[name, True][-1] for name in SCORES}
     plain = takes_unequal_widths(ScaledDot(), last, key_width(last, True))
     ratios = [
-        (cost["additive"].seconds / cost["dot"].seconds,
-         cost["textbook"].megabytes / cost["dot"].megabytes)
+        (
+            cost["additive"].seconds / cost["dot"].seconds,
+            cost["textbook"].megabytes / cost["dot"].megabytes,
+        )
         for cost in measured.values()
-    ]  # fmt: skip
+    ]
     times, memories = zip(*ratios, strict=True)
     differing = [
         width
@@ -350,11 +352,15 @@ def _tables(
             Text("parameters, W_q and W_k of the dot product", "参数量，点积的 W_q 与 W_k"),
         ],
         [
-            [width, *(each.seconds * 1e3 for each in by_score.values()),
-             *(each.megabytes for each in by_score.values()), *parameters[width].values()]
+            [
+                width,
+                *(each.seconds * 1e3 for each in by_score.values()),
+                *(each.megabytes for each in by_score.values()),
+                *parameters[width].values(),
+            ]
             for width, by_score in measured.items()
         ],
-    )  # fmt: skip
+    )
     return [quality, cost]
 
 
@@ -378,20 +384,26 @@ def _panels(
     qualities = [
         CurvePanel(
             Text(f"Alignment learned, {en} widths", f"学得的对齐，查询与键{zh}"),
-            width, Text("share of queries aligned", "对齐的查询所占比例"),
+            width,
+            Text("share of queries aligned", "对齐的查询所占比例"),
             [estimated_curve(NAMES[name], widths, accuracies[name, unequal]) for name in SCORES],
-            "x", (0.0, 1.05),
+            "x",
+            (0.0, 1.05),
         )
         for unequal, en, zh in ((False, "equal", "长度相同"), (True, "unequal", "长度不同"))
-    ]  # fmt: skip
+    ]
     return [
         *qualities,
         cost(
             Text("Time, forward and backward", "前向与反向用时"),
-            Text("milliseconds", "毫秒"), 0, 1e3,
+            Text("milliseconds", "毫秒"),
+            0,
+            1e3,
         ),
         cost(
             Text("Memory kept for the backward pass", "为反向传播保留的内存"),
-            Text("megabytes", "MB"), 1, 1.0,
+            Text("megabytes", "MB"),
+            1,
+            1.0,
         ),
-    ]  # fmt: skip
+    ]

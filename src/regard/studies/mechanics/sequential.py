@@ -49,9 +49,13 @@ SHOWN = ("rnn", "cnn", "dense", "fused", "blockwise", "local", "sparse", "linear
 CONNECTED = ("rnn", "cnn", "local", "local+global", "sparse", "reformer", "fused", "linear")
 BATCHED = ("rnn", "cnn", "projected", "dense", "fused", "linear")
 COSTS = {
-    "rnn": "n", "cnn": "n", "projected": "n²", "dense": "n²", "fused": "n²",
+    "rnn": "n",
+    "cnn": "n",
+    "projected": "n²",
+    "dense": "n²",
+    "fused": "n²",
     **{name: new(64, HEADS, WIDTH).facts.cost for name, new in MECHANISMS.items()},
-}  # fmt: skip
+}
 QUADRATIC, LINEAR = 1.75, 1.25
 """An exponent above the first counts as quadratic, below the second as linear."""
 
@@ -302,13 +306,18 @@ def _length_table(figures: Mapping[str, LayerFigures], sizes: Sizes) -> Findings
         ],
         [
             [
-                _name(name), f"{each.depth[-1]:,}", f"{each.path[-1]:,}", COSTS[name],
-                1e3 * each.seconds[-1], sizes.growth(each.seconds).written(),
-                each.bytes[-1] / 1e6, sizes.growth(each.bytes).written(),
+                _name(name),
+                f"{each.depth[-1]:,}",
+                f"{each.path[-1]:,}",
+                COSTS[name],
+                1e3 * each.seconds[-1],
+                sizes.growth(each.seconds).written(),
+                each.bytes[-1] / 1e6,
+                sizes.growth(each.bytes).written(),
             ]
             for name, each in figures.items()
         ],
-    )  # fmt: skip
+    )
 
 
 def _batch_table(figures: Mapping[str, LayerFigures], sizes: Sizes) -> FindingsTable:
@@ -327,13 +336,15 @@ def _batch_table(figures: Mapping[str, LayerFigures], sizes: Sizes) -> FindingsT
         ],
         [
             [
-                _name(name), 1e3 * each.batch_seconds[0], 1e3 * each.batch_seconds[-1] / many,
+                _name(name),
+                1e3 * each.batch_seconds[0],
+                1e3 * each.batch_seconds[-1] / many,
                 exponent(sizes.batches, each.batch_seconds).written(),
                 exponent(sizes.batches, each.batch_bytes).written(),
             ]
             for name, each in figures.items()
         ],
-    )  # fmt: skip
+    )
 
 
 def _panels(figures: Mapping[str, LayerFigures], sizes: Sizes) -> Iterator[CurvePanel]:
@@ -349,31 +360,53 @@ def _panels(figures: Mapping[str, LayerFigures], sizes: Sizes) -> Iterator[Curve
         return CurvePanel(title, x_label, y_label, curves, log="xy")
 
     yield panel(
-        Text("Operations one after another", "顺序操作"), length, Text("operations", "运算数"),
-        ("rnn", "cnn", "dense", "fused"), sizes.counted, lambda each: each.depth,
-    )  # fmt: skip
+        Text("Operations one after another", "顺序操作"),
+        length,
+        Text("operations", "运算数"),
+        ("rnn", "cnn", "dense", "fused"),
+        sizes.counted,
+        lambda each: each.depth,
+    )
     yield panel(
-        Text("Path between distant vectors", "相距较远的向量之间的路径"), length,
-        Text("steps", "步数"), CONNECTED, sizes.counted, lambda each: each.path,
-    )  # fmt: skip
+        Text("Path between distant vectors", "相距较远的向量之间的路径"),
+        length,
+        Text("steps", "步数"),
+        CONNECTED,
+        sizes.counted,
+        lambda each: each.path,
+    )
     yield panel(
-        Text("Time, forward and backward", "时间（前向与反向）"), length,
-        Text("milliseconds", "毫秒"), SHOWN, sizes.timed,
+        Text("Time, forward and backward", "时间（前向与反向）"),
+        length,
+        Text("milliseconds", "毫秒"),
+        SHOWN,
+        sizes.timed,
         lambda each: [1e3 * value for value in each.seconds],
-    )  # fmt: skip
+    )
     yield panel(
-        Text("Memory, forward and backward", "内存（前向与反向）"), length, Text("MB", "MB"),
-        SHOWN, sizes.timed, lambda each: [value / 1e6 for value in each.bytes],
-    )  # fmt: skip
+        Text("Memory, forward and backward", "内存（前向与反向）"),
+        length,
+        Text("MB", "MB"),
+        SHOWN,
+        sizes.timed,
+        lambda each: [value / 1e6 for value in each.bytes],
+    )
     yield panel(
-        Text("Time per sequence in a batch", "批次中每个序列的时间"), batch,
-        Text("milliseconds", "毫秒"), BATCHED, sizes.batches,
+        Text("Time per sequence in a batch", "批次中每个序列的时间"),
+        batch,
+        Text("milliseconds", "毫秒"),
+        BATCHED,
+        sizes.batches,
         lambda each: [
             1e3 * value / many
             for value, many in zip(each.batch_seconds, sizes.batches, strict=True)
         ],
-    )  # fmt: skip
+    )
     yield panel(
-        Text("Memory of a batch", "批次的内存"), batch, Text("MB", "MB"), BATCHED, sizes.batches,
+        Text("Memory of a batch", "批次的内存"),
+        batch,
+        Text("MB", "MB"),
+        BATCHED,
+        sizes.batches,
         lambda each: [value / 1e6 for value in each.batch_bytes],
-    )  # fmt: skip
+    )

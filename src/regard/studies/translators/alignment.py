@@ -137,9 +137,12 @@ def head_errors(
             for row, pair in enumerate(part):
                 source, target = batch.sources[row], batch.targets[row]
                 weights_TS = alignment_weights(
-                    batch.maps, head, row,
-                    target_length=target.num_tokens + 1, source_length=source.num_tokens + 1,
-                )  # fmt: skip
+                    batch.maps,
+                    head,
+                    row,
+                    target_length=target.num_tokens + 1,
+                    source_length=source.num_tokens + 1,
+                )
                 links = word_links(weights_TS, target, source)
                 errors.setdefault(head, []).append(sentence_error(links, pair))
     return errors
@@ -287,7 +290,8 @@ def _tables(
         FindingsTable(
             Text("Alignment by mechanism", "各种机制的对齐"),
             [
-                Text("attention", "注意力"), Text("layer and head, row", "层与头，行"),
+                Text("attention", "注意力"),
+                Text("layer and head, row", "层与头，行"),
                 Text("alignment error rate", "对齐错误率"),
                 Text("translated exactly", "完全译对"),
                 Text(f"of these, map wrong (above {WRONG})", f"其中图有错（高于 {WRONG}）"),
@@ -295,10 +299,14 @@ def _tables(
             ],
             [
                 *[
-                    [ATTENTIONS[name], _head_name(each.best), rate.written(),
-                     share(sum(each.exact), len(each.exact)).written(),
-                     bad.written() if np.isfinite(bad.mean) else None,
-                     max(_exact_rates(each), default=None)]
+                    [
+                        ATTENTIONS[name],
+                        _head_name(each.best),
+                        rate.written(),
+                        share(sum(each.exact), len(each.exact)).written(),
+                        bad.written() if np.isfinite(bad.mean) else None,
+                        max(_exact_rates(each), default=None),
+                    ]
                     for name, rate, bad, each in zip(names, rates, wrong, figures, strict=True)
                 ],
                 [Text("diagonal", "对角线"), "", baselines[0].written(), "", "", ""],
@@ -310,7 +318,7 @@ def _tables(
             [Text("layer and head, row", "层与头，行"), Text("alignment error rate", "对齐错误率")],
             [[_head_name(head), rate] for head, rate in figures[names.index("full")].rates.items()],
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _panels(
@@ -334,21 +342,35 @@ def _panels(
             Text("Alignment error rate of the best map", "最好的注意力图的对齐错误率"),
             Text("alignment error rate", "对齐错误率"),
             [*[ATTENTIONS[name] for name in names], Text("statistical aligner", "统计对齐")],
-            [Bars(Text("error rate", "错误率"), [e.mean for e in bars],
-                  [e.low for e in bars], [e.high for e in bars])],
-            horizontal=True, reference=(Text("diagonal", "对角线"), baselines[0].mean),
+            [
+                Bars(
+                    Text("error rate", "错误率"),
+                    [e.mean for e in bars],
+                    [e.low for e in bars],
+                    [e.high for e in bars],
+                )
+            ],
+            horizontal=True,
+            reference=(Text("diagonal", "对角线"), baselines[0].mean),
         ),
         GridPanel(
             Text("Transformer: error rate by head", "Transformer：各头的错误率"),
-            Text("head", "头"), "",
+            Text("head", "头"),
+            "",
             [Text("mean", "平均") if head is None else str(head + 1) for head in heads],
             [
-                Text(f"layer {layer + 1}, {'as input' if shift else 'predicting'}",
-                     f"第 {layer + 1} 层，{'作为输入' if shift else '预测时'}")
-                for layer in layers for shift in (False, True)
+                Text(
+                    f"layer {layer + 1}, {'as input' if shift else 'predicting'}",
+                    f"第 {layer + 1} 层，{'作为输入' if shift else '预测时'}",
+                )
+                for layer in layers
+                for shift in (False, True)
             ],
-            [[full[AlignmentHead(layer, head, shift)] for head in heads]
-             for layer in layers for shift in (False, True)],
+            [
+                [full[AlignmentHead(layer, head, shift)] for head in heads]
+                for layer in layers
+                for shift in (False, True)
+            ],
             written=True,
         ),
         CurvePanel(
@@ -361,4 +383,4 @@ def _panels(
             ],
             y_range=(0.0, 1.0),
         ),
-    ]  # fmt: skip
+    ]

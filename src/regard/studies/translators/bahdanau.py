@@ -169,8 +169,12 @@ def _measure(
         trained.losses,
         _bleu(trained, data.train[:: max(1, len(data.train) // 100)]),
         _bleu(trained, data.unseen),
-        focus, aligned, chance, translated, drawn,
-    )  # fmt: skip
+        focus,
+        aligned,
+        chance,
+        translated,
+        drawn,
+    )
 
 
 def shown_sources(data: ShortPairs) -> list[str]:
@@ -263,8 +267,10 @@ def findings(
             FindingsTable(
                 Text("Unseen sentences translated", "未见过的句子的翻译"),
                 [
-                    Text("source", "源语句"), Text("translation", "翻译"),
-                    Text("reference", "参考译文"), "BLEU",
+                    Text("source", "源语句"),
+                    Text("translation", "翻译"),
+                    Text("reference", "参考译文"),
+                    "BLEU",
                 ],
                 [
                     [source, output, known[source][0], corpus_bleu([output], [known[source]], "fr")]
@@ -283,7 +289,7 @@ def findings(
                 for name, repeated in results.items()
             },
         },
-    )  # fmt: skip
+    )
 
 
 def claims(results: Mapping[str, Sequence[ShortResult]]) -> list[Claim]:
@@ -365,9 +371,11 @@ def _panels(
         x = [size * (number + 0.5) for number in range(len(points))]
         curves.append(estimated_curve(NETWORKS[name][0], x, points))
     yield CurvePanel(
-        Text("Loss in training", "训练损失"), Text("updates", "更新次数"),
-        Text("nats per word", "每个词的损失"), curves,
-    )  # fmt: skip
+        Text("Loss in training", "训练损失"),
+        Text("updates", "更新次数"),
+        Text("nats per word", "每个词的损失"),
+        curves,
+    )
     bars = []
     for name, repeated in results.items():
         values = [
@@ -377,9 +385,12 @@ def _panels(
         means, low, high = zip(*values, strict=True)
         bars.append(Bars(NETWORKS[name][0], means, low, high))
     yield BarPanel(
-        "BLEU", "BLEU", [Text("trained on", "训练过的句子"), Text("unseen", "未见过的句子")], bars,
+        "BLEU",
+        "BLEU",
+        [Text("trained on", "训练过的句子"), Text("unseen", "未见过的句子")],
+        bars,
         y_range=(0, 100),
-    )  # fmt: skip
+    )
     drawn = results["attention"][0].map
     assert drawn is not None
     cells, rows, columns = drawn
@@ -387,5 +398,7 @@ def _panels(
         Text("Attention of the last sentence", "最后一个句子的注意力"),
         Text("keys: words of the source", "键：源语句的词"),
         Text("queries: words written", "查询：写出的词"),
-        columns, rows, cells,
-    )  # fmt: skip
+        columns,
+        rows,
+        cells,
+    )

@@ -135,9 +135,12 @@ def measure(options: StudyOptions, translator: Translator) -> ModelFigures:
         pair.source for pair in seed_sentences("fr") if any(s.lemma == WORD for s in pair.senses)
     ]
     return ModelFigures(
-        word_states(translator, sentences, WORD, count=3), distances, probe,
-        adjective_looks(translator, test), (int(best[0]), int(best[1])),
-    )  # fmt: skip
+        word_states(translator, sentences, WORD, count=3),
+        distances,
+        probe,
+        adjective_looks(translator, test),
+        (int(best[0]), int(best[1])),
+    )
 
 
 def run(options: StudyOptions) -> Findings:
@@ -156,10 +159,12 @@ def run(options: StudyOptions) -> Findings:
         for side in (0, 1)
     )
     probe = [
-        share(sum(each.probe[layer][0] for each in figures),
-              sum(each.probe[layer][1] for each in figures))
+        share(
+            sum(each.probe[layer][0] for each in figures),
+            sum(each.probe[layer][1] for each in figures),
+        )
         for layer in layers
-    ]  # fmt: skip
+    ]
     heads = [_best_head(each) for each in figures]
     return Findings(
         Text(
@@ -170,18 +175,31 @@ def run(options: StudyOptions) -> Findings:
             "下方是名词的最大权重落在其形容词上的比例。",
         ),
         _claims(word, within, between, probe, heads, figures),
-        [_layer_table(word, within, between, probe), _head_table(list(seeds), heads, figures),
-         _neighbor_table(figures[0].word), training_table(choices, translators)],
+        [
+            _layer_table(word, within, between, probe),
+            _head_table(list(seeds), heads, figures),
+            _neighbor_table(figures[0].word),
+            training_table(choices, translators),
+        ],
         _panels(word, within, between, probe, heads, figures[0].looks, list(seeds)),
         {
-            "word": word, "within": within, "between": between, "probe": probe,
+            "word": word,
+            "within": within,
+            "between": between,
+            "probe": probe,
             "heads": [
-                {"seed": seed, "layer": each.best[0], "head": each.best[1], "on_adjective": own,
-                 "others": other, "chance": each.looks.chance}
+                {
+                    "seed": seed,
+                    "layer": each.best[0],
+                    "head": each.best[1],
+                    "on_adjective": own,
+                    "others": other,
+                    "chance": each.looks.chance,
+                }
                 for seed, each, (own, other) in zip(seeds, figures, heads, strict=True)
             ],
         },
-    )  # fmt: skip
+    )
 
 
 def _word_distance(figures: ModelFigures, layer: int) -> float:
@@ -269,15 +287,17 @@ def _layer_table(
     return FindingsTable(
         Text("Layer by layer (0: the table of embeddings)", "逐层结果（0：嵌入表）"),
         [
-            Text("layer", "层"), Text("distance of “mole”", "“mole”的距离"),
-            Text("within a sense", "同一词义"), Text("between senses", "不同词义"),
+            Text("layer", "层"),
+            Text("distance of “mole”", "“mole”的距离"),
+            Text("within a sense", "同一词义"),
+            Text("between senses", "不同词义"),
             Text("probe's accuracy", "探针准确率"),
         ],
         [
             [layer, *(each[layer].written() for each in (word, within, between, probe))]
             for layer in range(len(word))
         ],
-    )  # fmt: skip
+    )
 
 
 def _head_table(
@@ -286,16 +306,25 @@ def _head_table(
     return FindingsTable(
         Text("Largest weight of nouns on their adjectives", "名词的最大权重落在其形容词上"),
         [
-            Text("seed", "种子"), Text("layer", "层"), Text("head", "头"),
-            Text("on an adjective", "在形容词上"), Text("other words, as far", "其他词，同样距离"),
+            Text("seed", "种子"),
+            Text("layer", "层"),
+            Text("head", "头"),
+            Text("on an adjective", "在形容词上"),
+            Text("other words, as far", "其他词，同样距离"),
             Text("chance", "随机"),
         ],
         [
-            [seed, each.best[0] + 1, each.best[1] + 1, own.written(), other.written(),
-             each.looks.chance]
+            [
+                seed,
+                each.best[0] + 1,
+                each.best[1] + 1,
+                own.written(),
+                other.written(),
+                each.looks.chance,
+            ]
             for seed, each, (own, other) in zip(seeds, figures, heads, strict=True)
         ],
-    )  # fmt: skip
+    )
 
 
 def _neighbor_table(word: WordStates) -> FindingsTable:
@@ -329,31 +358,45 @@ def _panels(
     return [
         BarPanel(
             Text("Distance of two vectors of one noun", "同一名词两个向量的距离"),
-            Text("cosine distance", "余弦距离"), layers,
-            [bars(Text("“mole”, three sentences", "“mole”，三个句子"), word),
-             bars(Text("different senses", "不同词义"), between),
-             bars(Text("same sense", "同一词义"), within)],
+            Text("cosine distance", "余弦距离"),
+            layers,
+            [
+                bars(Text("“mole”, three sentences", "“mole”，三个句子"), word),
+                bars(Text("different senses", "不同词义"), between),
+                bars(Text("same sense", "同一词义"), within),
+            ],
         ),
         BarPanel(
             Text("A linear probe names the sense", "线性探针说出词义"),
-            Text("accuracy", "准确率"), layers, [bars(Text("probe", "探针"), probe)],
+            Text("accuracy", "准确率"),
+            layers,
+            [bars(Text("probe", "探针"), probe)],
             reference=(Text("most frequent sense", "最常见的词义"), probe[0].mean),
             y_range=(0.0, 1.0),
         ),
         GridPanel(
-            Text(f"Nouns looking at their adjectives (seed {seeds[0]})",
-                 f"名词看向其形容词（种子 {seeds[0]}）"),
-            Text("head", "头"), Text("layer", "层"),
+            Text(
+                f"Nouns looking at their adjectives (seed {seeds[0]})",
+                f"名词看向其形容词（种子 {seeds[0]}）",
+            ),
+            Text("head", "头"),
+            Text("layer", "层"),
             [str(head + 1) for head in range(looks.hits.shape[1])],
             [str(number + 1) for number in range(looks.hits.shape[0])],
-            (looks.hits / max(looks.total, 1)).tolist(), written=True,
+            (looks.hits / max(looks.total, 1)).tolist(),
+            written=True,
         ),
         BarPanel(
             Text("The best head of each seed", "每个种子中最好的头"),
             Text("share with the largest weight there", "最大权重落在该处的比例"),
             [Text(f"seed {seed}", f"种子 {seed}") for seed in seeds],
-            [bars(Text("noun to adjective", "名词到形容词"), [own for own, _ in heads]),
-             bars(Text("other words, as far", "其他词，同样距离"), [other for _, other in heads])],
-            reference=(Text("chance", "随机"), looks.chance), y_range=(0.0, 1.0),
+            [
+                bars(Text("noun to adjective", "名词到形容词"), [own for own, _ in heads]),
+                bars(
+                    Text("other words, as far", "其他词，同样距离"), [other for _, other in heads]
+                ),
+            ],
+            reference=(Text("chance", "随机"), looks.chance),
+            y_range=(0.0, 1.0),
         ),
-    ]  # fmt: skip
+    ]

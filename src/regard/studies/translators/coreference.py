@@ -175,8 +175,10 @@ def run(options: StudyOptions) -> Findings:
     options.report(f"looking and switching off, {len(seeds)} translators")
     figures = parallel_map(
         partial(measure, dev, test, options.quick),
-        translators, cores() if can_fork() else 1, fork=True,
-    )  # fmt: skip
+        translators,
+        cores() if can_fork() else 1,
+        fork=True,
+    )
     correlation = estimate([each.correlation for each in figures])
     return Findings(
         Text(
@@ -273,25 +275,35 @@ def _table(seeds: list[int], figures: list[CoreferenceFigures]) -> FindingsTable
     def row(seed: int, each: CoreferenceFigures) -> list[Text | str | float | int]:
         looker, off = each.translated
         return [
-            seed, share(*each.pronouns).written(), _name(each.best),
-            each.looks[each.best].antecedent.share, looker.pronouns,
+            seed,
+            share(*each.pronouns).written(),
+            _name(each.best),
+            each.looks[each.best].antecedent.share,
+            looker.pronouns,
             Text(*(", ".join(name) for name in zip(*map(_name, each.smallest.heads), strict=True))),
-            off.pronouns, off.others, each.correlation,
-        ]  # fmt: skip
+            off.pronouns,
+            off.others,
+            each.correlation,
+        ]
 
     return FindingsTable(
-        Text("Pronouns with heads switched off, in whole translations",
-             "关闭一些头之后整句翻译中的代词"),
+        Text(
+            "Pronouns with heads switched off, in whole translations",
+            "关闭一些头之后整句翻译中的代词",
+        ),
         [
-            Text("seed", "种子"), Text("pronouns right", "代词译对"),
-            Text("looks most", "看得最多的头"), Text("on the antecedent", "看向先行词"),
-            Text("pronouns without it", "关闭后代词译对"), Text("smallest set", "最小集合"),
+            Text("seed", "种子"),
+            Text("pronouns right", "代词译对"),
+            Text("looks most", "看得最多的头"),
+            Text("on the antecedent", "看向先行词"),
+            Text("pronouns without it", "关闭后代词译对"),
+            Text("smallest set", "最小集合"),
             Text("pronouns without the set", "关闭集合后代词译对"),
             Text("other words then", "此时其他词译对"),
             Text("looking and causing, rank correlation", "“看”与“起作用”的秩相关"),
         ],
         [row(seed, each) for seed, each in zip(seeds, figures, strict=True)],
-    )  # fmt: skip
+    )
 
 
 def _panels(
@@ -306,41 +318,64 @@ def _panels(
 
     def grid(title: Text, values: dict[HeadName, float], signed: bool) -> GridPanel:
         return GridPanel(
-            title, Text("head", "头"), "", [str(head + 1) for head in columns],
-            [Text(f"{KINDS[kind].en} {layer + 1}", f"{KINDS[kind].zh} {layer + 1}")
-             for kind, layer in rows],
+            title,
+            Text("head", "头"),
+            "",
+            [str(head + 1) for head in columns],
+            [
+                Text(f"{KINDS[kind].en} {layer + 1}", f"{KINDS[kind].zh} {layer + 1}")
+                for kind, layer in rows
+            ],
             [[values.get((kind, layer, head), 0.0) for head in columns] for kind, layer in rows],
-            signed=signed, written=True,
-        )  # fmt: skip
+            signed=signed,
+            written=True,
+        )
 
     looking = {head: look.antecedent.share for head, look in first.looks.items()}
     return [
-        grid(Text(f"Looking at the antecedent (seed {seeds[0]})", f"看向先行词（种子 {seeds[0]}）"),
-             looking, False),
-        grid(Text("Cost of switching off, log-probability", "关闭的代价（对数概率）"),
-             first.causes, True),
+        grid(
+            Text(f"Looking at the antecedent (seed {seeds[0]})", f"看向先行词（种子 {seeds[0]}）"),
+            looking,
+            False,
+        ),
+        grid(
+            Text("Cost of switching off, log-probability", "关闭的代价（对数概率）"),
+            first.causes,
+            True,
+        ),
         CurvePanel(
             Text("Looking and causing, each head a dot", "“看”与“起作用”，每点一个头"),
             Text("share of largest weights on the antecedent", "最大权重落在先行词上的比例"),
             Text("cost of switching off", "关闭的代价"),
             [
-                Curve(group, [look.antecedent.share for look in each.looks.values()],
-                      [each.causes[head] for head in each.looks], kind="dots")
+                Curve(
+                    group,
+                    [look.antecedent.share for look in each.looks.values()],
+                    [each.causes[head] for head in each.looks],
+                    kind="dots",
+                )
                 for group, each in zip(groups, figures, strict=True)
             ],
         ),
         BarPanel(
-            Text("Pronouns translated right", "代词译对的比例"), Text("share", "比例"), groups,
+            Text("Pronouns translated right", "代词译对的比例"),
+            Text("share", "比例"),
+            groups,
             [
                 Bars(Text("all heads", "全部头"), [each.pronouns.share for each in figures]),
-                Bars(Text("without the head that looks most", "关闭看得最多的头"),
-                     [each.translated[0].pronouns for each in figures]),
-                Bars(Text("without the smallest set", "关闭最小集合"),
-                     [each.translated[1].pronouns for each in figures]),
+                Bars(
+                    Text("without the head that looks most", "关闭看得最多的头"),
+                    [each.translated[0].pronouns for each in figures],
+                ),
+                Bars(
+                    Text("without the smallest set", "关闭最小集合"),
+                    [each.translated[1].pronouns for each in figures],
+                ),
             ],
-            reference=(Text("chance", "随机"), 0.5), y_range=(0.0, 1.0),
+            reference=(Text("chance", "随机"), 0.5),
+            y_range=(0.0, 1.0),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _name(head: HeadName) -> Text:

@@ -126,9 +126,11 @@ def measure(pairs: Sequence[GrammarPair], translator: Translator) -> Attribution
         hits += int((found.by_name["weight"].argmax(1) == effects.argmax(1)).sum())
         total += len(effects)
         by_head.append(
-            [[np.nanmean(row_correlations(head, effects)) for head in layer]
-             for layer in found.heads]
-        )  # fmt: skip
+            [
+                [np.nanmean(row_correlations(head, effects)) for head in layer]
+                for layer in found.heads
+            ]
+        )
     return AttributionFigures(correlations, hits, total, np.nanmean(by_head, axis=0))
 
 
@@ -244,28 +246,44 @@ def _panels(
 
     return [
         BarPanel(
-            Text("Do the orders agree?", "顺序是否一致？"), Text("rank correlation", "秩相关"),
-            groups, [bars(name, [e[key] for e in estimates]) for key, name in COMPARED.items()],
+            Text("Do the orders agree?", "顺序是否一致？"),
+            Text("rank correlation", "秩相关"),
+            groups,
+            [bars(name, [e[key] for e in estimates]) for key, name in COMPARED.items()],
             reference=(Text("unrelated", "无关"), 0.0),
         ),
         BarPanel(
             Text("Largest weight on the token of largest effect", "最大的权重落在效果最大的词元上"),
             Text("share of output tokens", "输出词元的比例"),
-            groups, [bars(Text("largest on largest", "最大对最大"), tops)], y_range=(0.0, 1.0),
+            groups,
+            [bars(Text("largest on largest", "最大对最大"), tops)],
+            y_range=(0.0, 1.0),
         ),
         GridPanel(
-            Text("Transformer: weights", "Transformer：权重"), source, output, columns, rows,
+            Text("Transformer: weights", "Transformer：权重"),
+            source,
+            output,
+            columns,
+            rows,
             example.by_name["weight"].tolist(),
         ),
         GridPanel(
             Text("Transformer: effect of switching off", "Transformer：关闭的效果"),
-            source, output, columns, rows, example.by_name["switch-off"].tolist(), signed=True,
+            source,
+            output,
+            columns,
+            rows,
+            example.by_name["switch-off"].tolist(),
+            signed=True,
         ),
         GridPanel(
             Text("Transformer: weight and switch-off by head", "Transformer：各头的权重与关闭效果"),
-            Text("head", "头"), Text("layer", "层"),
+            Text("head", "头"),
+            Text("layer", "层"),
             [str(head + 1) for head in range(heads.shape[1])],
             [str(layer + 1) for layer in range(heads.shape[0])],
-            heads.tolist(), signed=True, written=True,
+            heads.tolist(),
+            signed=True,
+            written=True,
         ),
-    ]  # fmt: skip
+    ]

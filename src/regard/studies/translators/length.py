@@ -81,8 +81,14 @@ NETWORKS: dict[str, LengthNetwork] = {
     "transformer": LengthNetwork(
         Text("Transformer", "Transformer"),
         TransformerSettings(
-            dim=96, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, ff=192, dropout=0.0,
-            tied="output", max_length=100,
+            dim=96,
+            num_heads=4,
+            num_encoder_layers=2,
+            num_decoder_layers=2,
+            ff=192,
+            dropout=0.0,
+            tied="output",
+            max_length=100,
         ),
     ),
     **{
@@ -92,14 +98,16 @@ NETWORKS: dict[str, LengthNetwork] = {
             True,
         )
         for cell, name, chinese in (
-            ("rnn", "vanilla", "普通 RNN"), ("gru", "GRU", "GRU"), ("lstm", "LSTM", "LSTM"),
+            ("rnn", "vanilla", "普通 RNN"),
+            ("gru", "GRU", "GRU"),
+            ("lstm", "LSTM", "LSTM"),
         )
     },
     "bahdanau rnn": LengthNetwork(
         Text("one-way vanilla, Bahdanau", "单向普通 RNN，Bahdanau"),
         _rnn(bidirectional=False, cell="rnn"),
     ),
-}  # fmt: skip
+}
 """Recurrent networks have GRU cells and a bidirectional encoder unless their title says more."""
 CONTEXTS = ("fixed", "fixed every", "bahdanau", "luong", "transformer")
 ENCODERS = ("rnn", "gru", "lstm", "fixed every", "bahdanau rnn", "bahdanau")
@@ -134,13 +142,17 @@ def run(options: StudyOptions) -> Findings:
         (
             name,
             new_translator(
-                corpus, network.settings,
-                steps=steps, batch_tokens=BATCH_TOKENS, rate=RATE, seed=seed,
+                corpus,
+                network.settings,
+                steps=steps,
+                batch_tokens=BATCH_TOKENS,
+                rate=RATE,
+                seed=seed,
             ),
         )
         for name, network in NETWORKS.items()
         for seed in seeds
-    ]  # fmt: skip
+    ]
     options.report(
         f"training {len(NETWORKS)} networks {len(seeds)} times, {steps} updates each, "
         f"on {len(corpus.sources):,} sentences"
@@ -332,20 +344,30 @@ def _panels(scores: Mapping[str, Sequence[LengthResult]]) -> Iterator[CurvePanel
         return drawn
 
     yield CurvePanel(
-        Text("One vector, or attention", "单个向量与注意力"), x_label, "BLEU",
-        curves(CONTEXTS, "bleu"), y_range=(0, 100),
-    )  # fmt: skip
+        Text("One vector, or attention", "单个向量与注意力"),
+        x_label,
+        "BLEU",
+        curves(CONTEXTS, "bleu"),
+        y_range=(0, 100),
+    )
     yield CurvePanel(
-        Text("Cells and directions", "循环单元与方向"), x_label, "BLEU",
-        curves(ENCODERS, "bleu"), y_range=(0, 100),
-    )  # fmt: skip
+        Text("Cells and directions", "循环单元与方向"),
+        x_label,
+        "BLEU",
+        curves(ENCODERS, "bleu"),
+        y_range=(0, 100),
+    )
     yield CurvePanel(
-        Text("Sentences translated exactly", "完全正确的句子"), x_label, Text("share", "比例"),
-        curves(CONTEXTS, "exact"), y_range=(0, 1),
-    )  # fmt: skip
+        Text("Sentences translated exactly", "完全正确的句子"),
+        x_label,
+        Text("share", "比例"),
+        curves(CONTEXTS, "exact"),
+        y_range=(0, 1),
+    )
     yield BarPanel(
-        Text("Time of training, one core", "训练时间（单核）"), Text("seconds", "秒"),
+        Text("Time of training, one core", "训练时间（单核）"),
+        Text("seconds", "秒"),
         [NETWORKS[name].title for name in scores],
         [Bars("", [_seconds(results) for results in scores.values()])],
         horizontal=True,
-    )  # fmt: skip
+    )

@@ -154,9 +154,12 @@ def held_out(
     """Sentences of the same lengths that no translator was trained on."""
     budget = BUDGETS["transformer", options.quick]
     return sample(
-        "dev" if split == "dev" else "test", count, language=language, seed=options.seed,
+        "dev" if split == "dev" else "test",
+        count,
+        language=language,
+        seed=options.seed,
         max_words=budget.max_words,
-    )  # fmt: skip
+    )
 
 
 def training_table(
@@ -166,21 +169,30 @@ def training_table(
     rows: list[list[Words | float | int | None]] = []
     for choice, translator in zip(choices, translators, strict=True):
         metrics = translator.saved.metrics
-        rows.append([
-            ATTENTIONS[choice.attention], choice.seed, f"{metrics['train_sentences']:,}",
-            f"{metrics['parameters']:,}", metrics["steps"], metrics["dev"].get("exact"),
-            round(metrics["seconds"]),
-        ])  # fmt: skip
+        rows.append(
+            [
+                ATTENTIONS[choice.attention],
+                choice.seed,
+                f"{metrics['train_sentences']:,}",
+                f"{metrics['parameters']:,}",
+                metrics["steps"],
+                metrics["dev"].get("exact"),
+                round(metrics["seconds"]),
+            ]
+        )
     return FindingsTable(
         Text("Translators, trained once for all studies", "各项研究共用的翻译模型"),
         [
-            Text("attention", "注意力"), Text("seed", "种子"), Text("sentences", "训练句数"),
-            Text("parameters", "参数"), Text("updates", "更新次数"),
+            Text("attention", "注意力"),
+            Text("seed", "种子"),
+            Text("sentences", "训练句数"),
+            Text("parameters", "参数"),
+            Text("updates", "更新次数"),
             Text("translated exactly (dev)", "完全译对（开发集）"),
             Text("seconds on one core", "单核训练秒数"),
         ],
         rows,
-    )  # fmt: skip
+    )
 
 
 def _budget(choice: TranslatorChoice, quick: bool) -> Budget:

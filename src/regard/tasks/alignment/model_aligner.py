@@ -107,9 +107,12 @@ class ModelAligner:
             sides = self._tokenized(*pairs[number], source_ids[row], target_ids[row])
             try:
                 weights = alignment_weights(
-                    maps, self.head, row,
-                    source_length=sides[0].num_tokens + 1, target_length=sides[1].num_tokens + 1,
-                )  # fmt: skip
+                    maps,
+                    self.head,
+                    row,
+                    source_length=sides[0].num_tokens + 1,
+                    target_length=sides[1].num_tokens + 1,
+                )
             except ValueError as error:
                 raise InputError(f"{self.model.path}: {error}") from None
             links[number] = rule_links(pool(weights, sides[1], sides[0]), self.rule)

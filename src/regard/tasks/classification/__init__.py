@@ -21,11 +21,15 @@ KINDS = (
             },
             "small": {
                 "model": {
-                    "dim": 128, "num_heads": 4, "num_layers": 2, "ff": 512, "max_length": 512,
+                    "dim": 128,
+                    "num_heads": 4,
+                    "num_layers": 2,
+                    "ff": 512,
+                    "max_length": 512,
                     "dropout": 0.2,
                 },
             },
             "base": {"model": {"dim": 512, "num_heads": 8, "num_layers": 6, "ff": 2048}},
         },
     ),
-)  # fmt: skip
+)

@@ -142,10 +142,13 @@ class LabeledDevelopmentSet:
         table = confusion(pairs, len(self.labels))
         figures = label_figures(table, self.labels)
         return ClassifierValidation(
-            loss, perplexity(loss), float(np.trace(table) / max(1, table.sum())),
+            loss,
+            perplexity(loss),
+            float(np.trace(table) / max(1, table.sum())),
             macro_f1=sum(label["f1"] for label in figures.values()) / len(figures),
-            labels=figures, confusion=table.tolist(),
-        )  # fmt: skip
+            labels=figures,
+            confusion=table.tolist(),
+        )
 
 
 def confusion(pairs: Sequence[tuple[int, int]], num_labels: int) -> NDArray[np.int64]:

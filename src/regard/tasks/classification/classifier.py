@@ -236,9 +236,7 @@ class Classifier(LoadedModel):
         results: list[Classification] = []
         for start in range(0, len(series), BATCH_SIZE):
             part = series[start : start + BATCH_SIZE]
-            decision, probabilities, scores = self._decide(
-                series_batch(part).to(self.device), why
-            )  # fmt: skip
+            decision, probabilities, scores = self._decide(series_batch(part).to(self.device), why)
             weights = decision.maps.patch_weights
             patch_weights = None if weights is None else weights.detach().cpu().numpy()
             for row, values in enumerate(part):

@@ -44,9 +44,7 @@ def score_pairs(
     room = translator.max_length - 1
     sources = translator.tokenizers.source.encode_all([pair.source for pair in pairs])
     targets = translator.tokenizers.target.encode_all([pair.target for pair in pairs])
-    fitting = [
-        n for n in range(len(pairs)) if max(len(sources[n]), len(targets[n])) <= room
-    ]  # fmt: skip
+    fitting = [n for n in range(len(pairs)) if max(len(sources[n]), len(targets[n])) <= room]
     given = _EncodedPairs(
         translator,
         [pairs[n] for n in fitting],

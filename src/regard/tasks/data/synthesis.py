@@ -144,10 +144,11 @@ class _Job(NamedTuple):
         translator, read, skipped = self.translator, 0, 0
         engine = translator.prepare_engine().engine
         identity = {
-            "model": model_checksum(translator.path), "version": __version__,
+            "model": model_checksum(translator.path),
+            "version": __version__,
             "engine": engine.precision if engine else "torch",
             "options": {**asdict(self.settings), **self.more, "tags": translator.tags},
-        }  # fmt: skip
+        }
         with PartialOutput(out, identity, report) as output:
             rest = output.remaining(iter(lines))
             progress(output.done)
@@ -160,9 +161,13 @@ class _Job(NamedTuple):
                         yield text_of(line)
 
             blocks = translator.translate_lines(
-                texts(), first=output.done, max_lines=BLOCK_LINES, max_characters=BLOCK_CHARACTERS,
-                settings=self.settings, split=split,
-            )  # fmt: skip
+                texts(),
+                first=output.done,
+                max_lines=BLOCK_LINES,
+                max_characters=BLOCK_CHARACTERS,
+                settings=self.settings,
+                split=split,
+            )
             for done in blocks:
                 block = [waiting.popleft() for _ in done]
                 pairs = map(pair, block, done)

@@ -38,9 +38,15 @@ KINDS = (
                 24, 3e-3, embedding=48, dim=192, num_layers=2, components=6, mixture=8
             ),
             "base": _preset(
-                30, 1e-3, embedding=64, dim=400, num_layers=3, components=10, mixture=20,
+                30,
+                1e-3,
+                embedding=64,
+                dim=400,
+                num_layers=3,
+                components=10,
+                mixture=20,
                 lines=50000,
             ),
         },
     ),
-)  # fmt: skip
+)

@@ -23,18 +23,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", metavar="TEXT", help="text to write")
     parser.add_argument("--model", metavar="DIR", help="folder of a model of the kind handwriting")
     parser.add_argument(
-        "--out", metavar="FILE", type=Path,
+        "--out",
+        metavar="FILE",
+        type=Path,
         help="picture to draw (.svg); without it, in the terminal",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--bias", metavar="B", type=float, default=BIAS,
+        "--bias",
+        metavar="B",
+        type=float,
+        default=BIAS,
         help=f"neatness, from 0, as varied as the training data ({BIAS})",
-    )  # fmt: skip
+    )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another style (0)")
     parser.add_argument(
-        "--measure", metavar="N", type=positive,
+        "--measure",
+        metavar="N",
+        type=positive,
         help="write N lines of the built-in test set, and print the share of recognized characters",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--threads", metavar="N", type=positive, default=0, help="processor cores to use (all)"
     )

@@ -271,9 +271,14 @@ class HandwritingModel(nn.Module):
         x = nn.functional.linear(inputs, first.weight_ih[0, :3].t(), first.bias_ih[0])
         window = self.window.window
         loop_inputs = WindowInputs(
-            x, first.weight_ih[0, 3:], first.weight_hh[0], first.bias_hh[0],
-            window.weight, window.bias, memory.values,
-        )  # fmt: skip
+            x,
+            first.weight_ih[0, 3:],
+            first.weight_hh[0],
+            first.bias_hh[0],
+            window.weight,
+            window.bias,
+            memory.values,
+        )
         state = tuple(part[0] for part in first.initial_state(inputs.shape[1]))
         hidden, contexts = run_window_loop(first.cell, loop_inputs, self.window.stride, state)
         outputs = [hidden]

@@ -40,9 +40,13 @@ def resegmented(corpus: EncodedCorpus, tokenizers: Tokenizers, run: Run) -> Enco
     weights = None if corpus.weights is None else corpus.weights.tolist()
     training = run.training
     return EncodedCorpus(
-        all_sources, all_targets, training.batch_tokens, training.seed, weights,
+        all_sources,
+        all_targets,
+        training.batch_tokens,
+        training.seed,
+        weights,
         num_segmentations=NUM_SEGMENTATIONS,
-    )  # fmt: skip
+    )
 
 
 def _others(tokenizer: Tokenizer, rows: Rows, dropout: float, seed: int) -> Rows:

@@ -23,14 +23,17 @@ _DEEPER = {
 SIZES = (
     SizeOption("tiny", "tiny", {"training": _MUON}),
     SizeOption(
-        "tiny with {num_encoder_layers}+{num_decoder_layers} layers", "tiny", _DEEPER,
-        sentences=10_000, updates=3_000,
+        "tiny with {num_encoder_layers}+{num_decoder_layers} layers",
+        "tiny",
+        _DEEPER,
+        sentences=10_000,
+        updates=3_000,
     ),
     SizeOption(
         "small", "small", {"training": _MUON}, sentences=100_000, updates=2_000, per_weight=3
     ),
     SizeOption("base", "base", sentences=1_000_000, updates=10_000),
-)  # fmt: skip
+)
 """Of the Transformer. Up to 100,000 sentences get a narrow, deeper model, as of Wu, Kong, Bi, Li
 and Kao (2021): in the time there is, a wider one sees few tokens for each of its weights. What was
 measured is in docs/log.md."""
@@ -44,20 +47,33 @@ KINDS = (
         presets={
             "tiny": {
                 "model": {
-                    "dim": 128, "num_heads": 4, "num_encoder_layers": 2, "num_decoder_layers": 2,
-                    "ff": 512, "dropout": 0.1,
+                    "dim": 128,
+                    "num_heads": 4,
+                    "num_encoder_layers": 2,
+                    "num_decoder_layers": 2,
+                    "ff": 512,
+                    "dropout": 0.1,
                 },
             },
             "small": {
                 "model": {
-                    "dim": 256, "num_heads": 4, "num_encoder_layers": 3, "num_decoder_layers": 3,
-                    "ff": 1024, "dropout": 0.3, "activation_dropout": 0.1,
+                    "dim": 256,
+                    "num_heads": 4,
+                    "num_encoder_layers": 3,
+                    "num_decoder_layers": 3,
+                    "ff": 1024,
+                    "dropout": 0.3,
+                    "activation_dropout": 0.1,
                 },
             },
             "base": {
                 "model": {
-                    "dim": 512, "num_heads": 8, "num_encoder_layers": 6, "num_decoder_layers": 6,
-                    "ff": 2048, "dropout": 0.1,
+                    "dim": 512,
+                    "num_heads": 8,
+                    "num_encoder_layers": 6,
+                    "num_decoder_layers": 6,
+                    "ff": 2048,
+                    "dropout": 0.1,
                 },
             },
         },
@@ -78,11 +94,15 @@ KINDS = (
             },
             "base": {
                 "model": {
-                    "embedding": 512, "dim": 1024, "num_encoder_layers": 2, "num_decoder_layers": 2,
-                    "attention_dim": 512, "dropout": 0.2,
+                    "embedding": 512,
+                    "dim": 1024,
+                    "num_encoder_layers": 2,
+                    "num_decoder_layers": 2,
+                    "attention_dim": 512,
+                    "dropout": 0.2,
                 },
             },
         },
         **_COMMON,
     ),
-)  # fmt: skip
+)

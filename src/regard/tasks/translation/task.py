@@ -168,8 +168,10 @@ class TranslationTask(TextTask):
             {**head._asdict(), "agreement": agreement} for head, agreement in choice.candidates
         ]
         figures = {
-            **asdict(settings), "agreement": choice.agreement, "candidates": candidates,
-        }  # fmt: skip
+            **asdict(settings),
+            "agreement": choice.agreement,
+            "candidates": candidates,
+        }
         return replace(run, alignment=settings), {"alignment": figures}
 
     def example(self, run: Run) -> list[str]:

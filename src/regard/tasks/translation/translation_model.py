@@ -161,7 +161,7 @@ class TranslationModel(LoadedModel):
         source = source_of([source_ids]).to(self.device)
         choices = alternatives(
             self.network, source, ids, position, count, options=SearchOptions(beam=1)
-        )  # fmt: skip
+        )
         texts = []
         for choice in choices:
             tokens = ids[:position] if choice.continuation is None else choice.continuation.tokens
@@ -333,6 +333,11 @@ def _row(batch_map: AttentionMap, row: int, source: int, target: int) -> Attenti
     columns = columns if batch_map.over == "keys" else batch_map.weights.shape[-1]
     weights = batch_map.weights[row : row + 1, :, :rows, :columns]
     return AttentionMap(
-        weights, batch_map.kind, batch_map.layer, batch_map.heads, batch_map.rows[:rows],
-        batch_map.module, batch_map.over,
-    )  # fmt: skip
+        weights,
+        batch_map.kind,
+        batch_map.layer,
+        batch_map.heads,
+        batch_map.rows[:rows],
+        batch_map.module,
+        batch_map.over,
+    )

@@ -65,10 +65,20 @@ class AdamW(Optimizer):
         beta1, beta2 = group["betas"]
         if parameters[0].device.type in FUSED:
             self._fused(
-                parameters, gradients, first, second, [], steps,
-                lr=group["lr"], beta1=beta1, beta2=beta2, weight_decay=group["weight_decay"],
-                eps=group["eps"], amsgrad=False, maximize=False,
-            )  # fmt: skip
+                parameters,
+                gradients,
+                first,
+                second,
+                [],
+                steps,
+                lr=group["lr"],
+                beta1=beta1,
+                beta2=beta2,
+                weight_decay=group["weight_decay"],
+                eps=group["eps"],
+                amsgrad=False,
+                maximize=False,
+            )
             return
         gradients = self._decay(parameters, gradients, group["lr"], group["weight_decay"])
         torch._foreach_lerp_(first, gradients, 1 - beta1)

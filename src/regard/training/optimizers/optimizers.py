@@ -153,9 +153,15 @@ def _optimizers(
         factor, period = settings.muon_factor, settings.muon_period
         orthogonal.sort(key=lambda p: (p.numel(), p.shape))  # each turn has about as much work
         optimizers.append(
-            Muon([own[id(p)] for p in orthogonal], rate, decay, factor=factor, period=period,
-                 wholes=orthogonal)
-        )  # fmt: skip
+            Muon(
+                [own[id(p)] for p in orthogonal],
+                rate,
+                decay,
+                factor=factor,
+                period=period,
+                wholes=orthogonal,
+            )
+        )
     if others:
         groups = [
             {"params": [own[id(p)] for p in others if p.ndim > 1], "weight_decay": decay},

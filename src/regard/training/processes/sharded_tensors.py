@@ -29,9 +29,13 @@ def as_part_of(part: Tensor, whole: Tensor) -> Tensor:
 
     cut: Any = whole
     return DTensor.from_local(
-        part, cut.device_mesh, cut.placements, run_check=False,
-        shape=whole.shape, stride=whole.stride(),
-    )  # fmt: skip
+        part,
+        cut.device_mesh,
+        cut.placements,
+        run_check=False,
+        shape=whole.shape,
+        stride=whole.stride(),
+    )
 
 
 def gathered(tensor: Tensor) -> Tensor:

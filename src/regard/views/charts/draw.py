@@ -200,8 +200,13 @@ def _draw_bars(axes: Axes, panel: BarPanel, language: LanguageCode, theme: Theme
     if panel.reference is not None:
         words, value = panel.reference
         line = axes.axvline if panel.horizontal else axes.axhline
-        line(value, color=theme.muted, linestyle="--", linewidth=1.2,
-             label=in_language(words, language))  # fmt: skip
+        line(
+            value,
+            color=theme.muted,
+            linestyle="--",
+            linewidth=1.2,
+            label=in_language(words, language),
+        )
     if panel.horizontal:
         axes.set_yticks(places, names)
         axes.invert_yaxis()
@@ -247,8 +252,15 @@ def _draw_grid(axes: Axes, panel: GridPanel, language: LanguageCode, theme: Them
     if panel.written:
         for (row, column), value in np.ndenumerate(cells):
             dark = abs(value) > WRITTEN * largest
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8,
-                      color=theme.paper if dark else theme.ink)  # fmt: skip
+            axes.text(
+                column,
+                row,
+                f"{value:.2f}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=theme.paper if dark else theme.ink,
+            )
     else:
         axes.figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02).outline.set_visible(False)
     axes.set(
@@ -274,5 +286,7 @@ def _finish(axes: Axes, names: int, *, inside: bool = True) -> None:
 
 
 _DRAW: dict[type[Panel], Any] = {
-    CurvePanel: _draw_curves, BarPanel: _draw_bars, GridPanel: _draw_grid,
-}  # fmt: skip
+    CurvePanel: _draw_curves,
+    BarPanel: _draw_bars,
+    GridPanel: _draw_grid,
+}

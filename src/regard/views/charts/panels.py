@@ -99,8 +99,10 @@ class GridPanel:
 
 Panel = CurvePanel | BarPanel | GridPanel
 _KINDS: dict[str, type[CurvePanel] | type[BarPanel] | type[GridPanel]] = {
-    "curves": CurvePanel, "bars": BarPanel, "grid": GridPanel,
-}  # fmt: skip
+    "curves": CurvePanel,
+    "bars": BarPanel,
+    "grid": GridPanel,
+}
 
 
 def stored_panel(panel: Panel) -> dict[str, Any]:

@@ -117,10 +117,14 @@ def _lay_out(
     columns = []
     for side, end, sign in ((left, ends[0], -1), (right, ends[1], 1)):
         step = count * pitch / len(side)  # the shorter side is spread over the same height
-        columns.append([
-            WordBox(end + sign * w / 2, height - 0.8 - (n + 0.5) * step, w, min(0.24, pitch * 0.86))
-            for n, w in enumerate(side)
-        ])  # fmt: skip
+        columns.append(
+            [
+                WordBox(
+                    end + sign * w / 2, height - 0.8 - (n + 0.5) * step, w, min(0.24, pitch * 0.86)
+                )
+                for n, w in enumerate(side)
+            ]
+        )
     return (ends[1] + max(right) + MARGIN, height), columns, True
 
 
@@ -168,10 +172,15 @@ def _draw_word(axes: Axes, word: str, box: WordBox) -> None:
     rounding = min(0.06, box.height / 4)
     axes.add_patch(
         FancyBboxPatch(
-            corner, box.width, box.height, boxstyle=f"round,pad=0,rounding_size={rounding}",
-            facecolor=palette.PAPER, edgecolor=palette.LINE, linewidth=0.8,
+            corner,
+            box.width,
+            box.height,
+            boxstyle=f"round,pad=0,rounding_size={rounding}",
+            facecolor=palette.PAPER,
+            edgecolor=palette.LINE,
+            linewidth=0.8,
         )
-    )  # fmt: skip
+    )
     size = min(FONT_SIZE, box.height * POINTS * 0.62)
     axes.text(box.x, box.y - 0.005, word, ha="center", va="center", fontsize=size)
 

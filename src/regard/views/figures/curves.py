@@ -70,10 +70,15 @@ def curves_figure(runs: Mapping[str, History]) -> Figure:
                     what = ("development" if validated else "training") if len(names) > 1 else ""
                     label = ", ".join(part for part in (run if len(runs) > 1 else "", what) if part)
                     axes.plot(
-                        steps, values, label=label or None, color=color, linewidth=1.4,
-                        linestyle="--" if validated else "-", markersize=3.5,
+                        steps,
+                        values,
+                        label=label or None,
+                        color=color,
+                        linewidth=1.4,
+                        linestyle="--" if validated else "-",
+                        markersize=3.5,
                         marker="o" if validated else None,
-                    )  # fmt: skip
+                    )
             axes.set(xlabel="update", title=title)
             axes.grid(True)
             axes.spines[["top", "right"]].set_visible(False)

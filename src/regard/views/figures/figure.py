@@ -30,25 +30,44 @@ DPI = 150
 MAX_INCHES = 22.0  # of either side: a thousand tokens, three dots each
 _LOCK = RLock()
 _METADATA: dict[str, dict[str, None]] = {  # without dates: a figure always gives the same bytes
-    "png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None},
-}  # fmt: skip
+    "png": {},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
 _STYLE: dict[str, Any] = {
-    "axes.linewidth": 0.8, "axes.titlelocation": "left", "axes.titlesize": 11, "axes.labelsize": 9,
-    "axes.axisbelow": True, "grid.linewidth": 0.6, "legend.frameon": False, "legend.fontsize": 9,
-    "xtick.labelsize": 9, "ytick.labelsize": 9, "hatch.linewidth": 0.6, "svg.fonttype": "path",
-    "svg.hashsalt": "regard", "pdf.fonttype": 3,
+    "axes.linewidth": 0.8,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.labelsize": 9,
+    "axes.axisbelow": True,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "hatch.linewidth": 0.6,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "regard",
+    "pdf.fonttype": 3,
     "text.parse_math": False,  # a token may be a dollar sign
-}  # fmt: skip
+}
 
 
 def _colors(theme: Theme) -> dict[str, str]:
     """The matplotlib settings of a theme."""
     return {
-        "axes.edgecolor": theme.line, "axes.labelcolor": theme.muted, "axes.titlecolor": theme.ink,
-        "axes.facecolor": theme.paper, "figure.facecolor": theme.paper, "grid.color": theme.line,
-        "text.color": theme.ink, "xtick.color": theme.muted, "ytick.color": theme.muted,
-        "xtick.labelcolor": theme.ink, "ytick.labelcolor": theme.ink,
-    }  # fmt: skip
+        "axes.edgecolor": theme.line,
+        "axes.labelcolor": theme.muted,
+        "axes.titlecolor": theme.ink,
+        "axes.facecolor": theme.paper,
+        "figure.facecolor": theme.paper,
+        "grid.color": theme.line,
+        "text.color": theme.ink,
+        "xtick.color": theme.muted,
+        "ytick.color": theme.muted,
+        "xtick.labelcolor": theme.ink,
+        "ytick.labelcolor": theme.ink,
+    }
 
 
 @dataclass(eq=False)

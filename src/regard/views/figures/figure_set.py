@@ -37,10 +37,14 @@ def figure_set(view: SentenceView) -> Iterator[tuple[str, Figure]]:
             yield (
                 f"{kind}-layer-{layer.layer}",
                 heatmap(
-                    matrix, rows, columns, layer.visible, scale=color_limit(matrix),
+                    matrix,
+                    rows,
+                    columns,
+                    layer.visible,
+                    scale=color_limit(matrix),
                     title=f"{kind} attention, layer {layer.layer}, {heads}",
                 ),
-            )  # fmt: skip
+            )
         yield f"{kind}-entropy", head_entropy(view, kind)
         if kind != "cross":
             yield f"{kind}-distance", head_distance(view, kind)

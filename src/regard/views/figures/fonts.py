@@ -15,14 +15,37 @@ from functools import cache
 
 DEFAULT = "DejaVu Sans"  # comes with matplotlib
 _CJK_FONTS = {
-    "ja": ("Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "Hiragino Sans", "Yu Gothic",
-           "Meiryo", "IPAexGothic", "TakaoPGothic", "MS Gothic"),
-    "zh": ("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "PingFang SC",
-           "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
-           "Droid Sans Fallback", "Arial Unicode MS"),
-    "ko": ("Noto Sans CJK KR", "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic",
-           "NanumGothic"),
-}  # fmt: skip
+    "ja": (
+        "Noto Sans CJK JP",
+        "Noto Sans JP",
+        "Source Han Sans JP",
+        "Hiragino Sans",
+        "Yu Gothic",
+        "Meiryo",
+        "IPAexGothic",
+        "TakaoPGothic",
+        "MS Gothic",
+    ),
+    "zh": (
+        "Noto Sans CJK SC",
+        "Noto Sans SC",
+        "Source Han Sans SC",
+        "PingFang SC",
+        "Microsoft YaHei",
+        "SimHei",
+        "WenQuanYi Zen Hei",
+        "WenQuanYi Micro Hei",
+        "Droid Sans Fallback",
+        "Arial Unicode MS",
+    ),
+    "ko": (
+        "Noto Sans CJK KR",
+        "Noto Sans KR",
+        "Apple SD Gothic Neo",
+        "Malgun Gothic",
+        "NanumGothic",
+    ),
+}
 _NOT_FOR_TEXT = ("Last Resort", "STIX", "cm", "Adobe Blank", "DejaVu Sans Display", "Noto Color")
 _REPLACED = {"\n": "↵", "\r": "↵", "\t": "⇥", "\u00a0": " ", "\u3000": " "}
 _PACKAGE = {

@@ -210,9 +210,14 @@ def _draw_picture(axes: Axes, picture: Floats, heat: Floats | None = None) -> No
     down, across = np.unravel_index(int(heat.argmax()), heat.shape)
     x, y = (across + 0.5) * width / heat.shape[1], (down + 0.5) * height / heat.shape[0]
     axes.plot(
-        [x], [y], "o", markersize=9, markerfacecolor="none", markeredgecolor=palette.SECOND,
+        [x],
+        [y],
+        "o",
+        markersize=9,
+        markerfacecolor="none",
+        markeredgecolor=palette.SECOND,
         markeredgewidth=1.8,
-    )  # fmt: skip
+    )
     axes.set(xlim=(0, width), ylim=(height, 0))
 
 

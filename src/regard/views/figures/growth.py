@@ -29,10 +29,15 @@ def growth_figure(panels: Sequence[Panel], path: Path) -> None:
             for index, (name, (lengths, values)) in enumerate(panel.lines.items()):
                 repeat, series = divmod(index, len(palette.SERIES))
                 axes.plot(
-                    lengths, values, label=name, markersize=5, linewidth=1.6,
-                    color=palette.SERIES[series], marker=palette.MARKERS[series],
+                    lengths,
+                    values,
+                    label=name,
+                    markersize=5,
+                    linewidth=1.6,
+                    color=palette.SERIES[series],
+                    marker=palette.MARKERS[series],
                     linestyle=("-", "--", ":")[repeat % 3],
-                )  # fmt: skip
+                )
             axes.set(xlabel="length n (tokens)", ylabel=panel.unit, title=panel.title)
             axes.set_xscale("log", base=2)
             axes.set_yscale("log")

@@ -91,9 +91,12 @@ def _draw_panels(
             cells = pool(np.ma.masked_array(matrix, ~layer.visible), int(panel * DPI))
             bound = float(np.abs(matrix).max()) if each else largest
             axes.imshow(
-                cells, extent=(x, x + width, y + height, y), interpolation="nearest",
-                aspect="auto", **palette.color_scale(signed, bound),
-            )  # fmt: skip
+                cells,
+                extent=(x, x + width, y + height, y),
+                interpolation="nearest",
+                aspect="auto",
+                **palette.color_scale(signed, bound),
+            )
             axes.add_patch(
                 Rectangle((x, y), width, height, fill=False, edgecolor=palette.LINE, linewidth=0.8)
             )

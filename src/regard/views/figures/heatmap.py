@@ -148,9 +148,13 @@ def draw_cells(
     )
     if not visible.all():
         axes.pcolor(
-            *edges, np.ma.masked_array(matrix * 0, visible), hatch="////", linewidth=0,
-            cmap=palette.color_map("masked"), edgecolors=palette.HATCH,
-        )  # fmt: skip
+            *edges,
+            np.ma.masked_array(matrix * 0, visible),
+            hatch="////",
+            linewidth=0,
+            cmap=palette.color_map("masked"),
+            edgecolors=palette.HATCH,
+        )
     axes.set_ylim(num_rows - 0.5, -0.5)
     return mesh
 
@@ -179,9 +183,14 @@ def write_values(axes: Axes, matrix: Floats, visible: Bools, cells: ScalarMappab
         background = np.asarray(cells.to_rgba(np.asarray([value])))[0, :3]
         dark = float(background @ (0.3, 0.59, 0.11)) < 0.55
         axes.text(
-            column, row, _short_number(value), ha="center", va="center", fontsize=7,
+            column,
+            row,
+            _short_number(value),
+            ha="center",
+            va="center",
+            fontsize=7,
             color=palette.PAPER if dark else palette.INK,
-        )  # fmt: skip
+        )
 
 
 def add_color_bar(
@@ -193,10 +202,16 @@ def add_color_bar(
     width, height = builder.canvas.get_size_inches()
     unsigned = cells.get_clim()[0] >= 0
     bar = builder.canvas.colorbar(
-        cells, ax=axes, fraction=min(0.05, 0.6 / width), pad=0.02, aspect=22, anchor=(0.0, 1.0),
-        shrink=min(0.9, 5.5 / height), ticks=MaxNLocator(5),
+        cells,
+        ax=axes,
+        fraction=min(0.05, 0.6 / width),
+        pad=0.02,
+        aspect=22,
+        anchor=(0.0, 1.0),
+        shrink=min(0.9, 5.5 / height),
+        ticks=MaxNLocator(5),
         format=PercentFormatter(1.0) if percent and unsigned else None,
-    )  # fmt: skip
+    )
     bar.set_label(builder.fonts.printable(unit), color=palette.MUTED, fontsize=9)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=8, length=2)
@@ -208,9 +223,11 @@ def add_notes(builder: FigureBuilder, note: str, *, masked: bool, hatched: bool 
         from matplotlib.patches import Patch
 
         patch = Patch(
-            facecolor=palette.MASKED, edgecolor=palette.HATCH, hatch="////" if hatched else "",
+            facecolor=palette.MASKED,
+            edgecolor=palette.HATCH,
+            hatch="////" if hatched else "",
             label="masked",
-        )  # fmt: skip
+        )
         builder.canvas.legend(handles=[patch], loc="outside lower right", fontsize=8)
     if note:
         builder.canvas.supxlabel(note, fontsize=8, color=palette.MUTED, x=0.01, ha="left")

@@ -49,10 +49,17 @@ def kernel_regression_figure(
         lower = builder.canvas.add_subplot(grid[1], sharex=upper)
         if len(samples) == len(points):
             upper.scatter(
-                points, values, c=(weights / weights.max()) ** palette.GAMMA, vmin=0, vmax=1, s=28,
-                cmap=palette.color_map("weights"), edgecolors=palette.MUTED, linewidths=0.7,
+                points,
+                values,
+                c=(weights / weights.max()) ** palette.GAMMA,
+                vmin=0,
+                vmax=1,
+                s=28,
+                cmap=palette.color_map("weights"),
+                edgecolors=palette.MUTED,
+                linewidths=0.7,
                 label="sample (as blue as its weight)",
-            )  # fmt: skip
+            )
         else:
             upper.scatter(points, values, s=12, color=palette.MUTED, label="sample")
         if truth is not None:

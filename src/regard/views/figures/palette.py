@@ -25,8 +25,15 @@ SERIES = (ACCENT, SECOND, "#2e8b57", "#7d5ba6", "#8a6d00", "#c2577f", "#00798c",
 MARKERS = "osD^vPX*"
 
 DARK_SERIES = (
-    "#6fb3f7", "#eb9d63", "#63c58d", "#b79be0", "#d1b23c", "#ec8fb4", "#4fc3d4", "#9aa4ad",
-)  # fmt: skip
+    "#6fb3f7",
+    "#eb9d63",
+    "#63c58d",
+    "#b79be0",
+    "#d1b23c",
+    "#ec8fb4",
+    "#4fc3d4",
+    "#9aa4ad",
+)
 
 
 @dataclass(frozen=True)

@@ -158,9 +158,12 @@ def _draw_matrix(
     from matplotlib.ticker import MaxNLocator
 
     image = axes.imshow(
-        pool(np.ma.asarray(matrix)), aspect="auto", interpolation="nearest", **colors,
+        pool(np.ma.asarray(matrix)),
+        aspect="auto",
+        interpolation="nearest",
+        **colors,
         extent=(-0.5, matrix.shape[1] - 0.5, matrix.shape[0] - 0.5, -0.5),
-    )  # fmt: skip
+    )
     axes.tick_params(length=2)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -174,9 +177,15 @@ def _draw_curves(axes: Axes, x: Ints, lines: Floats, names: list[str]) -> None:
     for number, (line, name) in enumerate(zip(lines, names, strict=True)):
         series = number % len(palette.SERIES)
         axes.plot(
-            x, line, color=palette.SERIES[series], label=name, linewidth=1.3, markersize=4,
-            marker=palette.MARKERS[series], markevery=(number * every // len(names), every),
-        )  # fmt: skip
+            x,
+            line,
+            color=palette.SERIES[series],
+            label=name,
+            linewidth=1.3,
+            markersize=4,
+            marker=palette.MARKERS[series],
+            markevery=(number * every // len(names), every),
+        )
     axes.grid(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(len(names), 4))

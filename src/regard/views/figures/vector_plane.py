@@ -74,19 +74,29 @@ def vector_plane(
         axes = builder.canvas.add_subplot()
         for start, end in arrows:
             axes.annotate(
-                "", places[end], places[start],
+                "",
+                places[end],
+                places[start],
                 arrowprops={
-                    "arrowstyle": "-|>", "color": colors[end], "lw": 1.4, "alpha": 0.75,
-                    "shrinkA": 4, "shrinkB": 4, "mutation_scale": 11,
+                    "arrowstyle": "-|>",
+                    "color": colors[end],
+                    "lw": 1.4,
+                    "alpha": 0.75,
+                    "shrinkA": 4,
+                    "shrinkB": 4,
+                    "mutation_scale": 11,
                 },
-            )  # fmt: skip
+            )
         for number in dict.fromkeys(numbers):
             own = [index for index in range(count) if numbers[index] == number]
             axes.plot(
-                *places[own].T, palette.MARKERS[number % len(palette.MARKERS)], linestyle="",
-                color=colors[own[0]], markersize=5.5,
+                *places[own].T,
+                palette.MARKERS[number % len(palette.MARKERS)],
+                linestyle="",
+                color=colors[own[0]],
+                markersize=5.5,
                 label=shorten(printable(names[number]), 40) if number < len(names) else None,
-            )  # fmt: skip
+            )
         axes.set(
             xlabel=f"first component, {shares[0]:.0%} of the variance",
             ylabel=f"second component, {shares[1]:.0%}",
@@ -124,10 +134,15 @@ def _write_labels(
         )
         boxes.append(_box(inches[index], best, width, height))
         axes.annotate(
-            label, places[index], xytext=(7 * best[0], 8 * best[1]), textcoords="offset points",
-            ha=("center", "left", "right")[best[0]], va=("center", "bottom", "top")[best[1]],
-            fontsize=FONT_SIZE, color=colors[index],
-        )  # fmt: skip
+            label,
+            places[index],
+            xytext=(7 * best[0], 8 * best[1]),
+            textcoords="offset points",
+            ha=("center", "left", "right")[best[0]],
+            va=("center", "bottom", "top")[best[1]],
+            fontsize=FONT_SIZE,
+            color=colors[index],
+        )
 
 
 Box = tuple[float, float, float, float]

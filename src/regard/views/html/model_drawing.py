@@ -18,16 +18,27 @@ DrawnShape = dict[str, Any]
 
 SIDES = {"source": "encoder", "encoder": "encoder", "target": "decoder", "decoder": "decoder"}
 TITLES = {
-    "attention": "self-attention", "cross": "cross-attention", "feed_forward": "feed-forward",
-    "source": "embedding", "target": "embedding", "words": "embedding", "front": "embedding",
-}  # fmt: skip
+    "attention": "self-attention",
+    "cross": "cross-attention",
+    "feed_forward": "feed-forward",
+    "source": "embedding",
+    "target": "embedding",
+    "words": "embedding",
+    "front": "embedding",
+}
 ORDER = ("embedding", "attention", "layers", "norm", "output")
 INNER = ("self-attention", "cross-attention", "feed-forward", "recurrence")
 """Blocks of a side, and of a layer, in the order of the computation."""
 MATRICES = {
-    "query": "query", "key": "key", "value": "value", "out": "out", "bridges": "first state",
-    "weight_ih": "input", "context_ih": "context", "weight_hh": "hidden",
-}  # fmt: skip
+    "query": "query",
+    "key": "key",
+    "value": "value",
+    "out": "out",
+    "bridges": "first state",
+    "weight_ih": "input",
+    "context_ih": "context",
+    "weight_hh": "hidden",
+}
 """What matrices are called, in the order in which they are drawn; others come after them."""
 PARTS = {"attention": "cross-attention", "norm": "output", "readout": "output"}
 """What `trace` calls the part of a block, where that is another name."""

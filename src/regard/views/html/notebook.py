@@ -61,10 +61,13 @@ class Page:
         groups = [entry if isinstance(entry, tuple) else (entry,) for entry in self.entries]
         width = WIDTH - 95 - (280 if len(groups) > 1 else 0)  # beside the list of texts
         tallest = max(
-            (_view_height(view, width // len(group) - 30 * (len(group) - 1))
-             for group in groups for view in group),
+            (
+                _view_height(view, width // len(group) - 30 * (len(group) - 1))
+                for group in groups
+                for view in group
+            ),
             default=60,
-        )  # fmt: skip
+        )
         return min(MAX_HEIGHT, 140 + tallest + (60 if self.facts else 0))
 
     @cached_property

@@ -90,11 +90,10 @@ def _payload(
         },
         "links": view.links,
         "alignmentHead": view.alignment_head,
-        "confidence": view.confidence and [
-            None if math.isnan(share) else round(float(share), 4) for share in view.confidence
-        ],
+        "confidence": view.confidence
+        and [None if math.isnan(share) else round(float(share), 4) for share in view.confidence],
         "maps": maps if blobs is None else _move_blobs(maps, blobs),
-    }  # fmt: skip
+    }
 
 
 def _move_blobs(value: Any, blobs: MutableMapping[str, str]) -> Any:

@@ -130,9 +130,13 @@ def gradient_figure(
     name = "sum of heads" if head is None else f"head {head}"
     inside = slice(len(rows)), slice(len(columns))
     return heatmap(
-        matrix[inside], rows, columns, selected.visible[inside], unit="gradient × attention",
+        matrix[inside],
+        rows,
+        columns,
+        selected.visible[inside],
+        unit="gradient × attention",
         title=f"{selected.kind} attention, layer {selected.layer}, {name}",
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -173,9 +177,13 @@ class _Perturbation(_LayerObserver):
         value_BHKD = as_BHQ(call.source.spread().value)
         context = as_BHQ(call.context) + perturbation @ value_BHKD
         recorded = AttentionMap(
-            weights, kind, layer, tuple(range(weights.shape[1])),
-            tuple(range(start, start + call.source.num_queries)), f"{kind} {layer}",
+            weights,
+            kind,
+            layer,
+            tuple(range(weights.shape[1])),
+            tuple(range(start, start + call.source.num_queries)),
+            f"{kind} {layer}",
             getattr(call.source, "over", "keys"),
-        )  # fmt: skip
+        )
         self.maps.append((perturbation, recorded))
         return replace(call, context=context.reshape(call.context.shape))

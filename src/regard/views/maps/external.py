@@ -172,8 +172,10 @@ def _number_cross_rows(maps: list[AttentionMap]) -> list[AttentionMap]:
     if len(causal) < 2 or causal == cross or list(map(len, causal)) != list(map(len, cross)):
         return maps
     rows = {part.layer: iter(causal) for part in maps if part.kind == "cross"}
-    return [replace(part, rows=next(rows[part.layer], part.rows)) if part.kind == "cross" else part
-            for part in maps]  # fmt: skip
+    return [
+        replace(part, rows=next(rows[part.layer], part.rows)) if part.kind == "cross" else part
+        for part in maps
+    ]
 
 
 def _select(layer_map: AttentionMap, row: int, num_sequences: int | None = None) -> AttentionMap:

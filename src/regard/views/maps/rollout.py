@@ -89,6 +89,12 @@ def rollout_figure(
     for below in layers[: last + 1]:
         reached = (below.visible @ reached) | reached
     return heatmap(
-        after[last], tokens, tokens, reached, unit="share", row_title="position",
-        column_title="input", title=f"rollout through layer {last}",
-    )  # fmt: skip
+        after[last],
+        tokens,
+        tokens,
+        reached,
+        unit="share",
+        row_title="position",
+        column_title="input",
+        title=f"rollout through layer {last}",
+    )

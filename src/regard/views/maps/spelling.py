@@ -84,8 +84,11 @@ def _match(tokens: str, words: str) -> Iterator[tuple[bool, int, int, int, int]]
         spans = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
         if start + window < len(tokens) or first + window < len(words):
             # the end of a window may match beyond it: keep the spans up to a long equal run
-            long_runs = [n for n, (tag, i, j, _, _) in enumerate(spans)
-                         if tag == "equal" and j - i >= MIN_RUN]  # fmt: skip
+            long_runs = [
+                n
+                for n, (tag, i, j, _, _) in enumerate(spans)
+                if tag == "equal" and j - i >= MIN_RUN
+            ]
             if not long_runs:
                 window *= 2
                 continue

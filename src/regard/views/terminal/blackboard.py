@@ -185,9 +185,11 @@ def _step_lines(traced: TracedText, step: ShownStep, board: _Board) -> Iterator[
     if "key" in step.axes or "slot" in step.axes:
         labels = [board.text(token) for token in traced.key_labels(step)]
     options: dict[str, Any] = {
-        "width": width, "whole": board.whole, "decimals": 4 if board.whole else 2,
+        "width": width,
+        "whole": board.whole,
+        "decimals": 4 if board.whole else 2,
         "importance": _key_weights(traced, step),
-    }  # fmt: skip
+    }
     if len(step.axes) == 3 and labels is not None:  # for each query a matrix over keys
         shown = rows if board.whole else rows[:1]
         for row, values in zip(shown, step.values, strict=False):

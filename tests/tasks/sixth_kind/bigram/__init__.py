@@ -32,11 +32,14 @@ def _facade(saved, threads):
 
 KINDS = (
     Kind(
-        "bigram", BigramSettings, _task, _facade,
+        "bigram",
+        BigramSettings,
+        _task,
+        _facade,
         command="spell",
         purpose="continues words",
         learns_from="plain text",
         presets={"tiny": {"model": {"dim": 8}, "training": {"batch_tokens": 64}}},
         commands={"spell": Command("continue a word letter by letter", "bigram.command")},
     ),
-)  # fmt: skip
+)

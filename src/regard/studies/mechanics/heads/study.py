@@ -196,25 +196,30 @@ def _cost_claim(trained: Trained) -> Claim:
 def _table(trained: Trained) -> FindingsTable:
     rows: list[list[Words | float]] = [
         [
-            heads, trained[heads][0].parameters,
+            heads,
+            trained[heads][0].parameters,
             _estimate(trained, heads, "exact").written(3),
             _estimate(trained, heads, "words").written(4),
             *(_own(trained, heads, layer).written() for layer in range(LAYERS)),
             trained[heads][0].uniform,
         ]
         for heads in HEADS
-    ]  # fmt: skip
+    ]
     return FindingsTable(
         Text("Translators by number of heads", "不同头数的翻译模型"),
         [
-            Text("heads", "头数"), Text("parameters", "参数量"),
-            Text("sentences exact", "完全正确的句子"), Text("words right", "正确的词"),
-            *(Text(f"own weight, layer {layer + 1}", f"自身权重，第 {layer + 1} 层")
-              for layer in range(LAYERS)),
+            Text("heads", "头数"),
+            Text("parameters", "参数量"),
+            Text("sentences exact", "完全正确的句子"),
+            Text("words right", "正确的词"),
+            *(
+                Text(f"own weight, layer {layer + 1}", f"自身权重，第 {layer + 1} 层")
+                for layer in range(LAYERS)
+            ),
             Text("equal weights", "平均权重"),
         ],
         rows,
-    )  # fmt: skip
+    )
 
 
 def _forms_table(differences: Measured, seconds: Measured) -> FindingsTable:
@@ -250,14 +255,23 @@ def _curve(name: Words, estimates: Sequence[Estimate], x: Sequence[float] = HEAD
 
 def _panels(trained: Trained, seconds: Measured) -> list[Panel]:
     heads_label, share = Text("heads", "头数"), Text("share right", "正确的比例")
-    forms = (("separate", Text("separate", "分开")), ("joint", Text("joint", "合并")),
-             ("sliced", Text("sliced", "切片")))  # fmt: skip
+    forms = (
+        ("separate", Text("separate", "分开")),
+        ("joint", Text("joint", "合并")),
+        ("sliced", Text("sliced", "切片")),
+    )
     uniform = trained[1][0].uniform
-    off = {heads: [estimate(values) for values in zip(*(each.off for each in trained[heads]),
-                                                      strict=True)] for heads in HEADS}  # fmt: skip
+    off = {
+        heads: [
+            estimate(values) for values in zip(*(each.off for each in trained[heads]), strict=True)
+        ]
+        for heads in HEADS
+    }
     return [
         CurvePanel(
-            Text("Quality at equal parameters", "参数量相同时的质量"), heads_label, share,
+            Text("Quality at equal parameters", "参数量相同时的质量"),
+            heads_label,
+            share,
             [
                 _curve(Text("words", "词"), [_estimate(trained, n, "words") for n in HEADS]),
                 _curve(Text("sentences", "句子"), [_estimate(trained, n, "exact") for n in HEADS]),
@@ -265,7 +279,9 @@ def _panels(trained: Trained, seconds: Measured) -> list[Panel]:
             log="x",
         ),
         CurvePanel(
-            Text("Time of each form", "各种形式的用时"), heads_label, Text("ms", "毫秒"),
+            Text("Time of each form", "各种形式的用时"),
+            heads_label,
+            Text("ms", "毫秒"),
             [
                 Curve(name, HEADS, [1e3 * seconds[heads][form] for heads in HEADS])
                 for form, name in forms
@@ -273,7 +289,8 @@ def _panels(trained: Trained, seconds: Measured) -> list[Panel]:
             log="x",
         ),
         CurvePanel(
-            Text("Weight of a token for itself", "词元给自己的权重"), heads_label,
+            Text("Weight of a token for itself", "词元给自己的权重"),
+            heads_label,
             Text("weight", "权重"),
             [
                 *(
@@ -283,24 +300,27 @@ def _panels(trained: Trained, seconds: Measured) -> list[Panel]:
                     )
                     for layer in range(LAYERS)
                 ),
-                Curve(Text("equal weights", "平均权重"), HEADS, [uniform] * len(HEADS),
-                      kind="dashed"),
+                Curve(
+                    Text("equal weights", "平均权重"), HEADS, [uniform] * len(HEADS), kind="dashed"
+                ),
             ],
             log="x",
         ),
         CurvePanel(
             Text("Random heads switched off", "随机关闭头"),
-            Text("share of all heads off", "关闭的比例"), share,
+            Text("share of all heads off", "关闭的比例"),
+            share,
             [
                 _curve(
                     Text(f"{heads} heads" if heads > 1 else "1 head", f"{heads} 个头"),
-                    off[heads], [sixths / PARTS for sixths in range(PARTS + 1)],
+                    off[heads],
+                    [sixths / PARTS for sixths in range(PARTS + 1)],
                 )
                 for heads in HEADS
             ],
         ),
         _cost_panel(trained),
-    ]  # fmt: skip
+    ]
 
 
 def _cost_panel(trained: Trained) -> GridPanel:

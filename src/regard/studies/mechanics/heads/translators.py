@@ -89,13 +89,23 @@ def translator_run(num_heads: int, seed: int, sizes: HeadSizes) -> Run:
     run = run_settings("full", "fr", Budget(sizes.train, 60.0, 2, 0, sizes.steps), seed)
     assert isinstance(run.model, TransformerSettings)
     model = replace(
-        run.model, dim=sizes.dim, ff=2 * sizes.dim, num_heads=num_heads,
-        num_encoder_layers=LAYERS, num_decoder_layers=LAYERS,
-    )  # fmt: skip
+        run.model,
+        dim=sizes.dim,
+        ff=2 * sizes.dim,
+        num_heads=num_heads,
+        num_encoder_layers=LAYERS,
+        num_decoder_layers=LAYERS,
+    )
     training = replace(
-        run.training, minutes=None, steps=sizes.steps, target_exact_match=None, threads=1,
-        validate_every=10**6, average="none", precision="fp32",
-    )  # fmt: skip
+        run.training,
+        minutes=None,
+        steps=sizes.steps,
+        target_exact_match=None,
+        threads=1,
+        validate_every=10**6,
+        average="none",
+        precision="fp32",
+    )
     return replace(run, model=model, training=training)
 
 
@@ -112,18 +122,28 @@ def train_and_measure(num_heads: int, seed: int, sizes: HeadSizes) -> HeadFigure
         raise KeyboardInterrupt
     network.eval()
     words, exact = words_right(network, batch), sentences_right(network, batch)
-    heads = [(kind, layer, head) for kind in KINDS for layer in range(LAYERS)
-             for head in range(num_heads)]  # fmt: skip
+    heads = [
+        (kind, layer, head)
+        for kind in KINDS
+        for layer in range(LAYERS)
+        for head in range(num_heads)
+    ]
     costs: dict[str, list[float]] = {}
     for name in heads if num_heads == MANY else ():
         lost = words - words_right(network, batch, [name])
         costs.setdefault(f"{name[0]} {name[1]}", []).append(lost)
     own = own_weights(network, batch)
     return HeadFigures(
-        words, exact, own.own, before, own.uniform, own.first, costs,
+        words,
+        exact,
+        own.own,
+        before,
+        own.uniform,
+        own.first,
+        costs,
         [_random_off(network, batch, heads, sixths, seed) for sixths in range(PARTS + 1)],
         num_parameters(network),
-    )  # fmt: skip
+    )
 
 
 def sentence_batch(data: DemoData, prepared: TrainData) -> Batch:

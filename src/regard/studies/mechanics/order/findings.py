@@ -79,26 +79,34 @@ def order_findings(
             _length_panel(sequences, causal=False),
             _length_panel(sequences, causal=True),
             _bar_panel(
-                Text("Patient histories", "患者病史"), histories, ENCODER_NAMES,
+                Text("Patient histories", "患者病史"),
+                histories,
+                ENCODER_NAMES,
                 (Text("relation matters", "与关系有关"), Text("order matters", "与顺序有关")),
                 0.5,
             ),
             _bar_panel(
-                Text("Shapes in images", "图像中的形状"), pictures, READER_NAMES,
-                (Text("pixels in their places", "像素在原位"),
-                 Text("pixels shuffled", "像素打乱")),
+                Text("Shapes in images", "图像中的形状"),
+                pictures,
+                READER_NAMES,
+                (Text("pixels in their places", "像素在原位"), Text("pixels shuffled", "像素打乱")),
                 0.25,
             ),
         ],
         {
-            "permutation": {"attention": differences, "networks": {
-                f"{scheme}, {'causal' if causal else 'all'}": value
-                for (scheme, causal), value in networks.items()
-            }},
-            "sequences": _stored(sequences), "histories": _stored(histories),
-            "images": _stored(pictures), "lengths": list(LENGTHS),
+            "permutation": {
+                "attention": differences,
+                "networks": {
+                    f"{scheme}, {'causal' if causal else 'all'}": value
+                    for (scheme, causal), value in networks.items()
+                },
+            },
+            "sequences": _stored(sequences),
+            "histories": _stored(histories),
+            "images": _stored(pictures),
+            "lengths": list(LENGTHS),
         },
-    )  # fmt: skip
+    )
 
 
 def _stored(results: Results) -> dict[str, list[Estimate]]:
@@ -163,8 +171,10 @@ def _positions_claim(sequences: Results) -> Claim:
 
 def _useless_claim(sequences: Results) -> Claim:
     """Holds if with a causal mask no positions are as good as sinusoidal ones, and without one."""
-    pairs = [(_at(sequences, "none", causal), _at(sequences, "sinusoidal", causal))
-             for causal in (False, True)]  # fmt: skip
+    pairs = [
+        (_at(sequences, "none", causal), _at(sequences, "sinusoidal", causal))
+        for causal in (False, True)
+    ]
     (none, with_), (none_causal, with_causal) = pairs
     return Claim(
         Text("Position encodings may be of no use.", "位置编码可能没有用。"),
@@ -183,8 +193,9 @@ def _useless_claim(sequences: Results) -> Claim:
 
 def _window_claim(sequences: Results) -> Claim:
     """Holds if no scheme that learned the task keeps `KEPT` of its accuracy."""
-    learned = [(name, causal) for name, causal in sequences
-               if _at(sequences, name, causal).mean > 0.9]  # fmt: skip
+    learned = [
+        (name, causal) for name, causal in sequences if _at(sequences, name, causal).mean > 0.9
+    ]
     kept = [
         (name, causal)
         for name, causal in learned
@@ -275,29 +286,33 @@ def _permutation_table(networks: Permutations, sequences: Results) -> FindingsTa
             f"训练长度 {TRAINED_LENGTHS[0]} 至 {TRAINED}",
         ),
         [
-            Text("positions", "位置编码"), Text("tokens seen", "可见词元"),
+            Text("positions", "位置编码"),
+            Text("tokens seen", "可见词元"),
             Text("largest change", "最大变化"),
             *(Text(f"length {n}", f"长度 {n}") for n in LENGTHS),
         ],
         rows,
-    )  # fmt: skip
+    )
 
 
 def _picture_table(pictures: Results) -> FindingsTable:
     return FindingsTable(
         Text("Accuracy on unseen images", "未见图像上的准确率"),
         [
-            Text("network", "网络"), Text("parameters", "参数量"),
-            Text("pixels in their places", "像素在原位"), Text("pixels shuffled", "像素打乱"),
+            Text("network", "网络"),
+            Text("parameters", "参数量"),
+            Text("pixels in their places", "像素在原位"),
+            Text("pixels shuffled", "像素打乱"),
         ],
         [
             [
-                READER_NAMES[reader], num_parameters(ImageNetwork(reader)),
+                READER_NAMES[reader],
+                num_parameters(ImageNetwork(reader)),
                 *(_at(pictures, reader, shuffled).written(3) for shuffled in (False, True)),
             ]
             for reader in READERS
         ],
-    )  # fmt: skip
+    )
 
 
 def _length_panel(sequences: Results, *, causal: bool) -> CurvePanel:
@@ -312,7 +327,8 @@ def _length_panel(sequences: Results, *, causal: bool) -> CurvePanel:
         Text("accuracy", "准确率"),
         [
             Curve(
-                SCHEME_NAMES[scheme], list(LENGTHS),
+                SCHEME_NAMES[scheme],
+                list(LENGTHS),
                 [each.mean for each in sequences[scheme, causal]],
                 [each.low for each in sequences[scheme, causal]],
                 [each.high for each in sequences[scheme, causal]],
@@ -321,7 +337,7 @@ def _length_panel(sequences: Results, *, causal: bool) -> CurvePanel:
         ],
         log="x",
         y_range=(0.0, 1.05),
-    )  # fmt: skip
+    )
 
 
 def _bar_panel(
@@ -332,11 +348,16 @@ def _bar_panel(
         Text("accuracy", "准确率"),
         list(names.values()),
         [
-            Bars(words, *([getattr(_at(results, name, choice), part) for name in names]
-                          for part in ("mean", "low", "high")))
+            Bars(
+                words,
+                *(
+                    [getattr(_at(results, name, choice), part) for name in names]
+                    for part in ("mean", "low", "high")
+                ),
+            )
             for choice, words in zip((False, True), choices, strict=True)
         ],
         horizontal=True,
         reference=(Text("chance", "随机"), chance),
         y_range=(0.0, 1.0),
-    )  # fmt: skip
+    )

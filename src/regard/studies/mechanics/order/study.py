@@ -57,10 +57,13 @@ from regard.studies.study import Findings, StudyOptions
 from regard.worker_pool import parallel_map
 
 SCORES: dict[str, Callable[[int], Score]] = {
-    "dot": lambda dim: Dot(), "scaled dot": lambda dim: ScaledDot(),
-    "cosine": lambda dim: Cosine(), "Gaussian": lambda dim: Gaussian(),
-    "general": lambda dim: General(dim, dim), "additive": lambda dim: Additive(dim, dim, dim),
-}  # fmt: skip
+    "dot": lambda dim: Dot(),
+    "scaled dot": lambda dim: ScaledDot(),
+    "cosine": lambda dim: Cosine(),
+    "Gaussian": lambda dim: Gaussian(),
+    "general": lambda dim: General(dim, dim),
+    "additive": lambda dim: Additive(dim, dim, dim),
+}
 
 
 class OrderSizes(NamedTuple):

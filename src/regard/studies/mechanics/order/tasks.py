@@ -46,9 +46,7 @@ SIDE, PATCH = 28, 4
 IMAGE_DIM = 48
 
 Encoder = Literal["attention", "attention with positions", "recurrent"]
-Reader = Literal[
-    "flat", "convolution", "attention", "attention, line", "attention, plane"
-]  # fmt: skip
+Reader = Literal["flat", "convolution", "attention", "attention, line", "attention, plane"]
 
 
 def previous_token(length: int | None = None) -> Draw:
@@ -164,9 +162,10 @@ class PlanePosition(Position):
     def add(self, x: Tensor, offset: int = 0) -> Tensor:
         side = round(x.shape[-2] ** 0.5)
         table = self.line.table(side, dtype=x.dtype)
-        rows, columns = (each.reshape(-1, table.shape[1]) for each in (
-            table[:, None].expand(-1, side, -1), table[None].expand(side, -1, -1)
-        ))  # fmt: skip
+        rows, columns = (
+            each.reshape(-1, table.shape[1])
+            for each in (table[:, None].expand(-1, side, -1), table[None].expand(side, -1, -1))
+        )
         return x + torch.cat([rows, columns], -1)
 
 
@@ -176,9 +175,13 @@ class PatchNetwork(nn.Module):
     def __init__(self, positions: Position) -> None:
         super().__init__()
         settings = MaskedLanguageModelSettings(
-            dim=IMAGE_DIM, num_heads=4, num_layers=2, ff=2 * IMAGE_DIM, dropout=0.0,
+            dim=IMAGE_DIM,
+            num_heads=4,
+            num_layers=2,
+            ff=2 * IMAGE_DIM,
+            dropout=0.0,
             positions="none",
-        )  # fmt: skip
+        )
         self.patches = nn.Conv2d(3, IMAGE_DIM, PATCH, PATCH)
         self.norm = nn.LayerNorm(IMAGE_DIM)  # as large as positions, which would drown it
         self.positions = positions
@@ -204,9 +207,13 @@ class ImageNetwork(nn.Module):
         self.body: nn.Module
         if reader == "flat":
             self.body = nn.Sequential(
-                nn.Flatten(), nn.Linear(3 * SIDE * SIDE, 64), nn.ReLU(), nn.Linear(64, 64),
-                nn.ReLU(), nn.Linear(64, len(SHAPES)),
-            )  # fmt: skip
+                nn.Flatten(),
+                nn.Linear(3 * SIDE * SIDE, 64),
+                nn.ReLU(),
+                nn.Linear(64, 64),
+                nn.ReLU(),
+                nn.Linear(64, len(SHAPES)),
+            )
         elif reader == "convolution":
             self.body = ShapeNetwork(nn.Identity())
         else:
@@ -251,5 +258,9 @@ def drawn_from(examples: TokenExamples) -> Draw:
 SCHEMES: Sequence[Positions] = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
 ENCODERS: Sequence[Encoder] = ("recurrent", "attention", "attention with positions")
 READERS: Sequence[Reader] = (
-    "flat", "convolution", "attention", "attention, line", "attention, plane"
-)  # fmt: skip
+    "flat",
+    "convolution",
+    "attention",
+    "attention, line",
+    "attention, plane",
+)

@@ -174,29 +174,37 @@ def _claim(weakness: Weakness, accuracies: dict[tuple[str, str], Estimate]) -> C
 def _table(accuracies: dict[tuple[str, str], Estimate]) -> FindingsTable:
     rows: list[list[Words | float]] = [
         [
-            weakness.name, variant.name, accuracies[weakness.key, variant.name.en].written(3),
-            num_parameters(variant.build()), weakness.steps,
+            weakness.name,
+            variant.name,
+            accuracies[weakness.key, variant.name.en].written(3),
+            num_parameters(variant.build()),
+            weakness.steps,
         ]
         for weakness in WEAKNESSES
         for variant in (weakness.plain, *weakness.cures)
-    ]  # fmt: skip
+    ]
     return FindingsTable(
         Text("Accuracy on unseen sequences", "未见序列上的准确率"),
         [
-            Text("weakness", "弱点"), Text("network", "网络"), Text("accuracy", "准确率"),
-            Text("parameters", "参数量"), Text("batches (full run)", "批次（完整运行）"),
+            Text("weakness", "弱点"),
+            Text("network", "网络"),
+            Text("accuracy", "准确率"),
+            Text("parameters", "参数量"),
+            Text("batches (full run)", "批次（完整运行）"),
         ],
         rows,
-    )  # fmt: skip
+    )
 
 
 def _bars(accuracies: dict[tuple[str, str], Estimate]) -> BarPanel:
     plain = [accuracies[each.key, each.plain.name.en] for each in WEAKNESSES]
     by_cure = [
-        [accuracies[each.key, each.cures[at].name.en] if len(each.cures) > at else None
-         for each in WEAKNESSES]
+        [
+            accuracies[each.key, each.cures[at].name.en] if len(each.cures) > at else None
+            for each in WEAKNESSES
+        ]
         for at in range(max(len(each.cures) for each in WEAKNESSES))
-    ]  # fmt: skip
+    ]
     names = [Text("with the cure", "有解决办法"), Text("another cure: three-way", "另一办法：三元")]
     return BarPanel(
         Text("Five weaknesses and their cures", "五个弱点及其解决办法"),

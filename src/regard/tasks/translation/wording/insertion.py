@@ -66,8 +66,9 @@ def replace_words(sentence: Sentence, numbers: Sequence[int], phrase: str) -> Se
     first, last = min(numbers), max(numbers)
     start, end = spans[first][0], spans[last][1]
     shift = last - first
-    links = {(s, t if t < first else first if t <= last else t - shift)
-             for s, t in sentence.alignment}  # fmt: skip
+    links = {
+        (s, t if t < first else first if t <= last else t - shift) for s, t in sentence.alignment
+    }
     confidence = sentence.confidence
     if confidence:
         confidence = (*confidence[:first], 0.0, *confidence[last + 1 :])

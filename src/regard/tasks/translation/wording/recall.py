@@ -101,6 +101,14 @@ def known_sentence(
     if match.score < 1:
         warnings.insert(0, TranslationWarning("memory", (match.source,)))
     return Sentence(
-        source, match.translation, 0.0, read, written, read, written, links,
-        confidence=(1.0,) * len(written), warnings=tuple(warnings),
-    )  # fmt: skip
+        source,
+        match.translation,
+        0.0,
+        read,
+        written,
+        read,
+        written,
+        links,
+        confidence=(1.0,) * len(written),
+        warnings=tuple(warnings),
+    )

@@ -10,9 +10,19 @@ from __future__ import annotations
 from importlib.resources import files
 
 SCRIPTS = (
-    "messages.js", "dom.js", "theme.js", "weights.js", "matrices.js", "alignment.js", "tiles.js",
-    "labels.js", "map_input.js", "map.js", "pickers.js", "view.js",
-)  # fmt: skip
+    "messages.js",
+    "dom.js",
+    "theme.js",
+    "weights.js",
+    "matrices.js",
+    "alignment.js",
+    "tiles.js",
+    "labels.js",
+    "map_input.js",
+    "map.js",
+    "pickers.js",
+    "view.js",
+)
 """In the order in which they build on each other."""
 STAGES = tuple(
     f"stages/{name}.js"

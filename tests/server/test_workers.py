@@ -218,7 +218,7 @@ import sys, time
 from pathlib import Path
 from regard.errors import InputError
 from regard.server.http.log import write_log
-from regard.server.workers.link import BEAT
+from regard.server.workers.link import BEAT, GROWN
 from regard.server.workers.supervisor import Supervisor
 
 def work(number, channel):
@@ -226,6 +226,10 @@ def work(number, channel):
         sys.exit(7)
     while channel.send(BEAT):
         time.sleep(0.1)
+        if number == 1 and Path(sys.argv[2]).with_name("grown").exists():
+            Path(sys.argv[2]).with_name("grown").unlink()
+            channel.send(GROWN)
+            sys.exit(0)
 
 def announce(pids):
     print(*pids, flush=True)
@@ -257,6 +261,19 @@ def test_a_worker_that_hangs_is_replaced(tmp_path):
         assert killed["event"] == "worker killed: its event loop hangs" and killed["worker"] == 2
         next(line for line in lines if line["event"] == "worker started" and line["worker"] == 2)
         assert not runs(pids[1])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+def test_a_worker_that_ends_as_it_has_grown_is_replaced(tmp_path):
+    with supervised(2, tmp_path / "broken") as (process, pids):
+        (tmp_path / "grown").touch()
+        lines = map(json.loads, process.stderr)
+        line = next(lines)
+        assert (line["event"], line["level"]) == ("worker replaced: it has grown", "info")
+        assert (line["worker"], line["pid"]) == (2, pids[1])
+        line = next(lines)
+        assert (line["event"], line["worker"]) == ("worker started", 2)
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
 

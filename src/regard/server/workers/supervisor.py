@@ -39,6 +39,7 @@ from regard.server.workers.link import (
 
 TICK = 1.0  # seconds after which the supervisor looks without being told
 MAX_FAILED_STARTS = 5  # in a row, without a worker that serves
+BACKGROUND_PATIENCE = 3  # times as long without a heartbeat as other workers
 MAX_PAUSE = 30.0  # before the next start
 DRAIN_SECONDS = 9.5  # to finish what runs, so that the server has ended within ten
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -178,7 +179,7 @@ class Supervisor:
         for number, worker in list(self._workers.items()):
             if _has_ended(worker.pid):
                 self._end(number, worker)
-            elif worker.serving and now - worker.heard > self.stuck_seconds:
+            elif worker.serving and now - worker.heard > self._patience(number):
                 seconds = round(now - worker.heard, 1)
                 log_event(
                     "worker killed: its event loop hangs",
@@ -242,6 +243,10 @@ class Supervisor:
             return
         pause = min(MAX_PAUSE, 2.0**self._failed_starts)
         self._next_start[number] = time.monotonic() + pause
+
+    def _patience(self, number: int) -> float:
+        """Seconds without a heartbeat; a background worker may have to wait for its turn."""
+        return self.stuck_seconds * (1 if number < self.first_background else BACKGROUND_PATIENCE)
 
     def _like(self, number: int) -> list[Worker]:
         """The workers that do what one of a number does."""

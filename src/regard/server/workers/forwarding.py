@@ -9,8 +9,10 @@ and says that it is well as if there were no other. A request is one connection,
 closes to give it up. Frames of one byte for the kind, four for the length and the content go both
 ways:
 
-    worker ▶ background   REQUEST (JSON), BODY …, END
-    background ▶ worker   START (JSON), BODY …, END (JSON: what the log and the metrics note)
+    worker ▶ background   REQUEST (JSON), BODY …, LAST (of the body)
+    background ▶ worker   START (JSON), BODY …, LAST, NOTES (JSON, for the log and the metrics)
+
+Frames that are known together are written together: each write wakes the other process.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from regard.server.api.requests import reading
 from regard.server.http.errors import ApiError
 
 FRAME = struct.Struct("!cI")
-REQUEST, START, BODY, END = b"R", b"S", b"B", b"E"
+REQUEST, START, BODY, LAST, NOTES = b"R", b"S", b"B", b"L", b"N"
 MAX_FRAME = 1 << 20  # bytes of a body; longer ones are cut
 SHORT_BYTES = 2048  # of the body of a request that a worker answers itself
 SHORT_PATHS = frozenset({"/translate", "/detect"})
@@ -123,17 +125,16 @@ class ForwardMiddleware:
 async def send_request(scope: Scope, receive: Receive, writer: asyncio.StreamWriter) -> None:
     """Pass a request on; returns when the client has disconnected."""
     with suppress(ConnectionError):  # what the other side said is still to be read
-        write_frame(writer, REQUEST, encode_scope(scope))
+        head = frame(REQUEST, encode_scope(scope))
         more = True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return
-            write_body(writer, message.get("body", b""))
-            await writer.drain()
             more = message.get("more_body", False)
-        write_frame(writer, END, b"")
-        await writer.drain()
+            writer.write(head + body_frames(message))
+            head = b""
+            await writer.drain()
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -141,8 +142,8 @@ async def send_request(scope: Scope, receive: Receive, writer: asyncio.StreamWri
 async def receive_response(scope: Scope, reader: asyncio.StreamReader, send: Send) -> None:
     """Pass the response to a request on, and note for the log what the other side noted."""
     try:
-        while (frame := await read_frame(reader))[0] != END:
-            kind, content = frame
+        while (read := await read_frame(reader))[0] != LAST:
+            kind, content = read
             if kind == START:
                 start = json.loads(content)
                 headers = encode_headers(start["headers"])
@@ -150,12 +151,12 @@ async def receive_response(scope: Scope, reader: asyncio.StreamReader, send: Sen
                 await send({**message, "headers": headers})
             else:
                 await send({"type": "http.response.body", "body": content, "more_body": True})
+        _, notes = await read_frame(reader)
     except (asyncio.IncompleteReadError, ConnectionError):
         raise BackgroundEndedError("the background worker ended.") from None
-    notes = json.loads(frame[1])
-    scope["regard"].update(notes["regard"])
-    scope["fault"].update(notes["fault"])
-    await send({"type": "http.response.body", "body": b""})
+    for name, fields in json.loads(notes).items():
+        scope[name].update(fields)
+    await send({"type": "http.response.body", "body": read[1]})
 
 
 class ForwardedRequests:
@@ -192,16 +193,22 @@ class ForwardedRequests:
                     kind, content = await read_frame(reader)
             except (asyncio.IncompleteReadError, ConnectionError):
                 return {"type": "http.disconnect"}
-            return {"type": "http.request", "body": content, "more_body": kind != END}
+            return {"type": "http.request", "body": content, "more_body": kind != LAST}
+
+        unwritten = b""
 
         async def send(message: Message) -> None:
+            nonlocal unwritten
             if message["type"] == "http.response.start":
                 headers = decode_headers(message.get("headers", ()))
                 start = {"status": message["status"], "headers": headers}
-                write_frame(writer, START, json.dumps(start).encode())
+                unwritten += frame(START, json.dumps(start).encode())
             elif message["type"] == "http.response.body":
-                write_body(writer, message.get("body", b""))
-            await writer.drain()
+                unwritten += body_frames(message)
+                if message.get("more_body", False):
+                    writer.write(unwritten)
+                    unwritten = b""
+                    await writer.drain()
 
         try:
             await self.app(scope, receive, send)
@@ -209,7 +216,7 @@ class ForwardedRequests:
             for give_back in scope["held"]:
                 give_back()
         notes = {"regard": scope["regard"], "fault": scope["fault"]}
-        write_frame(writer, END, json.dumps(notes).encode())
+        writer.write(unwritten + frame(NOTES, json.dumps(notes).encode()))
         await writer.drain()
 
 
@@ -311,15 +318,28 @@ def decode_scope(content: bytes) -> dict[str, Any]:
     }
 
 
-def write_frame(writer: asyncio.StreamWriter, kind: bytes, content: bytes) -> None:
-    """Write a frame."""
-    writer.write(FRAME.pack(kind, len(content)) + content)
+def frame(kind: bytes, content: bytes) -> bytes:
+    """A frame.
+
+    >>> frame(BODY, b"one")
+    b'B\\x00\\x00\\x00\\x03one'
+    """
+    return FRAME.pack(kind, len(content)) + content
 
 
-def write_body(writer: asyncio.StreamWriter, body: bytes) -> None:
-    """Write a part of a body, in frames that are not too long."""
-    for start in range(0, len(body), MAX_FRAME):
-        write_frame(writer, BODY, body[start : start + MAX_FRAME])
+def body_frames(message: Message) -> bytes:
+    """The frames of a part of a body, none of them too long.
+
+    >>> body_frames({"body": b"one", "more_body": False}) == frame(LAST, b"one")
+    True
+    """
+    body = message.get("body", b"")
+    starts = range(0, max(1, len(body)), MAX_FRAME)
+    last = BODY if message.get("more_body", False) else LAST
+    return b"".join(
+        frame(last if start == starts[-1] else BODY, body[start : start + MAX_FRAME])
+        for start in starts
+    )
 
 
 async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:

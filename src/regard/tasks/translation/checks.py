@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from operator import eq
 from typing import NamedTuple
 
 from regard.alignment.tokenized_words import Array
@@ -99,14 +99,17 @@ def _repeated(words: Sequence[str]) -> Iterator[int]:
     ([2, 3], [])
     """
     lower = [word.lower() for word in words]
-    num_alphabetic = [0, *accumulate(map(str.isalpha, lower))]  # before each word
+    if len(set(lower)) == len(lower):
+        return
     for size in range(1, min(len(lower) // 2, MAX_PHRASE) + 1):
-        equal = done = 0  # words before this one that are those `size` words later
-        for last in range(len(lower) - size):
-            equal = equal + 1 if lower[last] == lower[last + size] else 0
-            if equal >= size and num_alphabetic[last + 1] > num_alphabetic[last + 1 - size]:
-                yield from range(max(done, last + 1), last + size + 1)
-                done = last + size + 1
+        # 1 where a word occurs `size` words later; the last 0 ends the last run of them
+        equals = bytes(map(eq, lower, lower[size:])) + b"\0"
+        start = 0
+        while (start := equals.find(1, start)) >= 0:
+            end = equals.find(0, start)
+            if end - start >= size and any(map(str.isalpha, lower[start : start + size])):
+                yield from range(start + size, end + size)
+            start = end
     seen: set[tuple[str, ...]] = set()
     for start, phrase in enumerate(zip(lower, lower[1:], lower[2:], strict=False)):
         if phrase in seen and any(map(str.isalpha, phrase)):

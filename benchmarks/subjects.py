@@ -39,7 +39,8 @@ SUBJECTS = {
             "不加任何设置、训练一小时，能从真实语料学到什么",
         ),
         (
-            "`--data` is a folder with multi30k-en-de, tatoeba and python-docs; it takes four hours.",
+            "`--data` is a folder with multi30k-en-de, tatoeba and python-docs; it takes four "
+            "hours.",
             "`--data` 是含有 multi30k-en-de、tatoeba 和 python-docs 的文件夹；约需四小时。",
         ),
     ),
@@ -59,8 +60,8 @@ SUBJECTS = {
             "统计词对齐与 eflomal 比较：在人工标注上的对齐错误率",
         ),
         (
-            "eflomal (`pip install 'regard[bench]'`), which needs a C compiler; `--data` is a folder "
-            "of gold alignments and text.",
+            "eflomal (`pip install 'regard[bench]'`), which needs a C compiler; `--data` is a "
+            "folder of gold alignments and text.",
             "eflomal 用 `pip install 'regard[bench]'` 安装，需要 C 编译器；"
             "`--data` 是含人工对齐与文本的文件夹。",
         ),
@@ -124,7 +125,8 @@ SUBJECTS = {
     ),
     "hostile": Subject(
         (
-            "`regard serve` beside the worst requests known: honest clients, health, memory, its end",
+            "`regard serve` beside the worst requests known: honest clients, health, memory, "
+            "its end",
             "`regard serve` 遇到已知最坏的请求时：正常客户端、健康检查、内存与停止",
         ),
         (

@@ -47,15 +47,21 @@ html_show_sphinx = False
 templates_path = [str(HERE / "_templates")]
 html_theme_options = {
     "light_css_variables": {
-        "color-brand-primary": "#1a5a9e", "color-brand-content": "#1a5a9e",
+        "color-brand-primary": "#1a5a9e",
+        "color-brand-content": "#1a5a9e",
     },
     "dark_css_variables": {
-        "color-brand-primary": "#6fb3f7", "color-brand-content": "#6fb3f7",
+        "color-brand-primary": "#6fb3f7",
+        "color-brand-content": "#6fb3f7",
     },
-}  # fmt: skip
+}
 html_sidebars = {
     "**": [
-        "sidebar/brand.html", "sidebar/search.html", "sidebar/language.html",
-        "sidebar/scroll-start.html", "sidebar/navigation.html", "sidebar/scroll-end.html",
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "sidebar/language.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
     ]
-}  # fmt: skip
+}

@@ -23,9 +23,13 @@ class Chunks(Mechanism):
     """
 
     facts = MechanismFacts(
-        answer="pattern", masks=frozenset({"lengths", "causal"}), map="keys", cost="n · size",
-        growth=1.0, dropout=True,
-    )  # fmt: skip
+        answer="pattern",
+        masks=frozenset({"lengths", "causal"}),
+        map="keys",
+        cost="n · size",
+        growth=1.0,
+        dropout=True,
+    )
     limits_keys = True  # even without a mask
 
     def __init__(self, size: int) -> None:

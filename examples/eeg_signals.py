@@ -59,12 +59,23 @@ def main(steps: int = 400, train: int = 4000, test: int = 200) -> dict[str, floa
         file = Path(folder, "eeg.npz")
         np.savez(file, x=data.x, y=np.array(LABELS)[data.y], channels=ELECTRODES)
         model = regard.train(
-            file, out=Path(folder, "model"), preset="tiny", progress=False,
+            file,
+            out=Path(folder, "model"),
+            preset="tiny",
+            progress=False,
             # a token is 8 samples of all electrodes; each sample is seen by a filter of 16
-            model={"kind": "classifier", "patch": 8, "kernel": 16, "dim": 48, "num_layers": 1,
-                   "ff": 96, "pooled": "tokens", "dropout": 0.0},
+            model={
+                "kind": "classifier",
+                "patch": 8,
+                "kernel": 16,
+                "dim": 48,
+                "num_layers": 1,
+                "ff": 96,
+                "pooled": "tokens",
+                "dropout": 0.0,
+            },
             training={"steps": steps, "epochs": None, "batch_tokens": 1024, "tensorboard": False},
-        )  # fmt: skip
+        )
         results = model.classify(list(unseen.x), why="gradient")
     right = sum(LABELS[y] == result.label for y, result in zip(unseen.y, results, strict=True))
     electrodes = moments = 0
@@ -77,8 +88,10 @@ def main(steps: int = 400, train: int = 4000, test: int = 200) -> dict[str, floa
     for result, y, channel, start in list(zip(results, *unseen[1:], strict=True))[:5]:
         moment, electrode = result.peak
         there = f"on {ELECTRODES[channel]} from {start / RATE:.2f} s" if y else "nowhere"
-        print(f"{result.label:<10} {result.probability:4.0%}, most at {moment.start / RATE:.2f} s "
-              f"on {electrode.name}; there was {LABELS[y]} {there}")  # fmt: skip
+        print(
+            f"{result.label:<10} {result.probability:4.0%}, most at {moment.start / RATE:.2f} s "
+            f"on {electrode.name}; there was {LABELS[y]} {there}"
+        )
     print(f"labels right: {right / test:.1%} of {test} unseen recordings")
     print(f"found of {events} events: electrode {electrodes / events:.1%}, ", end="")
     print(f"moment {moments / events:.1%}")

@@ -44,8 +44,10 @@ def look(name: str, model: Any, ids: torch.Tensor, tokens: list[str], out: Path)
         listed = " ".join(f"{value:.2f}" for value in entropy)
         print(f"{name}, layer {number}: mean entropy of each head's rows, in nats: {listed}")
     regard.views.show(recording, tokens, title=name).save(out)
-    print(f"{name}: recording {'did not change' if torch.equal(plain, watched) else 'changed'} "
-          f"the result; {out}")  # fmt: skip
+    print(
+        f"{name}: recording {'did not change' if torch.equal(plain, watched) else 'changed'} "
+        f"the result; {out}"
+    )
     return {"layers": len(recording), "same": torch.equal(plain, watched), "map": weights}
 
 

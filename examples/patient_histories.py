@@ -17,10 +17,27 @@ from pathlib import Path
 import regard
 
 NOISE = [
-    "checkup", "vaccine", "fracture", "cough", "migraine", "statin", "insulin", "xray", "bloodtest",
-    "allergy", "rash", "antibiotic", "physiotherapy", "hypertension", "ibuprofen", "surgery",
-    "anemia", "asthma", "gout", "biopsy",
-]  # fmt: skip
+    "checkup",
+    "vaccine",
+    "fracture",
+    "cough",
+    "migraine",
+    "statin",
+    "insulin",
+    "xray",
+    "bloodtest",
+    "allergy",
+    "rash",
+    "antibiotic",
+    "physiotherapy",
+    "hypertension",
+    "ibuprofen",
+    "surgery",
+    "anemia",
+    "asthma",
+    "gout",
+    "biopsy",
+]
 CAUSES = {"bleeding": {"warfarin", "aspirin"}, "stroke": {"fibrillation"}}
 
 
@@ -51,11 +68,14 @@ def main(steps: int = 400, patients: int = 3000, test: int = 200) -> dict[str, f
         lines = [f"{outcome(events)}\t{' '.join(events)}\n" for events in histories[:patients]]
         file.write_text("".join(lines), encoding="utf-8")
         model = regard.train(
-            file, out=Path(folder, "model"), preset="tiny", progress=False,
+            file,
+            out=Path(folder, "model"),
+            preset="tiny",
+            progress=False,
             model={"kind": "classifier", "dim": 32, "num_heads": 2, "ff": 64},
             text={"unit": "word"},
             training={"steps": steps, "epochs": None, "tensorboard": False},
-        )  # fmt: skip
+        )
         unseen = histories[patients:]
         results = model.classify([" ".join(events) for events in unseen], why="occlusion")
     right = found = caused = 0

@@ -19,15 +19,33 @@ from translate.storage import pypo
 import regard
 
 VERBS = {
-    "Open": "Ouvrir", "Save": "Enregistrer", "Close": "Fermer", "Print": "Imprimer",
-    "Delete": "Supprimer", "Copy": "Copier", "Move": "Déplacer", "Export": "Exporter",
-    "Rename": "Renommer", "Share": "Partager", "Select": "Sélectionner", "Show": "Afficher",
-}  # fmt: skip
+    "Open": "Ouvrir",
+    "Save": "Enregistrer",
+    "Close": "Fermer",
+    "Print": "Imprimer",
+    "Delete": "Supprimer",
+    "Copy": "Copier",
+    "Move": "Déplacer",
+    "Export": "Exporter",
+    "Rename": "Renommer",
+    "Share": "Partager",
+    "Select": "Sélectionner",
+    "Show": "Afficher",
+}
 NOUNS = {
-    "file": "le fichier", "folder": "le dossier", "page": "la page", "table": "le tableau",
-    "window": "la fenêtre", "document": "le document", "line": "la ligne", "word": "le mot",
-    "column": "la colonne", "message": "le message", "list": "la liste", "chart": "le graphique",
-}  # fmt: skip
+    "file": "le fichier",
+    "folder": "le dossier",
+    "page": "la page",
+    "table": "le tableau",
+    "window": "la fenêtre",
+    "document": "le document",
+    "line": "la ligne",
+    "word": "le mot",
+    "column": "la colonne",
+    "message": "le message",
+    "list": "la liste",
+    "chart": "le graphique",
+}
 ENDINGS = {"": "", " again": " à nouveau", " now": " maintenant"}
 HEADER = '"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: fr\\n"\n'
 
@@ -88,11 +106,15 @@ def main(
             catalogue = Path(folder, "editor.po")
             right = made_up(catalogue)
         translator = regard.train(
-            catalogue, languages=languages, out=Path(folder, "model"), preset="tiny",
-            text={"unit": "word"}, progress=False,
+            catalogue,
+            languages=languages,
+            out=Path(folder, "model"),
+            preset="tiny",
+            text={"unit": "word"},
+            progress=False,
             model={"kind": "transformer", "dim": 64, "num_heads": 4, "ff": 128},
             training={"steps": steps, "epochs": None, "tensorboard": False},
-        )  # fmt: skip
+        )
         filled = fill(catalogue, out, translator)
     for source, target in filled[:6]:
         print(f"{source}  ▶  {target}")

@@ -28,9 +28,12 @@ FOLDER = Path(__file__).parent
 SENTENCE = "The animal didn't cross the street because it was too tired."
 REORDERED = "The old bear doesn't see the small blue bird."
 CHROMIUM_FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 MAX_BYTES = 200_000
 
 
@@ -66,9 +69,11 @@ def alignment_picture(model: Path) -> bytes:
     (sentence,) = translator.translate(REORDERED, attention=True).sentences
     view = sentence_view(sentence, translator.info)
     figure = heatmap(
-        view.alignment_weights(), view.target_words, view.source_words,
+        view.alignment_weights(),
+        view.target_words,
+        view.source_words,
         title="cross-attention, English → Chinese",
-    )  # fmt: skip
+    )
     return figure.render("png", dpi=130)
 
 
@@ -81,9 +86,11 @@ def page_picture(model: Path) -> bytes:
             executable_path=shutil.which("chromium"), args=list(CHROMIUM_FLAGS)
         )
         page = browser.new_page(
-            viewport={"width": 1440, "height": 1600}, device_scale_factor=1.25, locale="en",
+            viewport={"width": 1440, "height": 1600},
+            device_scale_factor=1.25,
+            locale="en",
             color_scheme="light",
-        )  # fmt: skip
+        )
         page.goto(address)
         view = page.locator("#view-first")
         for text in (SENTENCE.rstrip("."), SENTENCE):  # the first translation is slower

@@ -45,8 +45,10 @@ class Look(NamedTuple):
 
 EVERY = [
     Look(scheme, width, language)
-    for scheme in ("light", "dark") for width in WIDTHS for language in ("en", "zh")
-]  # fmt: skip
+    for scheme in ("light", "dark")
+    for width in WIDTHS
+    for language in ("en", "zh")
+]
 KEPT = (
     ("transformer", "token", "encoder", Look()),
     ("transformer", "query", "encoder", Look("light", "narrow")),

@@ -44,7 +44,7 @@ def test_a_whole_life(folder):
         with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
             assert client.post("/translate", json=fields).json()["translatedText"] == FRENCH[0][1]
             server.send_signal(signal.SIGHUP)
-            until(lambda: any("models loaded" in line for line in log))
+            until(lambda: sum("models loaded" in line for line in log) == 2)  # in both processes
             answers = []
             asking = threading.Thread(
                 target=lambda: answers.append(
@@ -70,6 +70,7 @@ def test_a_whole_life(folder):
     lines = [json.loads(line) for line in log]
     assert [one["event"] for one in lines if one["event"] != "request"] == [
         "started",
+        "models loaded",
         "models loaded",
         "stopped",
     ]
@@ -106,7 +107,7 @@ def test_a_hangup_while_models_are_read_ends_nothing(folder):
         server.kill()
         server.wait()
     events = [json.loads(line)["event"] for line in log.splitlines()]
-    assert events[0] == "started" and events[-1] == "stopped"
+    assert "started" in events and events[-1] == "stopped"
     assert "message of python_multipart.multipart" in events
 
 
@@ -149,11 +150,11 @@ def test_a_model_is_of_one_version_until_it_is_loaded_again(folder, tmp_path):
             shutil.rmtree(served)
             check(old)
             server.send_signal(signal.SIGHUP)
-            until(lambda: any("models kept" in line for line in log))
+            until(lambda: sum("models kept" in line for line in log) == 2)
             check(old)
             shutil.copytree(other, served)
             server.send_signal(signal.SIGHUP)
-            until(lambda: any("models loaded" in line for line in log))
+            until(lambda: sum("models loaded" in line for line in log) == 2)
             check(new)
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) == 0

@@ -51,8 +51,14 @@ def running(*words):
     try:
         address = re.search(r" at (http://127\.0\.0\.1:\d+)", process.stdout.readline())[1]
         until(lambda: any(line["event"] == "started" for line in log))
-        pids = next(line["workers"] for line in log if line["event"] == "started")
-        yield SimpleNamespace(process=process, address=address, pids=pids, log=log)
+        started = next(line for line in log if line["event"] == "started")
+        yield SimpleNamespace(
+            process=process,
+            address=address,
+            log=log,
+            pids=started["workers"],
+            background=started["background"],
+        )
     finally:
         process.kill()
         process.wait()

@@ -59,33 +59,93 @@ def room(
 
 
 BOXES = [
-    Box(10, 30, 150, 90, ("your text", "你的文本"),
+    Box(
+        10,
+        30,
+        150,
+        90,
+        ("your text", "你的文本"),
         ("TSV, TMX, PO, JSONL,|XLIFF, plain text", "TSV、TMX、PO、|JSONL、XLIFF、纯文本"),
-        "outside"),
+        "outside",
+    ),
     room(190, 30, 130, "formats", "one reader for|each file format", "每种文件格式|一个读取器", 90),
     room(360, 30, 130, "text", "normalize,|tokenize: ids", "规范化、|分词：编号", 90),
     room(530, 30, 130, "corpus", "clean, split,|batches", "清洗、划分、|批次", 90),
-    room(700, 30, 250, "models", "networks: Transformer, recurrent,|language models, classifier",
-         "网络：Transformer、循环网络、|语言模型、分类器", 160),
-    Box(714, 112, 222, 66, ("attention/", "attention/"),
-        ("score, mask, normalize, sum", "评分、掩蔽、归一化、加权和"), "accent"),
-    Box(330, 260, 160, 80, ("model folder", "模型文件夹"),
-        ("settings, weights,|tokenizers", "设置、权重、|分词器"), "outside"),
-    room(530, 260, 190, "training", "loss, gradients,|schedule, checkpoints",
-         "损失、梯度、|学习率、检查点", 80),
-    room(750, 260, 200, "decoding", "greedy, beam, sampling;|own engine or CTranslate2",
-         "贪心、束搜索、采样；|自带引擎或 CTranslate2", 80),
-    room(10, 400, 940, "tasks", "one folder per kind of model: its data, objective, validation "
-         "and façade (Translator, Generator, Classifier …)",
-         "每种模型一个文件夹：数据、目标、验证与接口（Translator、Generator、Classifier …）", 64),
+    room(
+        700,
+        30,
+        250,
+        "models",
+        "networks: Transformer, recurrent,|language models, classifier",
+        "网络：Transformer、循环网络、|语言模型、分类器",
+        160,
+    ),
+    Box(
+        714,
+        112,
+        222,
+        66,
+        ("attention/", "attention/"),
+        ("score, mask, normalize, sum", "评分、掩蔽、归一化、加权和"),
+        "accent",
+    ),
+    Box(
+        330,
+        260,
+        160,
+        80,
+        ("model folder", "模型文件夹"),
+        ("settings, weights,|tokenizers", "设置、权重、|分词器"),
+        "outside",
+    ),
+    room(
+        530,
+        260,
+        190,
+        "training",
+        "loss, gradients,|schedule, checkpoints",
+        "损失、梯度、|学习率、检查点",
+        80,
+    ),
+    room(
+        750,
+        260,
+        200,
+        "decoding",
+        "greedy, beam, sampling;|own engine or CTranslate2",
+        "贪心、束搜索、采样；|自带引擎或 CTranslate2",
+        80,
+    ),
+    room(
+        10,
+        400,
+        940,
+        "tasks",
+        "one folder per kind of model: its data, objective, validation "
+        "and façade (Translator, Generator, Classifier …)",
+        "每种模型一个文件夹：数据、目标、验证与接口（Translator、Generator、Classifier …）",
+        64,
+    ),
     Box(10, 504, 940, 94, ("", ""), ("", ""), "group"),
     room(22, 516, 172, "alignment", "attention maps|to word links", "从注意力图|到词的对应"),
     room(208, 516, 172, "documents", "twelve formats,|with their markup", "十二种格式，|保留标记"),
     room(394, 516, 172, "views", "figures, pages,|terminal", "图、网页、|终端"),
-    room(580, 516, 172, "evaluation", "BLEU, chrF, TER,|alignment error",
-         "BLEU、chrF、TER、|对齐错误率"),
-    room(766, 516, 172, "exchange", "ONNX, transformers,|CTranslate2, MarianMT",
-         "ONNX、transformers、|CTranslate2、MarianMT"),
+    room(
+        580,
+        516,
+        172,
+        "evaluation",
+        "BLEU, chrF, TER,|alignment error",
+        "BLEU、chrF、TER、|对齐错误率",
+    ),
+    room(
+        766,
+        516,
+        172,
+        "exchange",
+        "ONNX, transformers,|CTranslate2, MarianMT",
+        "ONNX、transformers、|CTranslate2、MarianMT",
+    ),
     Box(10, 634, 940, 94, ("", ""), ("", ""), "group"),
     room(22, 646, 146, "cli", "one module|per command", "每个命令|一个模块"),
     room(176, 646, 146, "server", "HTTP API,|batching, page", "HTTP API、|批处理、网页"),
@@ -93,7 +153,7 @@ BOXES = [
     room(484, 646, 146, "studies", "claims, measured|and drawn", "逐一测量|各种说法"),
     room(638, 646, 146, "demo", "a translator|in minutes", "几分钟训练|一个翻译器"),
     room(792, 646, 146, "bench", "mechanisms on|your tensors", "在自己的张量|上比较机制"),
-]  # fmt: skip
+]
 
 
 class Arrow(NamedTuple):
@@ -118,7 +178,7 @@ ARROWS = [
     Arrow([(425, 340), (425, 398)], ("load", "加载"), (433, 374)),
     Arrow([(480, 464), (480, 502)], ("results with their attention", "结果及其注意力"), (488, 487)),
     Arrow([(480, 598), (480, 632)]),
-]  # fmt: skip
+]
 LEFT_OF_ARROW = ("logits", "weights")
 
 

@@ -86,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-per-address",
         type=int,
-        default=128,
+        default=256,
         metavar="N",
         help="requests of one address at once; one more gets a 503 (256; 0: no limit)",
     )
@@ -223,7 +223,7 @@ def _serve(arguments: argparse.Namespace) -> None:
         for pair in _directions(folder)
     ]
     from regard.server.http.log import log_event, write_log
-    from regard.server.http.run import address_of, listen
+    from regard.server.http.run import BACKLOG, address_of, listen
     from regard.server.workers.shared import SharedState
     from regard.server.workers.supervisor import Supervisor
 
@@ -235,12 +235,21 @@ def _serve(arguments: argparse.Namespace) -> None:
         metrics_listener.setblocking(False)  # several workers wait for the same connection
         print(f"Metrics at {address_of(metrics_listener)}/metrics")
     write_log()
-    shared = SharedState(arguments.workers)
+    shared = SharedState(arguments.workers, arguments.workers)
+    background = socket.socket(socket.AF_UNIX)
+    background.bind(str(shared.background))
+    background.listen(BACKLOG)  # before there is a worker, which connects to it
 
     def announce(pids: Sequence[int]) -> None:
         address = address_of(listener)
         print(f"Serving {', '.join(served)} at {address}", flush=True)
-        log_event("started", address=address, models=names, workers=list(pids))
+        log_event(
+            "started",
+            address=address,
+            models=names,
+            workers=list(pids[: arguments.workers]),
+            background=list(pids[arguments.workers :]),
+        )
 
     def stop_listening() -> None:
         for one in (listener, metrics_listener):
@@ -249,10 +258,11 @@ def _serve(arguments: argparse.Namespace) -> None:
 
     try:
         Supervisor(
-            arguments.workers,
+            2 * arguments.workers,
             lambda number, channel: _work(
-                number, channel, arguments, settings, shared, listener, metrics_listener
+                number, channel, arguments, settings, shared, listener, metrics_listener, background
             ),
+            num_background=arguments.workers,
             on_start=announce,
             on_stop=stop_listening,
             set_pid=shared.set_pid,
@@ -270,14 +280,22 @@ def _work(
     shared: SharedState,
     listener: socket.socket,
     metrics_listener: socket.socket | None,
+    background: socket.socket,
 ) -> None:
     """What a worker does: load the models, and serve until it is told to end."""
     from regard.server.access.keys import read_keys
     from regard.server.http.run import serve
     from regard.server.queue.service import Service
+    from regard.server.workers.background_worker import lower_priority, serve_background
     from regard.server.workers.link import FAILED, MAX_REASON, SupervisorLink
 
     link = SupervisorLink(channel)
+    is_background = number >= shared.num_workers
+    if is_background:
+        for one in (listener, metrics_listener):
+            if one is not None:
+                one.close()
+        lower_priority()  # before there are other threads, which it would leave as they are
     try:
         catalogue, memory = _load(arguments)
         # not those of the server's start, of which some may have been revoked since
@@ -286,8 +304,12 @@ def _work(
     except (InputError, OSError) as error:
         link.send((FAILED + error_sentence(error).encode("utf-8", "replace"))[:MAX_REASON])
         sys.exit(2)
-    with _serving_metrics(service, arguments.metrics_host, metrics_listener):
-        serve(service, listener, link, proxy=arguments.proxy)
+    if is_background:
+        serve_background(service, background, link)
+    else:
+        background.close()
+        with _serving_metrics(service, arguments.metrics_host, metrics_listener):
+            serve(service, listener, link, proxy=arguments.proxy, background=shared.background)
     if link.orphaned:
         shared.remove()
 

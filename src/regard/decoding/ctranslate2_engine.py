@@ -1,20 +1,17 @@
 """Search by CTranslate2, with the options that it has; all others are for `search`.
 
-Most hypotheses have no log-probabilities of their tokens: `token_log_probabilities` computes them
-for those that need them. T target tokens with EOS, S source tokens with EOS.
+A hypothesis has no log-probabilities of its tokens: `token_log_probabilities` computes them for
+those that need them. T target tokens with EOS, S source tokens with EOS.
 """
 
 from __future__ import annotations
 
-import atexit
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from itertools import chain, groupby, repeat
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,41 +75,12 @@ class AttendedHypothesis(Hypothesis):
         return _weights(self.result, len(self.tokens) + self.finished)
 
 
-class StepRecorder:
-    """The log-probabilities of a greedy search's tokens, which CTranslate2 gives step by step.
-
-    Its threads call `callback` with each token, and wait for Python's lock for that: some
-    microseconds, or milliseconds while a thread of Python computes. A function of Python instead
-    of the list's own would take 10 µs, as each call makes a new stack for it.
-    """
-
-    def __init__(self) -> None:
-        self._steps: list[Any] = []
-        self.callback: Callable[[Any], Any] = self._steps.append
-
-    def logs(self, num_sentences: int) -> list[tuple[float, ...]]:
-        """The log-probabilities of each sentence's tokens."""
-        steps = self._steps
-        if num_sentences == 1:
-            return [tuple([step.log_prob for step in steps])]
-        sentences = np.array([step.batch_id for step in steps], np.intp)
-        logs = np.array([step.log_prob for step in steps])[np.argsort(sentences, kind="stable")]
-        ends = np.bincount(sentences, minlength=num_sentences).cumsum()
-        found, start = logs.tolist(), 0
-        split = []
-        for end in ends.tolist():
-            split.append(tuple(found[start:end]))
-            start = end
-        return split
-
-
 class _Batch(NamedTuple):
     """Sentences that are searched together, and what is pending of them.
 
     suppress  whether tokens that are never generated were left out
     alone     whether each sentence is searched by itself
     attention whether results have attention
-    recorder  of log-probabilities, if they are recorded
     """
 
     rows: Sequence[int]
@@ -120,7 +88,6 @@ class _Batch(NamedTuple):
     suppress: bool
     alone: bool
     attention: bool
-    recorder: StepRecorder | None
     results: Sequence[Any]
 
 
@@ -181,13 +148,10 @@ class CTranslate2Engine:
         options: SearchOptions,
         *,
         attention: bool = False,
-        record: bool = False,
     ) -> Iterator[tuple[int, list[Hypothesis]]]:
         """The results as they are done, each with its row; none for sentences that are too long.
 
         With `attention`, the best keep their attention for `explain`, which costs nothing here.
-        With `record`, greedy ones have the log-probabilities of their tokens wherever that is
-        cheap, for which no other thread should keep Python busy (`StepRecorder`).
 
         The search begins at once, whenever the results are read: batches of similar length wait in
         CTranslate2's queue.
@@ -201,16 +165,12 @@ class CTranslate2Engine:
         rows = [row for row, ids in enumerate(sources) if len(ids) < self.max_length]
         limits = {row: self._limit(len(sources[row]) + 1, options.max_length) for row in rows}
         greedy = options.beam == 1
-        record = record and greedy and not options.deterministic
         groups = self._groups([len(sources[row]) for row in rows], options)
 
         def submit(
             chosen: Sequence[int], limit: int, suppress: bool, alone: bool = False
         ) -> _Batch:
             chosen_ids = [sources[row] for row in chosen]
-            recorder = StepRecorder() if record and not suppress else None
-            if recorder is not None:
-                _recording.add(self)
             results = self._submit(
                 chosen_ids,
                 options,
@@ -218,12 +178,11 @@ class CTranslate2Engine:
                 suppress=suppress,
                 attention=attention,
                 alone=alone,
-                callback=None if recorder is None else recorder.callback,
             )
-            return _Batch(chosen, limit, suppress, alone, attention, recorder, results)
+            return _Batch(chosen, limit, suppress, alone, attention, results)
 
         queue: deque[_Batch] = deque()
-        single = not record and all(len(group) == 1 for group in groups)
+        single = all(len(group) == 1 for group in groups)
         if single:  # one call for all of a length is less work than one for each
             groups = [list(of) for _, of in groupby(chain(*groups), lambda n: limits[rows[n]])]
         for group in filter(None, groups):
@@ -294,11 +253,6 @@ class CTranslate2Engine:
 
         return collect()
 
-    def wait(self) -> None:
-        """Return when all searches that were begun are done."""
-        while self._translator.num_active_batches:
-            time.sleep(0.001)
-
     def continued(
         self,
         sources: Sequence[Sequence[int]],
@@ -333,7 +287,6 @@ class CTranslate2Engine:
         suppress: bool,
         alone: bool = False,
         attention: bool = False,
-        callback: Callable[[Any], Any] | None = None,
         beginnings: Sequence[Sequence[int]] | None = None,
     ) -> list[Any]:
         """Search a batch in the background, or each of its sentences by itself."""
@@ -353,21 +306,15 @@ class CTranslate2Engine:
             return_end_token=True,
             return_attention=attention,
             max_batch_size=1 if alone else 0,
-            callback=callback,
         )
         return pending
 
     def _collected(self, batch: _Batch, options: SearchOptions) -> Iterator[list[Hypothesis]]:
         """The results of a batch's sentences, once they are done."""
         has_first = options.beam == 1 or batch.alone or len(batch.rows) == 1
-        logs: Iterable[tuple[float, ...]] = repeat(())
-        if batch.recorder is not None:
-            for pending in batch.results:
-                pending.result()
-            logs = batch.recorder.logs(len(batch.results))
-        for pending, own in zip(batch.results, logs, strict=False):
+        for pending in batch.results:
             result = pending.result()
-            hypotheses = self._result(result, options, own)
+            hypotheses = self._result(result, options)
             if batch.attention:
                 hypotheses[0] = attended = AttendedHypothesis(*hypotheses[0])
                 attended.result, attended.has_first = result, has_first
@@ -475,10 +422,7 @@ class CTranslate2Engine:
         end = vocabulary[EOS]
         return [[*map(vocabulary.__getitem__, ids), end] for ids in sentences]
 
-    def _result(
-        self, result: Any, options: SearchOptions, logs: tuple[float, ...] = ()
-    ) -> list[Hypothesis]:
-        """The hypotheses of a result; `logs` are the log-probabilities of the best one's tokens."""
+    def _result(self, result: Any, options: SearchOptions) -> list[Hypothesis]:
         ids, end = self._ids, self._target[EOS]
         hypotheses = []
         for tokens, score in zip(result.hypotheses, result.scores, strict=True):
@@ -488,21 +432,11 @@ class CTranslate2Engine:
                     tuple(map(ids.__getitem__, tokens[:-1] if finished else tokens)),
                     score,
                     score * max(length, 1) ** options.length_penalty,
-                    logs if len(logs) == length else (),
+                    (),
                     finished,
                 )
             )
         return hypotheses
-
-
-_recording: WeakSet[CTranslate2Engine] = WeakSet()
-
-
-@atexit.register
-def _wait_for_recorders() -> None:
-    """A search that calls Python while it ends would abort the process."""
-    for engine in list(_recording):
-        engine.wait()
 
 
 def _weights(result: Any, num_rows: int) -> Attention:

@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -34,6 +35,7 @@ from regard.server.http.watchdog import watching
 from regard.server.page import page
 from regard.server.queue.routing import language_codes
 from regard.server.queue.service import Service
+from regard.server.workers.forwarding import ForwardMiddleware
 from regard.server.workers.link import SupervisorLink
 from regard.version import __version__
 
@@ -43,12 +45,23 @@ HTTP_ERRORS = {
 }
 
 
-def create_app(service: Service, link: SupervisorLink | None = None) -> FastAPI:
-    """The ASGI application of a service; of a worker, with the link to its supervisor."""
+def create_app(
+    service: Service,
+    link: SupervisorLink | None = None,
+    *,
+    background: Path | None = None,
+    is_background: bool = False,
+) -> FastAPI:
+    """The ASGI application of a service; of a worker, with the link to its supervisor.
+
+    background     the socket of the process that answers what may take long; without it, this one
+    is_background  whether this is that process, whose requests have passed the limits of a worker
+    """
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        service.parsers.start(prepared=True)
+        if background is None:
+            service.parsers.start(prepared=True)
         codes = language_codes(service.catalogue.models)
         await asyncio.to_thread(detect, "warm", codes)  # so that its data is read
         if link is not None:
@@ -85,6 +98,10 @@ def create_app(service: Service, link: SupervisorLink | None = None) -> FastAPI:
             allow_headers=["content-type"],
             expose_headers=["Retry-After"],
         )
+    if is_background:
+        return app
+    if background is not None:
+        app.add_middleware(ForwardMiddleware, path=background, timeout=service.settings.timeout)
     app.add_middleware(
         LimitMiddleware,
         foreign=ForeignPages(service.settings.hosts, service.settings.cors),

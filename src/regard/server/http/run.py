@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import sys
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
@@ -71,14 +72,21 @@ def address_of(listener: socket.socket) -> str:
 
 
 def serve(
-    service: Service, listener: socket.socket, link: SupervisorLink, *, proxy: str | None = None
+    service: Service,
+    listener: socket.socket,
+    link: SupervisorLink,
+    *,
+    proxy: str | None = None,
+    background: Path | None = None,
 ) -> None:
     """Serve until SIGTERM, then finish the running requests.
 
-    `proxy` is the address of a reverse proxy, whose headers on clients' addresses are trusted.
+    `background` is the socket of the process that answers what may take long; `proxy` is the
+    address of a reverse proxy, whose headers on clients' addresses are trusted.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
-    config = uvicorn_config(create_app(service, link), service.settings.timeout, proxy)
+    app = create_app(service, link, background=background)
+    config = uvicorn_config(app, service.settings.timeout, proxy)
     server = WorkerServer(config, service.shared.num_workers if service.shared else 1)
     before = signal.signal(signal.SIGTERM, _stopped)  # uvicorn passes the signal on at its end
     try:

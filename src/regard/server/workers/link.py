@@ -25,6 +25,8 @@ FAILED = b"failed "
 BEAT_SECONDS = 1.0
 STUCK_SECONDS = 10.0
 """Without a heartbeat, after which a worker is killed."""
+GROWN = b"grown"
+"""From a background worker: it ends, as it has grown, and another one may take its place."""
 MAX_REASON = 2000  # bytes
 
 

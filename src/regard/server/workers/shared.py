@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import shutil
 import struct
 import tempfile
@@ -16,16 +17,18 @@ PID = struct.Struct("q")
 class SharedState:
     """Made before the workers are, which inherit it.
 
+    num_workers        that answer short requests; the rest are background workers
     rates, wrong_keys  of clients, in shared memory
-    pids               of the workers, in shared memory
+    pids               of all workers, in shared memory
     folder             private, for files that the workers write
     """
 
-    def __init__(self, num_workers: int = 1) -> None:
+    def __init__(self, num_workers: int = 1, num_background: int = 0) -> None:
         self.num_workers = num_workers
         self.rates, self.wrong_keys = RateLimiter(), RateLimiter()
-        self._pids = mmap.mmap(-1, num_workers * PID.size)
+        self._pids = mmap.mmap(-1, (num_workers + num_background) * PID.size)
         self.folder = Path(tempfile.mkdtemp(prefix="regard-serve-"))  # only its owner may enter
+        self._opened = os.open(self.folder, os.O_PATH | os.O_DIRECTORY)
         for folder in (self.files, self.metrics):
             folder.mkdir()
 
@@ -38,6 +41,14 @@ class SharedState:
     def metrics(self) -> Path:
         """The folder in which each worker counts."""
         return self.folder / "metrics"
+
+    @property
+    def background(self) -> Path:
+        """The socket of the background workers, in the folder that all processes have open.
+
+        The path of a socket has at most 107 bytes, which the path of the folder may exceed.
+        """
+        return Path(f"/proc/self/fd/{self._opened}/background")
 
     @property
     def pids(self) -> list[int]:

@@ -28,6 +28,7 @@ from regard.server.http.log import log_event
 from regard.server.workers.link import (
     BEAT,
     FAILED,
+    GROWN,
     KEYS,
     MAX_REASON,
     RELOAD,
@@ -38,6 +39,7 @@ from regard.server.workers.link import (
 
 TICK = 1.0  # seconds after which the supervisor looks without being told
 MAX_FAILED_STARTS = 5  # in a row, without a worker that serves
+BACKGROUND_PATIENCE = 3  # times as long without a heartbeat as other workers
 MAX_PAUSE = 30.0  # before the next start
 DRAIN_SECONDS = 9.5  # to finish what runs, so that the server has ended within ten
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -52,6 +54,7 @@ class Worker:
     heard: float
     connected: bool = True
     serving: bool = False
+    replaced: bool = False  # it ends to be replaced, without an error
     reason: str = ""  # why it ends, as a sentence
 
     @property
@@ -64,6 +67,8 @@ class Worker:
 class Supervisor:
     """Keeps a number of workers running.
 
+    num_background  of them, the last ones, end when the others have ended, whose requests they
+                    answer
     run_worker  runs in each of them, with its number and its end of the link
     on_start    is called when all serve for the first time
     on_stop     is called before they drain
@@ -75,12 +80,14 @@ class Supervisor:
         num_workers: int,
         run_worker: Callable[[int, socket.socket], None],
         *,
+        num_background: int = 0,
         on_start: Callable[[Sequence[int]], None] = lambda pids: None,
         on_stop: Callable[[], None] = lambda: None,
         set_pid: Callable[[int, int], None] = lambda number, pid: None,
         stuck_seconds: float = STUCK_SECONDS,
     ) -> None:
         self.num_workers = num_workers
+        self.first_background = num_workers - num_background
         self.run_worker = run_worker
         self.on_start, self.on_stop, self.set_pid = on_start, on_stop, set_pid
         self.stuck_seconds = stuck_seconds
@@ -172,7 +179,7 @@ class Supervisor:
         for number, worker in list(self._workers.items()):
             if _has_ended(worker.pid):
                 self._end(number, worker)
-            elif worker.serving and now - worker.heard > self.stuck_seconds:
+            elif worker.serving and now - worker.heard > self._patience(number):
                 seconds = round(now - worker.heard, 1)
                 log_event(
                     "worker killed: its event loop hangs",
@@ -203,6 +210,8 @@ class Supervisor:
                 self._reloading = None
             elif message == RELOAD_OTHERS:
                 self._reload(other for other in range(self.num_workers) if other != number)
+            elif message == GROWN:
+                worker.replaced = True
             elif message.startswith(FAILED):
                 worker.reason = message[len(FAILED) :].decode("utf-8", "replace")
             elif not message:
@@ -221,9 +230,12 @@ class Supervisor:
         self._forget(number, worker)
         if self._stopping:
             return
+        if worker.replaced:
+            log_event("worker replaced: it has grown", worker=number + 1, pid=worker.pid)
+            return
         how = _how_it_ended(worker)
         self._failed_starts += not worker.serving
-        serving = any(other.serving for other in self._workers.values())
+        serving = any(other.serving for other in self._like(number))
         if not self._started or (self._failed_starts >= MAX_FAILED_STARTS and not serving):
             raise InputError(how if worker.reason else f"the server cannot start: {how}.")
         log_event("worker ended", level=logging.ERROR, worker=number + 1, pid=worker.pid, how=how)
@@ -231,6 +243,19 @@ class Supervisor:
             return
         pause = min(MAX_PAUSE, 2.0**self._failed_starts)
         self._next_start[number] = time.monotonic() + pause
+
+    def _patience(self, number: int) -> float:
+        """Seconds without a heartbeat; a background worker may have to wait for its turn."""
+        return self.stuck_seconds * (1 if number < self.first_background else BACKGROUND_PATIENCE)
+
+    def _like(self, number: int) -> list[Worker]:
+        """The workers that do what one of a number does."""
+        background = number >= self.first_background
+        return [
+            worker
+            for other, worker in self._workers.items()
+            if (other >= self.first_background) is background
+        ]
 
     def _handle(self, number: int) -> None:
         if number == signal.SIGHUP:
@@ -262,11 +287,15 @@ class Supervisor:
     def _drain(self, wakeup: socket.socket) -> None:
         """Let the workers finish what runs; kill those that take too long."""
         self.on_stop()
-        for worker in self._workers.values():
-            worker.process.terminate()
         end = time.monotonic() + DRAIN_SECONDS
-        while self._workers and time.monotonic() < end:
-            self._step(wakeup)
+        for number in (0, self.num_workers - 1):
+            ending = self._like(number)
+            for worker in ending:
+                worker.process.terminate()
+            while any(worker in self._workers.values() for worker in ending):
+                if time.monotonic() > end:
+                    break
+                self._step(wakeup)
         for number, worker in self._workers.items():
             log_event(
                 "worker killed: it did not finish",

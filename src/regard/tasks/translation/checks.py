@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from operator import eq
 from typing import NamedTuple
 
@@ -113,14 +113,15 @@ def _repeated(words: Sequence[str]) -> Iterator[int]:
     pairs = list(pairwise(lower))
     if len(set(pairs)) == len(pairs) and not any(map(eq, lower, lower[1:])):
         return  # without two neighbors that occur again, nothing is repeated
-    num_alphabetic = [0, *accumulate(map(str.isalpha, lower))]  # before each word
     for size in range(1, min(len(lower) // 2, MAX_PHRASE) + 1):
-        equal = done = 0  # words before this one that are those `size` words later
-        for last in range(len(lower) - size):
-            equal = equal + 1 if lower[last] == lower[last + size] else 0
-            if equal >= size and num_alphabetic[last + 1] > num_alphabetic[last + 1 - size]:
-                yield from range(max(done, last + 1), last + size + 1)
-                done = last + size + 1
+        # 1 where a word occurs `size` words later; the last 0 ends the last run of them
+        equals = bytes(map(eq, lower, lower[size:])) + b"\0"
+        start = 0
+        while (start := equals.find(1, start)) >= 0:
+            end = equals.find(0, start)
+            if end - start >= size and any(map(str.isalpha, lower[start : start + size])):
+                yield from range(start + size, end + size)
+            start = end
     seen: set[tuple[str, ...]] = set()
     for start, phrase in enumerate(zip(lower, lower[1:], lower[2:], strict=False)):
         if phrase in seen and any(map(str.isalpha, phrase)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from threading import active_count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from regard.alignment.tokenized_words import Array
@@ -177,9 +176,7 @@ def _search(
 ) -> Found:
     """The hypotheses of rows; the search begins at once."""
     ids = [segments[row].ids for row in rows]
-    # no other thread keeps Python busy, as far as one can know
-    record = attention and active_count() == 1
-    results = engine.results(ids, settings, attention=attention, record=record)
+    results = engine.results(ids, settings, attention=attention)
     return ((rows[number], hypotheses) for number, hypotheses in results)
 
 

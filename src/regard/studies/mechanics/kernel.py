@@ -78,7 +78,7 @@ def queries(count: int = QUERIES) -> Floats:
     return (np.arange(count) + 0.5) * LENGTH / count
 
 
-def fitted(method: str, sample: Sample) -> NadarayaWatson:
+def fit_regression(method: str, sample: Sample) -> NadarayaWatson:
     """The method's regression, fitted to a data set."""
     return METHODS[method][1]().fit(sample.x[:, None], sample.y)
 
@@ -101,7 +101,7 @@ def limit_error(width: float) -> float:
 def errors(item: tuple[int, int]) -> dict[str, tuple[float, float]]:
     """Error and width of each method on the data set of a size and seed."""
     sample = draw(*item)
-    models = {method: fitted(method, sample) for method in METHODS}
+    models = {method: fit_regression(method, sample) for method in METHODS}
     return {method: (error(model), float(model.bandwidth_[0])) for method, model in models.items()}
 
 
@@ -129,7 +129,7 @@ def run(options: StudyOptions) -> Findings:
     seeds = options.seeds(full=10, quick=3)
     options.report(f"{FEW} samples: fitting and drawing one data set")
     sample = draw(FEW, options.seed)
-    models = {method: fitted(method, sample) for method in METHODS}
+    models = {method: fit_regression(method, sample) for method in METHODS}
     measured = {}
     for size in sizes:
         options.report(f"{size:,} samples: {len(seeds)} data sets")

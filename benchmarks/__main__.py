@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.kept import about_run, check_folder, keep_rows
+from benchmarks.results import about_run, check_folder, keep_rows
 from benchmarks.subjects import SUBJECTS
 from regard.bench.row import Row, print_table
 from regard.errors import InputError
@@ -25,12 +25,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     options = vars(benchmark_parser().parse_args(words))
     subject, run, keep = (options.pop(name) for name in ("subject", "run", "keep"))
-    given = {name: value for name, value in options.items() if value is not None}
+    chosen = {name: value for name, value in options.items() if value is not None}
     try:
         if keep is not None:
             check_folder(keep)
             about = about_run(words)
-        rows: list[Row] = run(subject, **given)
+        rows: list[Row] = run(subject, **chosen)
         if keep is not None:
             print(f"kept in {keep_rows(keep, subject, about, rows)}", file=sys.stderr)
         return 0 if all(row.holds for row in rows) else 1

@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from benchmarks.kept import kept_runs
+from benchmarks.results import read_runs
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
@@ -24,11 +24,11 @@ WIDTH = 110
 
 
 class Figure(NamedTuple):
-    """A sentence in English and Chinese about the kept rows of a subject.
+    """A sentence in English and Chinese about the stored rows of a subject.
 
     `rows` are regular expressions, each to be found in the name of at least one row. In the
-    sentences {0} is what the first has found: {0.ratio}, {0.ours} and {0.peer}, each "0.95 to 1.2"
-    if several rows were found; {0.model} is what the row's name has before its colon.
+    sentences {0} stands for the first: {0.ratio}, {0.ours} and {0.peer}, each "0.95 to 1.2" if
+    several rows match; {0.model} is what the row's name has before its colon.
     """
 
     subject: str
@@ -155,12 +155,12 @@ def figure_text(results: Path, chinese: bool) -> str:
     """The text between the markers: a sentence of machine and date for each run, and figures."""
     sentences: dict[tuple[str, int, str], list[str]] = {}
     for figure in FIGURES:
-        runs = kept_runs(results / f"{figure.subject}.json")
+        runs = read_runs(results / f"{figure.subject}.json")
         for rows in _rows_by_model(figure, runs):
             run = rows[0][0]["run"]
-            found = [Found(p, r, chinese) for p, r in zip(figure.rows, rows, strict=True)]
+            values = [Found(p, r, chinese) for p, r in zip(figure.rows, rows, strict=True)]
             place = run["processor"], run["cores"], run["date"]
-            words = (figure.chinese if chinese else figure.english).format(*found)
+            words = (figure.chinese if chinese else figure.english).format(*values)
             sentences.setdefault(place, []).append(words)
     paragraphs = []
     for (processor, cores, date), parts in sentences.items():

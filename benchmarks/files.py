@@ -70,11 +70,11 @@ class FileRace:
             (self._regard(source, as_file), self._bare(source, setting, self.num_lines))
             for _ in range(self.repeats)
         ]
-        ratios = [bare / own for own, bare in rounds]
+        ratios = [bare_seconds / regard_seconds for regard_seconds, bare_seconds in rounds]
         print(f"  ratios {', '.join(f'{ratio:.2f}' for ratio in ratios)}", file=sys.stderr)
         median = statistics.median(ratios)
-        own = self.num_lines / statistics.median(seconds for seconds, _ in rounds)
-        return own, own / median
+        speed = self.num_lines / statistics.median(seconds for seconds, _ in rounds)
+        return speed, speed / median
 
     @cached_property
     def texts(self) -> dict[str, Path]:
@@ -82,8 +82,8 @@ class FileRace:
         lines = [line for line in self.source.read_text("utf-8").split("\n") if line.strip()]
         lines = list(islice(cycle(lines), self.num_lines))
         made = {"plain": lines, "protected": list(map(with_placeholder, lines, range(len(lines))))}
-        for name, own in made.items():
-            _write(self.folder / name, own)
+        for name, text_lines in made.items():
+            _write(self.folder / name, text_lines)
         return {name: self.folder / name for name in made}
 
     @cached_property
@@ -148,8 +148,8 @@ class FileRace:
             seconds = time.perf_counter() - start
         if done.returncode:
             raise InputError(f"{words[2]} failed: {done.stderr.decode().strip()[-500:]}")
-        given, written = source, output if as_file else self.folder / "out"
-        if (counts := (_count(given), _count(written)))[0] != counts[1]:
+        read_path, written = source, output if as_file else self.folder / "out"
+        if (counts := (_count(read_path), _count(written)))[0] != counts[1]:
             raise InputError(f"{counts[1]:,} lines were written, expected {counts[0]:,}.")
         return seconds
 

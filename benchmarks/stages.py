@@ -31,9 +31,9 @@ LONGEST = "() => { const most = Math.max(...window.frames_); window.frames_ = []
 
 def stages_page(kind: str, folder: Path, model: Path | None = None) -> Path:
     """The stages of a sentence of 60 tokens, written by the commands."""
-    own = (model or demo_model()) if kind == "transformer" else _trained(kind, folder)
+    model_path = (model or demo_model()) if kind == "transformer" else _trained(kind, folder)
     out = folder / f"stages-{kind}.html"
-    run_regard("trace", _sentence(own), "--model", own, "--out", out)
+    run_regard("trace", _sentence(model_path), "--model", model_path, "--out", out)
     return out
 
 

@@ -181,8 +181,8 @@ class WordingRun:
         for group in _compatible(self.cases):
             glossary = dict(case.term for case in group)
             texts = [case.source for case in group]
-            done = self.translator.translate(texts, glossary=glossary, alignment=False)
-            with_terms |= {one.source: one.text for one in done}
+            translations = self.translator.translate(texts, glossary=glossary, alignment=False)
+            with_terms |= {translation.source: translation.text for translation in translations}
             print(f"  {len(with_terms):,} sentences with terms", file=sys.stderr, flush=True)
         return [with_terms[source] for source in sources], without
 
@@ -192,7 +192,11 @@ def _compatible(cases: Sequence[TermCase]) -> list[list[TermCase]]:
     groups: list[tuple[list[TermCase], set[str], set[str]]] = []  # cases, their words, their terms
     for case in cases:
         words, term = {word.lower() for word in word_texts(case.source)}, case.term[0].lower()
-        fitting = (own for own in groups if term not in own[1] and not words & own[2])
+        fitting = (
+            candidate
+            for candidate in groups
+            if term not in candidate[1] and not words & candidate[2]
+        )
         group = next(fitting, None)
         if group is None:
             group = ([], set(), set())
@@ -205,8 +209,12 @@ def _compatible(cases: Sequence[TermCase]) -> list[list[TermCase]]:
 
 def _outcome(translation: Translation) -> tuple[bool, bool]:
     """Whether a placeholder is lost, by patterns of this file, and whether a warning says so."""
-    own, other = (Counter(PATTERN.findall(text)) for text in (translation.source, translation.text))
-    return bool(own - other), any(warning.kind != "number" for warning in translation.warnings)
+    expected, present = (
+        Counter(PATTERN.findall(text)) for text in (translation.source, translation.text)
+    )
+    return bool(expected - present), any(
+        warning.kind != "number" for warning in translation.warnings
+    )
 
 
 def _is_prose(text: str) -> bool:

@@ -107,11 +107,11 @@ def test_linked_files_exist():
 
 
 def test_the_map_of_the_rooms_is_right():
-    """Every path that CONTRIBUTING.md names exists, and every room is in its table."""
+    """Every path that CONTRIBUTING.md names exists, and every package is in its table."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     package = ROOT / "src" / "regard"
     for path in re.findall(r"`(\.?[a-z_]+(?:/[\w.]*)+|[a-z_]+\.py)`", text):
         if path != "utils.py":
             assert (ROOT / path).exists() or (package / path).exists(), path
-    rooms = {file.parent.name for file in package.glob("*/__init__.py")}
-    assert {f"`{room}/`" for room in rooms} <= set(re.findall(r"`[a-z]+/`", text))
+    packages = {file.parent.name for file in package.glob("*/__init__.py")}
+    assert {f"`{name}/`" for name in packages} <= set(re.findall(r"`[a-z]+/`", text))

@@ -32,10 +32,10 @@ def test_sentences(data: str | None, count: int) -> Sentences:
     return Sentences(sources, references)
 
 
-def model_folder(kind: str, given: str | None, data: str | None) -> Path:
+def model_folder(kind: str, path: str | None, data: str | None) -> Path:
     """The folder of a kind of model: as given, or trained by the command and cached."""
-    if given:
-        return Path(given)
+    if path:
+        return Path(path)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "regard" / "bench" / f"multi30k-{kind}"
     if not (folder / "metrics.json").is_file():

@@ -102,7 +102,7 @@ def measurements(
         translator: Translator = load(model_folder("rnn", rnn, data))
         return translator
 
-    def own() -> Translator:
+    def opened() -> Translator:
         return transformer("torch")
 
     prefix = row_prefix(model)
@@ -113,32 +113,34 @@ def measurements(
         batch, beam = search
         kind = "greedy" if beam == 1 else f"beam {beam}"
         counted = f"{prefix}{name}, batch {batch}, {kind}"
-        return Race(counted, bar, batch, beam, own, ours, peers, texts, repeats)
+        return Race(counted, bar, batch, beam, opened, ours, peers, texts, repeats)
 
-    for asked, options, read, bars in ASKED:
+    for mode, options, read, bars in ASKED:
         for search, bar in zip(SEARCHES, bars, strict=True):
             yield race(
-                f"translate {asked} over bare CTranslate2 int8",
+                f"translate {mode} over bare CTranslate2 int8",
                 bar,
                 search,
-                partial(lambda read, own: Regard(transformer("auto"), read, **own), read, options),
-                lambda: bare_ctranslate2(own(), int8=True),
+                partial(
+                    lambda read, opened: Regard(transformer("auto"), read, **opened), read, options
+                ),
+                lambda: bare_ctranslate2(opened(), int8=True),
             )
     for search, bar in zip(SEARCHES, (1.0, 1.0, 0.6, 0.6), strict=True):
         yield race(
             "own engine over bare CTranslate2 fp32",
             bar,
             search,
-            lambda: Regard(own(), alignment=False),
-            lambda: bare_ctranslate2(own(), int8=False),
+            lambda: Regard(opened(), alignment=False),
+            lambda: bare_ctranslate2(opened(), int8=False),
         )
     for batch in (64, 1):
         yield race(
             "own engine over transformers' generate",
             4.0,
             (batch, 1),
-            lambda: Regard(own(), alignment=False),
-            lambda: hugging_face(own()),
+            lambda: Regard(opened(), alignment=False),
+            lambda: hugging_face(opened()),
         )
     for beam in (1, 5):
         yield race(
@@ -150,7 +152,7 @@ def measurements(
         )
     yield Measurement(
         f"{prefix}BLEU of the chosen engine, away from fp32's",
-        lambda: (_bleu_difference(transformer("auto"), own(), texts()), None),
+        lambda: (_bleu_difference(transformer("auto"), opened(), texts()), None),
         "<=",
         0.1,
     )

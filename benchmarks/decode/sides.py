@@ -85,8 +85,8 @@ class Reference:
 
         def run(rows: list[int]) -> list[str]:
             source = source_of([ids[row] for row in rows])
-            found = search(translator.network, source, SearchOptions(beam=beam))
-            return [decode(hypotheses[0].tokens) for hypotheses in found]
+            results = search(translator.network, source, SearchOptions(beam=beam))
+            return [decode(hypotheses[0].tokens) for hypotheses in results]
 
         with WorkerPool(translator.threads) as pool:
             done = pool.map(run, groups)
@@ -140,8 +140,8 @@ class HuggingFace:
             source = source_of([ids[row] for row in rows])
             options = SearchOptions(beam=beam, max_length=2 * source.tokens.shape[1] + 10)
             with torch.inference_mode():
-                found = self.runner.search(source, options)
-            for row, tokens in zip(rows, found, strict=True):
+                token_rows = self.runner.search(source, options)
+            for row, tokens in zip(rows, token_rows, strict=True):
                 outputs[row] = self.tokenizers.target.decode(tokens)
         return outputs
 

@@ -66,7 +66,7 @@ class Child:
         return self._process.exitcode
 
     @property
-    def said(self) -> str:
+    def printed(self) -> str:
         """What the process has printed so far."""
         return self.log.read_text("utf-8", errors="replace")
 
@@ -138,15 +138,15 @@ def _inject_nan() -> None:
     TextTask.objective = faulty  # type: ignore[method-assign]
 
 
-def operations(said: str) -> list[str]:
+def operations(printed: str) -> list[str]:
     """Return the writes, syncs and renames that a process has listed."""
-    lines = said.splitlines()
+    lines = printed.splitlines()
     return [line.removeprefix(OPERATION) for line in lines if line.startswith(OPERATION)]
 
 
-def one_sentence(said: str) -> str:
+def one_sentence(printed: str) -> str:
     """Return the sentence that a refused command ends with; an error if it is not exactly one."""
-    lines = [line for line in said.splitlines() if line.startswith("regard: ")]
-    if "Traceback" in said or len(lines) != 1 or not lines[0].endswith("."):
-        raise InputError(f"not one clear sentence: {' | '.join(said.splitlines()[-4:])}")
+    lines = [line for line in printed.splitlines() if line.startswith("regard: ")]
+    if "Traceback" in printed or len(lines) != 1 or not lines[0].endswith("."):
+        raise InputError(f"not one clear sentence: {' | '.join(printed.splitlines()[-4:])}")
     return lines[0]

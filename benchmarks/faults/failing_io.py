@@ -67,9 +67,9 @@ class FailingIO:
 
     def _checked(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            given = arguments[0] if arguments else ""
-            if self.count(f"{name} {_name(given)}"):
-                named = () if isinstance(given, int) else (str(given),)
+            target = arguments[0] if arguments else ""
+            if self.count(f"{name} {_name(target)}"):
+                named = () if isinstance(target, int) else (str(target),)
                 raise OSError(errno.EIO, os.strerror(errno.EIO), *named)
             return function(*arguments, **options)
 

@@ -59,8 +59,8 @@ def _of_model(workspace: Workspace, words: Callable[[Path], list[object]]) -> st
 
     def translation(folder: Path) -> str:
         child = Child(["translate", TEXT, "--model", folder], workspace.new("log"))
-        check(child.wait() == 0, f"it does not translate any more: {child.said[-300:]}")
-        return child.said
+        check(child.wait() == 0, f"it does not translate any more: {child.printed[-300:]}")
+        return child.printed
 
     def prepare(folder: Path) -> None:
         ignored = shutil.ignore_patterns("engine", "checkpoints")
@@ -89,18 +89,18 @@ def each_fault(
     folder = workspace.new("counted")
     prepare(folder)
     child = Child(words(folder), workspace.new("log"), fail_at=0)
-    check(child.wait() == 0, f"it failed without a fault: {child.said[-300:]}")
-    sentence, tolerated, numbers = "", 0, list(chosen(operations(child.said)))
+    check(child.wait() == 0, f"it failed without a fault: {child.printed[-300:]}")
+    sentence, tolerated, numbers = "", 0, list(chosen(operations(child.printed)))
     for done, number in enumerate(numbers):
         folder = workspace.new("faulty")
         prepare(folder)
         child = Child(words(folder), workspace.new("log"), fail_at=number)
-        code, failed = child.wait(), "".join(operations(child.said))
+        code, failed = child.wait(), "".join(operations(child.printed))
         try:
             check(failed, "nothing failed")
             check(code in (0, 2), f"exit code {code}")
             if code:
-                sentence = one_sentence(child.said)
+                sentence = one_sentence(child.printed)
             tolerated += not code
             after(folder)
         except Exception as error:

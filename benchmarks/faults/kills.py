@@ -77,10 +77,10 @@ class Kills:
                 self._wait_for_moment(child, folder)
             else:
                 child.wait()
-            saved = max(saved_step(folder), reported_step(child.said))  # as seen before the kill
+            saved = max(saved_step(folder), reported_step(child.printed))  # as seen before the kill
             child.send(signal.SIGKILL)
-            code, said = child.wait(), child.said
-            continued = continued_step(said)
+            code, printed = child.wait(), child.printed
+            continued = continued_step(printed)
             if continued is not None and continued < reported:
                 figures.lost.append(f"{folder}: update {reported} was saved, back at {continued}")
             reported = max(reported, saved)
@@ -90,7 +90,7 @@ class Kills:
             elif code == 0:
                 break
             else:
-                figures.unclear.append(f"{folder}: exit code {code}: {said.strip()[-300:]}")
+                figures.unclear.append(f"{folder}: exit code {code}: {printed.strip()[-300:]}")
                 return
         figures.runs += 1
         different = differing_files(folder, self.workspace.uninterrupted)

@@ -32,7 +32,7 @@ def _reading(workspace: Workspace, *flags: object) -> tuple[Child, Path, Path]:
     child = Child(["train", corpus, "--out", folder, *FLAGS, *flags], workspace.new("log"))
     size = corpus.stat().st_size
     caught = child.wait_until(lambda: 1 << 18 <= _position(child.pid, corpus) < size)
-    check(caught, f"the corpus was not caught while it was read: {child.said[-300:]}")
+    check(caught, f"the corpus was not caught while it was read: {child.printed[-300:]}")
     return child, corpus, folder
 
 
@@ -91,25 +91,25 @@ def corpus_vanishes(workspace: Workspace) -> str:
         child.wait_until(lambda: saved_step(folder) >= STEPS // 4)
         child.send(signal.SIGKILL)
         child.wait()
-        said = workspace.finish(folder)
+        printed = workspace.finish(folder)
     finally:
         workspace.corpus.write_bytes(content)
     check_equal(folder, workspace)
-    return next(line for line in said.splitlines() if "Continuing" in line)
+    return next(line for line in printed.splitlines() if "Continuing" in line)
 
 
 def nan_skipped(workspace: Workspace) -> str:
     """Make some losses NaN, in a run that is stopped and resumed and in one that is not."""
     whole, folder = workspace.new("nan"), workspace.new("nan-resumed")
-    said = workspace.finish(whole, nan_losses=True)
-    skipped = [line for line in said.splitlines() if "is skipped" in line]
+    printed = workspace.finish(whole, nan_losses=True)
+    skipped = [line for line in printed.splitlines() if "is skipped" in line]
     check(skipped, "no update was skipped")
     moment = int(skipped[0].split()[1]) + 1
     child = workspace.train(folder, nan_losses=True)
     child.wait_until(lambda: saved_step(folder) >= moment)
     child.send(signal.SIGTERM)
     check(child.wait() == 130, f"SIGTERM: exit code {child.code}")
-    said = workspace.finish(folder, nan_losses=True)
+    printed = workspace.finish(folder, nan_losses=True)
     different = differing_files(folder, whole)
     check(not different, f"{', '.join(different)} differ from the run that was not stopped")
     return f"{skipped[0]} ({len(skipped)} of {STEPS} updates)"
@@ -135,15 +135,24 @@ def terminated(workspace: Workspace) -> str:
             break
         time.sleep(0.05 * workspace.random.random())
         child.send(signal.SIGTERM)
-        code, said = child.wait(), child.said
-        check("Traceback" not in said, said[-300:])
-        continued = continued_step(said)
+        code, printed = child.wait(), child.printed
+        check("Traceback" not in printed, printed[-300:])
+        continued = continued_step(printed)
         check(continued in (None, stopped), f"stopped at {stopped}, continued after {continued}")
         if code == 0:  # it was over before the signal
             break
-        check(code == 130, f"exit code {code}: {said.strip()[-300:]}")
-        line = next((one for one in said.splitlines() if one.startswith("Stopped after")), "")
-        check("all is saved" in line and "--resume" in said, f"not one clear sentence: {said}")
+        check(code == 130, f"exit code {code}: {printed.strip()[-300:]}")
+        line = next(
+            (
+                candidate
+                for candidate in printed.splitlines()
+                if candidate.startswith("Stopped after")
+            ),
+            "",
+        )
+        check(
+            "all is saved" in line and "--resume" in printed, f"not one clear sentence: {printed}"
+        )
         stopped = int(line.split()[3].rstrip(";"))
         check(saved_step(folder) == stopped, f"update {stopped} is not saved")
     workspace.finish(folder)
@@ -155,10 +164,10 @@ def terminated_early(workspace: Workspace) -> str:
     """Send SIGTERM while the corpus is read: nothing is saved yet, and nothing is left."""
     child, _, folder = _reading(workspace)
     child.send(signal.SIGTERM)
-    code, said = child.wait(), child.said
+    code, printed = child.wait(), child.printed
     check(code == 130, f"exit code {code}")
     check(not folder.exists(), "a folder is left behind")
-    return one_sentence(said)
+    return one_sentence(printed)
 
 
 CORPUS: dict[str, Case] = {

@@ -36,9 +36,9 @@ def check_equal(folder: Path, workspace: Workspace) -> None:
 
 def refusal(child: Child, expected: str) -> str:
     """Return the one sentence that a process has ended with, which contains `expected`."""
-    code, said = child.wait(), child.said
-    check(code == 2, f"exit code {code} where 2 is expected: {said.strip()[-300:]}")
-    sentence = one_sentence(said)
+    code, printed = child.wait(), child.printed
+    check(code == 2, f"exit code {code} where 2 is expected: {printed.strip()[-300:]}")
+    sentence = one_sentence(printed)
     check(expected in sentence, f"{expected!r} is expected in: {sentence}")
     return sentence
 
@@ -59,8 +59,8 @@ def disk_full(workspace: Workspace) -> str:
             check(not drafts, f"half-written files are left: {drafts}")
             check(saved_step(folder) >= saved, f"update {saved} was saved and is lost")
             disk.empty()
-        said = workspace.finish(folder)
-        check((continued_step(said) or 0) >= saved, f"update {saved} was saved and is lost")
+        printed = workspace.finish(folder)
+        check((continued_step(printed) or 0) >= saved, f"update {saved} was saved and is lost")
         check_equal(folder, workspace)
     return sentence
 
@@ -86,8 +86,8 @@ def damaged(harm: Callable[[Path], None], expected: str) -> Case:
         folder = workspace.new("damaged")
         shutil.copytree(workspace.interrupted, folder)
         harm(folder)
-        said = workspace.finish(folder)
-        lines = [line for line in said.splitlines() if expected in line]
+        printed = workspace.finish(folder)
+        lines = [line for line in printed.splitlines() if expected in line]
         check(len(lines) == 1, f"one line with {expected!r} is expected, got {len(lines)}")
         check_equal(folder, workspace)
         return lines[0]

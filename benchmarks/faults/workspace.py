@@ -54,8 +54,8 @@ class Workspace:
         """Begin or resume the run and wait for its end; return what was printed."""
         child = self.train(folder, *flags, nan_losses=nan_losses)
         if child.wait():
-            raise InputError(f"the run ended with {child.code}: {child.said.strip()[-300:]}")
-        return child.said
+            raise InputError(f"the run ended with {child.code}: {child.printed.strip()[-300:]}")
+        return child.printed
 
     @cached_property
     def uninterrupted(self) -> Path:
@@ -78,33 +78,33 @@ class Workspace:
 
 
 def saved_step(folder: Path) -> int:
-    """Return the update up to which a run says that it is saved; 0 if it does not say so yet."""
+    """Return the update of the checkpoint that the file `latest` names; 0 without one."""
     try:
         return int((folder / "latest").read_text("utf-8").strip().removeprefix("step-"))
     except (OSError, ValueError):
         return 0
 
 
-def reported_step(said: str) -> int:
+def reported_step(printed: str) -> int:
     """Return the last update that a run has printed as saved: as the best, or at its end."""
-    found = re.findall(
-        r"^step (\d+) .*\(best\)|Stopped after update (\d+); all is saved", said, re.M
+    matches = re.findall(
+        r"^step (\d+) .*\(best\)|Stopped after update (\d+); all is saved", printed, re.M
     )
-    return max((int(one or other) for one, other in found), default=0)
+    return max((int(first or second) for first, second in matches), default=0)
 
 
-def continued_step(said: str) -> int | None:
-    """Return the update that a run has continued after; None if it has not said so."""
-    if "Starting anew." in said:
+def continued_step(printed: str) -> int | None:
+    """Return the update that a run has continued after; None if it did not print one."""
+    if "Starting anew." in printed:
         return 0
-    found = re.search(r"Continuing after update (\d+)|to its end after ([\d,]+) updates", said)
-    return int((found[1] or found[2]).replace(",", "")) if found else None
+    match = re.search(r"Continuing after update (\d+)|to its end after ([\d,]+) updates", printed)
+    return int((match[1] or match[2]).replace(",", "")) if match else None
 
 
-def differing_files(folder: Path, other: Path) -> list[str]:
+def differing_files(folder: Path, reference: Path) -> list[str]:
     """Return the files of two finished runs that are not equal to the byte."""
     names = ["model.safetensors", f"checkpoints/step-{STEPS}/tensors.safetensors"]
     missing = [name for name in ("metrics.json", "README.md") if not (folder / name).is_file()]
     return missing + [
-        name for name in names if (folder / name).read_bytes() != (other / name).read_bytes()
+        name for name in names if (folder / name).read_bytes() != (reference / name).read_bytes()
     ]

@@ -189,12 +189,12 @@ def bars(targets: list[FuzzedTarget], minutes: float) -> list[Row]:
     """The bars of each group."""
     rows = []
     for group in dict.fromkeys(target.group for target in targets):
-        own = [target for target in targets if target.group == group]
+        members = [target for target in targets if target.group == group]
         expected = round(EXPECTED[group] * minutes / MINUTES)
         rows += [
             Row(
                 f"{group}: executions in {minutes:g} minutes",
-                sum(target.executions for target in own),
+                sum(target.executions for target in members),
                 None,
                 None,
                 ">=",
@@ -202,7 +202,7 @@ def bars(targets: list[FuzzedTarget], minutes: float) -> list[Row]:
             ),
             Row(
                 f"{group}: tracebacks",
-                sum(len(target.failures) for target in own),
+                sum(len(target.failures) for target in members),
                 None,
                 None,
                 "<=",
@@ -210,7 +210,7 @@ def bars(targets: list[FuzzedTarget], minutes: float) -> list[Row]:
             ),
             Row(
                 f"{group}: hangs over {HANG:g} s",
-                sum(len(target.hangs) for target in own),
+                sum(len(target.hangs) for target in members),
                 None,
                 None,
                 "<=",

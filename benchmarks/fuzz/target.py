@@ -34,7 +34,7 @@ MakeTarget = Callable[[Path], Target]
 
 
 def failure(read: Callable[[bytes], object], data: bytes) -> Exception | None:
-    """The exception that nobody should see, if reading raises one."""
+    """The unexpected exception, if reading raises one."""
     try:
         read(data)
     except InputError:
@@ -46,10 +46,10 @@ def failure(read: Callable[[bytes], object], data: bytes) -> Exception | None:
 
 def failure_name(error: Exception) -> str:
     """The exception and the last line of regard that it came through: `KeyError-po-57`."""
-    own = [
+    frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename.startswith(PACKAGE)
     ]
-    place = f"{Path(own[-1].filename).stem}-{own[-1].lineno}" if own else "outside"
+    place = f"{Path(frames[-1].filename).stem}-{frames[-1].lineno}" if frames else "outside"
     return f"{type(error).__name__}-{place}"

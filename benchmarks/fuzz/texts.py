@@ -1,4 +1,4 @@
-"""Targets: what any text goes through on its way to a model and back."""
+"""Targets: all processing of a text before and after the model."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def _language(text: str) -> str:
 
 
 def _words(text: str) -> None:
-    found = [word.text for word in words(text, _language(text))]
-    quality_flags(None, found, found[::2], CleaningSettings())
+    texts = [word.text for word in words(text, _language(text))]
+    quality_flags(None, texts, texts[::2], CleaningSettings())
 
 
 def _sentences(text: str) -> None:

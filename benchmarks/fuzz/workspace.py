@@ -24,21 +24,21 @@ class Workspace:
     def __init__(self, folder: Path, target: str) -> None:
         self.folder, self.target = folder, target
         self.corpus = folder / "inputs" / target
-        self.found = folder / "found"
+        self.findings_folder = folder / "found"
         self.now, self.log = folder / f"{target}.now", folder / f"{target}.log"
 
     def create(self) -> None:
         """Make the folders."""
-        for path in (self.corpus, self.found):
+        for path in (self.corpus, self.findings_folder):
             path.mkdir(parents=True, exist_ok=True)
 
     def findings(self) -> list[Path]:
         """The findings of the target."""
-        return sorted(self.found.glob(f"{self.target}.*"))
+        return sorted(self.findings_folder.glob(f"{self.target}.*"))
 
     def save_finding(self, name: str, data: bytes) -> None:
         """Keep an input that must not do what it does."""
-        (self.found / f"{self.target}.{name}").write_bytes(data)
+        (self.findings_folder / f"{self.target}.{name}").write_bytes(data)
 
     def add_inputs(self, inputs: Iterable[bytes]) -> None:
         """Add inputs to begin with, named by their content as atheris does."""

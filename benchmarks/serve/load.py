@@ -216,7 +216,7 @@ def throughput(
                 outcome = run_clients(_load(server, sentences, clients, ROUND))
                 speeds[name].append(_per_second(outcome, ROUND))
             speeds["engine"].append(engine())
-            last = ", ".join(f"{name} {own[-1]:.0f}" for name, own in speeds.items())
+            last = ", ".join(f"{name} {values[-1]:.0f}" for name, values in speeds.items())
             _log(f"round {number + 1}: {last} translations/s")
     return speeds
 
@@ -246,10 +246,10 @@ def speedup(
     peer: str, speeds: dict[str, list[float]], clients: int, bar: float, prefix: str = ""
 ) -> Row:
     """The median ratio of the rounds, of answers over what another one translates."""
-    together, other = speeds["together"], speeds[peer]
-    ratio = statistics.median(a / max(b, 1e-9) for a, b in zip(together, other, strict=True))
+    together, peer_speeds = speeds["together"], speeds[peer]
+    ratio = statistics.median(a / max(b, 1e-9) for a, b in zip(together, peer_speeds, strict=True))
     name = f"{prefix}{clients} clients, answers/s together over {peer}"
-    return Row(name, statistics.median(together), statistics.median(other), ratio, ">=", bar)
+    return Row(name, statistics.median(together), statistics.median(peer_speeds), ratio, ">=", bar)
 
 
 def latency(model: Path, sentences: ReferenceSentences, seconds: float, folder: Path) -> Row:

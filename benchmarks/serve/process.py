@@ -62,11 +62,11 @@ class ServerProcess:
 
     def megabytes(self) -> float:
         """Memory of the server's processes now; what they share counts once."""
-        own = self.process.pid
-        children = Path(f"/proc/{own}/task/{own}/children")
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children")
         if not children.exists():
-            return resident_megabytes(own)
-        return sum(map(proportional_megabytes, [own, *map(int, children.read_text().split())]))
+            return resident_megabytes(pid)
+        return sum(map(proportional_megabytes, [pid, *map(int, children.read_text().split())]))
 
     def waiting(self) -> int:
         """Requests in the queue, by the server's metrics."""

@@ -80,18 +80,18 @@ def owner(number: int, text: str, sentences: ReferenceSentences) -> str:
     counts as another's.
     """
     shares = [_overlap(text, expected) for _, _, expected in sentences.all]
-    own = shares[number]
-    others = max((share for n, share in enumerate(shares) if n != number), default=0.0)
-    return "own" if own > others else "another"
+    expected_share = shares[number]
+    largest_other = max((share for n, share in enumerate(shares) if n != number), default=0.0)
+    return "own" if expected_share > largest_other else "another"
 
 
-def _overlap(text: str, other: str) -> float:
+def _overlap(text: str, reference: str) -> float:
     """Jaccard index of the words, or of the characters of a script without spaces.
 
     >>> _overlap("le chat dort", "le chien dort")
     0.5
     """
-    first, second = set(_words(text)), set(_words(other))
+    first, second = set(_words(text)), set(_words(reference))
     return len(first & second) / max(1, len(first | second))
 
 

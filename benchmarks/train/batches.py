@@ -34,8 +34,8 @@ def random_sentences(vocab: int, seed: int = 0, sentences: int = SENTENCES) -> t
     [14, 15]
     """
     random = np.random.default_rng(seed)
-    shared, own = random.standard_normal((2, sentences))
-    mixed = CORRELATION * shared + np.sqrt(1 - CORRELATION**2) * own
+    shared, separate = random.standard_normal((2, sentences))
+    mixed = CORRELATION * shared + np.sqrt(1 - CORRELATION**2) * separate
     rows = []
     for normal, mean, spread in zip((shared, mixed), MEAN_LENGTHS, LOG_SPREADS, strict=True):
         lengths = np.exp(np.log(mean) - spread**2 / 2 + spread * normal)

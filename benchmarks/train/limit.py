@@ -152,7 +152,7 @@ def main(path: str, precision: str, processes: str, threads: str) -> None:
 def _serve(
     pipe: Any, rank: int, task: Task, pieces: Sequence[list[Batch]], precision: str, threads: int
 ) -> None:
-    """Compute one shard of every batch of a round when told to."""
+    """Compute one shard of every batch of a round on request."""
     warmup, timed = _laps(rank, task, pieces, precision, threads)
     for jobs in (warmup, *[timed] * task.rounds):
         pipe.recv()

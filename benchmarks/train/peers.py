@@ -25,7 +25,7 @@ Peer = Callable[[Task, Path], Iterator[Start]]
 
 
 def regard(task: Task, folder: Path) -> Contender:
-    """Ours."""
+    """Regard."""
     return _contender("regard", "regard_contender", _written(task, folder, "regard"))
 
 

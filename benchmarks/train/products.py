@@ -103,8 +103,8 @@ class FastestProducts:
             for a, b, result in product((False, True), repeat=3)
         ]
         best = fastest([(form, self.job_of(shape, form)) for form in layouts])
-        others = [*_parts_of(shape, best), best._replace(add=True), best]
-        return fastest([(form, self.job_of(shape, form)) for form in others])
+        forms = [*_parts_of(shape, best), best._replace(add=True), best]
+        return fastest([(form, self.job_of(shape, form)) for form in forms])
 
 
 def fastest(jobs: Sequence[tuple[Choice, Job]]) -> Choice:

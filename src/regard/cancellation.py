@@ -1,12 +1,12 @@
-"""Work that nobody waits for any more ends at its next step.
+"""Cooperative cancellation: long work ends at its next step when its result is no longer needed.
 
-Whoever starts long work says when it is no longer wanted; the loops of a search, and all others
-that may take seconds, ask at every step. Where nobody said anything, asking costs next to nothing.
+The caller sets a function (`cancellable`) that tells whether the work is cancelled; loops that may
+take seconds call `check_cancelled` at every step. Without such a function the check is one lookup.
 
 >>> with cancellable(lambda: True):
 ...     check_cancelled()
 Traceback (most recent call last):
-regard.cancellation.CancelledWorkError: nobody waits for this any more.
+regard.cancellation.CancelledWorkError: the work was cancelled.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ IsCancelled = Callable[[], bool]
 
 
 class CancelledWorkError(Exception):
-    """The work was given up before its end."""
+    """The work was cancelled before its end."""
 
     def __init__(self) -> None:
-        super().__init__("nobody waits for this any more.")
+        super().__init__("the work was cancelled.")
 
 
 def _never() -> bool:
@@ -34,7 +34,7 @@ _current: ContextVar[IsCancelled] = ContextVar("regard_cancelled", default=_neve
 
 @contextmanager
 def cancellable(is_cancelled: IsCancelled) -> Iterator[None]:
-    """Have work of this thread end with `CancelledWorkError` once the function says so."""
+    """Inside, work of this thread ends with `CancelledWorkError` once the function is true."""
     token = _current.set(is_cancelled)
     try:
         yield
@@ -43,11 +43,11 @@ def cancellable(is_cancelled: IsCancelled) -> Iterator[None]:
 
 
 def cancellation() -> IsCancelled:
-    """What says whether this thread's work is cancelled, for the threads that share the work."""
+    """The function that tells whether this thread's work is cancelled, to pass to other threads."""
     return _current.get()
 
 
 def check_cancelled() -> None:
-    """Raise `CancelledWorkError` if nobody waits for this thread's work any more."""
+    """Raise `CancelledWorkError` if this thread's work is cancelled."""
     if _current.get()():
         raise CancelledWorkError

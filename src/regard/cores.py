@@ -22,5 +22,5 @@ def note_threads(library: str) -> None:
 
 
 def threaded_libraries() -> frozenset[str]:
-    """The libraries that `note_threads` was told of."""
+    """The libraries that were passed to `note_threads`."""
     return frozenset(_threaded_libraries)

@@ -81,10 +81,10 @@ class SavedModel:
     @cached_property
     def checksum(self) -> str:
         """The checksum of the files that were read."""
-        found = model_checksum(self.path)
+        checksum = model_checksum(self.path)
         if self.identity not in (None, model_identity(self.path)):
             raise self._changed()
-        return found
+        return checksum
 
     def check_unchanged(self) -> None:
         """Raise an error if other files have taken the place of those that were read."""
@@ -177,7 +177,7 @@ def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     try:
         with atomic_path(path) as draft, default_mode(draft):
             save_file(_once(weights), draft, metadata={"format": "pt"})
-    except SafetensorError as error:  # as it tells of a full disk
+    except SafetensorError as error:  # this library's error for a full disk
         reason = str(error).removeprefix("Error while serializing: ").removeprefix("I/O error: ")
         raise StorageError(f"{path}: the weights cannot be written ({reason}).") from error
 
@@ -225,9 +225,9 @@ def hold_weights(path: Path) -> Callable[[], dict[str, Tensor]]:
 
 def put_weights(network: nn.Module, weights: Mapping[str, Tensor], place: str) -> None:
     """Give a network its weights; any that is missing, unknown or of another shape is an error."""
-    own = _once(network.state_dict())
-    wrong = sorted(set(own) ^ set(weights)) or [
-        name for name in own if own[name].shape != weights[name].shape
+    expected = _once(network.state_dict())
+    wrong = sorted(set(expected) ^ set(weights)) or [
+        name for name in expected if expected[name].shape != weights[name].shape
     ]
     if wrong:
         raise InputError(
@@ -251,7 +251,7 @@ def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def model_names(folders: Sequence[str | PathLike[str]]) -> list[str]:
-    """What models are called: their folders' names, with the folder around where that says more.
+    """The names of models: their folders' names, with the parent folder where they are ambiguous.
 
     >>> model_names(["runs/small/model", "a/rnn", "b/rnn", "b/rnn", "base"])
     ['small/model', 'a/rnn', 'b/rnn', 'b/rnn-2', 'base']
@@ -260,8 +260,8 @@ def model_names(folders: Sequence[str | PathLike[str]]) -> list[str]:
     alike = Counter(path.name for path in paths)
     names: list[str] = []
     for path in paths:
-        more = path.name == "model" or alike[path.name] > 1
-        name = f"{path.parent.name}/{path.name}" if more else path.name
+        ambiguous = path.name == "model" or alike[path.name] > 1
+        name = f"{path.parent.name}/{path.name}" if ambiguous else path.name
         numbered = (f"{name}-{number}" for number in range(2, len(paths) + 2))
-        names.append(next(one for one in (name, *numbered) if one not in names))
+        names.append(next(candidate for candidate in (name, *numbered) if candidate not in names))
     return names

@@ -3,7 +3,7 @@
 The owner of a page can let its name point to this computer (DNS rebinding). For a browser, page and
 server are then of one origin, and the page may read every response; but its requests carry that
 name as their Host. Names of this computer cannot be such a name, and neither can addresses, which
-are looked up nowhere.
+are not looked up.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ def is_host_name(name: str) -> bool:
     return parts is not None and parts[0] != "" and parts[1] is None
 
 
-def default_hosts(given: str, address: str, machine: str) -> tuple[str, ...]:
-    """What a server answers to unless told otherwise.
+def default_hosts(host: str, address: str, machine: str) -> tuple[str, ...]:
+    """What a server answers to unless its options name other hosts.
 
-    given    the name or address that it was told to listen at
+    host     the name or address that it is to listen at
     address  where it listens
     machine  this computer's name, to which it answers unless it listens at a loopback address
 
@@ -100,7 +100,7 @@ def default_hosts(given: str, address: str, machine: str) -> tuple[str, ...]:
     if not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
         short = machine.partition(".")[0]
         names = (*names, *ADDRESSES, machine, short, f"{short}.local")
-    return tuple(dict.fromkeys(name for name in (*names, given) if is_host_name(name)))
+    return tuple(dict.fromkeys(name for name in (*names, host) if is_host_name(name)))
 
 
 def _network(name: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:

@@ -24,7 +24,7 @@ except ImportError:  # not a POSIX system
 LOCK = ".lock"
 """In a folder that is written in place."""
 
-_held: set[int] = set()  # files that are locked, which forked processes must not keep open
+_locked_files: set[int] = set()  # files that are locked, which forked processes must not keep open
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def lock_beside(path: Path) -> Path:
 
 
 def draft_beside(path: Path) -> Path:
-    """The temporary name of what appears as a whole, for who holds its lock."""
+    """The temporary name of a file or folder that appears as a whole, written under its lock."""
     return path.with_name(f".{path.name}.part")
 
 
@@ -103,9 +103,9 @@ def _lock_inside(home: Path, place: object) -> int:
 def _acquire(path: Path, place: object) -> int:
     """Open and lock a file."""
     while True:
-        handle, made = _open(path)
+        handle, created = _open(path)
         locked = try_flock(handle)
-        if locked is False or (locked is None and not made):
+        if locked is False or (locked is None and not created):
             sentence = f"{place}: {_holder(handle)} is writing it; wait until that ends"
             hint = f" (if it has ended, remove {path})" if locked is None else ""
             os.close(handle)
@@ -113,7 +113,7 @@ def _acquire(path: Path, place: object) -> int:
         if _is_open_file(handle, path):
             break
         os.close(handle)  # the process that held it has removed it
-    _held.add(handle)
+    _locked_files.add(handle)
     with suppress(OSError):  # a disk that is full
         os.ftruncate(handle, 0)
         os.write(handle, f"{os.getpid()} {platform.node()}\n".encode())
@@ -131,8 +131,8 @@ def _open(path: Path) -> tuple[int, bool]:
 
 def _release(path: Path, handle: int) -> None:
     """Remove and close a lock file."""
-    if handle in _held:  # else this is a forked process, of whose parent the lock is
-        _held.remove(handle)
+    if handle in _locked_files:  # else this is a forked process, and the lock is its parent's
+        _locked_files.remove(handle)
         if flock is None:  # such a system removes no open file
             os.close(handle)
         with suppress(OSError):
@@ -142,7 +142,7 @@ def _release(path: Path, handle: int) -> None:
 
 
 def _holder(handle: int) -> str:
-    """Which process has locked a file, as far as it says so."""
+    """The number of the process that has locked a file, if the file has it."""
     os.lseek(handle, 0, os.SEEK_SET)
     note = os.read(handle, 300).decode(errors="replace")
     number, _, computer = note.strip().partition(" ")
@@ -154,9 +154,9 @@ def _holder(handle: int) -> str:
 
 def _close_in_child() -> None:
     """Have a forked process hold no locks, so that they end with its parent."""
-    for handle in _held:
+    for handle in _locked_files:
         os.close(handle)
-    _held.clear()
+    _locked_files.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -90,7 +90,7 @@ def test_a_map_of_gold_links_gives_them(kind, language):
 def test_a_token_of_two_words_is_shared_by_characters():
     tokenizer = train_sentencepiece(["abcd " * 50], 300, "bpe")
     assert tokenizer.spans("abcd") == [(0, 4)]
-    found = tokenized_words("abcd", tokenizer, given=["abc", "d"])
+    found = tokenized_words("abcd", tokenizer, word_list=["abc", "d"])
     np.testing.assert_allclose(found.shares, [[0.75, 0.25]])
     np.testing.assert_allclose(found.means, [[1.0], [1.0]])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.figures import READMES, RESULTS, figure_text, two_digits, with_figures
-from benchmarks.kept import keep_rows
+from benchmarks.results import keep_rows
 from regard.bench.row import Row
 
 ABOUT = {"processor": "A CPU", "cores": 2, "date": "2026-11-18"}

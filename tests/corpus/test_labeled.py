@@ -13,7 +13,7 @@ from regard.corpus.labeled import (
     clean_labeled,
     split_labeled,
 )
-from regard.corpus.series import EVENTS, planted
+from regard.corpus.planted_series import EVENTS, planted
 from regard.errors import InputError
 from regard.formats.labeled import LabeledText
 

@@ -71,17 +71,19 @@ def test_transformer(capsys, tmp_path, minutes):
     heads = all_heads(sentences)
     assert len(heads) == 6 * 4
     plain = sentences.effect([])
-    assert 0 <= plain.others <= 1 and plain.heads == ()
+    assert 0 <= plain.other_words <= 1 and plain.heads == ()
     without = sentences.effect(heads[:2])
     assert without.heads == tuple(heads[:2]) and 0 <= without.pronouns <= 1
     if minutes:
         return
-    assert plain.others > 0.2  # it has learned something
-    assert sentences.effect(heads).others < plain.others  # and needs its heads for it
+    assert plain.other_words > 0.2  # it has learned something
+    assert sentences.effect(heads).other_words < plain.other_words  # and needs its heads for it
     ablation = ablate_heads(model, data.dev[:30], data.test[:30], "fr")
     assert ablation.random
     assert all(len(e.heads) == len(ablation.dev.heads) for e in ablation.random)
-    assert ablation.found == (ablation.dev.pronouns < 0.75 and ablation.dev.others >= 0.95)
+    assert ablation.has_specialized_heads == (
+        ablation.dev.pronouns < 0.75 and ablation.dev.other_words >= 0.95
+    )
 
 
 def test_other_files_in_the_folder_are_left_alone(capsys, tmp_path):

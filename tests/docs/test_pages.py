@@ -82,13 +82,13 @@ def test_a_notebook_has_the_code_of_its_page(name):
 
 
 def test_the_pictures_of_the_architecture_are_those_of_the_rooms():
-    """They were drawn from the layers that import-linter checks, and show every room."""
+    """They were drawn from the layers that import-linter checks, and show every package."""
     script = run_path(str(DOCS / "pictures" / "architecture" / "make.py"))
     drawn = dict(script["pictures"]())
     assert len(drawn) == 8
     for name, content in drawn.items():
         assert (DOCS / "pictures" / "architecture" / name).read_text("utf-8") == content, name
-    rooms = {path.parent.name for path in (ROOT / "src" / "regard").glob("*/__init__.py")}
+    packages = {path.parent.name for path in (ROOT / "src" / "regard").glob("*/__init__.py")}
     for kind in ("data", "layers"):
-        shown = {room for room in rooms if f">{room}/<" in drawn[f"{kind}.svg"]}
-        assert rooms - shown <= ({"config", "vectors"} if kind == "data" else set())
+        shown = {name for name in packages if f">{name}/<" in drawn[f"{kind}.svg"]}
+        assert packages - shown <= ({"config", "vectors"} if kind == "data" else set())

@@ -138,9 +138,9 @@ def test_exact_match():
 
 def test_importing_the_packages_loads_nothing_heavy():
     code = (
-        "import sys, regard.alignment, regard.evaluation as room\n"
+        "import sys, regard.alignment, regard.evaluation as package\n"
         "heavy = {'torch', 'sacrebleu', 'regard.corpus.grammar'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
-        "assert all(getattr(room, name).__doc__ for name in room.__all__)\n"
+        "assert all(getattr(package, name).__doc__ for name in package.__all__)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -265,8 +265,10 @@ def test_xml_of_another_kind_is_not_xliff(tmp_path):
 
 def test_importing_the_package_is_cheap():
     heavy = "sentencepiece translate lxml torch numpy"
-    rooms = "regard.formats, regard.text, regard.text.sentencepiece_tokenizer, regard.corpus.pairs"
-    script = f"import sys, {rooms}; print(sorted(set(sys.modules) & set('{heavy}'.split())))"
+    modules = (
+        "regard.formats, regard.text, regard.text.sentencepiece_tokenizer, regard.corpus.pairs"
+    )
+    script = f"import sys, {modules}; print(sorted(set(sys.modules) & set('{heavy}'.split())))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
 

@@ -14,7 +14,7 @@ from regard.studies.mechanics.heads.translators import (
     KINDS,
     LAYERS,
     QUICK,
-    own_weights,
+    measure_self_weights,
     sentences_right,
     translator_run,
     words_right,
@@ -43,15 +43,17 @@ def test_translators_have_the_same_parameters_with_any_number_of_heads() -> None
     assert len({num_parameters(network(num_heads)) for num_heads in HEADS}) == 1
 
 
-def test_own_weights_leave_padding_out() -> None:
+def test_self_weights_leave_padding_out() -> None:
     model, batch = network(2), batch_of(SOURCES, TARGETS)
-    alone = [own_weights(model, batch_of([source], TARGETS[:1])) for source in SOURCES]
+    alone = [measure_self_weights(model, batch_of([source], TARGETS[:1])) for source in SOURCES]
     tokens = [len(source) + 1 for source in SOURCES]  # and EOS
-    together = own_weights(model, batch)
+    together = measure_self_weights(model, batch)
     assert together.uniform == pytest.approx(2 / sum(tokens))
     for layer in range(LAYERS):
-        mean = sum(n * each.own[layer] for n, each in zip(tokens, alone, strict=True)) / sum(tokens)
-        assert together.own[layer] == pytest.approx(mean, abs=1e-6)
+        mean = sum(
+            n * figures.weights[layer] for n, figures in zip(tokens, alone, strict=True)
+        ) / sum(tokens)
+        assert together.weights[layer] == pytest.approx(mean, abs=1e-6)
 
 
 def test_words_and_sentences_right_with_heads_off() -> None:

@@ -11,7 +11,7 @@ from regard.studies.mechanics.kernel import (
     curve,
     draw,
     error,
-    fitted,
+    fit_regression,
     limit_error,
     queries,
     rate,
@@ -21,7 +21,7 @@ from regard.studies.mechanics.kernel import (
 @pytest.mark.parametrize("method", METHODS)
 def test_weights_are_an_average_in_the_order_of_distance(method):
     sample, points = draw(50, 1), queries(20)
-    weights = fitted(method, sample).attention_weights(points[:, None])
+    weights = fit_regression(method, sample).attention_weights(points[:, None])
     np.testing.assert_allclose(weights.sum(1), 1.0, rtol=1e-12)
     assert closer_weighs_more(weights, points, sample.x) == 1.0
 
@@ -33,7 +33,7 @@ def test_weights_of_a_farther_key_are_noticed():
 
 def test_average_pooling_predicts_the_mean_whatever_the_query():
     sample = draw(50, 2)
-    predictions = fitted("average", sample).predict(queries(9)[:, None])
+    predictions = fit_regression("average", sample).predict(queries(9)[:, None])
     np.testing.assert_allclose(predictions, sample.y.mean())
 
 
@@ -45,7 +45,9 @@ def test_noise_has_the_stated_deviation_and_no_bias():
 
 
 def test_a_fixed_width_converges_to_the_smoothed_curve():
-    assert error(fitted("fixed", draw(20_000, 3))) == pytest.approx(limit_error(1.0), rel=0.05)
+    assert error(fit_regression("fixed", draw(20_000, 3))) == pytest.approx(
+        limit_error(1.0), rel=0.05
+    )
     assert limit_error(0.01) < 1e-4 < 0.1 < limit_error(1.0)
 
 

@@ -10,8 +10,8 @@ from regard.studies.mechanics.scores import (
     ProjectedDot,
     alignment_accuracy,
     costs,
-    kept_megabytes,
     num_parameters,
+    saved_megabytes,
     takes_unequal_widths,
 )
 
@@ -40,8 +40,8 @@ def test_parameters_are_those_of_the_equations():
 
 def test_memory_kept_is_counted_once_for_each_tensor():
     x = torch.ones(1000, requires_grad=True)
-    assert kept_megabytes(lambda: x * x) == pytest.approx(4000 / 1e6)
-    assert kept_megabytes(lambda: x + x) == 0.0
+    assert saved_megabytes(lambda: x * x) == pytest.approx(4000 / 1e6)
+    assert saved_megabytes(lambda: x + x) == 0.0
 
 
 def test_all_sums_at_once_keep_the_most_memory():

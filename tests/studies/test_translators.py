@@ -13,7 +13,7 @@ from regard.errors import InputError
 from regard.folder import SavedModel, save_metrics, save_run
 from regard.models.batch import batch_of
 from regard.studies.study import StudyOptions
-from regard.studies.translators.coreference import head_causes, head_looks, swapped
+from regard.studies.translators.coreference import head_causes, head_counts, swapped
 from regard.studies.translators.faithful import attributions, deletion_effects
 from regard.studies.translators.trained import (
     TranslatorChoice,
@@ -96,10 +96,10 @@ def test_looking_and_causing_have_every_head(translator):
     pairs = seed_sentences("fr")[:4]
     sentences = AblationSentences(translator, pairs)
     heads = all_heads(sentences)
-    looks = head_looks(translator, pairs)
-    assert set(looks) == set(heads) == set(head_causes(sentences, heads))
-    assert all(look.antecedent.total == 4 for look in looks.values())
-    exchanged = head_looks(translator, [swapped(pair) for pair in pairs])
-    for look in looks.values():
-        assert look.antecedent.hits + look.other.hits <= 4
-    assert {look.antecedent.total for look in exchanged.values()} == {4}
+    counts = head_counts(translator, pairs)
+    assert set(counts) == set(heads) == set(head_causes(sentences, heads))
+    assert all(count.antecedent.total == 4 for count in counts.values())
+    exchanged = head_counts(translator, [swapped(pair) for pair in pairs])
+    for count in counts.values():
+        assert count.antecedent.hits + count.distractor.hits <= 4
+    assert {count.antecedent.total for count in exchanged.values()} == {4}

@@ -19,7 +19,7 @@ def test_a_file_is_read_where_it_has_grown(tmp_path):
     path.write_text('{"step": 1}\n{"step": 2, "loss": NaN}\nnonsense\n[3]\n{"step"', "utf-8")
     first = read_addition(path, Cursor())
     assert first.rows == [{"step": 1}, {"step": 2, "loss": None}]
-    assert first.whole and not first.more
+    assert first.whole and not first.has_more
     assert read_addition(path, first.cursor).rows == []
     with path.open("a", encoding="utf-8") as file:
         file.write(': 4, "word": "猫"}\n')

@@ -1,7 +1,7 @@
 """Draw the pictures of the architecture: `python docs/pictures/architecture/make.py`.
 
-data.svg     the way of the data through the rooms of `src/regard/`
-layers.svg   which room may import which, from the import-linter contract in `pyproject.toml`
+data.svg     the way of the data through the packages of `src/regard/`
+layers.svg   which package may import which, from the import-linter contract in `pyproject.toml`
 
 Each for light and dark pages (`-dark`) and in English and Chinese (`.zh`).
 """
@@ -22,7 +22,7 @@ WIDTH = 960
 
 
 class Colors(NamedTuple):
-    """The colors of a look."""
+    """The colors of a theme."""
 
     text: str
     muted: str
@@ -40,7 +40,7 @@ LOOKS = {
 
 
 class Box(NamedTuple):
-    """A room (its name in `src/regard/`) or something outside, with what it does."""
+    """A package (its name in `src/regard/`) or something outside, with what it does."""
 
     x: int
     y: int
@@ -48,13 +48,13 @@ class Box(NamedTuple):
     height: int
     name: tuple[str, str]
     about: tuple[str, str]
-    kind: str = "room"  # or "accent", "outside", "group"
+    kind: str = "package"  # or "accent", "outside", "group"
 
 
-def room(
+def package_box(
     x: int, y: int, width: int, name: str, english: str, chinese: str, height: int = 70
 ) -> Box:
-    """The box of a room; `|` begins a new line."""
+    """The box of a package; `|` begins a new line."""
     return Box(x, y, width, height, (f"{name}/", f"{name}/"), (english, chinese))
 
 
@@ -68,10 +68,12 @@ BOXES = [
         ("TSV, TMX, PO, JSONL,|XLIFF, plain text", "TSV、TMX、PO、|JSONL、XLIFF、纯文本"),
         "outside",
     ),
-    room(190, 30, 130, "formats", "one reader for|each file format", "每种文件格式|一个读取器", 90),
-    room(360, 30, 130, "text", "normalize,|tokenize: ids", "规范化、|分词：编号", 90),
-    room(530, 30, 130, "corpus", "clean, split,|batches", "清洗、划分、|批次", 90),
-    room(
+    package_box(
+        190, 30, 130, "formats", "one reader for|each file format", "每种文件格式|一个读取器", 90
+    ),
+    package_box(360, 30, 130, "text", "normalize,|tokenize: ids", "规范化、|分词：编号", 90),
+    package_box(530, 30, 130, "corpus", "clean, split,|batches", "清洗、划分、|批次", 90),
+    package_box(
         700,
         30,
         250,
@@ -98,7 +100,7 @@ BOXES = [
         ("settings, weights,|tokenizers", "设置、权重、|分词器"),
         "outside",
     ),
-    room(
+    package_box(
         530,
         260,
         190,
@@ -107,7 +109,7 @@ BOXES = [
         "损失、梯度、|学习率、检查点",
         80,
     ),
-    room(
+    package_box(
         750,
         260,
         200,
@@ -116,7 +118,7 @@ BOXES = [
         "贪心、束搜索、采样；|自带引擎或 CTranslate2",
         80,
     ),
-    room(
+    package_box(
         10,
         400,
         940,
@@ -127,10 +129,12 @@ BOXES = [
         64,
     ),
     Box(10, 504, 940, 94, ("", ""), ("", ""), "group"),
-    room(22, 516, 172, "alignment", "attention maps|to word links", "从注意力图|到词的对应"),
-    room(208, 516, 172, "documents", "twelve formats,|with their markup", "十二种格式，|保留标记"),
-    room(394, 516, 172, "views", "figures, pages,|terminal", "图、网页、|终端"),
-    room(
+    package_box(22, 516, 172, "alignment", "attention maps|to word links", "从注意力图|到词的对应"),
+    package_box(
+        208, 516, 172, "documents", "twelve formats,|with their markup", "十二种格式，|保留标记"
+    ),
+    package_box(394, 516, 172, "views", "figures, pages,|terminal", "图、网页、|终端"),
+    package_box(
         580,
         516,
         172,
@@ -138,7 +142,7 @@ BOXES = [
         "BLEU, chrF, TER,|alignment error",
         "BLEU、chrF、TER、|对齐错误率",
     ),
-    room(
+    package_box(
         766,
         516,
         172,
@@ -147,12 +151,12 @@ BOXES = [
         "ONNX、transformers、|CTranslate2、MarianMT",
     ),
     Box(10, 634, 940, 94, ("", ""), ("", ""), "group"),
-    room(22, 646, 146, "cli", "one module|per command", "每个命令|一个模块"),
-    room(176, 646, 146, "server", "HTTP API,|batching, page", "HTTP API、|批处理、网页"),
-    room(330, 646, 146, "watch", "curves of runs,|in a browser", "浏览器中的|训练曲线"),
-    room(484, 646, 146, "studies", "claims, measured|and drawn", "逐一测量|各种说法"),
-    room(638, 646, 146, "demo", "a translator|in minutes", "几分钟训练|一个翻译器"),
-    room(792, 646, 146, "bench", "mechanisms on|your tensors", "在自己的张量|上比较机制"),
+    package_box(22, 646, 146, "cli", "one module|per command", "每个命令|一个模块"),
+    package_box(176, 646, 146, "server", "HTTP API,|batching, page", "HTTP API、|批处理、网页"),
+    package_box(330, 646, 146, "watch", "curves of runs,|in a browser", "浏览器中的|训练曲线"),
+    package_box(484, 646, 146, "studies", "claims, measured|and drawn", "逐一测量|各种说法"),
+    package_box(638, 646, 146, "demo", "a translator|in minutes", "几分钟训练|一个翻译器"),
+    package_box(792, 646, 146, "bench", "mechanisms on|your tensors", "在自己的张量|上比较机制"),
 ]
 
 
@@ -191,10 +195,12 @@ def data_picture(colors: Colors, chinese: bool) -> str:
 
 
 def layers() -> list[list[str]]:
-    """The rooms of each layer, from the top; a layer may import those below it."""
+    """The packages of each layer, from the top; a layer may import those below it."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     (contract,) = (
-        each for each in settings["tool"]["importlinter"]["contracts"] if each["type"] == "layers"
+        contract
+        for contract in settings["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "layers"
     )
     return [
         [name.strip(" ()").removeprefix("regard.") for name in layer.split("|")]
@@ -203,7 +209,7 @@ def layers() -> list[list[str]]:
 
 
 def layers_picture(colors: Colors, chinese: bool) -> str:
-    """The layers: a room may import what stands below it."""
+    """The layers: a package may import those below it."""
     words = (
         "The layers of regard: each may import those below it",
         "regard 的分层：只能导入下面的层",
@@ -213,9 +219,9 @@ def layers_picture(colors: Colors, chinese: bool) -> str:
     for names in layers():
         width = (WIDTH - 80 - 12 * (len(names) - 1)) // len(names)
         for place, name in enumerate(names):
-            package = (ROOT / "src" / "regard" / name).is_dir()
-            shown = f"{name}/" if package else f"{name}.py"
-            kind = "accent" if name == "attention" else "room" if package else "outside"
+            is_package = (ROOT / "src" / "regard" / name).is_dir()
+            shown = f"{name}/" if is_package else f"{name}.py"
+            kind = "accent" if name == "attention" else "package" if is_package else "outside"
             box = Box(70 + place * (width + 12), y, width, 32, (shown, shown), ("", ""), kind)
             parts.append(_box(box, colors, chinese))
         y += 42
@@ -230,7 +236,7 @@ def layers_picture(colors: Colors, chinese: bool) -> str:
 
 def _box(box: Box, colors: Colors, chinese: bool) -> str:
     fill, edge, name = {
-        "room": (colors.box, colors.line, colors.text),
+        "package": (colors.box, colors.line, colors.text),
         "accent": (colors.accent_box, colors.accent, colors.accent),
         "outside": (colors.outside, colors.line, colors.muted),
         "group": ("none", colors.line, colors.muted),
@@ -238,7 +244,7 @@ def _box(box: Box, colors: Colors, chinese: bool) -> str:
     dash = ' stroke-dasharray="4 3"' if box.kind in ("outside", "group") else ""
     title, lines = box.name[chinese], [line for line in box.about[chinese].split("|") if line]
     code = title.endswith(("/", ".py"))
-    top = box.kind == "room" and box.height >= 150  # another box stands in it
+    top = box.kind == "package" and box.height >= 150  # another box stands in it
     middle = box.x + box.width / 2
     first = box.y + (26 if top else (box.height - 17 * len(lines)) / 2 + 5)
     size = 15 if len(title) * 9.2 < box.width - 8 else 12

@@ -1,8 +1,8 @@
 """Links of two directions made into one set: intersection, union, grow-diag and its final steps.
 
 A forward aligner links each target word to at most one source word, a backward one each source
-word to at most one target word. What both say is precise, what either says is complete; growing
-adds to the first those links of the second that touch it.
+word to at most one target word. Their intersection is precise, their union is complete; growing
+adds links of the union to the intersection where they touch it.
 
 Och and Ney (2003), "A systematic comparison of various statistical alignment models", section 4;
 Koehn, Och and Marcu (2003), "Statistical phrase-based translation", section 4.

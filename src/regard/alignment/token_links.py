@@ -27,13 +27,13 @@ def token_links(
     """
     query_ends = [end for _, end in query_spans]
     key_ends = [end for _, end in key_spans]
-    found = {
+    pairs = {
         (query, key)
         for query_start, query_end, key_start, key_end in links
         for query in _overlapping(query_spans, query_ends, query_start, query_end)
         for key in _overlapping(key_spans, key_ends, key_start, key_end)
     }
-    return np.array(sorted(found), np.int32).reshape(-1, 2)
+    return np.array(sorted(pairs), np.int32).reshape(-1, 2)
 
 
 def _overlapping(spans: Sequence[Span], ends: Sequence[int], start: int, end: int) -> range:

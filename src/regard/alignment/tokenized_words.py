@@ -65,10 +65,10 @@ def tokenized_words(
     text: str,
     tokenizer: Tokenizer,
     language: str = "",
-    given: Sequence[str] | None = None,
+    word_list: Sequence[str] | None = None,
     ids: Sequence[int] | None = None,
 ) -> TokenizedWords:
-    """The words and tokens of a text; `given` words (of gold links) replace the text's own.
+    """The words and tokens of a text; `word_list` (of gold links) replaces the text's words.
 
     `ids` are the text's tokens, if they are known, or the first of them; tags before them belong
     to no word.
@@ -79,7 +79,7 @@ def tokenized_words(
     (5, 5)
     """
     normal = normalize(text)
-    located = words(normal, language) if given is None else locate_words(given, normal)
+    located = words(normal, language) if word_list is None else locate_words(word_list, normal)
     tags = set(tokenizer.tags.values()) if ids is not None else set()
     num_tags = len(list(takewhile(tags.__contains__, ids or ())))
     spans = tokenizer.spans(text, None if ids is None else ids[num_tags:])
@@ -105,14 +105,14 @@ def tokenized_output(
     return TokenizedWords(tuple(located), _overlap(spans, located))
 
 
-def locate_words(given: Sequence[str], text: str) -> list[Word]:
-    """The given words with their spans in the text, in order; text between them is skipped.
+def locate_words(word_list: Sequence[str], text: str) -> list[Word]:
+    """The listed words with their spans in the text, in order; text between them is skipped.
 
     >>> locate_words(["L'", "animal"], "L'animal dort")
     [Word(text="L'", start=0, end=2), Word(text='animal', start=2, end=8)]
     """
     located, position = [], 0
-    for number, word in enumerate(given):
+    for number, word in enumerate(word_list):
         start = text.find(word, position)
         if start < 0:
             raise InputError(

@@ -43,11 +43,11 @@ def report(
     lengths = sorted(set(lengths))
     if figure:
         check_figure(Path(figure))  # before minutes are spent
-    given = read_tensors(tensors) if tensors else inputs(RANDOM_LENGTH)
+    measured_tensors = read_tensors(tensors) if tensors else inputs(RANDOM_LENGTH)
     measured: list[MechanismFigures] = []
     for name in names:
         print(f"… {name}", file=sys.stderr, flush=True)
-        figures = measure(name, given, lengths, repeats, causal=causal)
+        figures = measure(name, measured_tensors, lengths, repeats, causal=causal)
         if figures is not None:
             measured.append(figures)
     rows = [] if causal else bars(measured)
@@ -66,7 +66,7 @@ def report(
         print(json.dumps(result, indent=1))
     else:
         if measured:
-            _print(measured, lengths, own=tensors is not None)
+            _print(measured, lengths, with_tensors=tensors is not None)
         if rows:
             print_table("bars", rows)
     if figure and measured:
@@ -75,7 +75,9 @@ def report(
     return 0 if all(row.holds for row in rows) else 1
 
 
-def _print(measured: Sequence[MechanismFigures], lengths: Sequence[int], *, own: bool) -> None:
+def _print(
+    measured: Sequence[MechanismFigures], lengths: Sequence[int], *, with_tensors: bool
+) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -98,13 +100,13 @@ def _print(measured: Sequence[MechanismFigures], lengths: Sequence[int], *, own:
     )
     costs.add_column("mechanism", no_wrap=True)
     columns = ("error", "seconds", "MB", "time", "memory", "100th", "10,000th")
-    for column in (*(("yours, ms",) if own else ()), *columns):
+    for column in (*(("yours, ms",) if with_tensors else ()), *columns):
         costs.add_column(column, justify="right")
     for figures in measured:
         steps = figures.steps
         costs.add_row(
             figures.name,
-            *((_ms(figures.given or 0.0),) if own else ()),
+            *((_ms(figures.given or 0.0),) if with_tensors else ()),
             "–" if figures.error is None else f"{figures.error:.2g}",
             f"{figures.seconds[-1]:.3g}",
             f"{figures.megabytes[-1]:,.0f}",

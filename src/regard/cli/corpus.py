@@ -101,7 +101,7 @@ def _write(arguments: argparse.Namespace) -> None:
 def _series(arguments: argparse.Namespace) -> None:
     import numpy as np
 
-    from regard.corpus.series import planted
+    from regard.corpus.planted_series import planted
     from regard.formats.series import write_npz
 
     if arguments.out.suffix != ".npz":

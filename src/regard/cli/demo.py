@@ -117,9 +117,9 @@ def _grammar(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
 
 
 def _spelling(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
+    from regard.demo.monotonic import spelling
     from regard.demo.run import MODEL, clear_folder
     from regard.demo.settings import kind_of
-    from regard.demo.spelling import spelling
 
     attention = _attention(arguments) if arguments.attention else "graves"
     if kind_of(attention) != "rnn":
@@ -137,7 +137,7 @@ def _spelling(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
 
 
 def _series(arguments: argparse.Namespace, console: Any) -> dict[str, Any]:
-    from regard.demo.series import planted_demo
+    from regard.demo.event_location import planted_demo
 
     encoders: Any = (arguments.kind,) if arguments.kind else ("transformer", "rnn")
     steps = 60 if arguments.quick else None

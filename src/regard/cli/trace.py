@@ -64,10 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.json and not arguments.out:
         from rich.console import Console
 
-        from regard.views.terminal.blackboard import Blackboard
+        from regard.views.terminal.trace_table import TraceTable
 
         traced = _traced(arguments)
-        Console(highlight=False).print(Blackboard(traced, _number(traced, arguments.step)), end="")
+        Console(highlight=False).print(TraceTable(traced, _number(traced, arguments.step)), end="")
     return 0
 
 

@@ -28,7 +28,7 @@ MAX_WEIGHT = 1000.0
 
 @dataclass(frozen=True)
 class CorpusPart:
-    """Files of pairs, and what is said of them.
+    """Files of pairs, with their weight, languages and tag.
 
     files      one file of pairs or more, or two aligned text files
     weight     how often each pair is seen in an epoch, on average; of a run's default, once
@@ -59,15 +59,15 @@ def parse_part(text: str) -> CorpusPart:
     >>> parse_part("train.en,train.de:en-de").languages
     'en-de'
     """
-    name, given = text, dict[str, str]()
+    name, options = text, dict[str, str]()
     while ":" in name:
         before, _, last = name.rpartition(":")
         kind = _kind_of(last)
         if kind is None:
             break
-        if kind in given:
+        if kind in options:
             raise InputError(f"--corpus {text}: the {kind} is given twice; leave one out.")
-        given[kind], name = last, before
+        options[kind], name = last, before
     if not name:
         raise InputError(f"--corpus {text}: the file is missing; write FILE:WEIGHT:tag=NAME.")
     _, colon, last = name.rpartition(":")
@@ -78,9 +78,9 @@ def parse_part(text: str) -> CorpusPart:
         )
     return CorpusPart(
         _files(name),
-        float(given.get("weight", 1)),
-        parse_direction(given["languages"]) if "languages" in given else "",
-        tag_token(given["tag"].removeprefix("tag=")) if "tag" in given else "",
+        float(options.get("weight", 1)),
+        parse_direction(options["languages"]) if "languages" in options else "",
+        tag_token(options["tag"].removeprefix("tag=")) if "tag" in options else "",
     )
 
 

@@ -30,7 +30,7 @@ PARTS = 2  # samples that the training pairs consist of, each drawn by a process
 
 
 class TrainingPair(NamedTuple):
-    """The text of a pair, and whether it is easy: cheaper to hand over than its annotations.
+    """The text of a pair, and whether it is easy; smaller than the annotated pair.
 
     `links` are those of guided heads.
     """

@@ -41,16 +41,16 @@ class AblationEffect:
 
     heads: tuple[HeadName, ...]
     pronouns: float
-    others: float
+    other_words: float
 
     @property
     def selective(self) -> bool:
         """Whether pronouns suffer and other words do not."""
-        return self.pronouns < MAX_PRONOUNS and self.others >= MIN_OTHERS
+        return self.pronouns < MAX_PRONOUNS and self.other_words >= MIN_OTHERS
 
     def as_dict(self) -> dict[str, float]:
         """The accuracies for `--json`."""
-        return {"pronouns": self.pronouns, "others": self.others}
+        return {"pronouns": self.pronouns, "others": self.other_words}
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ class HeadAblation:
     random: list[AblationEffect]
 
     @property
-    def found(self) -> bool:
+    def has_specialized_heads(self) -> bool:
         """Whether the set's effect is selective on dev."""
         return self.dev.selective
 
     def as_dict(self) -> dict[str, object]:
         """The result for `--json`."""
         return {
-            "found": self.found,
+            "found": self.has_specialized_heads,
             "heads": [list(head) for head in self.dev.heads],
             "dev": self.dev.as_dict(),
             "test": self.test.as_dict(),
@@ -93,13 +93,13 @@ class AblationSentences:
         self.pronouns = torch.zeros_like(self.batch.labels, dtype=torch.bool)
         agreeing = self.pronouns.clone()
         for row, pair in enumerate(self.pairs):
-            target = tokenized_words(pair.target, tokenizers.target, given=pair.target_words)
+            target = tokenized_words(pair.target, tokenizers.target, word_list=pair.target_words)
             cues = {note.cue for note in pair.coreference}
             linked = [link.target for link in pair.links if link.source in cues]
             for note in pair.coreference:
                 self.pronouns[row, np.flatnonzero(target.overlap[:, note.target_pronoun])] = True
             agreeing[row, np.flatnonzero(target.overlap[:, linked].sum(1))] = True
-        self.others = (self.batch.labels > 3) & ~self.pronouns & ~agreeing  # without specials
+        self.other_words = (self.batch.labels > 3) & ~self.pronouns & ~agreeing  # without specials
 
     @torch.no_grad()
     def effect(self, heads: Iterable[HeadName]) -> AblationEffect:
@@ -110,7 +110,7 @@ class AblationSentences:
         return AblationEffect(
             names,
             float(right[self.pronouns].float().mean()),
-            float(right[self.others].float().mean()),
+            float(right[self.other_words].float().mean()),
         )
 
 
@@ -219,14 +219,14 @@ def translation_effect(
 
 def _best(effects: Sequence[AblationEffect], count: int = 6) -> list[AblationEffect]:
     """Those that lose most pronouns while the other words hold."""
-    holding = [effect for effect in effects if effect.others >= MIN_OTHERS] or list(effects)
+    holding = [effect for effect in effects if effect.other_words >= MIN_OTHERS] or list(effects)
     return sorted(holding, key=lambda effect: effect.pronouns)[:count]
 
 
 def _reduced(sentences: AblationSentences, effect: AblationEffect) -> AblationEffect:
     """The set without heads that are not needed."""
     for head in effect.heads:
-        fewer = sentences.effect(other for other in effect.heads if other != head)
+        fewer = sentences.effect(name for name in effect.heads if name != head)
         if fewer.selective:
             return _reduced(sentences, fewer)
     return effect

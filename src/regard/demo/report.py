@@ -14,7 +14,7 @@ from rich.text import Text
 from regard.config import SearchOptions
 from regard.corpus.grammar import GrammarPair
 from regard.demo.head_ablation import MAX_PRONOUNS, MIN_OTHERS, HeadAblation
-from regard.demo.scores import DemoScores
+from regard.demo.translation_scores import DemoScores
 from regard.tasks.inspection import describe_kind
 from regard.tasks.translation.inspection import alignment_matrix, sentence_view
 from regard.tasks.translation.translation import Sentence
@@ -101,7 +101,7 @@ def print_ablation(console: Console, ablation: HeadAblation) -> None:
     """Print the smallest set of heads that resolves `it`, beside random sets."""
     names = {"self": "encoder", "causal": "decoder", "cross": "cross"}
     listed = ", ".join(f"{names[k]} layer {n} head {h}" for k, n, h in ablation.dev.heads)
-    if ablation.found:
+    if ablation.has_specialized_heads:
         console.print("\n[bold]Heads that resolve “it”[/]")
     else:
         console.print(
@@ -118,13 +118,13 @@ def print_ablation(console: Console, ablation: HeadAblation) -> None:
         ("these heads, test", ablation.test),
         ("these heads, whole translations", ablation.translated),
     ):
-        table.add_row(label, f"{effect.pronouns:.1%}", f"{effect.others:.1%}")
+        table.add_row(label, f"{effect.pronouns:.1%}", f"{effect.other_words:.1%}")
     if ablation.random:
         count = len(ablation.random)
         table.add_row(
             f"{count} random sets of this size, mean",
             f"{sum(e.pronouns for e in ablation.random) / count:.1%}",
-            f"{sum(e.others for e in ablation.random) / count:.1%}",
+            f"{sum(e.other_words for e in ablation.random) / count:.1%}",
         )
     console.print(table)
 

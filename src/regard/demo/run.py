@@ -22,8 +22,8 @@ from regard.demo.report import (
     translate_showcase,
     write_page,
 )
-from regard.demo.scores import score
 from regard.demo.settings import TARGET, choose_budget, kind_of, run_settings
+from regard.demo.translation_scores import score
 from regard.errors import InputError
 from regard.tasks import find_task, load
 from regard.tasks.translation.translator import Translator
@@ -137,14 +137,14 @@ def clear_folder(out: Path) -> Path:
 
 
 def _print_next_steps(console: Console, out: Path, folder: Path, quick: bool) -> None:
-    own = "yours.tsv", "--languages", "en-fr", "--out", "model", "--minutes", 30
+    training = "yours.tsv", "--languages", "en-fr", "--out", "model", "--minutes", 30
     for label, text in (
         ("See every head's attention, in a browser:", str(out / PAGE)),
         (
             "Translate a sentence:",
             command("translate", "--model", folder, "--align", "The owl chased the bat."),
         ),
-        ("Train on your own text:", command("train", *own)),
+        ("Train on your own text:", command("train", *training)),
     ):
         console.print(f"[bold]{label}[/]")
         console.print(f"  {text}", highlight=False, markup=False, soft_wrap=True)

@@ -176,9 +176,9 @@ def evaluate(network: nn.Module, data: PlantedShapes) -> tuple[float, list[Atten
 
 def spatial_map(maps: Sequence[AttentionMap]) -> Tensor | None:
     """(B, N): the gate of each position, or the attention it receives from all others."""
-    for each in maps:
-        if each.kind in ("spatial", "self"):
-            return each.weights.mean(dim=(1, 2))
+    for attention_map in maps:
+        if attention_map.kind in ("spatial", "self"):
+            return attention_map.weights.mean(dim=(1, 2))
     return None
 
 
@@ -210,7 +210,8 @@ def _drawn_maps(
     with torch.no_grad():
         features = network.features(torch.from_numpy(data.x[rows]) - 0.25)
     return [
-        gaze_map(maps[-1], row=row, features=each) for row, each in zip(rows, features, strict=True)
+        gaze_map(maps[-1], row=row, features=image)
+        for row, image in zip(rows, features, strict=True)
     ]
 
 

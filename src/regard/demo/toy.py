@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from regard.attention import MultiHead
-from regard.views.terminal.blackboard import matrix_lines, number
+from regard.views.terminal.trace_table import matrix_lines, number
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class ToyAttention:
         }
 
     def text(self) -> str:
-        """The example as one would write it on a blackboard."""
+        """The example, written out step by step."""
         return "\n".join([*_by_vectors(), *_by_matrix(self), *_heads(self), *_times(self)])
 
 
@@ -188,10 +188,10 @@ def _by_vectors() -> Iterator[str]:
         yield f"\n  the query of “{word}”, q = {_vector(q)}"
         scores = keys @ q
         weights = _softmax(scores[None] / 2)[0]
-        for other, k, score, weight in zip(WORDS, keys, scores, weights, strict=True):
+        for key_word, k, score, weight in zip(WORDS, keys, scores, weights, strict=True):
             sums = " + ".join(f"{a:g}·{b:g}" for a, b in zip(q, k, strict=True))
             yield (
-                f"    with {other:<7} q · k = {sums} = {score:>2g}   ÷ √4 = {score / 2:>4.1f}"
+                f"    with {key_word:<7} q · k = {sums} = {score:>2g}   ÷ √4 = {score / 2:>4.1f}"
                 f"   softmax {weight:.3f}"
             )
         terms = " + ".join(
@@ -242,11 +242,11 @@ def _times(toy: ToyAttention) -> Iterator[str]:
         yield f"  ≈: measured for {MEASURED} of the words, and multiplied"
 
 
-def _same(difference: float, what: str) -> str:
+def _same(difference: float, name: str) -> str:
     if difference < 1e-12:
         by = f"at most {difference:.0e}" if difference else "0"
-        return f"The same result: {what} differ by {by}."
-    return f"NOT the same: {what} differ by {difference:.2e}."
+        return f"The same result: {name} differ by {by}."
+    return f"NOT the same: {name} differ by {difference:.2e}."
 
 
 def duration(seconds: float) -> str:

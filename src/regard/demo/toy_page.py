@@ -2,7 +2,7 @@
 
 Its stages are those of two attention layers with the example's matrices: layer 0 has one head,
 layer 1 two heads and W_O. Below them: that both forms give the same numbers, what each costs, and
-all of it as on a blackboard.
+the whole calculation as a table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from regard.views.maps.traced import TracedSide, TracedText, shown_steps
 
 def toy_page(toy: ToyAttention) -> str:
     """The page as a string."""
-    return trace_page(toy_trace(), more=_comparison(toy))
+    return trace_page(toy_trace(), appendix=_comparison(toy))
 
 
 def toy_trace() -> TracedText:
@@ -37,8 +37,8 @@ def toy_trace() -> TracedText:
         None,
         tuple(range(len(WORDS))),
     )
-    one = toy_layer(num_heads=1, out=np.eye(4))
-    steps = [words, *_steps(one, 0), *_steps(toy_layer(), 1)]
+    single_head = toy_layer(num_heads=1, out=np.eye(4))
+    steps = [words, *_steps(single_head, 0), *_steps(toy_layer(), 1)]
     groups = tuple((place,) for place in range(len(WORDS)))
     sides = {"encoder": TracedSide(WORDS, WORDS, groups, "en")}
     rows = {"encoder": (len(WORDS) - 1,)}
@@ -60,7 +60,7 @@ def _steps(layer: MultiHead, number: int) -> list[Step]:
 
 
 def _comparison(toy: ToyAttention) -> str:
-    """Below the stages: the forms, their times, and the blackboard."""
+    """HTML below the stages: both forms, their times, and the whole calculation."""
     largest = max(toy.differences.values())
     rows = "".join(
         f"<tr><td>{n}</td><td>{'≈ ' if n > MEASURED else ''}{duration(vectors)}</td>"

@@ -2,5 +2,5 @@
 
 A document is read into parts (`blocks.py`): verbatim text, and blocks of text with their inline
 elements. The blocks' texts are translated, `projection.py` finds where each element belongs by the
-word links, and `render.py` writes all parts. `registry.py` knows the formats by their names.
+word links, and `render.py` writes all parts. `registry.py` maps names to formats.
 """

@@ -13,7 +13,7 @@ from regard.documents.render import render_parts
 
 @dataclass(frozen=True)
 class DocumentOptions:
-    """What a document must know besides its content.
+    """Options of reading and writing a document.
 
     source, target  codes of the languages, e.g. "en" and "fr"
     fuzzy           whether new messages of a catalog are marked as needing review

@@ -1,8 +1,8 @@
-"""The way into documents: whatever else reading or rendering one fails with is an `InputError`.
+"""Parse and render documents; every unexpected error of a reader becomes an `InputError`.
 
-A document is somebody else's file, and its readers rest on libraries with errors of their own. The
-trace of such an error is in the log, since it is a mistake of regard: the reader should have said
-what is wrong with the document.
+Documents are untrusted, and their readers use libraries that raise errors of many types. The trace
+of an unexpected error is logged, since the reader should have reported what is wrong with the
+document.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def guarded(
 
 
 @contextmanager
-def _guard(form: str, name: str, what: str) -> Iterator[None]:
+def _guard(form: str, name: str, action: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
@@ -79,8 +79,8 @@ def _guard(form: str, name: str, what: str) -> Iterator[None]:
             raise
         raise InputError(f"{name}: {error}") from error
     except Exception as error:
-        LOGGER.error("a document of the format %s could not be %s", form, what, exc_info=True)
+        LOGGER.error("a document of the format %s could not be %s", form, action, exc_info=True)
         raise InputError(
-            f"{name}: the document cannot be {what} as {form} ({type(error).__name__}); save it "
+            f"{name}: the document cannot be {action} as {form} ({type(error).__name__}); save it "
             "again, or convert it to another format."
         ) from error

@@ -39,13 +39,13 @@ def _is_unchanged(parts: Sequence[Part], translations: Translations) -> bool:
 
 def _render_block(block: Block, translations: Translations) -> str:
     translation = translations[block]
-    kept, lost = find_verbatim(block, translation.text)
-    output = _Output(block, translations, translation.text, kept)
+    present, lost = find_verbatim(block, translation.text)
+    output = _Output(block, translations, translation.text, present)
     projection = SpanProjection(block.text, translation)
     source, target = (0, len(block.text)), (0, len(translation.text))
     output.write(block.before)
     output.after_space = True
-    points = [_as_point(own, block.text) for own in lost]
+    points = [_as_point(part, block.text) for part in lost]
     _render(output, (*block.inner, *points), source, target, projection)
     output.write(block.after)
     return block.syntax.finish("".join(output.pieces))
@@ -53,17 +53,17 @@ def _render_block(block: Block, translations: Translations) -> str:
 
 def find_verbatim(block: Block, text: str) -> tuple[list[Verbatim], list[Verbatim]]:
     """Where a translation has what is not translated, in order; and what it does not have."""
-    kept: list[Verbatim] = []
+    present: list[Verbatim] = []
     lost: list[Verbatim] = []
     if not block.verbatim:
-        return kept, lost
+        return present, lost
     taken = bytearray(len(text))
     after: dict[str, int] = {}  # where to search on
     places: dict[str, Iterator[int]] = {}
     if len(block.verbatim) > FEW:
-        places = _places(text, {block.text[own.start : own.end] for own in block.verbatim})
-    for own in sorted(block.verbatim, key=lambda own: own.start - own.end):  # the longest first
-        shown = block.text[own.start : own.end]
+        places = _places(text, {block.text[part.start : part.end] for part in block.verbatim})
+    for part in sorted(block.verbatim, key=lambda part: part.start - part.end):  # the longest first
+        shown = block.text[part.start : part.end]
         if places:
             at = next((at for at in places[shown] if not taken[at]), -1)
         else:
@@ -73,26 +73,26 @@ def find_verbatim(block: Block, text: str) -> tuple[list[Verbatim], list[Verbati
         end = at + len(shown)
         after[shown] = end if at >= 0 else len(text)
         if at < 0:
-            lost.append(own)
+            lost.append(part)
         else:
             taken[at:end] = b"x" * len(shown)
-            kept.append(Verbatim(at, end, own.raw))
+            present.append(Verbatim(at, end, part.raw))
     if not lost:
-        return sorted(kept), lost
+        return sorted(present), lost
     lost.sort()
     damaged: dict[str, list[Span]] = {}  # what the model changed, by its kind
     for match in _DAMAGED.finditer(text):
         if not any(taken[slice(*match.span())]):
             damaged.setdefault(_kind(match[0]), []).append(match.span())
-    rest = []
-    spans = {kind: iter(found) for kind, found in damaged.items()}
-    for own in lost:
-        span = next(spans.get(_kind(block.text[own.start : own.end]), iter(())), None)
+    unplaced = []
+    spans = {kind: iter(match_spans) for kind, match_spans in damaged.items()}
+    for part in lost:
+        span = next(spans.get(_kind(block.text[part.start : part.end]), iter(())), None)
         if span is None:
-            rest.append(own)
+            unplaced.append(part)
         else:
-            kept.append(Verbatim(*span, own.raw))
-    return sorted(kept), rest
+            present.append(Verbatim(*span, part.raw))
+    return sorted(present), unplaced
 
 
 def _places(text: str, wanted: set[str]) -> dict[str, Iterator[int]]:
@@ -104,7 +104,7 @@ def _places(text: str, wanted: set[str]) -> dict[str, Iterator[int]]:
         for start in starts:
             if (piece := text[start : start + length]) in places:
                 places[piece].append(start)
-    return {shown: iter(found) for shown, found in places.items()}
+    return {shown: iter(positions) for shown, positions in places.items()}
 
 
 def _kind(shown: str) -> str:
@@ -112,11 +112,11 @@ def _kind(shown: str) -> str:
     return "`" if shown[0] == "`" else "://" if "://" in shown else "@"
 
 
-def _as_point(own: Verbatim, text: str) -> Element:
+def _as_point(part: Verbatim, text: str) -> Element:
     """An element for what a translation does not have; it stands by itself."""
-    point = Element((own.raw,), own.start, own.start)
-    point.after_space = text[own.start - 1 : own.start] == " "
-    point.glued = text[own.end : own.end + 1].strip()
+    point = Element((part.raw,), part.start, part.start)
+    point.after_space = text[part.start - 1 : part.start] == " "
+    point.glued = text[part.end : part.end + 1].strip()
     return point
 
 
@@ -131,7 +131,7 @@ class _Output:
         self, block: Block, translations: Translations, target: str, verbatim: Sequence[Verbatim]
     ) -> None:
         self.target, self.verbatim = target, verbatim
-        self.starts = [own.start for own in verbatim]
+        self.starts = [part.start for part in verbatim]
         self.pieces: list[str] = []
         self.translations = translations
         self.escape = block.syntax.escape
@@ -148,11 +148,11 @@ class _Output:
     def span(self, start: int, end: int) -> None:
         """Add a span of the translation."""
         first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
-        for own in self.verbatim[first:last]:
-            self.text(self.target[start : own.start])
-            self.pieces.append(own.raw)
+        for part in self.verbatim[first:last]:
+            self.text(self.target[start : part.start])
+            self.pieces.append(part.raw)
             self.after_space, self.glued = False, ""
-            start = own.end
+            start = part.end
         self.text(self.target[start:end])
 
     def around(self, start: int, end: int) -> Span:

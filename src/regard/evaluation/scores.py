@@ -61,25 +61,25 @@ def corpus_scores(
     (80.91, 100.0, 16.67)
     """
     per_sentence = check_references(hypotheses, references)
-    given = streams(per_sentence)
+    reference_streams = streams(per_sentence)
     bleu, lowercase = bleu_metric(language), bleu_metric(language, lowercase=True)
     chrf = chrf_metric()
     return Scores(
-        bleu=bleu.corpus_score(hypotheses, given).score,
-        bleu_lowercase=lowercase.corpus_score(hypotheses, given).score,
-        chrf=chrf.corpus_score(hypotheses, given).score,
+        bleu=bleu.corpus_score(hypotheses, reference_streams).score,
+        bleu_lowercase=lowercase.corpus_score(hypotheses, reference_streams).score,
+        chrf=chrf.corpus_score(hypotheses, reference_streams).score,
         ter=_ter(ter_metric(language), hypotheses, per_sentence, progress) if ter else None,
         sentences=len(hypotheses),
         signature=str(bleu.get_signature()),
         chrf_signature=str(chrf.get_signature()),
-        ter_signature=str(ter_metric(language, given).get_signature()) if ter else None,
+        ter_signature=str(ter_metric(language, reference_streams).get_signature()) if ter else None,
     )
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: References, language: str = "") -> float:
     """The cased BLEU of `corpus_scores` alone, from 0 to 100."""
-    given = streams(check_references(hypotheses, references))
-    return float(bleu_metric(language).corpus_score(hypotheses, given).score)
+    reference_streams = streams(check_references(hypotheses, references))
+    return float(bleu_metric(language).corpus_score(hypotheses, reference_streams).score)
 
 
 def exact_match(hypotheses: Sequence[str], references: References) -> float:

@@ -23,8 +23,8 @@ def child_text(element: Any, name: str) -> str:
 
 def xml_error(path: Path, error: Any) -> InputError:
     """The error for lxml's `XMLSyntaxError`."""
-    what = f"this is not well-formed XML ({error.msg})"
-    return format_error(path, error.lineno, what, "correct the file")
+    problem = f"this is not well-formed XML ({error.msg})"
+    return format_error(path, error.lineno, problem, "correct the file")
 
 
 def local_name(element: Any) -> str:

@@ -31,8 +31,8 @@ def read_object(line: str, file: object, number: int, form: str) -> dict[str, An
     except (ValueError, RecursionError) as error:
         raise format_error(file, number, f"this is not JSON ({error})", f"write {form}") from error
     if not isinstance(value, dict):
-        what = f"a JSON object is expected, got {type(value).__name__}"
-        raise format_error(file, number, what, f"write {form}")
+        problem = f"a JSON object is expected, got {type(value).__name__}"
+        raise format_error(file, number, problem, f"write {form}")
     return value
 
 
@@ -49,11 +49,11 @@ def _sides(
         names = ["source", "target"]
     else:
         named = ' or "{}" and "{}"'.format(*languages) if languages else ""
-        other = named or ", or name the languages to read"
-        what = f"the keys are {', '.join(map(repr, keys)) or 'none'}"
-        raise format_error(file, number, what, f'use "source" and "target"{other}')
+        alternative = named or ", or name the languages to read"
+        problem = f"the keys are {', '.join(map(repr, keys)) or 'none'}"
+        raise format_error(file, number, problem, f'use "source" and "target"{alternative}')
     for name in names:
         if not isinstance(fields[name], str):
-            what = f'the value of "{name}" must be a string, got {type(fields[name]).__name__}'
-            raise format_error(file, number, what, "put the sentence there")
+            problem = f'the value of "{name}" must be a string, got {type(fields[name]).__name__}'
+            raise format_error(file, number, problem, "put the sentence there")
     return fields[names[0]], fields[names[1]]

@@ -56,8 +56,8 @@ def decode_chunks(
             continue
         first_line = b"" if begun else chunk.partition(b"\n")[0]
         if utf8 and (first_line.startswith(_WIDE_MARKS) or b"\0" in first_line):
-            what = "not valid UTF-8: this looks like UTF-16 or a binary file"
-            raise format_error(name, 1, what, _conversion("UTF-16"))
+            problem = "not valid UTF-8: this looks like UTF-16 or a binary file"
+            raise format_error(name, 1, problem, _conversion("UTF-16"))
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeError as error:
@@ -77,11 +77,11 @@ def split_lines(texts: Iterable[str | None], verbatim: bool = False) -> Iterator
         if text is None:
             yield None
             continue
-        first, *others = text.split("\n")
+        first, *following = text.split("\n")
         begun.append(first)
-        for other in others:
+        for line in following:
             yield "".join(begun).removesuffix(end)
-            begun = [other]
+            begun = [line]
     if last := "".join(begun):
         yield last.removesuffix(end)
 
@@ -137,9 +137,9 @@ def read_aligned(source: Path, target: Path, encoding: str = "utf-8") -> Iterato
             yield RawPair(source_line, target_line, str(source), number)
     if counts[0] != counts[1]:
         shorter = source if counts[0] < counts[1] else target
-        what = f"the file ends here: {source} has {counts[0]} lines and {target} has {counts[1]}"
+        problem = f"the file ends here: {source} has {counts[0]} lines and {target} has {counts[1]}"
         raise format_error(
-            shorter, min(counts), what, "make them translate each other line by line"
+            shorter, min(counts), problem, "make them translate each other line by line"
         )
 
 
@@ -163,8 +163,8 @@ def _undecodable(
     line += error.object[: error.start].count(b"\n")
     if not utf8:
         return format_error(name, line, f"not valid {encoding}", "give its real encoding")
-    what = f"not valid UTF-8 (byte 0x{error.object[error.start]:02x})"
-    return format_error(name, line, what, _conversion("LATIN1"))
+    problem = f"not valid UTF-8 (byte 0x{error.object[error.start]:02x})"
+    return format_error(name, line, problem, _conversion("LATIN1"))
 
 
 def _conversion(encoding: str) -> str:

@@ -38,14 +38,14 @@ class ReadReport:
         self.first.setdefault(reason, f"{file}:{line}")
 
 
-def format_error(file: object, line: int | None, what: str, remedy: str) -> InputError:
+def format_error(file: object, line: int | None, problem: str, remedy: str) -> InputError:
     """The error for a malformed file: position, problem, and what to do.
 
     >>> print(format_error("a.tsv", 3, "there is one column", "put a tab between the sides"))
     a.tsv, line 3: there is one column; put a tab between the sides.
     """
     position = f"{file}" if line is None else f"{file}, line {line}"
-    return InputError(f"{position}: {what}; {remedy}.")
+    return InputError(f"{position}: {problem}; {remedy}.")
 
 
 def storage_module(module: str, file: object) -> ModuleType:
@@ -53,8 +53,8 @@ def storage_module(module: str, file: object) -> ModuleType:
     try:
         return import_module(f"translate.storage.{module}")
     except ImportError:
-        what = "catalogues are read by translate-toolkit, which is not installed"
-        raise format_error(file, None, what, "pip install 'regard[catalogues]'") from None
+        problem = "catalogues are read by translate-toolkit, which is not installed"
+        raise format_error(file, None, problem, "pip install 'regard[catalogues]'") from None
 
 
 def matches(tag: str | None, language: str) -> bool:
@@ -99,8 +99,8 @@ def is_reversed(
     if fits(target, source):
         return True
     stated = f"{stated_source or '?'} and {stated_target or '?'}"
-    what = f"the languages must be {source} and {target}, got {stated}"
-    raise format_error(file, line, what, "name those of the file or give another file")
+    problem = f"the languages must be {source} and {target}, got {stated}"
+    raise format_error(file, line, problem, "name those of the file or give another file")
 
 
 def _subtags(tag: str) -> list[str]:

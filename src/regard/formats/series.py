@@ -83,23 +83,23 @@ def numbered(count: int) -> tuple[str, ...]:
 
 
 def in_order(
-    rows: Sequence[SeriesArray], own: Sequence[str], wanted: Sequence[str], path: object
+    rows: Sequence[SeriesArray], channels: Sequence[str], wanted: Sequence[str], path: object
 ) -> list[SeriesArray]:
-    """Reorder series from the channels `own` to the order of `wanted`.
+    """Reorder series from the `channels` to the order of `wanted`.
 
     Channels without names, or with default names, keep their order.
     """
-    own, wanted = tuple(own), tuple(wanted)
-    if set(own) == set(wanted):
-        order = [own.index(name) for name in wanted]
-        return list(rows) if own == wanted else [row[order] for row in rows]
-    if own == numbered(len(own)) or wanted == numbered(len(wanted)):
+    channels, wanted = tuple(channels), tuple(wanted)
+    if set(channels) == set(wanted):
+        order = [channels.index(name) for name in wanted]
+        return list(rows) if channels == wanted else [row[order] for row in rows]
+    if channels == numbered(len(channels)) or wanted == numbered(len(wanted)):
         return list(rows)
-    missing = next((name for name in wanted if name not in own), None)
+    missing = next((name for name in wanted if name not in channels), None)
     if missing is not None:
-        what = f"there is no channel {missing!r} among its channels ({', '.join(own[:8])})"
-        raise format_error(path, None, what, f"give the channels {', '.join(wanted)}")
-    extra = next(name for name in own if name not in wanted)
+        problem = f"there is no channel {missing!r} among its channels ({', '.join(channels[:8])})"
+        raise format_error(path, None, problem, f"give the channels {', '.join(wanted)}")
+    extra = next(name for name in channels if name not in wanted)
     raise format_error(
         path,
         None,
@@ -176,10 +176,10 @@ def _flat(values: Any) -> list[Any]:
     return [] if values is None else [values]
 
 
-def _names(given: Sequence[Any], count: int, path: Path) -> tuple[str, ...]:
-    if not given:
+def _names(values: Sequence[Any], count: int, path: Path) -> tuple[str, ...]:
+    if not values:
         return ()
-    names = [str(name) for name in given]
+    names = [str(name) for name in values]
     if len(names) != count or len(set(names)) < count:
         raise format_error(
             path,
@@ -205,8 +205,8 @@ def _jsonl(path: Path) -> SeriesFile:
             rows.append(_row(value.get("series"), rows, path, number))
             labels.append(as_label(value.get("label")))
             if labels[-1] is None and value.get("label") is not None:
-                what = f"the label must be text or a whole number, got {value['label']!r}"
-                raise format_error(path, number, what, f"write {FORM}")
+                problem = f"the label must be text or a whole number, got {value['label']!r}"
+                raise format_error(path, number, problem, f"write {FORM}")
     if rows and channels:
         channels = _names(channels, len(rows[0]), path)
     known = [label for label in labels if label is not None]

@@ -24,8 +24,8 @@ def read_tmx(
     the XML declares.
     """
     if languages is None:
-        what = "a translation memory may hold many languages"
-        raise format_error(path, None, what, "name the two to read, e.g. en-fr")
+        problem = "a translation memory may hold many languages"
+        raise format_error(path, None, problem, "name the two to read, e.g. en-fr")
     seen: set[str] = set()
     any_pair = False
     for line, variants in _units(path):
@@ -39,8 +39,8 @@ def read_tmx(
             report.add("language", path, line)
     if not any_pair:
         present = ", ".join(sorted(seen)) or "no units"
-        what = f"no unit has both {languages[0]} and {languages[1]}; the file has {present}"
-        raise format_error(path, None, what, "name languages that are in the file")
+        problem = f"no unit has both {languages[0]} and {languages[1]}; the file has {present}"
+        raise format_error(path, None, problem, "name languages that are in the file")
 
 
 def _units(path: Path) -> Iterator[tuple[int, list[tuple[str, str]]]]:

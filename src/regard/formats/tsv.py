@@ -25,8 +25,8 @@ def read_tsv(
         elif not line.strip():
             yield RawPair("", "", str(path), number)
         else:
-            what = "there is one column where two are expected"
-            raise format_error(path, number, what, "put a tab between source and target")
+            problem = "there is one column where two are expected"
+            raise format_error(path, number, problem, "put a tab between source and target")
 
 
 def has_tabs(path: Path, encoding: str = "utf-8") -> bool:

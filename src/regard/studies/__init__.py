@@ -1,7 +1,7 @@
 """Studies: claims about attention, each measured by an experiment that anyone can run again.
 
 mechanics/    of the mechanisms alone: kernels, scores, masks, heads, positions, cost
-translators/  of trained translators: length, context, alignment, what a map says
+translators/  of trained translators: length, context, alignment, what a map shows
 
 A study is one module with `run(options) -> Findings`; `regard study NAME` runs it and writes its
 table, figure and numbers. Modules are imported when their study is run.
@@ -14,77 +14,77 @@ from typing import NamedTuple
 
 from regard.errors import InputError
 from regard.studies.study import Findings, StudyOptions
-from regard.views.charts.panels import Text
+from regard.views.charts.panels import Bilingual
 
 
 class StudyEntry(NamedTuple):
     """Where a study is, and what it is about."""
 
     module: str
-    title: Text
+    title: Bilingual
     takes_data: bool = False
 
 
 STUDIES: dict[str, StudyEntry] = {
     "kernel": StudyEntry(
         "mechanics.kernel",
-        Text(
+        Bilingual(
             "Kernel regression: attention without parameters, and with one",
             "核回归：没有参数与只有一个参数的注意力",
         ),
     ),
     "scaling": StudyEntry(
         "mechanics.scaling",
-        Text(
+        Bilingual(
             "Why scores are divided by √d",
             "为什么分数要除以 √d",
         ),
     ),
     "scores": StudyEntry(
         "mechanics.scores",
-        Text(
+        Bilingual(
             "Additive against scaled dot-product scores",
             "加性注意力与缩放点积注意力",
         ),
     ),
     "mask": StudyEntry(
         "mechanics.mask",
-        Text(
+        Bilingual(
             "Masks: −∞ before the softmax, and all next words in one pass",
             "掩蔽：softmax 之前的 −∞，以及一次并行预测所有下一个词",
         ),
     ),
     "order": StudyEntry(
         "mechanics.order",
-        Text(
+        Bilingual(
             "Positions: what self-attention knows about order",
             "位置编码：自注意力对顺序知道多少",
         ),
     ),
     "heads": StudyEntry(
         "mechanics.heads",
-        Text(
+        Bilingual(
             "One head, many heads, and heads switched off",
             "单头、多头与关闭的头",
         ),
     ),
     "sequential": StudyEntry(
         "mechanics.sequential",
-        Text(
+        Bilingual(
             "Sequential steps, path length, time and memory",
             "顺序步数、路径长度、时间与内存",
         ),
     ),
     "weaknesses": StudyEntry(
         "mechanics.weaknesses",
-        Text(
+        Bilingual(
             "Five weaknesses of plain self-attention, and what removes each",
             "朴素自注意力的五个弱点及其解决办法",
         ),
     ),
     "bahdanau": StudyEntry(
         "translators.bahdanau",
-        Text(
+        Bilingual(
             "Bahdanau attention on short sentences",
             "短句上的 Bahdanau 注意力",
         ),
@@ -92,35 +92,35 @@ STUDIES: dict[str, StudyEntry] = {
     ),
     "length": StudyEntry(
         "translators.length",
-        Text(
+        Bilingual(
             "Quality by sentence length, without and with attention",
             "翻译质量随句长的变化：没有注意力与有注意力",
         ),
     ),
     "context": StudyEntry(
         "translators.context",
-        Text(
+        Bilingual(
             "How the vector of a word changes with its sentence",
             "词向量如何随句子而改变",
         ),
     ),
     "coreference": StudyEntry(
         "translators.coreference",
-        Text(
+        Bilingual(
             "What “it” refers to: where heads look, and what they cause",
             "“it”指代什么：头看向哪里，又起了什么作用",
         ),
     ),
     "alignment": StudyEntry(
         "translators.alignment",
-        Text(
+        Bilingual(
             "How well attention aligns words",
             "注意力对齐词语的好坏",
         ),
     ),
     "faithful": StudyEntry(
         "translators.faithful",
-        Text(
+        Bilingual(
             "How far a displayed map is the reason for the output",
             "显示出来的注意力图在多大程度上是输出的原因",
         ),
@@ -139,7 +139,7 @@ def run_study(name: str, options: StudyOptions) -> Findings:
     """Run a study by its name."""
     entry = find_study(name)
     if options.data is not None and not entry.takes_data:
-        takers = ", ".join(each for each, other in STUDIES.items() if other.takes_data)
+        takers = ", ".join(key for key, study in STUDIES.items() if study.takes_data)
         raise InputError(f"--data: the study {name} draws its own data; only {takers} takes data.")
     findings: Findings = importlib.import_module(f"regard.studies.{entry.module}").run(options)
     return findings

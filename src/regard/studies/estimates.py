@@ -54,12 +54,12 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> Estimate:
     x, y = np.log(sizes), np.log(costs)
     x = x - x.mean()
     slope = float(x @ y / (x @ x))
-    rest = y - y.mean() - slope * x
+    residuals = y - y.mean() - slope * x
     freedom = len(x) - 2
-    if freedom < 1 or float(np.abs(rest).max()) < 1e-9:
+    if freedom < 1 or float(np.abs(residuals).max()) < 1e-9:
         return Estimate(slope, slope, slope)
     quantile = _T[freedom - 1] if freedom <= len(_T) else 1.96
-    margin = quantile * math.sqrt(float(rest @ rest) / freedom / float(x @ x))
+    margin = quantile * math.sqrt(float(residuals @ residuals) / freedom / float(x @ x))
     return Estimate(slope, slope - margin, slope + margin)
 
 
@@ -79,5 +79,5 @@ def share(hits: int, total: int) -> Estimate:
 
 def estimated_curve(name: Words, x: Sequence[float], estimates: Sequence[Estimate]) -> Curve:
     """A curve through the means, its band from `low` to `high`."""
-    means, low, high = ([each[end] for each in estimates] for end in range(3))
+    means, low, high = ([interval[end] for interval in estimates] for end in range(3))
     return Curve(name, x, means, low, high)

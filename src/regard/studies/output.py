@@ -19,8 +19,8 @@ from regard.studies.study import Claim, Findings, FindingsTable
 from regard.version import __version__
 from regard.views.charts.draw import draw_chart
 from regard.views.charts.panels import (
+    Bilingual,
     LanguageCode,
-    Text,
     Words,
     in_language,
     restored_panel,
@@ -30,15 +30,15 @@ from regard.views.charts.panels import (
 from regard.views.figures.palette import DARK, LIGHT
 
 FORMAT = 1
-WORDS: dict[str, Text] = {
-    "claimed": Text("Claimed", "说法"),
-    "measured": Text("Measured", "测量结果"),
-    "holds": Text("It holds.", "成立。"),
-    "fails": Text("It does not hold.", "不成立。"),
-    "quick": Text("Not shown by this quick run.", "这次快速运行没有显示出来。"),
-    "run": Text("Run with", "运行命令"),
-    "on": Text("on", "日期"),
-    "took": Text("took {seconds} s", "用时 {seconds} 秒"),
+WORDS: dict[str, Bilingual] = {
+    "claimed": Bilingual("Claimed", "说法"),
+    "measured": Bilingual("Measured", "测量结果"),
+    "holds": Bilingual("It holds.", "成立。"),
+    "fails": Bilingual("It does not hold.", "不成立。"),
+    "quick": Bilingual("Not shown by this quick run.", "这次快速运行没有显示出来。"),
+    "run": Bilingual("Run with", "运行命令"),
+    "on": Bilingual("on", "日期"),
+    "took": Bilingual("took {seconds} s", "用时 {seconds} 秒"),
 }
 
 
@@ -63,13 +63,13 @@ def restored(path: Path) -> tuple[Findings, dict[str, Any]]:
     try:
         values = json.loads(path.read_text("utf-8"))
         findings = Findings(
-            Text(*values["caption"]),
+            Bilingual(*values["caption"]),
             [
-                Claim(Text(*each["claimed"]), Text(*each["measured"]), each["holds"])
-                for each in values["claims"]
+                Claim(Bilingual(*claim["claimed"]), Bilingual(*claim["measured"]), claim["holds"])
+                for claim in values["claims"]
             ],
-            [_restored_table(each) for each in values["tables"]],
-            [restored_panel(each) for each in values["panels"]],
+            [_restored_table(table) for table in values["tables"]],
+            [restored_panel(panel) for panel in values["panels"]],
             values["values"],
         )
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def markdown(
     yield f"regard {values['version']}, {took}.\n"
 
 
-def verdict(holds: bool, *, quick: bool) -> Text:
+def verdict(holds: bool, *, quick: bool) -> Bilingual:
     """Whether a claim holds, in words; a quick run is too small to say that one does not."""
     return WORDS["holds" if holds else "quick" if quick else "fails"]
 
@@ -156,9 +156,9 @@ def _cell(value: Words | float | int | None, language: LanguageCode) -> str:
 def _finite(value: Any) -> Any:
     """The value with None for numbers that JSON does not have, and six digits of the others."""
     if isinstance(value, dict):
-        return {str(key): _finite(each) for key, each in value.items()}
+        return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [_finite(item) for item in value]
     if isinstance(value, float):
         return float(f"{value:.6g}") if math.isfinite(value) else None
     return value

@@ -1,7 +1,7 @@
 """What a study takes and what it returns.
 
 A study is a module with a function `run(options) -> Findings`; `regard.studies.STUDIES` lists
-them. It measures the claims of one subject and says of each what was claimed, what was measured
+them. It measures the claims of one subject and reports for each what was claimed, what was measured
 and whether it holds; a claim that does not hold is a result like any other.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from regard.views.charts.panels import Panel, Text, Words
+from regard.views.charts.panels import Bilingual, Panel, Words
 
 
 def ignore(_: str) -> None:
@@ -23,7 +23,7 @@ def ignore(_: str) -> None:
 class StudyOptions:
     """How to run a study.
 
-    quick   smaller sizes, fewer seeds: seconds instead of minutes, for a first look and for tests
+    quick   smaller sizes, fewer seeds: seconds instead of minutes, for tests and a trial
     seed    the first random seed; a study of several seeds counts up from it
     data    the user's own data, for the studies that take it
     models  folder in which trained models are kept for the studies that share them; None: each
@@ -46,8 +46,8 @@ class StudyOptions:
 class Claim:
     """A claim of the documents: what is claimed, what was measured, and whether it holds."""
 
-    claimed: Text
-    measured: Text
+    claimed: Bilingual
+    measured: Bilingual
     holds: bool
 
 
@@ -64,11 +64,11 @@ class FindingsTable:
 class Findings:
     """The result of a study.
 
-    caption  one sentence under the figure, that says what is to be seen
+    caption  one sentence under the figure that describes it
     values   the numbers behind it, as JSON
     """
 
-    caption: Text
+    caption: Bilingual
     claims: Sequence[Claim]
     tables: Sequence[FindingsTable]
     panels: Sequence[Panel]

@@ -92,10 +92,12 @@ def restore(text: str, stand_ins: Sequence[StandIn]) -> str:
     >>> restore("le fichier Z : Y", [StandIn("Y", "%d"), StandIn("Z", "%s", (True, False))])
     'le fichier%s : %d'
     """
-    found = sorted((*span, own) for own in stand_ins for span in name_spans(own.name, text))
+    spans = sorted(
+        (*span, stand_in) for stand_in in stand_ins for span in name_spans(stand_in.name, text)
+    )
     parts: list[str] = []
     position = 0
-    for start, end, (_, value, (before, after)) in found:
+    for start, end, (_, value, (before, after)) in spans:
         between = text[position:start]
         parts += between[: len(between) - (before and between.endswith(" "))], value
         position = end + (after and text[end : end + 1] == " ")
@@ -112,7 +114,9 @@ def copyable_names(source: Tokenizer, target: Tokenizer) -> tuple[str, ...]:
     if known:
         return tuple(known)
     pieces = (side.pieces(range(FIRST_BYTE, len(side))) for side in (source, target))
-    known_words = ({piece.removeprefix(SPACE_MARK) for piece in own} for own in pieces)
+    known_words = (
+        {piece.removeprefix(SPACE_MARK) for piece in vocabulary} for vocabulary in pieces
+    )
     common = sorted(set.intersection(*known_words), key=lambda word: (not word[:1].isupper(), word))
     words = (word for word in common if len(word) > 2 and word.isalpha())
     usable = [word for word in words if _num_tokens(word, source, target)]

@@ -52,17 +52,17 @@ def _sort_marks(text: str) -> str:
     a multiple of MANY_MARKS, so only these positions are checked.
     """
     parts: list[str] = []
-    done = 0
+    done_until = 0
     for position in range(0, len(text), MANY_MARKS):
-        if position >= done and _is_mark(text[position]):
+        if position >= done_until and _is_mark(text[position]):
             start = end = position
-            while start > done and _is_mark(text[start - 1]):
+            while start > done_until and _is_mark(text[start - 1]):
                 start -= 1
             while end < len(text) and _is_mark(text[end]):
                 end += 1
-            parts += text[done:start], _canonical_order(text[start:end])
-            done = end
-    return "".join((*parts, text[done:]))
+            parts += text[done_until:start], _canonical_order(text[start:end])
+            done_until = end
+    return "".join((*parts, text[done_until:]))
 
 
 def _is_mark(character: str) -> bool:

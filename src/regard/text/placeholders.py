@@ -76,15 +76,15 @@ class Placeholder(NamedTuple):
 def find_placeholders(text: str) -> list[Placeholder]:
     """All placeholders of a text in order; none overlap, and of two the first is found.
 
-    >>> [found.text for found in find_placeholders("%(n)d of {total} files, 50 % of 20 %%")]
+    >>> [p.text for p in find_placeholders("%(n)d of {total} files, 50 % of 20 %%")]
     ['%(n)d', '{total}', '50', '20', '%%']
-    >>> [found.kind for found in find_placeholders("See https://example.org/a (or --help).")]
+    >>> [p.kind for p in find_placeholders("See https://example.org/a (or --help).")]
     ['url', 'flag']
     """
     if not _POSSIBLE.search(text):
         return []
     groups = list(_brace_groups(text))
-    found: list[Placeholder] = []
+    placeholders: list[Placeholder] = []
     position = 0
     match = _TOKEN.search(text)
     for start, end in [*groups, (len(text), len(text))]:
@@ -98,12 +98,12 @@ def find_placeholders(text: str) -> list[Placeholder]:
             if first >= start or (last > start and kind not in ("code", "tag", "url")):
                 break
             if last > first:
-                found.append(Placeholder(kind, first, last, text[first:last]))
+                placeholders.append(Placeholder(kind, first, last, text[first:last]))
             position = max(last, first + 1)
         if start < end and position <= start:
-            found.append(Placeholder("braces", start, end, text[start:end]))
+            placeholders.append(Placeholder("braces", start, end, text[start:end]))
             position = end
-    return found
+    return placeholders
 
 
 def _trimmed(text: str, start: int, end: int, kind: str) -> int:
@@ -200,7 +200,7 @@ def _joined(text: str) -> Iterator[tuple[int, int]]:
             joined[-1][2] |= kind != "number"
         else:
             joined.append([start, end, int(kind != "number")])
-    return ((start, end) for start, end, kept in joined if kept)
+    return ((start, end) for start, end, protected in joined if protected)
 
 
 class LostPlaceholders(NamedTuple):
@@ -227,10 +227,10 @@ def lost_placeholders(source: str, translation: str) -> LostPlaceholders:
     >>> lost_placeholders("Copy %d files to {path} in 2,000 s", "Copier %s en 2 000 s")
     LostPlaceholders(missing=('%d', '{path}'), extra=('%s',), numbers=())
     """
-    own, other = (_counted(text) for text in (source, translation))
+    expected, present = (_counted(text) for text in (source, translation))
     return LostPlaceholders(
-        tuple(_not_in(translation, own - other, own)),
-        tuple(_not_in(source, other - own, other)),
+        tuple(_not_in(translation, expected - present, expected)),
+        tuple(_not_in(source, present - expected, present)),
         tuple(_lost_numbers(source, translation)),
     )
 
@@ -263,27 +263,33 @@ def _num_present(part: str, text: str) -> int:
 
 
 def _lost_numbers(source: str, translation: str) -> Iterator[str]:
-    numbers = [found.text for found in find_placeholders(source) if found.kind == "number"]
+    numbers = [
+        placeholder.text
+        for placeholder in find_placeholders(source)
+        if placeholder.kind == "number"
+    ]
     if not numbers:
         return
     parts = Counter(_DIGITS.findall(translation))
     whole = Counter(_DIGITS.findall(_GROUPED.sub("", translation)))
     for number in numbers:
-        own = Counter(_DIGITS.findall(number))
-        digits = "".join(own.elements()) if len(own) == 1 else _GROUPED.sub("", number)
+        digit_groups = Counter(_DIGITS.findall(number))
+        digits = (
+            "".join(digit_groups.elements()) if len(digit_groups) == 1 else _GROUPED.sub("", number)
+        )
         if whole[digits] > 0:
             whole[digits] -= 1
-            _take(own, parts)
-        elif all(parts[part] >= count for part, count in own.items()):
-            _take(own, parts)
-            _take(own, whole)
+            _take(digit_groups, parts)
+        elif all(parts[part] >= count for part, count in digit_groups.items()):
+            _take(digit_groups, parts)
+            _take(digit_groups, whole)
         else:
             yield number
 
 
-def _take(own: Counter[str], counts: Counter[str]) -> None:
+def _take(subtracted: Counter[str], counts: Counter[str]) -> None:
     """Subtract counts, none of which becomes negative."""
-    for part, count in own.items():
+    for part, count in subtracted.items():
         counts[part] = max(0, counts[part] - count)
 
 
@@ -298,8 +304,8 @@ def unpaired_tags(text: str) -> list[str]:
     """
     opened: list[tuple[str, str]] = []
     wrong: list[str] = []
-    for found in find_placeholders(text):
-        tag = _PAIRED.fullmatch(found.text) if found.kind == "tag" else None
+    for placeholder in find_placeholders(text):
+        tag = _PAIRED.fullmatch(placeholder.text) if placeholder.kind == "tag" else None
         if tag is None:
             continue
         if not tag["end"]:

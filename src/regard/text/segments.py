@@ -112,9 +112,9 @@ def segment_protected(
     end = 0
     for start, stop in sentences:
         sentence, before, end = text[start:stop], text[end:start], stop
-        own = spans_within(spans, start, stop)
-        masked, stand_ins = mask(sentence, own, names)
-        if own and not any(map(str.isalpha, _without(sentence, own))):
+        protected = spans_within(spans, start, stop)
+        masked, stand_ins = mask(sentence, protected, names)
+        if protected and not any(map(str.isalpha, _without(sentence, protected))):
             segments.append(Segment(sentence, before, copied=True))
             continue
         parts = segment_text(masked, language, tokenizer, max_tokens, split=False)

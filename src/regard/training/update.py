@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 import torch
 from torch import Tensor, nn
 
+from regard.allocator import keep_freed_memory
 from regard.config.processes import has_ring
 from regard.cores import cores
 from regard.dropout import dropout_stream
-from regard.memory import keep_freed_memory
 from regard.models.lookups import Lookup, collected_lookups, gradients_of
 from regard.training.checkpoint import DataCursor, RunState
 from regard.training.gradient_processes import GradientProcesses, ShardGradients

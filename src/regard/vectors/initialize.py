@@ -53,10 +53,10 @@ def initialize_embeddings(
         if file is None or (id(table), file) in seen:  # a table that both sides share
             continue
         seen.add((id(table), file))
-        done = initialized.setdefault(id(table), set())
+        initialized_tokens = initialized.setdefault(id(table), set())
         tokenizer = source if side == "source" else target
-        tokens = _copy(table, vectors[file], tokenizer, file, done)
-        done |= tokens
+        tokens = _copy(table, vectors[file], tokenizer, file, initialized_tokens)
+        initialized_tokens |= tokens
         kind = "tokens" if source is target else f"{side} tokens"
         report(
             f"{len(tokens):,} of {len(tokenizer) - len(SPECIALS):,} {kind} initialized with "
@@ -67,12 +67,12 @@ def initialize_embeddings(
 def _check_sides(settings: TrainingSettings, sides: set[str]) -> None:
     """Raise InputError if vectors are given for embeddings that the model does not have."""
     names = ("vectors", "vectors_source", "vectors_target")
-    given = [name for name in names if getattr(settings, name) is not None]
-    if given and not sides:
-        raise InputError(f"training.{given[0]} is set, but this kind of model has no words.")
-    if len(sides) == 1 and given not in ([], ["vectors"]):
+    chosen = [name for name in names if getattr(settings, name) is not None]
+    if chosen and not sides:
+        raise InputError(f"training.{chosen[0]} is set, but this kind of model has no words.")
+    if len(sides) == 1 and chosen not in ([], ["vectors"]):
         raise InputError(
-            f"training.{given[-1]} is for models with source and target, but this kind has one "
+            f"training.{chosen[-1]} is for models with source and target, but this kind has one "
             "table of words; use --training.vectors instead."
         )
 
@@ -123,9 +123,13 @@ def vector_rows(vectors: Vectors, tokenizer: Tokenizer) -> dict[int, int]:
 
 @torch.no_grad()
 def _copy(
-    table: nn.Embedding, vectors: Vectors, tokenizer: Tokenizer, file: str, done: set[int]
+    table: nn.Embedding,
+    vectors: Vectors,
+    tokenizer: Tokenizer,
+    file: str,
+    initialized_tokens: set[int],
 ) -> set[int]:
-    """Copy vectors to all tokens but those already `done`; return the tokens."""
+    """Copy vectors to all tokens but `initialized_tokens`; return the tokens."""
     width = table.embedding_dim
     if vectors.dim != width:
         raise InputError(
@@ -134,12 +138,14 @@ def _copy(
             f"{vectors.dim}."
         )
     rows = {
-        token: row for token, row in vector_rows(vectors, tokenizer).items() if token not in done
+        token: row
+        for token, row in vector_rows(vectors, tokenizer).items()
+        if token not in initialized_tokens
     }
     if rows:
         target_length = _mean_length(table.weight[len(SPECIALS) :])
-        given = torch.from_numpy(vectors.matrix[list(rows.values())]).to(table.weight)
-        table.weight[list(rows)] = given * (target_length / max(_mean_length(given), 1e-12))
+        learned = torch.from_numpy(vectors.matrix[list(rows.values())]).to(table.weight)
+        table.weight[list(rows)] = learned * (target_length / max(_mean_length(learned), 1e-12))
     return set(rows)
 
 

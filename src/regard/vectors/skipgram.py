@@ -170,9 +170,9 @@ def batches(
     stream: Ints, sentences: Ints, window: int, random: np.random.Generator
 ) -> Iterator[tuple[float, ChunkBatch]]:
     """Yield the text's chunks in random order, each batch with the fraction done before it."""
-    rest = -len(stream) % CHUNK  # padding has the sentence −1
-    context = np.pad(stream, (window, window + rest))
-    sentence = np.pad(sentences, (window, window + rest), constant_values=-1)
+    padding = -len(stream) % CHUNK  # padding has the sentence −1
+    context = np.pad(stream, (window, window + padding))
+    sentence = np.pad(sentences, (window, window + padding), constant_values=-1)
     starts = random.permutation(np.arange(0, len(stream), CHUNK))
     for first in range(0, len(starts), BATCH):
         index = starts[first : first + BATCH, None] + np.arange(CHUNK + 2 * window)

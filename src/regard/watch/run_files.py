@@ -1,7 +1,8 @@
-"""The files of a run as the page needs them: what was added since the last look, and its status.
+"""The files of a run as the page needs them: what was added since the last request, and its status.
 
 A `Cursor` names how far a file has been read. Files only grow, except when a run is resumed: then
-they are replaced (with lines after the checkpoint dropped), which the file's number tells.
+they are replaced (with lines after the checkpoint dropped), so the inode
+changes.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ class Cursor(NamedTuple):
 class Addition(NamedTuple):
     """Rows that a file has gained; `whole` if they replace all that was known of it.
 
-    more  whether there are further rows to read at once
+    has_more  whether there are further rows to read at once
     """
 
     rows: list[dict[str, Any]]
     cursor: Cursor
     whole: bool
-    more: bool
+    has_more: bool
 
 
 def read_addition(path: Path, cursor: Cursor) -> Addition:
@@ -55,9 +56,9 @@ def read_addition(path: Path, cursor: Cursor) -> Addition:
         file.seek(start)
         data = file.read(MOST_BYTES)
         end = data.rfind(b"\n") + 1
-        more = start + len(data) < stat.st_size and end > 0
+        has_more = start + len(data) < stat.st_size and end > 0
     rows = [row for line in data[:end].splitlines() if (row := _parsed(line)) is not None]
-    return Addition(rows, Cursor(stat.st_ino, start + end), whole, more)
+    return Addition(rows, Cursor(stat.st_ino, start + end), whole, has_more)
 
 
 def describe_run(folder: Path) -> dict[str, Any]:

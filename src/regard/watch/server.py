@@ -55,7 +55,7 @@ class WatchedRuns:
     def updates(self, after: str) -> dict[str, Any]:
         """Return what was added after a cursor (empty: all), and the cursor after that."""
         places = _cursors(after, 2 * len(self.folders))
-        runs, following, more = [], list[str](), False
+        runs, following, has_more = [], list[str](), False
         for number, (name, folder) in enumerate(zip(self.names, self.folders, strict=True)):
             status = read_status(folder)  # before the files: what they have now belongs to it
             parts = {}
@@ -64,11 +64,11 @@ class WatchedRuns:
             ):
                 added = read_addition(path, places[2 * number + index])
                 following.append(f"{added.cursor.inode}.{added.cursor.offset}")
-                more = more or added.more
+                has_more = has_more or added.has_more
                 parts[key] = {"rows": added.rows, "whole": added.whole}
             known = {"about": describe_run(folder), "silent": silent_seconds(folder)}
             runs.append({"name": name, "folder": str(folder), **status, **known, **parts})
-        return {"cursor": "_".join(following), "more": more, "runs": runs}
+        return {"cursor": "_".join(following), "more": has_more, "runs": runs}
 
 
 class StaticFile(NamedTuple):
@@ -90,7 +90,7 @@ class WatchServer:
     ) -> None:
         self.linger = linger
         self.runs, self.files = WatchedRuns(folders), static_files()
-        self.last_asked, self.answered = -LINGER, threading.Event()
+        self.last_request, self.answered = -LINGER, threading.Event()
         try:
             self._server = _Server((HOST, port), _Handler)
         except OSError as error:
@@ -111,8 +111,8 @@ class WatchServer:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop; with `linger`, a page that has asked lately may ask once more."""
-        if self.linger and time.monotonic() - self.last_asked < LINGER:
+        """Stop; with `linger`, first wait for one more request of a page that is open."""
+        if self.linger and time.monotonic() - self.last_request < LINGER:
             self.answered.clear()
             self.answered.wait(LINGER)
         self._server.shutdown()
@@ -143,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         name = "index.html" if url.path == "/" else url.path.removeprefix("/page/")
         if url.path == "/updates":
-            watch.last_asked = time.monotonic()
+            watch.last_request = time.monotonic()
             after = parse_qs(url.query).get("after", [""])[0]
             body = json.dumps(watch.runs.updates(after)).encode()
             self._answer(HTTPStatus.OK, body, "application/json", {"Cache-Control": "no-store"})
@@ -160,7 +160,11 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _answer(
-        self, status: HTTPStatus, body: bytes, media_type: str, more: dict[str, str] | None = None
+        self,
+        status: HTTPStatus,
+        body: bytes,
+        media_type: str,
+        extra_headers: dict[str, str] | None = None,
     ) -> None:
         headers = {
             "Content-Type": f"{media_type}; charset=utf-8",
@@ -168,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
             "Content-Security-Policy": POLICY,
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
-            **(more or {}),
+            **(extra_headers or {}),
         }
         try:
             self.send_response(status)

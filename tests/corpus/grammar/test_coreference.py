@@ -116,7 +116,9 @@ def test_the_head_that_looks_is_found(language, kind, row_name, step):
 def test_looking_at_the_other_noun_is_no_hit():
     pairs, sources, targets = CORPORA["fr"]
     maps = blank_maps(sources, targets)
-    turned = [pair.coreference[0]._replace(antecedent=pair.coreference[0].other) for pair in pairs]
+    turned = [
+        pair.coreference[0]._replace(antecedent=pair.coreference[0].distractor) for pair in pairs
+    ]
     for number, (pair, source) in enumerate(zip(pairs, sources, strict=True)):
         rows = np.flatnonzero(source.overlap[:, pair.coreference[0].pronoun])
         columns = np.flatnonzero(source.overlap[:, turned[number].antecedent])
@@ -153,5 +155,5 @@ def test_kinds_that_were_not_recorded_and_words_that_are_not_the_pair_s():
     assert {head.kind for head in count_antecedents(pairs, as_batch(cross, sources, targets))} == {
         "cross"
     }
-    with pytest.raises(InputError, match=r"given=pair\.source_words"):
+    with pytest.raises(InputError, match=r"word_list=pair\.source_words"):
         count_antecedents(pairs, as_batch(cross, sources[::-1], targets))

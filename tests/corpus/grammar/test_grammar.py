@@ -140,7 +140,7 @@ def test_short_sentences_do_not_leak_either():
 
 
 def noun_pair(pair, note):
-    return frozenset((pair.source_words[note.antecedent], pair.source_words[note.other]))
+    return frozenset((pair.source_words[note.antecedent], pair.source_words[note.distractor]))
 
 
 def test_held_out_noun_pairs_but_familiar_nouns(train, corpora):
@@ -165,7 +165,7 @@ def test_every_word_of_dev_and_test_is_in_train(train, corpora):
 @pytest.mark.parametrize("split", SPLITS)
 def test_coreference_is_balanced(corpora, split):
     notes = [
-        (note.antecedent < note.other, note.gender)
+        (note.antecedent < note.distractor, note.gender)
         for pair in corpora[split, "fr"]
         for note in pair.coreference
     ]
@@ -180,7 +180,7 @@ def test_coreference_says_what_it_means(every):
         for note in pair.coreference:
             assert pair.source_words[note.pronoun] == "it"
             antecedent = NOUNS[pair.source_words[note.antecedent]]
-            other = NOUNS[pair.source_words[note.other]]
+            other = NOUNS[pair.source_words[note.distractor]]
             cue = ADJECTIVES[pair.source_words[note.cue]]
             assert antecedent.gender != other.gender
             assert cue.fits(antecedent) and not cue.fits(other)
@@ -210,7 +210,7 @@ def test_adjective_alone_decides(train):
     for pair in train:
         for note in pair.coreference[:1]:
             main = detokenize(pair.source_words[: note.pronoun], "en")
-            readings.setdefault(main, set()).add(note.antecedent < note.other)
+            readings.setdefault(main, set()).add(note.antecedent < note.distractor)
     assert sum(len(both) == 2 for both in readings.values()) > 100
 
 

@@ -10,7 +10,7 @@ def test_share_of_coreferences_whose_nouns_have_the_same_gender():
     pairs = sample("train", 2000, same_gender=0.5)
     same = [
         NOUNS[pair.source_words[note.antecedent]].gender
-        == NOUNS[pair.source_words[note.other]].gender
+        == NOUNS[pair.source_words[note.distractor]].gender
         for pair in pairs
         for note in pair.coreference
     ]

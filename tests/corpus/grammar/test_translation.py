@@ -97,9 +97,9 @@ def test_seed_sentence_by_hand():
     pair = seed_sentences("fr")[0]
     judgment = judge(pair, "Le chien n'a pas traversé la rue, parce qu'elle était fatiguée.")
     assert judgment.pronouns == (False,)
-    assert judgment.others.count(False) == 3  # L', animal, trop
+    assert judgment.other_words.count(False) == 3  # L', animal, trop
     assert judge(pair, "L'animal était fatigué.").pronouns == (False,)
-    assert judge(pair, "").others == (False,) * 13
+    assert judge(pair, "").other_words == (False,) * 13
     assert judge(pair, "Qu'il soit fatigué.").pronouns == (True,)
 
 

@@ -9,8 +9,8 @@ import torch
 import regard
 from classified import classifier
 from known_texts import known_texts
-from regard.corpus.series import planted
-from regard.demo.series import located_share
+from regard.corpus.planted_series import planted
+from regard.demo.event_location import located_share
 from regard.errors import InputError
 from regard.models.classifier.explain import METHODS
 from regard.tasks.classification.classifier import Classifier, smoothed

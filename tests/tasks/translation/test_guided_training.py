@@ -12,7 +12,7 @@ from regard.corpus.grammar import sample
 from regard.corpus.grammar.measures.coreference import count_antecedents
 from regard.corpus.mixture import CorpusPart
 from regard.corpus.pairs import Pair
-from regard.demo.scores import mapped_batches, score
+from regard.demo.translation_scores import mapped_batches, score
 from regard.errors import InputError
 from regard.folder import Tokenizers, load_weights
 from regard.tasks import load, load_run
@@ -136,8 +136,8 @@ def test_links_of_words_become_links_of_their_tokens(kind, language):
         codes = "en", language
         tokenizers = Tokenizers(*(make(s, None, c) for s, c in zip(lines, codes, strict=True)))
     for pair in pairs[:20]:
-        source = tokenized_words(pair.source, tokenizers.source, given=pair.source_words)
-        target = tokenized_words(pair.target, tokenizers.target, given=pair.target_words)
+        source = tokenized_words(pair.source, tokenizers.source, word_list=pair.source_words)
+        target = tokenized_words(pair.target, tokenizers.target, word_list=pair.target_words)
         for link in pair.links:
             query, key = target.words[link.target], source.words[link.source]
             found = token_links(

@@ -9,10 +9,10 @@ from regard.views.charts.draw import draw_chart, wrap
 from regard.views.charts.panels import (
     BarPanel,
     Bars,
+    Bilingual,
     Curve,
     CurvePanel,
     GridPanel,
-    Text,
     restored_panel,
     stored_panel,
 )
@@ -20,11 +20,11 @@ from regard.views.figures.palette import DARK, LIGHT
 
 PANELS = [
     CurvePanel(
-        Text("Error", "误差"),
+        Bilingual("Error", "误差"),
         "n",
-        Text("error", "误差"),
+        Bilingual("error", "误差"),
         [
-            Curve(Text("fixed", "固定"), [1.0, 2.0], [3.0, 2.0], [2.0, 1.0], [4.0, 3.0]),
+            Curve(Bilingual("fixed", "固定"), [1.0, 2.0], [3.0, 2.0], [2.0, 1.0], [4.0, 3.0]),
             Curve("noise", [1.0, 2.0], [0.1, 0.1], kind="dashed"),
         ],
         log="xy",
@@ -32,9 +32,9 @@ PANELS = [
     BarPanel(
         "Accuracy",
         "%",
-        [Text("with", "有"), "without"],
+        [Bilingual("with", "有"), "without"],
         [Bars("all", [90.0, None], [80.0, None], [95.0, None])],
-        reference=(Text("chance", "随机"), 25.0),
+        reference=(Bilingual("chance", "随机"), 25.0),
     ),
     BarPanel("Time", "s", ["GRU", "LSTM"], [Bars("s", [1.0, 2.0])], horizontal=True),
     GridPanel("Map", "keys", "queries", ["a", "b"], ["c"], [[0.2, 0.8]], written=True),
@@ -50,7 +50,7 @@ def test_a_panel_is_restored_from_json(panel):
 
 @pytest.mark.needs("cjk-font")
 def test_a_chart_is_the_same_every_time_and_differs_by_language_and_theme():
-    caption = Text("One sentence.", "一句话。")
+    caption = Bilingual("One sentence.", "一句话。")
     looks = [("en", LIGHT), ("zh", DARK), ("en", DARK), ("en", LIGHT)]
     drawn = [
         draw_chart(PANELS[:2], caption, language=language, theme=theme).render("svg")

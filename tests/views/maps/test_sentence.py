@@ -12,7 +12,7 @@ from growth import LINEAR, growth
 from regard.attention import AttentionMap, Mask, MultiHead, record
 from regard.views import HeadMaps, SentenceView, word_weights
 from regard.views.maps.sentence import Axis
-from regard.views.maps.spelling import join_tokens, word_groups
+from regard.views.maps.token_groups import join_tokens, word_groups
 
 WORDS = st.lists(st.text("abé的's", min_size=1, max_size=6), min_size=1, max_size=8)
 

@@ -103,7 +103,7 @@ class _Prior(NamedTuple):
     spelling: Floats
     stems: StemPairs
 
-    def given(self, counts: Floats) -> Floats:
+    def parameters(self, counts: Floats) -> Floats:
         """(P,) the Dirichlet parameters, given expected counts."""
         return self.spelling + self.stems.prior(counts)
 
@@ -133,7 +133,7 @@ def _iterate(
     jumps = model.jumps
     if jumps is not None:
         jumps = jump_counts[0].learned(jumps[0]), jump_counts[1].learned(jumps[1])
-    tables = learned_tables(counts, pairs, prior.given(counts[:-3]))
+    tables = learned_tables(counts, pairs, prior.parameters(counts[:-3]))
     return model._replace(tables=tables, jumps=jumps)
 
 

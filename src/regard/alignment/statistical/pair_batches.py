@@ -148,8 +148,8 @@ def _with_pairs(
             strict=True,
         )
     ]
-    kept = source[real].astype(np.int32), target[real].astype(np.int32)
-    return numbered, WordPairs(*kept, source_words, target_words)
+    word_numbers = source[real].astype(np.int32), target[real].astype(np.int32)
+    return numbered, WordPairs(*word_numbers, source_words, target_words)
 
 
 def _some_at_a_time(batches: Iterable[PairBatch]) -> Iterator[list[PairBatch]]:

@@ -61,10 +61,10 @@ def stem(word: str) -> str:
     >>> stem("sénateurs"), stem("北京"), stem("..."), stem("the")
     ('sena', '北', '...', 'the')
     """
-    found = letters(word)
-    if _SPACELESS.match(found):
-        return found[0]
-    return found[:STEM_LETTERS] or word
+    word_letters = letters(word)
+    if _SPACELESS.match(word_letters):
+        return word_letters[0]
+    return word_letters[:STEM_LETTERS] or word
 
 
 def letters(word: str) -> str:

@@ -84,11 +84,11 @@ def learned_tables(counts: Floats, pairs: WordPairs, prior: Floats) -> Translati
     posterior = counts[:-3] + prior
     expected = np.asarray(digamma(posterior), np.float32)  # of a logarithm
 
-    def table(given: Ints, num_words: int) -> Floats:
-        total = np.bincount(given, posterior, minlength=num_words)
+    def table(conditions: Ints, num_words: int) -> Floats:
+        total = np.bincount(conditions, posterior, minlength=num_words)
         log_total = digamma(np.where(total > 0, total, 1.0)).astype(np.float32)
         probability = np.zeros(len(pairs) + 3, np.float32)
-        np.exp(expected - log_total[given], out=probability[:-3])
+        np.exp(expected - log_total[conditions], out=probability[:-3])
         return probability
 
     return _with_padding(

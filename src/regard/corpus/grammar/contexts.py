@@ -151,15 +151,15 @@ def _reasons(nouns: tuple[Noun, ...], names: str) -> dict[str, tuple[Adjective, 
 def _pairs(
     subjects: tuple[Noun, ...], objects: tuple[Noun, ...], *, same: bool
 ) -> dict[tuple[Split, Gender], tuple[tuple[Noun, Noun], ...]]:
-    found: dict[tuple[Split, Gender], list[tuple[Noun, Noun]]] = {
+    pairs_by_key: dict[tuple[Split, Gender], list[tuple[Noun, Noun]]] = {
         (split, gender): [] for split in SPLITS for gender in ("m", "f")
     }
     for first in subjects:
         for second in objects:
             if (first.gender == second.gender) is same:
                 split = pair_split(first.english, second.english)
-                found[split, first.gender].append((first, second))
-    return {key: tuple(pairs) for key, pairs in found.items()}
+                pairs_by_key[split, first.gender].append((first, second))
+    return {key: tuple(pairs) for key, pairs in pairs_by_key.items()}
 
 
 COREFERENCE_FRAMES = tuple(read_table("coreference_frames", _frame))

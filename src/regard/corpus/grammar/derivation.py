@@ -175,8 +175,8 @@ def links(source: Realization, target: Realization) -> tuple[GoldLink, ...]:
     gold: list[GoldLink] = []
     for position, mark in marked:
         role = mark % ROLES
-        for other in positions.get(mark) or positions.get(mark - role, []):
-            gold.append(GoldLink(other, position, role == 0))
+        for source_position in positions.get(mark) or positions.get(mark - role, []):
+            gold.append(GoldLink(source_position, position, role == 0))
     return tuple(gold)
 
 

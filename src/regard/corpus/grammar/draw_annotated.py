@@ -90,12 +90,17 @@ def because_it(
     subject_is_antecedent: bool,
 ) -> CompoundClause:
     """The event, `because it was` and the reason, with its annotation."""
-    antecedent, other = (subject, target) if subject_is_antecedent else (target, subject)
+    antecedent, distractor = (subject, target) if subject_is_antecedent else (target, subject)
     pronoun = WordPhrase(derivation.node(), *IT[antecedent.gender])
     quality = AdjectivePredicate(derivation.node(), reason, degree, derivation.node())
     derivation.coreferences.append(
         Coreference(
-            pronoun.node, antecedent.node, other.node, quality.node, pronoun.node, antecedent.gender
+            pronoun.node,
+            antecedent.node,
+            distractor.node,
+            quality.node,
+            pronoun.node,
+            antecedent.gender,
         )
     )
     derivation.phenomena |= {"coreference", "because"}

@@ -43,11 +43,11 @@ V = TypeVar("V", bound=Verb)
 
 
 def _by_subject(verbs: Iterable[V]) -> dict[str, tuple[V, ...]]:
-    found: dict[str, list[V]] = {}
+    verbs_of: dict[str, list[V]] = {}
     for verb in verbs:
         for noun in verb.subjects:
-            found.setdefault(noun.english, []).append(verb)
-    return {name: tuple(listed) for name, listed in found.items()}
+            verbs_of.setdefault(noun.english, []).append(verb)
+    return {name: tuple(listed) for name, listed in verbs_of.items()}
 
 
 EVENTS = tuple(EVENT_VERBS.values())
@@ -139,9 +139,9 @@ def transfer_clause(derivation: Derivation) -> Clause:
     giver = derivation.pick(verb.subjects)
     subject = subject_phrase(derivation, giver)
     node = derivation.node()
-    given = counted_phrase(derivation, derivation.pick(verb.objects))
+    gift = counted_phrase(derivation, derivation.pick(verb.objects))
     receiver = _object(derivation, another_noun(derivation, giver, "person"), definite=True)
-    return Clause(subject, TransferPredicate(node, verb, given, receiver))
+    return Clause(subject, TransferPredicate(node, verb, gift, receiver))
 
 
 def event(

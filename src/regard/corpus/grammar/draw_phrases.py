@@ -127,9 +127,9 @@ def _second(derivation: Derivation, noun: Noun) -> Subject:
 def another_noun(derivation: Derivation, noun: Noun, kind: str = "") -> Noun:
     """A noun of the kind (default: the noun's own) other than this one."""
     while True:
-        other = derivation.pick(KINDS[kind or noun.kind])
-        if other is not noun:
-            return other
+        drawn = derivation.pick(KINDS[kind or noun.kind])
+        if drawn is not noun:
+            return drawn
 
 
 def _describe(derivation: Derivation, phrase: NounPhrase, without: Adjective | None) -> None:

@@ -30,13 +30,13 @@ class GoldLink(NamedTuple):
 class Coreference(NamedTuple):
     """The antecedent of an `it`, and the adjective (`cue`) that alone decides it.
 
-    `other` is the noun that is not the antecedent. `gender` is the French antecedent's, "m" or
+    `distractor` is the noun that is not the antecedent. `gender` is the French antecedent's, "m" or
     "f", and "" for Chinese, where `target_pronoun` is 它 for both.
     """
 
     pronoun: int
     antecedent: int
-    other: int
+    distractor: int
     cue: int
     target_pronoun: int
     gender: str

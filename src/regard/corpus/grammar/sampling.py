@@ -173,14 +173,16 @@ def _derive(derivation: Derivation, planned: SentencePlan) -> SentenceTree | Non
         if connective is used or (connective is BECAUSE and "because" in derivation.phenomena):
             connective = AND
         used = connective
-        other = _continuation(derivation, connective, next(topics, "plain"))
-        length += len(_english(other)) + 1 + connective.comma
+        continuation = _continuation(derivation, connective, next(topics, "plain"))
+        length += len(_english(continuation)) + 1 + connective.comma
         num_commas += connective.comma
         if length >= planned.high:
             return None
         if connective in (AND, BUT) and derivation.chance(0.5):
-            whole, other = other, whole
-        whole = CompoundClause(derivation.node(), derivation.node(), whole, connective, other)
+            whole, continuation = continuation, whole
+        whole = CompoundClause(
+            derivation.node(), derivation.node(), whole, connective, continuation
+        )
         derivation.phenomena.add("coordinated" if connective.comma else "because")
     if not planned.low <= length + 1 <= planned.high:
         return None
@@ -251,7 +253,7 @@ def _pair(
             note._replace(
                 pronoun=position(note.pronoun),
                 antecedent=position(note.antecedent),
-                other=position(note.other),
+                distractor=position(note.distractor),
                 cue=position(note.cue),
                 target_pronoun=target_position(note.pronoun),
                 gender=note.gender if language == "fr" else "",

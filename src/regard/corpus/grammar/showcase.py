@@ -56,11 +56,11 @@ def coreference(
     """`The {subject} didn't {verb} the {target} because it was too {reason}.`"""
 
     def derive(derivation: Derivation) -> Statement:
-        doer, done = phrase(derivation, subject), phrase(derivation, target)
-        event = EventPredicate(derivation.node(), EVENT_VERBS[verb], done, True)
+        doer, object_ = phrase(derivation, subject), phrase(derivation, target)
+        event = EventPredicate(derivation.node(), EVENT_VERBS[verb], object_, True)
         (adjective,) = select_adjectives(reason)
         return because_it(
-            derivation, doer, event, done, adjective, DEGREES["too"], subject_is_antecedent
+            derivation, doer, event, object_, adjective, DEGREES["too"], subject_is_antecedent
         )
 
     return derive

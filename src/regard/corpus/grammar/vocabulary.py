@@ -70,18 +70,18 @@ def read_types(
 
 def indexed(listed: Iterable[Entry], key: Callable[[Entry], Key]) -> dict[Key, Entry]:
     """Entries by their unique keys."""
-    found: dict[Key, Entry] = {}
+    entries: dict[Key, Entry] = {}
     for entry in listed:
-        if key(entry) in found:
+        if key(entry) in entries:
             raise LexiconError(f"the lexicon has two entries for {key(entry)!r}.")
-        found[key(entry)] = entry
-    return found
+        entries[key(entry)] = entry
+    return entries
 
 
-def known(what: str, name: str, table: dict[str, Entry]) -> Entry:
-    """The entry of this name; an error that says what it should be."""
+def known(kind: str, name: str, table: dict[str, Entry]) -> Entry:
+    """The entry of a name; `kind` names the entries in the error for an unknown one."""
     if name not in table:
-        raise ValueError(f"there is no {what} {name!r}")
+        raise ValueError(f"there is no {kind} {name!r}")
     return table[name]
 
 
@@ -141,12 +141,12 @@ def select_nouns(names: str) -> tuple[Noun, ...]:
     ['summer', 'autumn', 'fire']
     """
     excluded = {name[1:] for name in names.split() if name.startswith("-")}
-    found: dict[str, Noun] = {}
+    selected: dict[str, Noun] = {}
     for name in names.split():
         if not name.startswith("-"):
             nouns = KINDS[name] if name in KINDS else (known("kind or noun", name, NOUNS),)
-            found |= {noun.english: noun for noun in nouns}
-    return tuple(noun for name, noun in found.items() if name not in excluded)
+            selected |= {noun.english: noun for noun in nouns}
+    return tuple(noun for name, noun in selected.items() if name not in excluded)
 
 
 NOUN_GROUPS = dict(read_table("noun_groups", lambda group, nouns: (group, nouns.split())))

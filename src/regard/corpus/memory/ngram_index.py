@@ -64,10 +64,10 @@ class NgramIndex:
     ) -> list[tuple[float, int]]:
         """The best of the texts that are possible, none of which can have more than `at_most`."""
         order = np.argsort(-at_most, kind="stable")
-        found: list[tuple[float, int]] = []
+        matches: list[tuple[float, int]] = []
         position = 0
         while position < len(order):
-            enough = found[limit - 1][0] if len(found) >= limit else least
+            enough = matches[limit - 1][0] if len(matches) >= limit else least
             if at_most[order[position]] < enough:
                 break
             size = max(1, CELLS // int(self.lengths[possible[order[position]]] + len(text)))
@@ -77,9 +77,9 @@ class NgramIndex:
             for row, distance in zip(rows, distances, strict=True):
                 score = 1 - distance / max(len(text), len(self.texts[row]))
                 if score >= least:
-                    found.append((score, row))
-            found = sorted(found, key=lambda one: (-one[0], one[1]))[:limit]
-        return found
+                    matches.append((score, row))
+            matches = sorted(matches, key=lambda match: (-match[0], match[1]))[:limit]
+        return matches
 
 
 def _hashes(codes: Codes) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 
-from regard.corpus.memory.memory import TranslationMemory
+from regard.corpus.memory.translation_memory import TranslationMemory
 from regard.errors import InputError
 from regard.formats import read_pairs
 
@@ -17,11 +17,11 @@ def read_memory(
 
     languages  of the sources and translations, as in ("en", "fr")
     """
-    given = languages if all(languages) else None
+    sides = languages if all(languages) else None
     pairs = (
         (pair.source, pair.target)
         for path in paths
-        for pair in read_pairs(path, given, encoding=encoding)
+        for pair in read_pairs(path, sides, encoding=encoding)
     )
     memory = TranslationMemory(pairs)
     if not len(memory):

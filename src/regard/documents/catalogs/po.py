@@ -48,14 +48,14 @@ class _Message:
     @cached_property
     def by_keyword(self) -> dict[str, list[_Line]]:
         """The lines of each keyword; read once all lines are there."""
-        found: dict[str, list[_Line]] = {}
+        lines_of: dict[str, list[_Line]] = {}
         for line in self.lines:
-            found.setdefault(line.keyword, []).append(line)
-        return found
+            lines_of.setdefault(line.keyword, []).append(line)
+        return lines_of
 
     def string(self, keyword: str) -> str | None:
-        own = self.by_keyword.get(keyword)
-        return "".join(line.string for line in own) if own else None
+        lines = self.by_keyword.get(keyword)
+        return "".join(line.string for line in lines) if lines else None
 
     def last_line(self, keyword: str) -> str:
         return self.by_keyword[keyword][-1].raw

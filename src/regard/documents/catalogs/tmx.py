@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from regard.documents.blocks import Value, blocks, unescaped
-from regard.documents.catalogs.segments import Edits, line_lead, prefix, raw_text, segment_parts
+from regard.documents.catalogs.coded_segments import (
+    Edits,
+    line_lead,
+    prefix,
+    raw_text,
+    segment_parts,
+)
 from regard.documents.catalogs.target_language import check_target_language
 from regard.documents.document import DocumentOptions, TextDocument
 from regard.documents.xml_tokens import XmlToken, xml_tokens
@@ -67,18 +73,22 @@ def _fill(
     options: DocumentOptions,
     edits: Edits,
 ) -> None:
-    own, other = _best(unit, options.source), _best(unit, options.target)
-    if own is None or own is other or own.segment is None:
+    source_variant, target_variant = _best(unit, options.source), _best(unit, options.target)
+    if source_variant is None or source_variant is target_variant or source_variant.segment is None:
         return
-    parts = segment_parts(tokens[own.segment[0] + 1 : own.segment[1]], preserve=False)
+    parts = segment_parts(
+        tokens[source_variant.segment[0] + 1 : source_variant.segment[1]], preserve=False
+    )
     if not any(True for _ in blocks(parts)):
         return
     value = Value(parts, None, unescaped)
-    if other is None:
-        _add_variant(source, tokens, own, unit.variants[-1], value, options.target, edits)
-    elif other.segment is not None:
-        first, last = (tokens[number] for number in other.segment)
-        inside = raw_text(tokens[other.segment[0] + 1 : other.segment[1]])
+    if target_variant is None:
+        _add_variant(
+            source, tokens, source_variant, unit.variants[-1], value, options.target, edits
+        )
+    elif target_variant.segment is not None:
+        first, last = (tokens[number] for number in target_variant.segment)
+        inside = raw_text(tokens[target_variant.segment[0] + 1 : target_variant.segment[1]])
         if first.kind == "empty":
             name = f"{prefix(first)}seg"
             opening = first.raw[:-2].rstrip() + ">"
@@ -90,16 +100,16 @@ def _fill(
 def _add_variant(
     source: str,
     tokens: Sequence[XmlToken],
-    own: _Variant,
+    source_variant: _Variant,
     last: _Variant,
     value: Value,
     language: str,
     edits: Edits,
 ) -> None:
     """A tuv after the last one, laid out as the source's is."""
-    assert own.segment is not None
-    tuv, segment = tokens[own.first], tokens[own.segment[0]]
-    end = tokens[own.last]
+    assert source_variant.segment is not None
+    tuv, segment = tokens[source_variant.first], tokens[source_variant.segment[0]]
+    end = tokens[source_variant.last]
     name, inner = f"{prefix(tuv)}tuv", f"{prefix(segment)}seg"
     attribute = "xml:lang" if tuv.get("xml:lang") else "lang"
     after = tokens[last.last].end

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from regard.documents.blocks import Value, blocks, unescaped
-from regard.documents.catalogs.segments import (
+from regard.documents.catalogs.coded_segments import (
     Edits,
     line_lead,
     prefix,

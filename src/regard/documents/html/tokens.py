@@ -149,9 +149,9 @@ def _tag(source: str, start: int) -> Token:
             return Token("rest", source[start:])
         if source[at] == ">":
             raw = source[start : at + 1]
-            kept = () if kind == "end" else tuple(v for v in values.values() if v.start)
+            attributes = () if kind == "end" else tuple(v for v in values.values() if v.start)
             self_closing = source.endswith("/", gap, at)  # a value's own slash is before the gap
-            return Token(kind, raw, _lower(name[0]), kept, self_closing)
+            return Token(kind, raw, _lower(name[0]), attributes, self_closing)
         at = _attribute(source, at, start, values)
 
 

@@ -51,20 +51,20 @@ def emphasis_pairs(runs: Sequence[Delimiters]) -> list[Pair]:
         while run.can_close and run.start < run.end:
             key = (run.character, run.can_open, run.length % 3)
             bottom = useless.get(key, 0)
-            found = next(
+            index = next(
                 (n for n in range(len(openers) - 1, bottom - 1, -1) if _fit(openers[n], run)), None
             )
-            if found is None:
+            if index is None:
                 useless[key] = len(openers)
                 break
-            opener = openers[found]
+            opener = openers[index]
             size = min(2, opener.end - opener.start, run.end - run.start)
             if run.character == "~":
                 size = run.end - run.start
             pairs.append((opener.end - size, opener.end, run.start, run.start + size))
             opener.end -= size
             run.start += size
-            del openers[found + (opener.start < opener.end) :]
+            del openers[index + (opener.start < opener.end) :]
             useless = {name: min(place, len(openers)) for name, place in useless.items()}
         if run.can_open and run.start < run.end:
             openers.append(run)

@@ -65,10 +65,10 @@ class _Scan:
     @cached_property
     def backticks(self) -> dict[int, list[int]]:
         """Where the runs of backticks begin, by their length."""
-        found: dict[int, list[int]] = {}
+        starts: dict[int, list[int]] = {}
         for match in _CODE.finditer(self.text):
-            found.setdefault(len(match[0]), []).append(match.start())
-        return found
+            starts.setdefault(len(match[0]), []).append(match.start())
+        return starts
 
 
 def label_key(label: str) -> str:
@@ -150,21 +150,21 @@ def _less(scan: _Scan, at: int) -> int | None:
     if match is None:
         return None
     end, name = match.end(), (match[1] or "").lower() if match.re is _TAG else ""
-    closing = text[at + 1] == "/"
+    is_end_tag = text[at + 1] == "/"
     if not name:  # an address in angle brackets
         scan.items.append(_Item(at, end, "code", match[0][1:-1]))
         return end
-    if name in _CODE_TAGS and not closing and not match[2] and name not in scan.unclosed:
-        found = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(text, end)
-        if found:
-            content = unescape(text[end : found.start()])
-            scan.items.append(_Item(at, found.end(), "code", code_text(content)))
-            return found.end()
+    if name in _CODE_TAGS and not is_end_tag and not match[2] and name not in scan.unclosed:
+        closing = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(text, end)
+        if closing:
+            content = unescape(text[end : closing.start()])
+            scan.items.append(_Item(at, closing.end(), "code", code_text(content)))
+            return closing.end()
         scan.unclosed.add(name)
     if match[2] or name in VOID:
         scan.items.append(_Item(at, end, "point"))
     else:
-        scan.items.append(_Item(at, end, "end" if closing else "begin", name=f"<{name}"))
+        scan.items.append(_Item(at, end, "end" if is_end_tag else "begin", name=f"<{name}"))
     return end
 
 

@@ -48,10 +48,13 @@ class OfficeDocument:
         position, changed = 0, {}
         for name, member in self.members.items():
             texts = member.texts
-            own = translations[position : position + len(texts)]
+            member_translations = translations[position : position + len(texts)]
             position += len(texts)
-            if any(text != done.text for text, done in zip(texts, own, strict=True)):
-                changed[name] = self.encoders[name](member.render(own))
+            if any(
+                text != translation.text
+                for text, translation in zip(texts, member_translations, strict=True)
+            ):
+                changed[name] = self.encoders[name](member.render(member_translations))
         return write_archive(self.data, changed) if changed else self.data
 
 

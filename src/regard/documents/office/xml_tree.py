@@ -45,11 +45,11 @@ class XmlMember:
 
     def children(self, first: int) -> list[int]:
         """The numbers of the tokens that begin the children of an element, text included."""
-        found, number, end = [], first + 1, self.ends[first]
+        numbers, number, end = [], first + 1, self.ends[first]
         while number < end:
-            found.append(number)
+            numbers.append(number)
             number = self.ends.get(number, number) + 1
-        return found
+        return numbers
 
     def parts(
         self,

@@ -1,13 +1,13 @@
 """Documents read and written by other processes, with limits of time and memory.
 
-A document is somebody else's file, and one mistake of a reader of ours could occupy the process
-that calls it: Python cannot stop an expression that is being matched, nor take its memory back.
-Another process can be killed.
+Documents are untrusted, and a fault in a reader could block the process that calls it: Python can
+neither stop a regular expression that is being matched nor limit its memory. Another process can
+be killed.
 
     pool.py            the processes, and documents that are in one of them
-    parser_process.py  one process as its parent sees it: started, asked, killed
-    limits.py          what a document may take
-    messages.py        what the two say to each other
+    parser_process.py  one process, seen from its parent: start, request, kill
+    limits.py          limits of time and memory
+    messages.py        the messages between both
     parser.py          what the process does
 """
 

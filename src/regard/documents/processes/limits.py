@@ -20,7 +20,7 @@ class ParserLimits:
     memory                bytes of its address space
     memory_per_byte       more of them for the documents' size
     answer                bytes of texts, or of documents that it returns
-    kept                  bytes of memory beyond which a process is replaced after its answer, so
+    replacement_memory    bytes of memory beyond which a process is replaced after its answer, so
                           that they are given back
     """
 
@@ -29,7 +29,7 @@ class ParserLimits:
     memory: int = 1 << 30
     memory_per_byte: int = 100
     answer: int = 1 << 30
-    kept: int = 1 << 40
+    replacement_memory: int = 1 << 40
 
     def seconds_for(self, size: int) -> float:
         """Seconds for documents of so many bytes."""

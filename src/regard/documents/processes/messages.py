@@ -25,7 +25,7 @@ ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Message(NamedTuple):
-    """What is said, and the bytes of documents."""
+    """The JSON of a message, and the bytes of documents."""
 
     content: dict[str, Any]
     data: bytes = b""
@@ -66,7 +66,7 @@ class PlainTranslation(NamedTuple):
     alignment: Sequence[tuple[int, int]] = ()
 
 
-def plain(translation: LinkedTranslation, *, links: bool) -> PlainTranslation:
+def plain_translation(translation: LinkedTranslation, *, links: bool) -> PlainTranslation:
     """What is needed of a translation; words and links may be computed when they are read."""
     if not links:
         return PlainTranslation(translation.text)

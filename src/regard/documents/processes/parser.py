@@ -96,13 +96,16 @@ class Parser:
         documents = self._read(request)
         if content["renderings"] is None:
             texts = [document.texts for document in documents]
-            characters = sum(max(0, sum(map(len, own)) + len(own) - 1) for own in texts)
+            characters = sum(
+                max(0, sum(map(len, document_texts)) + len(document_texts) - 1)
+                for document_texts in texts
+            )
             if characters > content["max_characters"]:
                 return {"problem": "characters", "characters": characters}, []
             markup = [document.has_markup for document in documents]
             return {"texts": texts, "has_markup": markup}, []
         written = [
-            documents[number].render([PlainTranslation(*given) for given in translations])
+            documents[number].render([PlainTranslation(*values) for values in translations])
             for number, translations in content["renderings"]
         ]
         return {"sizes": list(map(len, written))}, written
@@ -111,10 +114,10 @@ class Parser:
         content = request.content
         if self._ticket != content["ticket"] or not self._documents:
             self._documents = []  # first, to have their memory
-            parts = slices(request.data, [given["size"] for given in content["documents"]])
+            parts = slices(request.data, [source["size"] for source in content["documents"]])
             self._documents = [
-                parse_document(data, given["format"], DocumentOptions(**given["options"]))
-                for given, data in zip(content["documents"], parts, strict=True)
+                parse_document(data, source["format"], DocumentOptions(**source["options"]))
+                for source, data in zip(content["documents"], parts, strict=True)
             ]
             self._ticket = content["ticket"]
         return self._documents
@@ -163,7 +166,7 @@ def _set_limit(kind: int, value: int) -> None:
 
 
 class UsedMemory:
-    """Bytes of memory that this process uses; 0 where the system does not say."""
+    """Bytes of memory that this process uses; 0 where the system does not report it."""
 
     def __init__(self) -> None:
         path = Path("/proc/self/statm")

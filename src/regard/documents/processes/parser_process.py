@@ -1,4 +1,4 @@
-"""One process that reads and writes documents, as its parent sees it."""
+"""One process that reads and writes documents, seen from its parent."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from regard.documents.processes.messages import CHUNK, HEAD, Message, decode
 
 COMMAND = ("-P", "-m", "regard.documents.processes.parser")
 START_SECONDS = 60.0
-"""In which a process must be ready, on a busy machine too."""
+"""Time in which a process must be ready, on a busy machine too."""
 CANCELLED_SECONDS = 1.0
-"""In which work that nobody waits for may still be done, which costs less than another process."""
-LOOK_SECONDS = 0.25
-"""After which it is looked again whether somebody waits."""
+"""Time in which cancelled work may still finish, which costs less than another process."""
+CHECK_SECONDS = 0.25
+"""Time between checks of whether the work is cancelled."""
 
 
 class ParserTimeoutError(Exception):
@@ -57,7 +57,7 @@ class ParserProcess:
         return None if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """Start the process, unless it runs; it gets ready while this one goes on."""
+        """Start the process, unless it runs; it starts up while this one continues."""
         if self._process is not None and self._process.poll() is None:
             return
         self.kill()
@@ -90,12 +90,12 @@ class ParserProcess:
         return self._receive(deadline, max_answer)
 
     def interrupt(self) -> None:
-        """End the process at once; who waits for its answer gets an error."""
+        """End the process at once; a caller that waits for its answer gets an error."""
         if self._process is not None:
             self._process.kill()
 
     def kill(self) -> None:
-        """End the process at once, and forget it; nobody may wait for its answer."""
+        """End the process at once and drop it; no caller may be waiting for its answer."""
         self.ticket, self._ready = 0, False
         process, self._process = self._process, None
         if process is None:
@@ -153,7 +153,7 @@ class ParserProcess:
 
 
 class _Deadline:
-    """Waits for pipes until a moment; soon after nobody waits for the work any more, it is over."""
+    """Waits for pipes until a deadline, which comes soon after the work is cancelled."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -171,5 +171,5 @@ class _Deadline:
             left = self._end - now
             if left <= 0:
                 raise CancelledWorkError if self._cancelled else ParserTimeoutError
-            if poll.poll(1000 * min(left, LOOK_SECONDS)):
+            if poll.poll(1000 * min(left, CHECK_SECONDS)):
                 return

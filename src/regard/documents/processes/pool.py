@@ -15,7 +15,13 @@ from regard.cancellation import CancelledWorkError
 from regard.documents.document import DocumentOptions
 from regard.documents.guarded import LOGGER
 from regard.documents.processes.limits import ARCHIVE_EXPANSION, MEGABYTE, ParserLimits
-from regard.documents.processes.messages import OUT_OF_MEMORY, Message, encode, plain, slices
+from regard.documents.processes.messages import (
+    OUT_OF_MEMORY,
+    Message,
+    encode,
+    plain_translation,
+    slices,
+)
 from regard.documents.processes.parser_process import (
     ParserAnswerError,
     ParserDiedError,
@@ -97,8 +103,8 @@ Rendering = tuple[IsolatedDocument, Sequence[LinkedTranslation]]
 class ParserPool:
     """Processes for documents; each is used by one thread at a time.
 
-    A process that takes too long, takes too much memory or dies is replaced, and what it was to do
-    is an `InputError`.
+    A process that takes too long, takes too much memory or dies is replaced, and its request
+    fails with an `InputError`.
     """
 
     def __init__(self, num_processes: int = 1, limits: ParserLimits | None = None) -> None:
@@ -110,7 +116,7 @@ class ParserPool:
         self._prepared = self._closed = False
 
     def start(self, *, prepared: bool = False) -> None:
-        """Start all processes, so that nobody waits for that; without it they start when needed.
+        """Start all processes now, so that no request waits for that; else they start when needed.
 
         prepared  whether they import all readers, and are replaced before they are needed again
         """
@@ -159,7 +165,13 @@ class ParserPool:
         if not renderings:
             return []
         packed = [
-            (document.number, [plain(own, links=document.has_markup) for own in translations])
+            (
+                document.number,
+                [
+                    plain_translation(translation, links=document.has_markup)
+                    for translation in translations
+                ],
+            )
             for document, translations in renderings
         ]
         answer = self._ask(renderings[0][0].batch, "write", renderings=packed)
@@ -182,8 +194,8 @@ class ParserPool:
             "memory": work.memory,
             "max_characters": most,
             "documents": [
-                {"size": len(own.data), "format": own.form, "options": vars(own.options)}
-                for own in batch.sources
+                {"size": len(source.data), "format": source.form, "options": vars(source.options)}
+                for source in batch.sources
             ],
             "renderings": renderings,
         }
@@ -201,7 +213,7 @@ class ParserPool:
                 raise
             content = answer.content
             process.ticket = batch.ticket
-            if content["memory"] > self.limits.kept:
+            if content["memory"] > self.limits.replacement_memory:
                 process.kill()  # gives its memory back
         for record in content["log"]:
             LOGGER.error(record["message"], extra={"fields": record["fields"]})
@@ -235,7 +247,7 @@ class ParserPool:
 
 
 class Work:
-    """What a process is to do, for errors and the log."""
+    """The request to a process, for errors and the log."""
 
     def __init__(self, verb: str, sources: Sequence[DocumentSource], limits: ParserLimits) -> None:
         self.verb, self.limits = verb, limits
@@ -245,7 +257,7 @@ class Work:
         self.start = time.monotonic()
 
     def sentence(self, problem: str) -> str:
-        """What is wrong, for whoever sent the documents."""
+        """The sentence for the user: what is wrong, and what helps."""
         return PROBLEMS[problem].format(
             name=self.name,
             verb=self.verb,

@@ -32,7 +32,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 def parse_yaml(source: str, is_prose: Callable[[str], bool] = lambda key: True) -> TextDocument:
-    """The strings of a YAML document; `is_prose` says of which keys the values are translated.
+    """The strings of a YAML document; `is_prose` tells for a key whether its values are translated.
 
     >>> parse_yaml("greeting: Hello  # a comment\\ncount: 3").texts
     ['Hello']

@@ -17,8 +17,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from regard.allocator import give_back_memory, resident_bytes
 from regard.errors import InputError
-from regard.memory import give_back_memory, resident_bytes
 from regard.server.access.foreign_pages import ForeignPages
 from regard.server.api import files, libretranslate, tracing, v1
 from regard.server.api.detection import detect

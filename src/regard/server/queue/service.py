@@ -254,7 +254,7 @@ def parser_limits(settings: ServerSettings) -> ParserLimits:
         seconds_per_megabyte=settings.parse_seconds / 10,
         memory=settings.parse_memory,
         answer=MAX_ANSWER + settings.body_bytes,
-        kept=KEPT_MEMORY,
+        replacement_memory=KEPT_MEMORY,
     )
 
 

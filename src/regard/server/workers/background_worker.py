@@ -9,8 +9,8 @@ import socket
 import sys
 from contextlib import suppress
 
+from regard.allocator import give_back_memory, resident_bytes
 from regard.errors import InputError
-from regard.memory import give_back_memory, resident_bytes
 from regard.server.http.app import create_app
 from regard.server.http.run import ACCEPTED, BACKLOG, FINISH_SECONDS, SWITCH_SECONDS
 from regard.server.queue.service import Service

@@ -24,7 +24,7 @@ class TokenExamples(NamedTuple):
     """Sequences with their answers.
 
     fields   (B, N, F)  ids: what a token is made of
-    labels   (B, N, A)  the answers of each token, `NO_ANSWER` where it is not asked
+    labels   (B, N, A)  the answers of each token, `NO_ANSWER` where it has no label
     lengths  (B,)       tokens of each sequence; None: all of them
     """
 
@@ -116,14 +116,14 @@ def fit(
 def accuracy(model: nn.Module, examples: TokenExamples) -> float:
     """The share of right answers."""
     answers = model(examples.fields, examples.lengths).argmax(-1)
-    asked = examples.labels != NO_ANSWER
-    return float((answers == examples.labels)[asked].float().mean())
+    labeled = examples.labels != NO_ANSWER
+    return float((answers == examples.labels)[labeled].float().mean())
 
 
 def guess_accuracy(examples: TokenExamples) -> float:
     """The share of right answers of always guessing the most frequent label."""
-    asked = examples.labels[examples.labels != NO_ANSWER]
-    return float(asked.bincount().max()) / len(asked)
+    labels = examples.labels[examples.labels != NO_ANSWER]
+    return float(labels.bincount().max()) / len(labels)
 
 
 def num_parameters(model: nn.Module) -> int:

@@ -20,7 +20,7 @@ from regard.attention import NadarayaWatson
 from regard.cores import cores
 from regard.studies.estimates import Estimate, estimate, estimated_curve
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
-from regard.views.charts.panels import Curve, CurvePanel, GridPanel, Panel, Text
+from regard.views.charts.panels import Bilingual, Curve, CurvePanel, GridPanel, Panel
 from regard.worker_pool import parallel_map
 
 Floats = NDArray[np.float64]
@@ -34,21 +34,21 @@ FIXED_WIDTH = 1.0
 SHOWN_QUERIES = 15
 LEARNED = ("gradient", "loo")
 
-METHODS: dict[str, tuple[Text, Callable[[], NadarayaWatson]]] = {
+METHODS: dict[str, tuple[Bilingual, Callable[[], NadarayaWatson]]] = {
     "average": (
-        Text("average pooling", "平均汇聚"),
+        Bilingual("average pooling", "平均汇聚"),
         lambda: NadarayaWatson("uniform"),
     ),
     "fixed": (
-        Text("Gaussian, width 1", "高斯核，宽度 1"),
+        Bilingual("Gaussian, width 1", "高斯核，宽度 1"),
         lambda: NadarayaWatson(bandwidth=FIXED_WIDTH),
     ),
     "gradient": (
-        Text("width by gradient", "梯度下降的宽度"),
+        Bilingual("width by gradient", "梯度下降的宽度"),
         lambda: NadarayaWatson(bandwidth="gradient", initial_bandwidth=FIXED_WIDTH),
     ),
     "loo": (
-        Text("width by leave-one-out", "留一法的宽度"),
+        Bilingual("width by leave-one-out", "留一法的宽度"),
         lambda: NadarayaWatson(bandwidth="loo"),
     ),
 }
@@ -78,7 +78,7 @@ def queries(count: int = QUERIES) -> Floats:
     return (np.arange(count) + 0.5) * LENGTH / count
 
 
-def fitted(method: str, sample: Sample) -> NadarayaWatson:
+def fit_regression(method: str, sample: Sample) -> NadarayaWatson:
     """The method's regression, fitted to a data set."""
     return METHODS[method][1]().fit(sample.x[:, None], sample.y)
 
@@ -101,7 +101,7 @@ def limit_error(width: float) -> float:
 def errors(item: tuple[int, int]) -> dict[str, tuple[float, float]]:
     """Error and width of each method on the data set of a size and seed."""
     sample = draw(*item)
-    models = {method: fitted(method, sample) for method in METHODS}
+    models = {method: fit_regression(method, sample) for method in METHODS}
     return {method: (error(model), float(model.bandwidth_[0])) for method, model in models.items()}
 
 
@@ -129,17 +129,17 @@ def run(options: StudyOptions) -> Findings:
     seeds = options.seeds(full=10, quick=3)
     options.report(f"{FEW} samples: fitting and drawing one data set")
     sample = draw(FEW, options.seed)
-    models = {method: fitted(method, sample) for method in METHODS}
+    models = {method: fit_regression(method, sample) for method in METHODS}
     measured = {}
     for size in sizes:
         options.report(f"{size:,} samples: {len(seeds)} data sets")
         measured[size] = parallel_map(errors, [(size, seed) for seed in seeds], cores(), fork=True)
     by_size = {
-        method: [estimate([each[method][0] for each in measured[size]]) for size in sizes]
+        method: [estimate([figures[method][0] for figures in measured[size]]) for size in sizes]
         for method in METHODS
     }
     widths = {
-        method: [estimate([each[method][1] for each in measured[size]]) for size in sizes]
+        method: [estimate([figures[method][1] for figures in measured[size]]) for size in sizes]
         for method in LEARNED
     }
     key_K, query_Q = sample.x, queries(SHOWN_QUERIES)
@@ -148,11 +148,11 @@ def run(options: StudyOptions) -> Findings:
     )
     limit = limit_error(FIXED_WIDTH)
     rates = {
-        method: rate(sizes, [each.mean for each in estimates])
+        method: rate(sizes, [interval.mean for interval in estimates])
         for method, estimates in by_size.items()
     }
     return Findings(
-        caption=Text(
+        caption=Bilingual(
             "Average pooling ignores the query; a fixed width smooths the curve away however many "
             "samples there are; a width chosen by leave-one-out error follows it, and its error "
             "keeps falling.",
@@ -186,11 +186,11 @@ def _claims(
     many = {method: estimates[-1] for method, estimates in by_size.items()}
     most = f"{sizes[-1]:,}"
 
-    def falls(method: str, claimed: Text, remark: Text) -> Claim:
+    def falls(method: str, claimed: Bilingual, remark: Bilingual) -> Claim:
         start, end = few[method].written(3), many[method].written(4)
         return Claim(
             claimed,
-            Text(
+            Bilingual(
                 f"Error {start} with {FEW} samples and {end} with {most}: "
                 f"it changes as n^{rates[method]:.2f}, {remark.en}.",
                 f"{FEW} 个样本时误差为 {start}，{most} 个样本时为 {end}："
@@ -201,11 +201,11 @@ def _claims(
 
     return [
         Claim(
-            Text(
+            Bilingual(
                 "The closer a key is to the query, the larger its attention weight.",
                 "键与查询越接近，分配到的注意力权重就越大。",
             ),
-            Text(
+            Bilingual(
                 f"In {order:.1%} of the pairs of neighboring keys the closer one weighs at least "
                 "as much.",
                 f"在 {order:.1%} 的相邻键对中，较近的键权重不小于较远的键。",
@@ -213,11 +213,11 @@ def _claims(
             order == 1.0,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "Attention that depends on the query predicts better than average pooling.",
                 "依赖查询的注意力汇聚比平均汇聚预测得更好。",
             ),
-            Text(
+            Bilingual(
                 f"With {FEW} samples the error is {few['fixed'].written()} with a Gaussian of "
                 f"fixed width and {few['average'].written()} with average pooling.",
                 f"{FEW} 个样本时，固定宽度高斯核的误差为 {few['fixed'].written()}，"
@@ -226,11 +226,11 @@ def _claims(
             few["fixed"].high < few["average"].low,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "A learned width in the score predicts better than the fixed one.",
                 "评分函数中带可学习的宽度参数，比固定宽度预测得更好。",
             ),
-            Text(
+            Bilingual(
                 f"With {FEW} samples the error is {few['gradient'].written(3)} with the learned "
                 f"width and {few['fixed'].written(3)} with the fixed one.",
                 f"{FEW} 个样本时，学得宽度的误差为 {few['gradient'].written(3)}，"
@@ -240,24 +240,24 @@ def _claims(
         ),
         falls(
             "fixed",
-            Text(
+            Bilingual(
                 "Kernel regression without parameters is consistent: with enough data it converges "
                 "to the optimum (measured with the fixed width of the textbook).",
                 "非参数的核回归具有一致性：数据足够多时收敛到最优结果（以教科书的固定宽度测量）。",
             ),
-            Text(
+            Bilingual(
                 f"toward {limit:.4f}, the error of the curve smoothed with that width",
                 f"趋向 {limit:.4f}，即用该宽度平滑后的曲线的误差",
             ),
         ),
         falls(
             "loo",
-            Text(
+            Bilingual(
                 "Kernel regression is consistent when its width is chosen from the data by "
                 "leave-one-out error.",
                 "宽度由留一误差从数据中选出时，核回归具有一致性。",
             ),
-            Text("toward 0 (theory: about n^−0.8)", "趋向 0（理论约为 n^−0.8）"),
+            Bilingual("toward 0 (theory: about n^−0.8)", "趋向 0（理论约为 n^−0.8）"),
         ),
     ]
 
@@ -267,10 +267,12 @@ def _tables(
     by_size: dict[str, list[Estimate]],
     widths: dict[str, list[Estimate]],
 ) -> list[FindingsTable]:
-    def table(title: Text, methods: list[str], rows: dict[str, list[Estimate]]) -> FindingsTable:
+    def table(
+        title: Bilingual, methods: list[str], rows: dict[str, list[Estimate]]
+    ) -> FindingsTable:
         return FindingsTable(
             title,
-            [Text("samples", "样本数"), *(METHODS[method][0] for method in methods)],
+            [Bilingual("samples", "样本数"), *(METHODS[method][0] for method in methods)],
             [
                 [f"{size:,}", *(rows[method][at].written(4) for method in methods)]
                 for at, size in enumerate(sizes)
@@ -279,14 +281,14 @@ def _tables(
 
     return [
         table(
-            Text(
+            Bilingual(
                 "Mean squared error against the curve without noise",
                 "与无噪声曲线的均方误差",
             ),
             list(METHODS),
             by_size,
         ),
-        table(Text("Width chosen", "选出的宽度"), list(LEARNED), widths),
+        table(Bilingual("Width chosen", "选出的宽度"), list(LEARNED), widths),
     ]
 
 
@@ -308,13 +310,15 @@ def _panels(
         for method in ("average", "fixed", "gradient")
     ]
     fits = CurvePanel(
-        Text(f"Predictions from {FEW} samples", f"{FEW} 个样本的预测"),
+        Bilingual(f"Predictions from {FEW} samples", f"{FEW} 个样本的预测"),
         "x",
         "y",
         [
-            Curve(Text("samples", "样本"), _rounded(sample.x), _rounded(sample.y), kind="dots"),
             Curve(
-                Text("without noise", "无噪声曲线"),
+                Bilingual("samples", "样本"), _rounded(sample.x), _rounded(sample.y), kind="dots"
+            ),
+            Curve(
+                Bilingual("without noise", "无噪声曲线"),
                 _rounded(points),
                 _rounded(curve(points)),
                 kind="dashed",
@@ -324,9 +328,9 @@ def _panels(
     )
     losses = models["gradient"].losses_
     learning = CurvePanel(
-        Text("Learning the width", "学习宽度"),
-        Text("epoch", "迭代轮数"),
-        Text("leave-one-out squared error", "留一平方误差"),
+        Bilingual("Learning the width", "学习宽度"),
+        Bilingual("epoch", "迭代轮数"),
+        Bilingual("leave-one-out squared error", "留一平方误差"),
         [
             Curve(
                 METHODS["gradient"][0],
@@ -336,13 +340,13 @@ def _panels(
         ],
     )
     consistency = CurvePanel(
-        Text("Error by number of samples", "误差随样本数的变化"),
-        Text("samples", "样本数"),
-        Text("mean squared error", "均方误差"),
+        Bilingual("Error by number of samples", "误差随样本数的变化"),
+        Bilingual("samples", "样本数"),
+        Bilingual("mean squared error", "均方误差"),
         [
             *(estimated_curve(METHODS[method][0], sizes, by_size[method]) for method in METHODS),
             Curve(
-                Text("limit of width 1", "宽度 1 的极限"),
+                Bilingual("limit of width 1", "宽度 1 的极限"),
                 sizes,
                 [limit] * len(sizes),
                 kind="dashed",
@@ -351,9 +355,9 @@ def _panels(
         log="xy",
     )
     chosen = CurvePanel(
-        Text("Width by number of samples", "宽度随样本数的变化"),
-        Text("samples", "样本数"),
-        Text("width", "宽度"),
+        Bilingual("Width by number of samples", "宽度随样本数的变化"),
+        Bilingual("samples", "样本数"),
+        Bilingual("width", "宽度"),
         [estimated_curve(METHODS[method][0], sizes, widths[method]) for method in LEARNED],
         log="xy",
     )
@@ -366,13 +370,13 @@ def _panels(
     ]
 
 
-def _weights(sample: Sample, model: NadarayaWatson, name: Text) -> GridPanel:
+def _weights(sample: Sample, model: NadarayaWatson, name: Bilingual) -> GridPanel:
     query_Q = queries(SHOWN_QUERIES)
     weights_QK = model.attention_weights(query_Q[:, None])
     return GridPanel(
-        Text(f"Weights: {name.en}", f"注意力权重：{name.zh}"),
-        Text("keys, in the order of x", "键（按 x 排序）"),
-        Text("query x", "查询 x"),
+        Bilingual(f"Weights: {name.en}", f"注意力权重：{name.zh}"),
+        Bilingual("keys, in the order of x", "键（按 x 排序）"),
+        Bilingual("query x", "查询 x"),
         [f"{x:.1f}" for x in sample.x],
         [f"{x:.2f}" for x in query_Q],
         [_rounded(row) for row in weights_QK],

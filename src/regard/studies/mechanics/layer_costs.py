@@ -74,12 +74,12 @@ def operation_depth(output: Tensor) -> int:
     stack = [output.grad_fn]
     while stack:
         node = stack[-1]
-        before = [each for each, _ in node.next_functions if each is not None]
-        missing = [each for each in before if each not in depths]
+        before = [previous for previous, _ in node.next_functions if previous is not None]
+        missing = [previous for previous in before if previous not in depths]
         if missing:
             stack += missing
         else:
-            depths[stack.pop()] = 1 + max((depths[each] for each in before), default=0)
+            depths[stack.pop()] = 1 + max((depths[previous] for previous in before), default=0)
     return depths[output.grad_fn]
 
 
@@ -144,26 +144,28 @@ class PeakBytes(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # untyped in torch
-        self.peak, self._held = 0, 0
+        self.peak, self._current = 0, 0
         self._known: set[int] = set()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        given = {id(x.untyped_storage()) for x in tree_leaves((args, kwargs)) if _is_tensor(x)}
+        argument_storages = {
+            id(x.untyped_storage()) for x in tree_leaves((args, kwargs)) if _is_tensor(x)
+        }
         result = func(*args, **(kwargs or {}))
         for tensor in filter(_is_tensor, tree_leaves(result)):
             storage = tensor.untyped_storage()
-            if id(storage) not in self._known and id(storage) not in given:
+            if id(storage) not in self._known and id(storage) not in argument_storages:
                 self._known.add(id(storage))
-                self._held += storage.nbytes()
+                self._current += storage.nbytes()
                 weakref.finalize(storage, self._free, id(storage), storage.nbytes())
-        self.peak = max(self.peak, self._held)
+        self.peak = max(self.peak, self._current)
         return result
 
     def _free(self, storage: int, size: int) -> None:
         self._known.discard(storage)
-        self._held -= size
+        self._current -= size
 
 
 def _is_tensor(value: object) -> bool:

@@ -33,18 +33,26 @@ from regard.studies.mechanics.masked_models import (
     train,
 )
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
-from regard.views.charts.panels import BarPanel, Bars, Curve, CurvePanel, GridPanel, Panel, Text
+from regard.views.charts.panels import (
+    BarPanel,
+    Bars,
+    Bilingual,
+    Curve,
+    CurvePanel,
+    GridPanel,
+    Panel,
+)
 from regard.worker_pool import parallel_map
 
-MASKINGS: dict[str, Text] = {
-    "before": Text("−∞ before the softmax", "softmax 之前设为 −∞"),
-    "after": Text("0 after the softmax", "softmax 之后设为 0"),
-    "none": Text("no mask", "不掩蔽"),
+MASKINGS: dict[str, Bilingual] = {
+    "before": Bilingual("−∞ before the softmax", "softmax 之前设为 −∞"),
+    "after": Bilingual("0 after the softmax", "softmax 之后设为 0"),
+    "none": Bilingual("no mask", "不掩蔽"),
 }
 LENGTHS = (8, 16, 32, 64, 128, 256)
 QUICK_LENGTHS = (8, 16, 32)
 TOLERANCE = 1e-9
-PASSES = Text("one pass", "一次前向"), Text("n passes", "n 次前向")
+PASSES = Bilingual("one pass", "一次前向"), Bilingual("n passes", "n 次前向")
 
 
 class TrainedModel(NamedTuple):
@@ -71,13 +79,13 @@ class Experiment:
 
     def run(self) -> TrainedModel:
         """Train and measure."""
-        found = train(
+        checkpoints = train(
             self.masked, self.sentences, self.steps, self.seed, one_target=self.name == "one"
         )
         dev = self.sentences.dev
         weights = self.masked.weights(dev)
         return TrainedModel(
-            found,
+            checkpoints,
             effect_of_the_future(self.masked, dev, self.seed),
             weights.sum(-1).mean((0, 1)).tolist(),
             weights[0, 0].tolist(),
@@ -100,7 +108,8 @@ def equality(length: int = 24, vocabulary: int = 50, seed: int = 0) -> Equality:
     logits = masked.logits(inputs), masked.separate_logits(inputs)
     parameters = list(masked.model.parameters())
     gradients = [
-        torch.autograd.grad(loss_of(each, labels_of(inputs)), parameters) for each in logits
+        torch.autograd.grad(loss_of(model_logits, labels_of(inputs)), parameters)
+        for model_logits in logits
     ]
     return Equality(
         float((logits[0] - logits[1]).detach().abs().max()),
@@ -122,8 +131,8 @@ def pass_seconds(length: int, vocabulary: int = 800, repeats: int = 3) -> tuple[
         for end in range(1, length + 1):
             step(inputs[:, :end], labels[:, end - 1 : end])
 
-    one, many = seconds([lambda: step(inputs, labels), separate], repeats)
-    return one, many
+    single, separately = seconds([lambda: step(inputs, labels), separate], repeats)
+    return single, separately
 
 
 def run(options: StudyOptions) -> Findings:
@@ -152,18 +161,18 @@ def run(options: StudyOptions) -> Findings:
     targets = estimate([len(pair.source_words) + 1 for pair in pairs])
     losses = {
         name: {
-            field: estimate([getattr(each.checkpoints[-1], field) for each in models])
+            field: estimate([getattr(model.checkpoints[-1], field) for model in models])
             for field in ("apparent", "honest")
         }
         for name, models in trained.items()
     }
     gaps = {
         name: estimate(
-            [each.checkpoints[-1].honest - each.checkpoints[-1].apparent for each in models]
+            [model.checkpoints[-1].honest - model.checkpoints[-1].apparent for model in models]
         )
         for name, models in trained.items()
     }
-    effects = {name: estimate([each.effect for each in trained[name]]) for name in MASKINGS}
+    effects = {name: estimate([model.effect for model in trained[name]]) for name in MASKINGS}
     sums = {
         name: [
             estimate(column) for column in zip(*(m.row_sums for m in trained[name]), strict=True)
@@ -171,7 +180,7 @@ def run(options: StudyOptions) -> Findings:
         for name in MASKINGS
     }
     return Findings(
-        caption=Text(
+        caption=Bilingual(
             "Zeros after the softmax leave sums below 1 that tell of the words to come: the model "
             "seems better in training and is worse in use; with −∞ before it both losses are the "
             "same, and one pass over a sentence teaches all its next words.",
@@ -203,15 +212,15 @@ def _claims(
     targets: Estimate,
 ) -> list[Claim]:
     before, after = sums["before"], sums["after"]
-    off = max(abs(each.mean - 1) for each in before)
-    lowest = min(after, key=lambda each: each.mean)
+    off = max(abs(interval.mean - 1) for interval in before)
+    lowest = min(after, key=lambda interval: interval.mean)
     longest = max(times)
-    one, many = times[longest]
+    single, separately = times[longest]
     all_targets, one_target = (losses[name]["honest"] for name in ("before", "one"))
 
-    def leak(name: str) -> Text:
+    def leak(name: str) -> Bilingual:
         seems, is_ = (losses[name][field].written() for field in ("apparent", "honest"))
-        return Text(
+        return Bilingual(
             f"The loss seems {seems} and is {is_} in use, against "
             f"{losses['before']['honest'].written()} with −∞; replacing the last token changes "
             f"{effects[name].written(3)} of the prediction of it, against "
@@ -231,11 +240,11 @@ def _claims(
 
     return [
         Claim(
-            Text(
+            Bilingual(
                 "Weights set to 0 after the softmax no longer sum to 1; with −∞ before it they do.",
                 "在 softmax 之后设为 0，权重之和就不再是 1；在 softmax 之前设为 −∞ 则保持归一化。",
             ),
-            Text(
+            Bilingual(
                 f"With 0 after the softmax the mean sum is as low as {lowest.written()}; with −∞ "
                 f"before it no sum differs from 1 by more than {off:.0g}.",
                 f"之后设为 0 时，权重和的均值最低为 {lowest.written()}；之前设为 −∞ 时，"
@@ -244,7 +253,7 @@ def _claims(
             off < 1e-5 and lowest.high < 1,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "Without a mask later words influence earlier ones, and the data leak.",
                 "不掩蔽时，后面的词会影响前面的词，造成数据泄露。",
             ),
@@ -252,7 +261,7 @@ def _claims(
             leaks("none"),
         ),
         Claim(
-            Text(
+            Bilingual(
                 "A 0 after the softmax leaks too: later words stay in the denominator.",
                 "softmax 之后设为 0 同样泄露：后面的词仍留在分母里。",
             ),
@@ -260,26 +269,28 @@ def _claims(
             leaks("after"),
         ),
         Claim(
-            Text(
+            Bilingual(
                 "One masked pass predicts the token after every prefix, as separate passes do.",
                 "一次掩蔽的前向同时预测每个前缀之后的下一个词元，与分别计算相同。",
             ),
-            Text(
+            Bilingual(
                 f"Logits differ by at most {equal.logits:.0e}, gradients by {equal.gradients:.0e} "
-                f"(float64); a sentence of {longest} tokens takes {one * 1e3:.0f} ms in one pass "
-                f"and {many * 1e3:.0f} ms in {longest}: {many / one:.0f} times as long.",
+                f"(float64); a sentence of {longest} tokens takes {single * 1e3:.0f} ms in one "
+                f"pass and {separately * 1e3:.0f} ms in {longest}: {separately / single:.0f} times "
+                "as long.",
                 f"logits 之差不超过 {equal.logits:.0e}，梯度之差不超过 {equal.gradients:.0e}"
-                f"（float64）；{longest} 个词元的句子一次前向用 {one * 1e3:.0f} 毫秒，"
-                f"{longest} 次分别计算用 {many * 1e3:.0f} 毫秒，是其 {many / one:.0f} 倍。",
+                f"（float64）；{longest} 个词元的句子一次前向用 {single * 1e3:.0f} 毫秒，"
+                f"{longest} 次分别计算用 {separately * 1e3:.0f} 毫秒，"
+                f"是其 {separately / single:.0f} 倍。",
             ),
-            max(equal) < TOLERANCE and many > one,
+            max(equal) < TOLERANCE and separately > single,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "So one training sentence offers many chances to learn.",
                 "因此一个训练样本可以提供多次训练机会。",
             ),
-            Text(
+            Bilingual(
                 f"A sentence of the built-in grammar has {targets.written(1)} targets; after the "
                 f"same sentences of {WORDS} words the loss is {all_targets.written()} with all "
                 f"targets and {one_target.written()} with one each.",
@@ -300,14 +311,16 @@ def _tables(
     times: dict[int, tuple[float, float]],
 ) -> list[FindingsTable]:
     models = FindingsTable(
-        Text("Language models by their mask", "不同掩蔽方式的语言模型"),
+        Bilingual("Language models by their mask", "不同掩蔽方式的语言模型"),
         [
-            Text("mask", "掩蔽方式"),
-            Text("apparent loss", "表面损失"),
-            Text("honest loss", "真实损失"),
-            Text("honest − apparent", "真实 − 表面"),
-            Text("change of its prediction when a token is replaced", "替换词元时对它的预测的改变"),
-            Text("sum of weights at the first token", "第一个词元处的权重和"),
+            Bilingual("mask", "掩蔽方式"),
+            Bilingual("apparent loss", "表面损失"),
+            Bilingual("honest loss", "真实损失"),
+            Bilingual("honest − apparent", "真实 − 表面"),
+            Bilingual(
+                "change of its prediction when a token is replaced", "替换词元时对它的预测的改变"
+            ),
+            Bilingual("sum of weights at the first token", "第一个词元处的权重和"),
         ],
         [
             [
@@ -322,16 +335,19 @@ def _tables(
         ],
     )
     passes = FindingsTable(
-        Text(
+        Bilingual(
             "Loss and gradient of one sentence, in milliseconds",
             "一个句子的损失与梯度用时（毫秒）",
         ),
         [
-            Text("tokens n", "词元数 n"),
+            Bilingual("tokens n", "词元数 n"),
             *PASSES,
-            Text("ratio", "倍数"),
+            Bilingual("ratio", "倍数"),
         ],
-        [[n, one * 1e3, many * 1e3, many / one] for n, (one, many) in times.items()],
+        [
+            [n, single * 1e3, separately * 1e3, separately / single]
+            for n, (single, separately) in times.items()
+        ],
     )
     return [models, passes]
 
@@ -343,43 +359,48 @@ def _panels(
     times: dict[int, tuple[float, float]],
     sentences: Sentences,
 ) -> list[Panel]:
-    def bars(name: Text, field: str) -> Bars:
+    def bars(name: Bilingual, field: str) -> Bars:
         values = [losses[masking][field] for masking in MASKINGS]
-        means, low, high = ([each[end] for each in values] for end in range(3))
+        means, low, high = ([interval[end] for interval in values] for end in range(3))
         return Bars(name, means, low, high)
 
-    def learning(name: str, words: Text) -> Curve:
-        steps = zip(*(each.checkpoints for each in trained[name]), strict=True)
-        points = [(step[0].sentences, estimate([each.honest for each in step])) for step in steps]
-        return estimated_curve(words, [at for at, _ in points], [each for _, each in points])
+    def learning(name: str, words: Bilingual) -> Curve:
+        steps = zip(*(model.checkpoints for model in trained[name]), strict=True)
+        points = [
+            (step[0].sentences, estimate([checkpoint.honest for checkpoint in step]))
+            for step in steps
+        ]
+        return estimated_curve(
+            words, [at for at, _ in points], [interval for _, interval in points]
+        )
 
     words = [sentences.words[at] for at in sentences.dev[0].tolist()]
     grids = [
         GridPanel(
-            Text(f"Weights: {MASKINGS[name].en}", f"注意力权重：{MASKINGS[name].zh}"),
-            Text("key", "键"),
-            Text("query", "查询"),
+            Bilingual(f"Weights: {MASKINGS[name].en}", f"注意力权重：{MASKINGS[name].zh}"),
+            Bilingual("key", "键"),
+            Bilingual("query", "查询"),
             words,
             words,
             [[round(weight, 3) for weight in row] for row in trained[name][0].weights],
         )
         for name in ("before", "after")
     ]
-    loss = Text("loss per word (nats)", "每词损失（奈特）")
+    loss = Bilingual("loss per word (nats)", "每词损失（奈特）")
     return [
         BarPanel(
-            Text("The leak as loss", "以损失衡量的泄露"),
+            Bilingual("The leak as loss", "以损失衡量的泄露"),
             loss,
             list(MASKINGS.values()),
             [
-                bars(Text("apparent: whole sentences", "表面：整句输入"), "apparent"),
-                bars(Text("honest: only earlier words", "真实：只有之前的词"), "honest"),
+                bars(Bilingual("apparent: whole sentences", "表面：整句输入"), "apparent"),
+                bars(Bilingual("honest: only earlier words", "真实：只有之前的词"), "honest"),
             ],
         ),
         CurvePanel(
-            Text("Sum of the weights of a query", "一个查询的权重之和"),
-            Text("position of the query", "查询的位置"),
-            Text("sum", "和"),
+            Bilingual("Sum of the weights of a query", "一个查询的权重之和"),
+            Bilingual("position of the query", "查询的位置"),
+            Bilingual("sum", "和"),
             [
                 estimated_curve(MASKINGS[name], list(range(1, len(sums[name]) + 1)), sums[name])
                 for name in ("before", "after")
@@ -388,22 +409,22 @@ def _panels(
         ),
         *grids,
         CurvePanel(
-            Text("One pass against n", "一次前向与 n 次前向"),
-            Text("tokens n", "词元数 n"),
-            Text("milliseconds", "毫秒"),
+            Bilingual("One pass against n", "一次前向与 n 次前向"),
+            Bilingual("tokens n", "词元数 n"),
+            Bilingual("milliseconds", "毫秒"),
             [
-                Curve(name, list(times), [each[at] * 1e3 for each in times.values()])
+                Curve(name, list(times), [seconds[at] * 1e3 for seconds in times.values()])
                 for at, name in enumerate(PASSES)
             ],
             log="xy",
         ),
         CurvePanel(
-            Text("All targets against one per sentence", "全部目标与每句一个目标"),
-            Text("training sentences", "训练句数"),
+            Bilingual("All targets against one per sentence", "全部目标与每句一个目标"),
+            Bilingual("training sentences", "训练句数"),
             loss,
             [
-                learning("before", Text("all targets", "全部目标")),
-                learning("one", Text("one target", "一个目标")),
+                learning("before", Bilingual("all targets", "全部目标")),
+                learning("one", Bilingual("one target", "一个目标")),
             ],
         ),
     ]

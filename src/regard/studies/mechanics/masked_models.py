@@ -153,21 +153,21 @@ def train(
     """Train a model in place by Adam, with all targets of a sentence or one chosen at random."""
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(masked.model.parameters(), lr=RATE)
-    found = []
+    losses = []
     for step in range(1, steps + 1):
         rows = torch.randint(len(sentences.train), (BATCH,), generator=generator)
         inputs = sentences.train[rows]
         labels = labels_of(inputs)
         if one_target:
             chosen = torch.randint(inputs.shape[1], (BATCH, 1), generator=generator)
-            kept = torch.arange(inputs.shape[1]) == chosen
-            labels = labels.masked_fill(~kept, PAD)
+            selected = torch.arange(inputs.shape[1]) == chosen
+            labels = labels.masked_fill(~selected, PAD)
         optimizer.zero_grad()
         loss_of(masked.logits(inputs), labels).backward()
         optimizer.step()
         if step * checkpoints // steps > (step - 1) * checkpoints // steps:
-            found.append(dev_losses(masked, sentences.dev, step * BATCH))
-    return found
+            losses.append(dev_losses(masked, sentences.dev, step * BATCH))
+    return losses
 
 
 @torch.no_grad()
@@ -177,7 +177,7 @@ def effect_of_the_future(masked: MaskedModel, inputs: Tensor, seed: int) -> floa
     The change of a prediction is the total variation ½ Σ |p − p'|, from 0 to 1.
     """
     generator = torch.Generator().manual_seed(seed)
-    others = inputs[torch.randperm(len(inputs), generator=generator), -2]
-    changed = torch.cat([inputs[:, :-1], others[:, None]], 1)
-    one, other = (masked.logits(each)[:, -2].softmax(-1) for each in (inputs, changed))
-    return float((one - other).abs().sum(-1).mean() / 2)
+    shuffled = inputs[torch.randperm(len(inputs), generator=generator), -2]
+    changed = torch.cat([inputs[:, :-1], shuffled[:, None]], 1)
+    original, altered = (masked.logits(tokens)[:, -2].softmax(-1) for tokens in (inputs, changed))
+    return float((original - altered).abs().sum(-1).mean() / 2)

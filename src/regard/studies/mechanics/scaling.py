@@ -23,19 +23,19 @@ from regard.attention import ScaledDot, attend
 from regard.cores import cores
 from regard.studies.estimates import Estimate, estimate, estimated_curve
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
-from regard.views.charts.panels import CurvePanel, Text
+from regard.views.charts.panels import Bilingual, CurvePanel
 from regard.worker_pool import parallel_map
 
 WIDTHS = (4, 16, 64, 256, 1024)
 TRAINED_WIDTHS = (4, 16, 64, 256)
 QUICK_WIDTHS = (16, 64)
 NUM_KEYS = 64
-SATURATED = 0.99  # the largest weight of a row that has no gradient to speak of
+SATURATED = 0.99  # the largest weight of a row whose gradient is negligible
 
-SCALES: dict[str, tuple[Text, float]] = {
-    "raw": (Text("q·k", "q·k"), 0.0),
-    "scaled": (Text("q·k / √d", "q·k / √d"), -0.5),
-    "by_d": (Text("q·k / d", "q·k / d"), -1.0),
+SCALES: dict[str, tuple[Bilingual, float]] = {
+    "raw": (Bilingual("q·k", "q·k"), 0.0),
+    "scaled": (Bilingual("q·k / √d", "q·k / √d"), -0.5),
+    "by_d": (Bilingual("q·k / d", "q·k / d"), -1.0),
 }
 """Names and the exponents of d that scores are multiplied by."""
 
@@ -124,7 +124,7 @@ def retrieval_error(training: Training) -> float:
     embedding = torch.randn(VOCABULARY, width, generator=generator)
     partner = torch.randperm(VOCABULARY, generator=generator)
     weight = torch.randn(2, width, width, generator=generator) / math.sqrt(width)
-    query_weight, key_weight = (each.clone().requires_grad_() for each in weight)
+    query_weight, key_weight = (values.clone().requires_grad_() for values in weight)
     score = ScaledDot(width**power)
     optimizer = torch.optim.Adam([query_weight, key_weight], lr=rate)
     rows = torch.arange(BATCH)
@@ -156,14 +156,14 @@ def run(options: StudyOptions) -> Findings:
         ]
     measured = {
         name: {
-            field: [estimate([getattr(each, field) for each in draws]) for draws in by_width]
+            field: [estimate([getattr(draw, field) for draw in draws]) for draws in by_width]
             for field in ScoreFigures._fields
         }
         for name, by_width in figures.items()
     }
     trained = _train(options)
     return Findings(
-        caption=Text(
+        caption=Bilingual(
             "Without the division the variance of the scores grows with d, until one key takes "
             "nearly all the weight, the softmax has no gradient and a training through it fails; "
             "divided by √d, variance, entropy and gradient are the same at every d.",
@@ -201,7 +201,7 @@ def _train(options: StudyOptions) -> dict[str, list[Estimate]]:
         name: [
             min(
                 (estimate([next(errors) for _ in seeds]) for _ in RATES),
-                key=lambda each: each.mean,
+                key=lambda interval: interval.mean,
             )
             for _ in widths
         ]
@@ -230,26 +230,27 @@ def _claims(
     means = max(
         abs(value.mean) / math.sqrt(d) for value, d in zip(raw["mean"], WIDTHS, strict=True)
     )
-    kept = [value.mean for value in scaled["variance"]]
+    variances = [value.mean for value in scaled["variance"]]
     least, most = WIDTHS[0], WIDTHS[-1]
     raw_ends, scaled_ends = (
-        " → ".join(each["gradient"][at].written(4) for at in (0, -1)) for each in (raw, scaled)
+        " → ".join(figures["gradient"][at].written(4) for at in (0, -1))
+        for figures in (raw, scaled)
     )
     larger = [
         str(d)
-        for d, one, other in zip(WIDTHS, raw["gradient"], scaled["gradient"], strict=True)
-        if one.mean > other.mean
+        for d, unscaled, rescaled in zip(WIDTHS, raw["gradient"], scaled["gradient"], strict=True)
+        if unscaled.mean > rescaled.mean
     ]
     saturated = f"{raw['saturated'][-1].mean:.0%}", f"{scaled['saturated'][-1].mean:.0%}"
     best = {name: errors[-1].written(3) for name, errors in trained.items()}
     width = _trained_widths(trained)[-1]
     return [
         Claim(
-            Text(
+            Bilingual(
                 "For independent entries of mean 0 and variance 1, q·k has mean 0 and variance d.",
                 "若查询和键的元素独立、零均值、单位方差，则点积的均值为 0，方差为 d。",
             ),
-            Text(
+            Bilingual(
                 f"Variance / d is between {min(ratios):.3f} and {max(ratios):.3f} for d from "
                 f"{least} to {most}; the mean is at most {means:.3f} standard deviations from 0.",
                 f"d 从 {least} 到 {most}，方差与 d 之比在 {min(ratios):.3f} 与 {max(ratios):.3f} "
@@ -258,25 +259,25 @@ def _claims(
             near(raw["variance"], WIDTHS) and means < 0.05,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "Divided by √d the variance is 1 whatever the width.",
                 "除以 √d 之后，无论向量长度如何，方差都是 1。",
             ),
-            Text(
-                f"The variance is between {min(kept):.3f} and {max(kept):.3f}; divided by d "
-                f"instead it would be {by_d['variance'][-1].mean:.4f} at d = {most}.",
-                f"方差在 {min(kept):.3f} 与 {max(kept):.3f} 之间；若改为除以 d，d = {most} "
-                f"时方差为 {by_d['variance'][-1].mean:.4f}。",
+            Bilingual(
+                f"The variance is between {min(variances):.3f} and {max(variances):.3f}; divided "
+                f"by d instead it would be {by_d['variance'][-1].mean:.4f} at d = {most}.",
+                f"方差在 {min(variances):.3f} 与 {max(variances):.3f} 之间；"
+                f"若改为除以 d，d = {most} 时方差为 {by_d['variance'][-1].mean:.4f}。",
             ),
             near(scaled["variance"], [1.0] * len(WIDTHS)),
         ),
         Claim(
-            Text(
+            Bilingual(
                 "Large widths push the softmax to where its gradient is small, and scaling "
                 "prevents it.",
                 "维度很大时 softmax 的梯度很小，缩放可以避免这一点。",
             ),
-            Text(
+            Bilingual(
                 f"From d = {least} to {most} the median gradient of the softmax goes {raw_ends} "
                 f"without scaling and {scaled_ends} with it; it is larger without at d = "
                 f"{', '.join(larger) or '–'}; one key has more than "
@@ -290,11 +291,11 @@ def _claims(
             vanishes(raw["gradient"]) and not vanishes(scaled["gradient"]),
         ),
         Claim(
-            Text(
+            Bilingual(
                 "So a wide model trains worse without scaling.",
                 "因此宽模型不缩放就更难训练。",
             ),
-            Text(
+            Bilingual(
                 f"At d = {width} the error of retrieving a value, at the best of {len(RATES)} "
                 f"learning rates, is {best['raw']} without scaling and {best['scaled']} with it; "
                 f"average pooling would have {1 - 1 / CHOICES:.2f}.",
@@ -310,18 +311,20 @@ def _tables(
     measured: dict[str, dict[str, list[Estimate]]], trained: dict[str, list[Estimate]]
 ) -> list[FindingsTable]:
     scores = FindingsTable(
-        Text(
+        Bilingual(
             f"Scores of random queries and {NUM_KEYS} keys, and their softmax",
             f"随机查询与 {NUM_KEYS} 个键的分数及其 softmax",
         ),
         [
             "d",
-            Text("score", "分数"),
-            Text("variance", "方差"),
-            Text("entropy / log n", "熵 / log n"),
-            Text("gradient of the softmax (median)", "softmax 的梯度（中位数）"),
-            Text("gradient at the query, per feature (median)", "查询每个分量的梯度（中位数）"),
-            Text("queries with a weight above 0.99", "权重超过 0.99 的查询"),
+            Bilingual("score", "分数"),
+            Bilingual("variance", "方差"),
+            Bilingual("entropy / log n", "熵 / log n"),
+            Bilingual("gradient of the softmax (median)", "softmax 的梯度（中位数）"),
+            Bilingual(
+                "gradient at the query, per feature (median)", "查询每个分量的梯度（中位数）"
+            ),
+            Bilingual("queries with a weight above 0.99", "权重超过 0.99 的查询"),
         ],
         [
             [
@@ -334,7 +337,7 @@ def _tables(
         ],
     )
     training = FindingsTable(
-        Text(
+        Bilingual(
             "Error of retrieval after training, at the best learning rate",
             "训练后的检索误差（最佳学习率）",
         ),
@@ -354,34 +357,39 @@ def _trained_widths(trained: dict[str, list[Estimate]]) -> Sequence[int]:
 def _panels(
     measured: dict[str, dict[str, list[Estimate]]], trained: dict[str, list[Estimate]]
 ) -> list[CurvePanel]:
-    def panel(title: Text, label: Text, field: str, log: Literal["x", "xy"]) -> CurvePanel:
+    def panel(
+        title: Bilingual, label: Bilingual, field: str, log: Literal["x", "xy"]
+    ) -> CurvePanel:
         curves = [
             estimated_curve(SCALES[name][0], WIDTHS, figures[field])
             for name, figures in measured.items()
         ]
         return CurvePanel(title, width, label, curves, log)
 
-    width = Text("width d", "维度 d")
+    width = Bilingual("width d", "维度 d")
     return [
         panel(
-            Text("Variance of the scores", "分数的方差"), Text("variance", "方差"), "variance", "xy"
+            Bilingual("Variance of the scores", "分数的方差"),
+            Bilingual("variance", "方差"),
+            "variance",
+            "xy",
         ),
         panel(
-            Text("Entropy of the weights", "注意力权重的熵"),
-            Text("entropy / log n", "熵 / log n"),
+            Bilingual("Entropy of the weights", "注意力权重的熵"),
+            Bilingual("entropy / log n", "熵 / log n"),
             "entropy",
             "x",
         ),
         panel(
-            Text("Gradient of the softmax", "softmax 的梯度"),
-            Text("median norm of the Jacobian", "雅可比矩阵范数的中位数"),
+            Bilingual("Gradient of the softmax", "softmax 的梯度"),
+            Bilingual("median norm of the Jacobian", "雅可比矩阵范数的中位数"),
             "gradient",
             "x",
         ),
         CurvePanel(
-            Text("Training through the softmax", "经过 softmax 的训练"),
+            Bilingual("Training through the softmax", "经过 softmax 的训练"),
             width,
-            Text("error of retrieval", "检索误差"),
+            Bilingual("error of retrieval", "检索误差"),
             [
                 estimated_curve(SCALES[name][0], _trained_widths(trained), errors)
                 for name, errors in trained.items()

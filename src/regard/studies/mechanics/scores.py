@@ -25,7 +25,7 @@ from regard.bench.clock import seconds
 from regard.cores import cores
 from regard.studies.estimates import Estimate, estimate, estimated_curve
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
-from regard.views.charts.panels import Curve, CurvePanel, Panel, Text
+from regard.views.charts.panels import Bilingual, Curve, CurvePanel, Panel
 from regard.worker_pool import parallel_map
 
 WIDTHS, QUICK_WIDTHS = (4, 8, 16, 32, 64), (4, 16)
@@ -35,13 +35,13 @@ VOCABULARY, CHOICES, BATCH, VALUE_DIM = 64, 16, 64, 16
 RATES = (1e-2, 3e-2)
 LENGTH, SENTENCES = 64, 16  # queries and keys, and sentences, whose cost is measured
 
-NAMES: dict[str, Text] = {
-    "additive": Text("additive", "加性注意力"),
-    "dot": Text("scaled dot product", "缩放点积注意力"),
+NAMES: dict[str, Bilingual] = {
+    "additive": Bilingual("additive", "加性注意力"),
+    "dot": Bilingual("scaled dot product", "缩放点积注意力"),
 }
-COST_NAMES: dict[str, Text] = {
-    "textbook": Text("additive, all sums at once", "加性注意力（一次求全部和）"),
-    "additive": Text("additive, by tiles", "加性注意力（分块）"),
+COST_NAMES: dict[str, Bilingual] = {
+    "textbook": Bilingual("additive, all sums at once", "加性注意力（一次求全部和）"),
+    "additive": Bilingual("additive, by tiles", "加性注意力（分块）"),
     "dot": NAMES["dot"],
 }
 
@@ -130,19 +130,19 @@ class Cost(NamedTuple):
     """Memory that is kept for the backward pass."""
 
 
-def kept_megabytes(run: Callable[[], Tensor]) -> float:
+def saved_megabytes(run: Callable[[], Tensor]) -> float:
     """Memory of the tensors that a computation keeps for its backward pass."""
-    kept: dict[int, int] = {}
+    storages: dict[int, int] = {}
 
     def pack(x: Tensor) -> Tensor:
         storage = x.untyped_storage()
-        kept[storage.data_ptr()] = storage.nbytes()
+        storages[storage.data_ptr()] = storage.nbytes()
         return x
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
         result = run()  # holds what is kept until it is counted
     del result
-    return sum(kept.values()) / 1e6
+    return sum(storages.values()) / 1e6
 
 
 def costs(width: int, repeats: int) -> dict[str, Cost]:
@@ -165,8 +165,8 @@ def costs(width: int, repeats: int) -> dict[str, Cost]:
     }
     times = seconds([lambda run=run: run().sum().backward() for run in runs.values()], repeats)  # type: ignore[misc]  # a default argument binds the loop's variable
     return {
-        name: Cost(taken, kept_megabytes(run))
-        for taken, (name, run) in zip(times, runs.items(), strict=True)
+        name: Cost(run_seconds, saved_megabytes(run))
+        for run_seconds, (name, run) in zip(times, runs.items(), strict=True)
     }
 
 
@@ -183,7 +183,7 @@ def run(options: StudyOptions) -> Findings:
         for width in measured
     }
     return Findings(
-        caption=Text(
+        caption=Bilingual(
             "The additive score aligns better at small widths; at larger ones the projected dot "
             "product aligns as well in a fraction of the time, and of the memory unless the "
             "additive sums are computed by tiles.",
@@ -223,10 +223,13 @@ def _train(options: StudyOptions, widths: Sequence[int]) -> Accuracies:
                     steps = 60 if options.quick else 400
                     runs.append(AlignmentRun(score, width, unequal, rate, seed, steps))
     options.report(f"alignment: {len(runs)} trainings of {runs[0].steps} steps")
-    found = iter(parallel_map(alignment_accuracy, runs, cores(), fork=True))
+    accuracies = iter(parallel_map(alignment_accuracy, runs, cores(), fork=True))
     return {
         setting: [
-            max((estimate([next(found) for _ in seeds]) for _ in RATES), key=lambda each: each.mean)
+            max(
+                (estimate([next(accuracies) for _ in seeds]) for _ in RATES),
+                key=lambda interval: interval.mean,
+            )
             for _ in widths
         ]
         for setting in settings
@@ -261,12 +264,12 @@ def _claims(
     additive = num_parameters(Additive(dim, dim, dim))
     return [
         Claim(
-            Text(
+            Bilingual(
                 "Queries and keys of different widths call for the additive score; the dot product "
                 "needs equal widths.",
                 "查询和键长度不同时使用加性注意力；点积要求查询和键长度相同。",
             ),
-            Text(
+            Bilingual(
                 f"With queries of width {last} and keys of {key_width(last, True)} the additive "
                 f"score aligns {unequal['additive'].written()} of the queries, the plain dot "
                 f"product {'runs' if plain else 'is refused'}, and a dot product after "
@@ -278,11 +281,11 @@ def _claims(
             not plain and unequal["additive"].low > 1 / CHOICES,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "At equal widths the scaled dot product is cheaper to compute.",
                 "长度相同时，缩放点积注意力的计算效率更高。",
             ),
-            Text(
+            Bilingual(
                 f"Forward and backward over {LENGTH} queries and keys, the additive score takes "
                 f"{min(times):.1f} to {max(times):.1f} times the time, and computed all at once it "
                 f"keeps {min(memories):.1f} to {max(memories):.1f} times the memory.",
@@ -293,11 +296,11 @@ def _claims(
             min(times) > 1 and min(memories) > 1,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "Different scores are different attention: the choice matters for what is learned.",
                 "不同的注意力评分函数带来不同的注意力汇聚：选择会影响学习结果。",
             ),
-            Text(
+            Bilingual(
                 f"At width {shown} the additive score aligns {both[0]} of the queries and the "
                 f"scaled dot product {both[1]}; at width {last} {ends[0]} and {ends[1]}.",
                 f"维度为 {shown} 时，加性注意力对齐了 {both[0]} 的查询，缩放点积为 {both[1]}；"
@@ -306,12 +309,12 @@ def _claims(
             bool(differing),
         ),
         Claim(
-            Text(
+            Bilingual(
                 "Additive attention learns parameters of its alignment; self-attention by scaled "
                 "dot products needs none.",
                 "加性（Bahdanau）注意力要学习对齐模型的参数；基于缩放点积的自注意力无需额外的参数。",
             ),
-            Text(
+            Bilingual(
                 f"At width {dim} the additive score has {additive:,} parameters and the scaled dot "
                 f"product {num_parameters(ScaledDot())}; but the W_q and W_k of a self-attention "
                 f"layer, on which its weights depend as well, have {learned:,}.",
@@ -331,8 +334,8 @@ def _tables(
     parameters: dict[int, dict[str, int]],
 ) -> list[FindingsTable]:
     quality = FindingsTable(
-        Text("Share of queries aligned (chance 0.06)", "对齐的查询所占比例（随机为 0.06）"),
-        [Text("width d", "维度 d"), *(_setting(*each) for each in accuracies)],
+        Bilingual("Share of queries aligned (chance 0.06)", "对齐的查询所占比例（随机为 0.06）"),
+        [Bilingual("width d", "维度 d"), *(_setting(*key) for key in accuracies)],
         [
             [width, *(values[at].written() for values in accuracies.values())]
             for at, width in enumerate(widths)
@@ -340,22 +343,22 @@ def _tables(
     )
     names = COST_NAMES.values()
     cost = FindingsTable(
-        Text(
+        Bilingual(
             f"{SENTENCES} sentences of {LENGTH} queries and keys, forward and backward",
             f"{SENTENCES} 个句子、各 {LENGTH} 个查询和键的前向与反向",
         ),
         [
-            Text("width d", "维度 d"),
-            *(Text(f"{name.en}, ms", f"{name.zh}，毫秒") for name in names),
-            *(Text(f"{name.en}, MB", f"{name.zh}，MB") for name in names),
-            Text("parameters, additive", "参数量，加性"),
-            Text("parameters, W_q and W_k of the dot product", "参数量，点积的 W_q 与 W_k"),
+            Bilingual("width d", "维度 d"),
+            *(Bilingual(f"{name.en}, ms", f"{name.zh}，毫秒") for name in names),
+            *(Bilingual(f"{name.en}, MB", f"{name.zh}，MB") for name in names),
+            Bilingual("parameters, additive", "参数量，加性"),
+            Bilingual("parameters, W_q and W_k of the dot product", "参数量，点积的 W_q 与 W_k"),
         ],
         [
             [
                 width,
-                *(each.seconds * 1e3 for each in by_score.values()),
-                *(each.megabytes for each in by_score.values()),
+                *(cost.seconds * 1e3 for cost in by_score.values()),
+                *(cost.megabytes for cost in by_score.values()),
                 *parameters[width].values(),
             ]
             for width, by_score in measured.items()
@@ -364,28 +367,28 @@ def _tables(
     return [quality, cost]
 
 
-def _setting(name: str, unequal: bool) -> Text:
+def _setting(name: str, unequal: bool) -> Bilingual:
     en, zh = ("unequal widths", "长度不同") if unequal else ("equal widths", "长度相同")
-    return Text(f"{NAMES[name].en}, {en}", f"{NAMES[name].zh}，{zh}")
+    return Bilingual(f"{NAMES[name].en}, {en}", f"{NAMES[name].zh}，{zh}")
 
 
 def _panels(
     widths: Sequence[int], accuracies: Accuracies, measured: dict[int, dict[str, Cost]]
 ) -> list[Panel]:
-    width = Text("width d", "维度 d")
+    width = Bilingual("width d", "维度 d")
 
-    def cost(title: Text, label: Text, at: int, factor: float) -> CurvePanel:
+    def cost(title: Bilingual, label: Bilingual, at: int, factor: float) -> CurvePanel:
         curves = [
-            Curve(words, list(measured), [each[name][at] * factor for each in measured.values()])
+            Curve(words, list(measured), [costs[name][at] * factor for costs in measured.values()])
             for name, words in COST_NAMES.items()
         ]
         return CurvePanel(title, width, label, curves, "xy")
 
     qualities = [
         CurvePanel(
-            Text(f"Alignment learned, {en} widths", f"学得的对齐，查询与键{zh}"),
+            Bilingual(f"Alignment learned, {en} widths", f"学得的对齐，查询与键{zh}"),
             width,
-            Text("share of queries aligned", "对齐的查询所占比例"),
+            Bilingual("share of queries aligned", "对齐的查询所占比例"),
             [estimated_curve(NAMES[name], widths, accuracies[name, unequal]) for name in SCORES],
             "x",
             (0.0, 1.05),
@@ -395,14 +398,14 @@ def _panels(
     return [
         *qualities,
         cost(
-            Text("Time, forward and backward", "前向与反向用时"),
-            Text("milliseconds", "毫秒"),
+            Bilingual("Time, forward and backward", "前向与反向用时"),
+            Bilingual("milliseconds", "毫秒"),
             0,
             1e3,
         ),
         cost(
-            Text("Memory kept for the backward pass", "为反向传播保留的内存"),
-            Text("megabytes", "MB"),
+            Bilingual("Memory kept for the backward pass", "为反向传播保留的内存"),
+            Bilingual("megabytes", "MB"),
             1,
             1.0,
         ),

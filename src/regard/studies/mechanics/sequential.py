@@ -34,16 +34,16 @@ from regard.studies.mechanics.layer_costs import (
     train_once,
 )
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
-from regard.views.charts.panels import Curve, CurvePanel, Text
+from regard.views.charts.panels import Bilingual, Curve, CurvePanel
 from regard.worker_pool import WorkerPool
 
-NAMES: dict[str, Text] = {
-    "rnn": Text("RNN (GRU)", "RNN（GRU）"),
-    "cnn": Text("CNN (width 3)", "CNN（宽度 3）"),
-    "projected": Text("multi-head with projections", "含投影的多头注意力"),
-    "dense": Text("full attention, dense", "全注意力，稠密"),
-    "fused": Text("full attention, fused", "全注意力，融合"),
-    "local": Text("local (window 64)", "局部（窗口 64）"),
+NAMES: dict[str, Bilingual] = {
+    "rnn": Bilingual("RNN (GRU)", "RNN（GRU）"),
+    "cnn": Bilingual("CNN (width 3)", "CNN（宽度 3）"),
+    "projected": Bilingual("multi-head with projections", "含投影的多头注意力"),
+    "dense": Bilingual("full attention, dense", "全注意力，稠密"),
+    "fused": Bilingual("full attention, fused", "全注意力，融合"),
+    "local": Bilingual("local (window 64)", "局部（窗口 64）"),
 }
 SHOWN = ("rnn", "cnn", "dense", "fused", "blockwise", "local", "sparse", "linear")
 CONNECTED = ("rnn", "cnn", "local", "local+global", "sparse", "reformer", "fused", "linear")
@@ -113,9 +113,9 @@ def run(options: StudyOptions) -> Findings:
 
 
 def findings(figures: Mapping[str, LayerFigures], sizes: Sizes) -> Findings:
-    """What the figures say."""
+    """The claims, from the figures."""
     return Findings(
-        Text(
+        Bilingual(
             "Operations that must wait for each other, steps between distant vectors, time and "
             "memory, against the length n and the batch; straight lines are powers of n.",
             "必须依次等待的运算、相距较远的向量之间的步数、时间和内存随长度 n 和批量的变化；"
@@ -139,9 +139,9 @@ def measure(name: str, sizes: Sizes, seed: int = 0) -> LayerFigures:
     batches = [
         _pass(name, batch, sizes.batch_length, sizes.repeats, seed) for batch in sizes.batches
     ]
-    seconds, held = map(list, zip(*lengths, strict=True))
-    batch_seconds, batch_held = map(list, zip(*batches, strict=True))
-    return LayerFigures(depth, path, seconds, held, batch_seconds, batch_held)
+    seconds, peak = map(list, zip(*lengths, strict=True))
+    batch_seconds, batch_peak = map(list, zip(*batches, strict=True))
+    return LayerFigures(depth, path, seconds, peak, batch_seconds, batch_peak)
 
 
 def _depth(name: str, length: int, seed: int) -> int:
@@ -153,13 +153,13 @@ def _pass(name: str, batch: int, length: int, repeats: int, seed: int) -> tuple[
     """Least processor seconds and bytes of a forward and backward pass."""
     torch.manual_seed(seed)
     once = partial(train_once, new_layer(name, length), inputs(batch, length, seed))
-    held = peak_bytes(once)
-    taken = []
+    peak = peak_bytes(once)
+    seconds = []
     for _ in range(1 + repeats):  # the first warms up
         start = time.thread_time()
         once()
-        taken.append(time.thread_time() - start)
-    return min(taken[1:]), held
+        seconds.append(time.thread_time() - start)
+    return min(seconds[1:]), peak
 
 
 def claims(figures: Mapping[str, LayerFigures], sizes: Sizes) -> list[Claim]:
@@ -177,8 +177,8 @@ def claims(figures: Mapping[str, LayerFigures], sizes: Sizes) -> list[Claim]:
     rnn, dense, fused = (figures[name] for name in ("rnn", "dense", "fused"))
     n, batch = sizes.counted[-1], sizes.batches[-1]
     chain = exponent(sizes.counted, rnn.depth)
-    seconds = {name: sizes.growth(each.seconds) for name, each in figures.items()}
-    memory = {name: sizes.growth(each.bytes) for name, each in figures.items()}
+    seconds = {name: sizes.growth(layer.seconds) for name, layer in figures.items()}
+    memory = {name: sizes.growth(layer.bytes) for name, layer in figures.items()}
     variants = [
         name
         for name in LAYERS
@@ -196,12 +196,12 @@ def claims(figures: Mapping[str, LayerFigures], sizes: Sizes) -> list[Claim]:
     against = rnn.batch_seconds[-1] / figures["projected"].batch_seconds[-1]
     return [
         Claim(
-            Text(
+            Bilingual(
                 "A recurrent network needs n operations one after another for n words; "
                 "self-attention computes all positions at once.",
                 "循环神经网络对 n 个词需要 n 个顺序操作；自注意力则并行计算所有位置。",
             ),
-            Text(
+            Bilingual(
                 f"At n = {n:,} the longest chain of dependent operations has {rnn.depth[-1]:,} in "
                 f"the GRU, growing as n^{chain.written()}, and {dense.depth[-1]} (dense) or "
                 f"{fused.depth[-1]} (fused) in full attention, at every length.",
@@ -212,12 +212,12 @@ def claims(figures: Mapping[str, LayerFigures], sizes: Sizes) -> list[Claim]:
             chain.low > 0.95 and len({*dense.depth}) == len({*fused.depth}) == 1,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "In a recurrent network early words pass through an update for every later word; "
                 "attention reads every position directly.",
                 "在循环神经网络中，早期的词要经过其后每个词的更新；注意力则直接读取每个位置。",
             ),
-            Text(
+            Bilingual(
                 f"At n = {n:,} the first word reaches all later ones after {rnn.path[-1]:,} steps "
                 f"of the RNN, {figures['cnn'].path[-1]:,} of the CNN, "
                 f"{figures['local'].path[-1]} of local attention, {figures['sparse'].path[-1]} of "
@@ -229,12 +229,12 @@ def claims(figures: Mapping[str, LayerFigures], sizes: Sizes) -> list[Claim]:
             {*fused.path} == {1} and rnn.path == [length - 1 for length in sizes.counted],
         ),
         Claim(
-            Text(
+            Bilingual(
                 "The attention pattern is as large as the square of the context length, one of the "
                 "great bottlenecks.",
                 "注意力模式的大小等于上下文长度的平方，这是巨大的瓶颈之一。",
             ),
-            Text(
+            Bilingual(
                 f"With all weights stored (dense), time grows as n^{seconds['dense'].written()} "
                 f"and memory as n^{memory['dense'].written()}; fused, without storing them, as "
                 f"n^{seconds['fused'].written()} and n^{memory['fused'].written()}: the square "
@@ -247,11 +247,11 @@ def claims(figures: Mapping[str, LayerFigures], sizes: Sizes) -> list[Claim]:
             min(seconds["dense"].low, memory["dense"].low) > QUADRATIC,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "Variants of attention remove this bottleneck.",
                 "注意力机制的各种变体解决了这个瓶颈。",
             ),
-            Text(
+            Bilingual(
                 f"Of {len(variants)} variants the time of {most} grows fastest, as "
                 f"n^{seconds[most].written()}, against n^{seconds['dense'].written()} of dense "
                 f"attention; time or memory of these does not clearly grow more slowly than dense: "
@@ -263,12 +263,12 @@ def claims(figures: Mapping[str, LayerFigures], sizes: Sizes) -> list[Claim]:
             not slower,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "More samples in a batch cannot make up for the lack of parallelism along the "
                 "sequence, because they need more memory.",
                 "增加批次中的样本不能弥补序列方向上并行性的缺乏，因为这会增加内存需求。",
             ),
-            Text(
+            Bilingual(
                 f"With {batch} sequences of {sizes.batch_length} in a batch instead of one, a "
                 f"sequence takes the GRU {saved:.1f} times less time, with memory that grows as "
                 f"b^{in_batch.written()}; it then takes {against:.1f} times as long as "
@@ -282,40 +282,40 @@ def claims(figures: Mapping[str, LayerFigures], sizes: Sizes) -> list[Claim]:
     ]
 
 
-def _name(layer: str) -> Text:
-    return NAMES.get(layer, Text(layer, layer))
+def _name(layer: str) -> Bilingual:
+    return NAMES.get(layer, Bilingual(layer, layer))
 
 
-def _joined(names: Sequence[Text]) -> Text:
-    return Text("; ".join(name.en for name in names), "；".join(name.zh for name in names))
+def _joined(names: Sequence[Bilingual]) -> Bilingual:
+    return Bilingual("; ".join(name.en for name in names), "；".join(name.zh for name in names))
 
 
 def _length_table(figures: Mapping[str, LayerFigures], sizes: Sizes) -> FindingsTable:
     n, longest = f"{sizes.counted[-1]:,}", f"{sizes.timed[-1]:,}"
     return FindingsTable(
-        Text("Cost against the length n", "代价随长度 n 的变化"),
+        Bilingual("Cost against the length n", "代价随长度 n 的变化"),
         [
-            Text("layer", "层"),
-            Text(f"dependent operations, n = {n}", f"依赖运算数，n = {n}"),
-            Text(f"path length, n = {n}", f"路径长度，n = {n}"),
-            Text("cost (paper)", "代价（论文）"),
-            Text(f"ms, n = {longest}", f"毫秒，n = {longest}"),
-            Text("exponent of time", "时间的指数"),
-            Text(f"MB, n = {longest}", f"MB，n = {longest}"),
-            Text("exponent of memory", "内存的指数"),
+            Bilingual("layer", "层"),
+            Bilingual(f"dependent operations, n = {n}", f"依赖运算数，n = {n}"),
+            Bilingual(f"path length, n = {n}", f"路径长度，n = {n}"),
+            Bilingual("cost (paper)", "代价（论文）"),
+            Bilingual(f"ms, n = {longest}", f"毫秒，n = {longest}"),
+            Bilingual("exponent of time", "时间的指数"),
+            Bilingual(f"MB, n = {longest}", f"MB，n = {longest}"),
+            Bilingual("exponent of memory", "内存的指数"),
         ],
         [
             [
                 _name(name),
-                f"{each.depth[-1]:,}",
-                f"{each.path[-1]:,}",
+                f"{layer.depth[-1]:,}",
+                f"{layer.path[-1]:,}",
                 COSTS[name],
-                1e3 * each.seconds[-1],
-                sizes.growth(each.seconds).written(),
-                each.bytes[-1] / 1e6,
-                sizes.growth(each.bytes).written(),
+                1e3 * layer.seconds[-1],
+                sizes.growth(layer.seconds).written(),
+                layer.bytes[-1] / 1e6,
+                sizes.growth(layer.bytes).written(),
             ]
-            for name, each in figures.items()
+            for name, layer in figures.items()
         ],
     )
 
@@ -323,90 +323,98 @@ def _length_table(figures: Mapping[str, LayerFigures], sizes: Sizes) -> Findings
 def _batch_table(figures: Mapping[str, LayerFigures], sizes: Sizes) -> FindingsTable:
     many = sizes.batches[-1]
     return FindingsTable(
-        Text(
+        Bilingual(
             f"Cost against the batch b, n = {sizes.batch_length}",
             f"代价随批量 b 的变化，n = {sizes.batch_length}",
         ),
         [
-            Text("layer", "层"),
-            Text("ms per sequence, b = 1", "每个序列的毫秒数，b = 1"),
-            Text(f"ms per sequence, b = {many}", f"每个序列的毫秒数，b = {many}"),
-            Text("exponent of time", "时间的指数"),
-            Text("exponent of memory", "内存的指数"),
+            Bilingual("layer", "层"),
+            Bilingual("ms per sequence, b = 1", "每个序列的毫秒数，b = 1"),
+            Bilingual(f"ms per sequence, b = {many}", f"每个序列的毫秒数，b = {many}"),
+            Bilingual("exponent of time", "时间的指数"),
+            Bilingual("exponent of memory", "内存的指数"),
         ],
         [
             [
                 _name(name),
-                1e3 * each.batch_seconds[0],
-                1e3 * each.batch_seconds[-1] / many,
-                exponent(sizes.batches, each.batch_seconds).written(),
-                exponent(sizes.batches, each.batch_bytes).written(),
+                1e3 * layer.batch_seconds[0],
+                1e3 * layer.batch_seconds[-1] / many,
+                exponent(sizes.batches, layer.batch_seconds).written(),
+                exponent(sizes.batches, layer.batch_bytes).written(),
             ]
-            for name, each in figures.items()
+            for name, layer in figures.items()
         ],
     )
 
 
 def _panels(figures: Mapping[str, LayerFigures], sizes: Sizes) -> Iterator[CurvePanel]:
-    length, batch = Text("length n", "长度 n"), Text("sequences in a batch", "批次中的序列数")
+    length, batch = (
+        Bilingual("length n", "长度 n"),
+        Bilingual("sequences in a batch", "批次中的序列数"),
+    )
 
     def panel(
-        title: Text, x_label: Text, y_label: Text, layers: Sequence[str], x: Any, y: Any
+        title: Bilingual,
+        x_label: Bilingual,
+        y_label: Bilingual,
+        layers: Sequence[str],
+        x: Any,
+        y: Any,
     ) -> CurvePanel:
-        equal: dict[tuple[float, ...], list[Text]] = {}  # layers that would hide each other
+        equal: dict[tuple[float, ...], list[Bilingual]] = {}  # layers that would hide each other
         for name in layers:
             equal.setdefault(tuple(y(figures[name])), []).append(_name(name))
         curves = [Curve(_joined(names), x, values) for values, names in equal.items()]
         return CurvePanel(title, x_label, y_label, curves, log="xy")
 
     yield panel(
-        Text("Operations one after another", "顺序操作"),
+        Bilingual("Operations one after another", "顺序操作"),
         length,
-        Text("operations", "运算数"),
+        Bilingual("operations", "运算数"),
         ("rnn", "cnn", "dense", "fused"),
         sizes.counted,
-        lambda each: each.depth,
+        lambda layer: layer.depth,
     )
     yield panel(
-        Text("Path between distant vectors", "相距较远的向量之间的路径"),
+        Bilingual("Path between distant vectors", "相距较远的向量之间的路径"),
         length,
-        Text("steps", "步数"),
+        Bilingual("steps", "步数"),
         CONNECTED,
         sizes.counted,
-        lambda each: each.path,
+        lambda layer: layer.path,
     )
     yield panel(
-        Text("Time, forward and backward", "时间（前向与反向）"),
+        Bilingual("Time, forward and backward", "时间（前向与反向）"),
         length,
-        Text("milliseconds", "毫秒"),
+        Bilingual("milliseconds", "毫秒"),
         SHOWN,
         sizes.timed,
-        lambda each: [1e3 * value for value in each.seconds],
+        lambda layer: [1e3 * value for value in layer.seconds],
     )
     yield panel(
-        Text("Memory, forward and backward", "内存（前向与反向）"),
+        Bilingual("Memory, forward and backward", "内存（前向与反向）"),
         length,
-        Text("MB", "MB"),
+        Bilingual("MB", "MB"),
         SHOWN,
         sizes.timed,
-        lambda each: [value / 1e6 for value in each.bytes],
+        lambda layer: [value / 1e6 for value in layer.bytes],
     )
     yield panel(
-        Text("Time per sequence in a batch", "批次中每个序列的时间"),
+        Bilingual("Time per sequence in a batch", "批次中每个序列的时间"),
         batch,
-        Text("milliseconds", "毫秒"),
+        Bilingual("milliseconds", "毫秒"),
         BATCHED,
         sizes.batches,
-        lambda each: [
+        lambda layer: [
             1e3 * value / many
-            for value, many in zip(each.batch_seconds, sizes.batches, strict=True)
+            for value, many in zip(layer.batch_seconds, sizes.batches, strict=True)
         ],
     )
     yield panel(
-        Text("Memory of a batch", "批次的内存"),
+        Bilingual("Memory of a batch", "批次的内存"),
         batch,
-        Text("MB", "MB"),
+        Bilingual("MB", "MB"),
         BATCHED,
         sizes.batches,
-        lambda each: [value / 1e6 for value in each.batch_bytes],
+        lambda layer: [value / 1e6 for value in layer.batch_bytes],
     )

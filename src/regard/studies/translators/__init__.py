@@ -1,1 +1,1 @@
-"""Studies of trained translators: length, context, alignment, and what a map says."""
+"""Studies of trained translators: length, context, alignment, and what a map shows."""

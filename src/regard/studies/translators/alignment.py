@@ -36,7 +36,7 @@ from regard.alignment import (
 from regard.config import SearchOptions
 from regard.cores import cores
 from regard.corpus.grammar import GrammarPair
-from regard.demo.scores import mapped_batches
+from regard.demo.translation_scores import mapped_batches
 from regard.evaluation.aer import alignment_error_rate
 from regard.studies.estimates import Estimate, share
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
@@ -48,7 +48,7 @@ from regard.studies.translators.trained import (
     training_table,
 )
 from regard.tasks.translation.translator import Translator
-from regard.views.charts.panels import BarPanel, Bars, Curve, CurvePanel, GridPanel, Text
+from regard.views.charts.panels import BarPanel, Bars, Bilingual, Curve, CurvePanel, GridPanel
 from regard.views.maps.arrays import Floats
 from regard.worker_pool import can_fork, parallel_map
 
@@ -129,8 +129,8 @@ def head_errors(
     for part, batch in mapped_batches(translator, pairs):
         heads = [
             AlignmentHead(layer, head, shift)
-            for layer, found in layer_maps(batch.maps, "cross").items()
-            for head in (*(found.heads if len(found.heads) > 1 else ()), None)
+            for layer, layer_map in layer_maps(batch.maps, "cross").items()
+            for head in (*(layer_map.heads if len(layer_map.heads) > 1 else ()), None)
             for shift in (False, True)
         ]
         for head in heads:
@@ -161,7 +161,10 @@ def measure(
         best,
         tested[best],
         {head: error_rate(errors) for head, errors in tested.items()},
-        [each.text == pair.target for each, pair in zip(translations, test, strict=True)],
+        [
+            translation.text == pair.target
+            for translation, pair in zip(translations, test, strict=True)
+        ],
     )
 
 
@@ -186,10 +189,10 @@ def run(options: StudyOptions) -> Findings:
         ],
     }
     diagonal, statistical = (error_interval(errors, options.seed) for errors in baselines.values())
-    rates = [error_interval(each.errors, options.seed) for each in figures]
-    wrong = [_wrong(each) for each in figures]
+    rates = [error_interval(result.errors, options.seed) for result in figures]
+    wrong = [_wrong(result) for result in figures]
     return Findings(
-        Text(
+        Bilingual(
             "Alignment error rate of each mechanism's best map beside the diagonal's, and of every "
             "head of the Transformer; below, how many exactly translated sentences have a map "
             "whose error rate is above a level.",
@@ -208,12 +211,12 @@ def run(options: StudyOptions) -> Findings:
             **{
                 name: {
                     "aer": rate,
-                    "best": each.best,
-                    "exact": share(sum(each.exact), len(each.exact)),
+                    "best": result.best,
+                    "exact": share(sum(result.exact), len(result.exact)),
                     "exact_with_wrong_map": bad,
-                    "maps": [[*head, value] for head, value in each.rates.items()],
+                    "maps": [[*head, value] for head, value in result.rates.items()],
                 }
-                for name, rate, bad, each in zip(names, rates, wrong, figures, strict=True)
+                for name, rate, bad, result in zip(names, rates, wrong, figures, strict=True)
             },
         },
     )
@@ -233,9 +236,9 @@ def _wrong(figures: MechanismAlignment) -> Estimate:
 def _claims(
     names: list[str], rates: list[Estimate], diagonal: Estimate, wrong: list[Estimate]
 ) -> list[Claim]:
-    def listed(values: list[Estimate]) -> Text:
-        pairs = [each for each in zip(names, values, strict=True) if np.isfinite(each[1].mean)]
-        return Text(
+    def listed(values: list[Estimate]) -> Bilingual:
+        pairs = [pair for pair in zip(names, values, strict=True) if np.isfinite(pair[1].mean)]
+        return Bilingual(
             ", ".join(f"{ATTENTIONS[name].en} {value.written()}" for name, value in pairs),
             "，".join(f"{ATTENTIONS[name].zh} {value.written()}" for name, value in pairs),
         )
@@ -243,12 +246,12 @@ def _claims(
     errors, shares = listed(rates), listed(wrong)
     return [
         Claim(
-            Text(
+            Bilingual(
                 "For each word that it predicts, the model aligns with the part of the source that "
                 "is relevant to it, and learns this by itself.",
                 "在预测每个词元时，模型会对齐输入序列中与之相关的部分，并且这是自己学会的。",
             ),
-            Text(
+            Bilingual(
                 f"Alignment error rate of the best map: {errors.en}; of the diagonal "
                 f"{diagonal.written()}.",
                 f"最好的注意力图的对齐错误率：{errors.zh}；对角线为 {diagonal.written()}。",
@@ -256,27 +259,29 @@ def _claims(
             all(rate.high < diagonal.low for rate in rates),
         ),
         Claim(
-            Text(
+            Bilingual(
                 "Where the translation is right, the map shows which words it came from.",
                 "译文正确时，注意力图显示它来自哪些词。",
             ),
-            Text(
+            Bilingual(
                 "Of the sentences translated exactly, this share has a map with an error rate "
                 f"above {WRONG}: {shares.en or 'there are none'}.",
                 f"译文完全正确的句子中，注意力图错误率超过 {WRONG} 的比例："
                 f"{shares.zh or '没有这样的句子'}。",
             ),
-            all(each.high <= MOST for each in wrong),
+            all(interval.high <= MOST for interval in wrong),
         ),
     ]
 
 
-def _head_name(head: AlignmentHead) -> Text:
+def _head_name(head: AlignmentHead) -> Bilingual:
     """Such as "2.mean, predicts"."""
     layer = head.layer + 1
-    step = Text("as input", "作为输入") if head.shift else Text("predicting", "预测时")
-    number = Text("mean", "平均") if head.head is None else Text(*[str(head.head + 1)] * 2)
-    return Text(f"{layer}.{number.en}, {step.en}", f"{layer}.{number.zh}，{step.zh}")
+    step = Bilingual("as input", "作为输入") if head.shift else Bilingual("predicting", "预测时")
+    number = (
+        Bilingual("mean", "平均") if head.head is None else Bilingual(*[str(head.head + 1)] * 2)
+    )
+    return Bilingual(f"{layer}.{number.en}, {step.en}", f"{layer}.{number.zh}，{step.zh}")
 
 
 def _tables(
@@ -288,34 +293,46 @@ def _tables(
 ) -> list[FindingsTable]:
     return [
         FindingsTable(
-            Text("Alignment by mechanism", "各种机制的对齐"),
+            Bilingual("Alignment by mechanism", "各种机制的对齐"),
             [
-                Text("attention", "注意力"),
-                Text("layer and head, row", "层与头，行"),
-                Text("alignment error rate", "对齐错误率"),
-                Text("translated exactly", "完全译对"),
-                Text(f"of these, map wrong (above {WRONG})", f"其中图有错（高于 {WRONG}）"),
-                Text("worst map among these", "其中最差的图"),
+                Bilingual("attention", "注意力"),
+                Bilingual("layer and head, row", "层与头，行"),
+                Bilingual("alignment error rate", "对齐错误率"),
+                Bilingual("translated exactly", "完全译对"),
+                Bilingual(f"of these, map wrong (above {WRONG})", f"其中图有错（高于 {WRONG}）"),
+                Bilingual("worst map among these", "其中最差的图"),
             ],
             [
                 *[
                     [
                         ATTENTIONS[name],
-                        _head_name(each.best),
+                        _head_name(result.best),
                         rate.written(),
-                        share(sum(each.exact), len(each.exact)).written(),
+                        share(sum(result.exact), len(result.exact)).written(),
                         bad.written() if np.isfinite(bad.mean) else None,
-                        max(_exact_rates(each), default=None),
+                        max(_exact_rates(result), default=None),
                     ]
-                    for name, rate, bad, each in zip(names, rates, wrong, figures, strict=True)
+                    for name, rate, bad, result in zip(names, rates, wrong, figures, strict=True)
                 ],
-                [Text("diagonal", "对角线"), "", baselines[0].written(), "", "", ""],
-                [Text("statistical aligner", "统计对齐"), "", baselines[1].written(), "", "", ""],
+                [Bilingual("diagonal", "对角线"), "", baselines[0].written(), "", "", ""],
+                [
+                    Bilingual("statistical aligner", "统计对齐"),
+                    "",
+                    baselines[1].written(),
+                    "",
+                    "",
+                    "",
+                ],
             ],
         ),
         FindingsTable(
-            Text("Transformer, every head: alignment error rate", "Transformer 各头的对齐错误率"),
-            [Text("layer and head, row", "层与头，行"), Text("alignment error rate", "对齐错误率")],
+            Bilingual(
+                "Transformer, every head: alignment error rate", "Transformer 各头的对齐错误率"
+            ),
+            [
+                Bilingual("layer and head, row", "层与头，行"),
+                Bilingual("alignment error rate", "对齐错误率"),
+            ],
             [[_head_name(head), rate] for head, rate in figures[names.index("full")].rates.items()],
         ),
     ]
@@ -333,33 +350,33 @@ def _panels(
     bars = [*rates, baselines[1]]
     levels = np.linspace(0, 1, 21)
 
-    def above(each: MechanismAlignment) -> list[float]:
-        found: Floats = np.array(_exact_rates(each) or [np.nan])
-        return [float((found > level).mean()) for level in levels]
+    def above(result: MechanismAlignment) -> list[float]:
+        exact: Floats = np.array(_exact_rates(result) or [np.nan])
+        return [float((exact > level).mean()) for level in levels]
 
     return [
         BarPanel(
-            Text("Alignment error rate of the best map", "最好的注意力图的对齐错误率"),
-            Text("alignment error rate", "对齐错误率"),
-            [*[ATTENTIONS[name] for name in names], Text("statistical aligner", "统计对齐")],
+            Bilingual("Alignment error rate of the best map", "最好的注意力图的对齐错误率"),
+            Bilingual("alignment error rate", "对齐错误率"),
+            [*[ATTENTIONS[name] for name in names], Bilingual("statistical aligner", "统计对齐")],
             [
                 Bars(
-                    Text("error rate", "错误率"),
+                    Bilingual("error rate", "错误率"),
                     [e.mean for e in bars],
                     [e.low for e in bars],
                     [e.high for e in bars],
                 )
             ],
             horizontal=True,
-            reference=(Text("diagonal", "对角线"), baselines[0].mean),
+            reference=(Bilingual("diagonal", "对角线"), baselines[0].mean),
         ),
         GridPanel(
-            Text("Transformer: error rate by head", "Transformer：各头的错误率"),
-            Text("head", "头"),
+            Bilingual("Transformer: error rate by head", "Transformer：各头的错误率"),
+            Bilingual("head", "头"),
             "",
-            [Text("mean", "平均") if head is None else str(head + 1) for head in heads],
+            [Bilingual("mean", "平均") if head is None else str(head + 1) for head in heads],
             [
-                Text(
+                Bilingual(
                     f"layer {layer + 1}, {'as input' if shift else 'predicting'}",
                     f"第 {layer + 1} 层，{'作为输入' if shift else '预测时'}",
                 )
@@ -374,12 +391,14 @@ def _panels(
             written=True,
         ),
         CurvePanel(
-            Text("Exactly translated sentences whose map is wrong", "译文完全正确而图有错的句子"),
-            Text("error rate of the map above", "图的错误率高于"),
-            Text("share of these sentences", "占这些句子的比例"),
+            Bilingual(
+                "Exactly translated sentences whose map is wrong", "译文完全正确而图有错的句子"
+            ),
+            Bilingual("error rate of the map above", "图的错误率高于"),
+            Bilingual("share of these sentences", "占这些句子的比例"),
             [
-                Curve(ATTENTIONS[name], levels.tolist(), above(each))
-                for name, each in zip(names, figures, strict=True)
+                Curve(ATTENTIONS[name], levels.tolist(), above(result))
+                for name, result in zip(names, figures, strict=True)
             ],
             y_range=(0.0, 1.0),
         ),

@@ -36,7 +36,7 @@ from regard.studies.translators.word_translator import (
     train_translator,
 )
 from regard.text.normalization import SPACE_MARK
-from regard.views.charts.panels import BarPanel, Bars, CurvePanel, GridPanel, Text
+from regard.views.charts.panels import BarPanel, Bars, Bilingual, CurvePanel, GridPanel
 from regard.worker_pool import parallel_map
 
 MAX_WORDS, NUM_FREQUENT = 8, 200
@@ -46,8 +46,8 @@ _rnn = partial(
     RnnSettings, embedding=64, dim=64, attention_dim=64, bidirectional=False, dropout=0.1
 )
 NETWORKS = {
-    "attention": (Text("additive attention", "加性注意力"), _rnn()),
-    "fixed": (Text("fixed context", "固定上下文"), _rnn(attention="none", context="every")),
+    "attention": (Bilingual("additive attention", "加性注意力"), _rnn()),
+    "fixed": (Bilingual("fixed context", "固定上下文"), _rnn(attention="none", context="every")),
 }
 
 Links = frozenset[tuple[int, int]]
@@ -181,17 +181,17 @@ def shown_sources(data: ShortPairs) -> list[str]:
     """Some unseen sentences, the last of them the longest."""
     sources = list(dict.fromkeys(pair.source for pair in data.unseen))
     longest = max(sources, key=lambda source: len(source.split()))
-    others = [source for source in sources if source != longest]
-    step = max(1, len(others) // (NUM_SHOWN - 1))
-    return [*others[::step][: NUM_SHOWN - 1], longest]
+    shorter = [source for source in sources if source != longest]
+    step = max(1, len(shorter) // (NUM_SHOWN - 1))
+    return [*shorter[::step][: NUM_SHOWN - 1], longest]
 
 
 def references(pairs: Sequence[Pair]) -> dict[str, list[str]]:
     """All translations of each source."""
-    found: dict[str, list[str]] = defaultdict(list)
+    targets_of: dict[str, list[str]] = defaultdict(list)
     for pair in pairs:
-        found[pair.source].append(pair.target)
-    return found
+        targets_of[pair.source].append(pair.target)
+    return targets_of
 
 
 def _bleu(trained: WordTranslator, pairs: Sequence[Pair]) -> float:
@@ -253,10 +253,10 @@ def _words(pieces: Sequence[str]) -> list[str]:
 def findings(
     results: Mapping[str, Sequence[ShortResult]], data: ShortPairs, corpus: WordCorpus, steps: int
 ) -> Findings:
-    """What the trainings say."""
+    """Claims, tables and figures from the results."""
     first, known = results["attention"][0], references(data.unseen)
     return Findings(
-        Text(
+        Bilingual(
             "Learning curves, BLEU, and the attention of each word that was written for an unseen "
             "sentence (bands and bars: 95 % intervals over seeds).",
             "学习曲线、BLEU，以及为一个未见过的句子写出每个词时的注意力"
@@ -265,11 +265,11 @@ def findings(
         claims(results),
         [
             FindingsTable(
-                Text("Unseen sentences translated", "未见过的句子的翻译"),
+                Bilingual("Unseen sentences translated", "未见过的句子的翻译"),
                 [
-                    Text("source", "源语句"),
-                    Text("translation", "翻译"),
-                    Text("reference", "参考译文"),
+                    Bilingual("source", "源语句"),
+                    Bilingual("translation", "翻译"),
+                    Bilingual("reference", "参考译文"),
                     "BLEU",
                 ],
                 [
@@ -285,7 +285,7 @@ def findings(
             "words": [len(corpus.tokenizers.source), len(corpus.tokenizers.target)],
             "updates": steps,
             "results": {
-                name: [{**each._asdict(), "losses": curve(each.losses)} for each in repeated]
+                name: [{**result._asdict(), "losses": curve(result.losses)} for result in repeated]
                 for name, repeated in results.items()
             },
         },
@@ -300,18 +300,18 @@ def claims(results: Mapping[str, Sequence[ShortResult]]) -> list[Claim]:
     2  holds if BLEU of unseen sentences is higher than with the fixed context, intervals apart
     """
     attending = results["attention"]
-    focus = estimate([each.focus or 0.0 for each in attending])
+    focus = estimate([result.focus or 0.0 for result in attending])
     bleu = {
-        name: estimate([each.unseen_bleu for each in repeated])
+        name: estimate([result.unseen_bleu for result in repeated])
         for name, repeated in results.items()
     }
     selects = focus.low > 2
-    where = Text("", "")
+    where = Bilingual("", "")
     if attending[0].aligned is not None:
-        aligned = estimate([each.aligned or 0.0 for each in attending])
-        chance = estimate([each.chance or 0.0 for each in attending])
+        aligned = estimate([result.aligned or 0.0 for result in attending])
+        chance = estimate([result.chance or 0.0 for result in attending])
         selects = aligned.low > chance.high
-        where = Text(
+        where = Bilingual(
             f", and is on a word that the written word translates in {_percent(aligned)} of the "
             f"cases, against {_percent(chance)} at chance",
             f"，并且在 {_percent(aligned)} 的情况下落在所写词对应的源词上，而随机时为 "
@@ -319,13 +319,13 @@ def claims(results: Mapping[str, Sequence[ShortResult]]) -> list[Claim]:
         )
     return [
         Claim(
-            Text(
+            Bilingual(
                 "When not all words of the source matter for a word, the decoder with Bahdanau "
                 "attention selects those that do.",
                 "在预测词元时，如果不是所有输入词元都相关，具有 Bahdanau 注意力的解码器会有选择地"
                 "使用输入序列的不同部分。",
             ),
-            Text(
+            Bilingual(
                 f"In unseen sentences the largest weight of a written word is {focus.written(1)} "
                 f"times that of equal weights{where.en}.",
                 f"在未见过的句子中，所写每个词的最大权重是均匀权重的 {focus.written(1)} 倍"
@@ -334,12 +334,12 @@ def claims(results: Mapping[str, Sequence[ShortResult]]) -> list[Claim]:
             selects,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "A context that is the output of additive attention serves the decoder better than "
                 "the same context at every step.",
                 "把上下文变量视为加性注意力汇聚的输出，优于在每个解码步骤使用相同的上下文。",
             ),
-            Text(
+            Bilingual(
                 f"BLEU of unseen sentences: {bleu['attention'].written(1)} with attention, "
                 f"{bleu['fixed'].written(1)} with a fixed context.",
                 f"未见过的句子的 BLEU：有注意力时为 {bleu['attention'].written(1)}，"
@@ -367,27 +367,29 @@ def _panels(
     curves = []
     for name, repeated in results.items():
         size = max(1, len(repeated[0].losses) // NUM_POINTS)
-        points = [estimate(each) for each in zip(*(curve(r.losses) for r in repeated), strict=True)]
+        points = [
+            estimate(losses) for losses in zip(*(curve(r.losses) for r in repeated), strict=True)
+        ]
         x = [size * (number + 0.5) for number in range(len(points))]
         curves.append(estimated_curve(NETWORKS[name][0], x, points))
     yield CurvePanel(
-        Text("Loss in training", "训练损失"),
-        Text("updates", "更新次数"),
-        Text("nats per word", "每个词的损失"),
+        Bilingual("Loss in training", "训练损失"),
+        Bilingual("updates", "更新次数"),
+        Bilingual("nats per word", "每个词的损失"),
         curves,
     )
     bars = []
     for name, repeated in results.items():
         values = [
-            estimate([each.trained_bleu for each in repeated]),
-            estimate([each.unseen_bleu for each in repeated]),
+            estimate([result.trained_bleu for result in repeated]),
+            estimate([result.unseen_bleu for result in repeated]),
         ]
         means, low, high = zip(*values, strict=True)
         bars.append(Bars(NETWORKS[name][0], means, low, high))
     yield BarPanel(
         "BLEU",
         "BLEU",
-        [Text("trained on", "训练过的句子"), Text("unseen", "未见过的句子")],
+        [Bilingual("trained on", "训练过的句子"), Bilingual("unseen", "未见过的句子")],
         bars,
         y_range=(0, 100),
     )
@@ -395,9 +397,9 @@ def _panels(
     assert drawn is not None
     cells, rows, columns = drawn
     yield GridPanel(
-        Text("Attention of the last sentence", "最后一个句子的注意力"),
-        Text("keys: words of the source", "键：源语句的词"),
-        Text("queries: words written", "查询：写出的词"),
+        Bilingual("Attention of the last sentence", "最后一个句子的注意力"),
+        Bilingual("keys: words of the source", "键：源语句的词"),
+        Bilingual("queries: words written", "查询：写出的词"),
         columns,
         rows,
         cells,

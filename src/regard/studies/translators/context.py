@@ -26,7 +26,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from regard.alignment import layer_maps, tokenized_words
+from regard.alignment import TokenizedWords, layer_maps, tokenized_words
+from regard.alignment.tokenized_words import Array
 from regard.corpus.grammar import GrammarPair, seed_sentences
 from regard.corpus.grammar.measures.coreference import on_word
 from regard.models.batch import batch_of
@@ -47,13 +48,13 @@ from regard.studies.translators.trained import (
 )
 from regard.tasks.translation.translator import Translator
 from regard.tasks.word_states import WordStates, word_states
-from regard.views.charts.panels import BarPanel, Bars, GridPanel, Text
+from regard.views.charts.panels import BarPanel, Bars, Bilingual, GridPanel
 from regard.views.maps.arrays import Floats
 
 WORD = "mole"
 
 
-class AdjectiveLooks(NamedTuple):
+class AdjectiveCounts(NamedTuple):
     """How often each head's largest weight is on an adjective of the noun, (L, H) counts.
 
     others  the same for other words of the sentences and the words as far to their left
@@ -61,17 +62,17 @@ class AdjectiveLooks(NamedTuple):
 
     hits: Floats
     total: int
-    others: Floats
-    others_total: int
+    other_words: Floats
+    other_total: int
     chance: float
 
 
-def adjective_looks(translator: Translator, pairs: Sequence[GrammarPair]) -> AdjectiveLooks:
+def adjective_counts(translator: Translator, pairs: Sequence[GrammarPair]) -> AdjectiveCounts:
     """Count for all nouns with adjectives, in every head of the encoder."""
     tokenizers = translator.tokenizers
     noted = [pair for pair in pairs if pair.adjectives]
     hits: list[Floats] = []
-    others: list[Floats] = []
+    other_words: list[Floats] = []
     chances: list[float] = []
     for start in range(0, len(noted), BATCH):
         part = noted[start : start + BATCH]
@@ -81,27 +82,36 @@ def adjective_looks(translator: Translator, pairs: Sequence[GrammarPair]) -> Adj
         with torch.no_grad():
             layers = layer_maps(translator.network.maps(batch), "self")
         for row, pair in enumerate(part):
-            words = tokenized_words(pair.source, tokenizers.source, given=pair.source_words)
-            weights = [each.weights[row] for each in layers.values()]
+            words = tokenized_words(pair.source, tokenizers.source, word_list=pair.source_words)
+            weights = [layer.weights[row] for layer in layers.values()]
             by_noun: dict[int, set[int]] = defaultdict(set)
             for noun, adjective in pair.adjectives:
                 by_noun[noun].add(adjective)
 
-            def looks(word: int, at: set[int]) -> Floats:
-                rows = words.means[word]  # noqa: B023  # used within this round
-                found = [on_word(own, rows, words.shares, at) for own in weights]  # noqa: B023
-                return np.stack(found).astype(float)
-
             for noun, adjectives in by_noun.items():
-                hits.append(looks(noun, adjectives))
+                hits.append(_largest_on(words, weights, noun, adjectives))
                 chances.append(len(adjectives) / (len(pair.source_words) + 1))
                 offsets = [noun - adjective for adjective in adjectives]
                 for word in range(max(offsets), len(pair.source_words)):
                     if word not in by_noun:
-                        others.append(looks(word, {word - offset for offset in offsets}))
-    return AdjectiveLooks(
-        np.sum(hits, axis=0), len(hits), np.sum(others, axis=0), len(others), mean(chances)
+                        targets = {word - offset for offset in offsets}
+                        other_words.append(_largest_on(words, weights, word, targets))
+    return AdjectiveCounts(
+        np.sum(hits, axis=0),
+        len(hits),
+        np.sum(other_words, axis=0),
+        len(other_words),
+        mean(chances),
     )
+
+
+def _largest_on(
+    words: TokenizedWords, weights: Sequence[Array], word: int, targets: set[int]
+) -> Floats:
+    """(layers, heads): 1 where the largest weight of a word is on one of the targets, else 0."""
+    rows = words.means[word]
+    layers = [on_word(weights_HRC, rows, words.shares, targets) for weights_HRC in weights]
+    return np.stack(layers).astype(float)
 
 
 class ModelFigures(NamedTuple):
@@ -110,7 +120,7 @@ class ModelFigures(NamedTuple):
     word: WordStates
     distances: list[tuple[list[float], list[float]]]
     probe: list[tuple[int, int]]
-    looks: AdjectiveLooks
+    adjectives: AdjectiveCounts
     best: tuple[int, int]
 
 
@@ -129,7 +139,7 @@ def measure(options: StudyOptions, translator: Translator) -> ModelFigures:
         )
         hits = [hit for noun in nouns for hit in probe_hits(fit[noun], tested[noun], layer)]
         probe.append((sum(hits), len(hits)))
-    choice = adjective_looks(translator, dev[: 2 * size])
+    choice = adjective_counts(translator, dev[: 2 * size])
     best = np.unravel_index(choice.hits.argmax(), choice.hits.shape)
     sentences = [
         pair.source for pair in seed_sentences("fr") if any(s.lemma == WORD for s in pair.senses)
@@ -138,7 +148,7 @@ def measure(options: StudyOptions, translator: Translator) -> ModelFigures:
         word_states(translator, sentences, WORD, count=3),
         distances,
         probe,
-        adjective_looks(translator, test),
+        adjective_counts(translator, test),
         (int(best[0]), int(best[1])),
     )
 
@@ -153,21 +163,24 @@ def run(options: StudyOptions) -> Findings:
         options.report(f"vectors and heads of {choice.name}")
         figures.append(measure(options, translator))
     layers = range(len(figures[0].probe))
-    word = [estimate([_word_distance(each, layer) for each in figures]) for layer in layers]
+    word = [estimate([_word_distance(model, layer) for model in figures]) for layer in layers]
     within, between = (
-        [estimate([d for each in figures for d in each.distances[layer][side]]) for layer in layers]
+        [
+            estimate([d for model in figures for d in model.distances[layer][side]])
+            for layer in layers
+        ]
         for side in (0, 1)
     )
     probe = [
         share(
-            sum(each.probe[layer][0] for each in figures),
-            sum(each.probe[layer][1] for each in figures),
+            sum(model.probe[layer][0] for model in figures),
+            sum(model.probe[layer][1] for model in figures),
         )
         for layer in layers
     ]
-    heads = [_best_head(each) for each in figures]
+    heads = [_best_head(model) for model in figures]
     return Findings(
-        Text(
+        Bilingual(
             "Layer by layer: how far apart the vectors of a noun are in different sentences, and "
             "how often a linear probe names its sense; below, how often the largest weight of a "
             "noun is on one of its adjectives.",
@@ -181,7 +194,7 @@ def run(options: StudyOptions) -> Findings:
             _neighbor_table(figures[0].word),
             training_table(choices, translators),
         ],
-        _panels(word, within, between, probe, heads, figures[0].looks, list(seeds)),
+        _panels(word, within, between, probe, heads, figures[0].adjectives, list(seeds)),
         {
             "word": word,
             "within": within,
@@ -190,13 +203,13 @@ def run(options: StudyOptions) -> Findings:
             "heads": [
                 {
                     "seed": seed,
-                    "layer": each.best[0],
-                    "head": each.best[1],
-                    "on_adjective": own,
-                    "others": other,
-                    "chance": each.looks.chance,
+                    "layer": model.best[0],
+                    "head": model.best[1],
+                    "on_adjective": from_noun,
+                    "others": from_other,
+                    "chance": model.adjectives.chance,
                 }
-                for seed, each, (own, other) in zip(seeds, figures, heads, strict=True)
+                for seed, model, (from_noun, from_other) in zip(seeds, figures, heads, strict=True)
             ],
         },
     )
@@ -209,10 +222,10 @@ def _word_distance(figures: ModelFigures, layer: int) -> float:
 
 
 def _best_head(figures: ModelFigures) -> tuple[Estimate, Estimate]:
-    looks, best = figures.looks, figures.best
+    counts, best = figures.adjectives, figures.best
     return (
-        share(int(looks.hits[best]), looks.total),
-        share(int(looks.others[best]), looks.others_total),
+        share(int(counts.hits[best]), counts.total),
+        share(int(counts.other_words[best]), counts.other_total),
     )
 
 
@@ -224,17 +237,17 @@ def _claims(
     heads: list[tuple[Estimate, Estimate]],
     figures: list[ModelFigures],
 ) -> list[Claim]:
-    owns = "; ".join(own.written() for own, _ in heads)
-    others = "; ".join(f"{other.mean:.2f}" for _, other in heads)
-    chance = mean([each.looks.chance for each in figures])
+    noun_shares = "; ".join(from_noun.written() for from_noun, _ in heads)
+    other_shares = "; ".join(f"{from_other.mean:.2f}" for _, from_other in heads)
+    chance = mean([model.adjectives.chance for model in figures])
     return [
         Claim(
-            Text(
+            Bilingual(
                 "Every “mole” has the same vector at first; attention turns it into different "
                 "vectors for different senses.",
                 "每个“mole”起初的向量相同；经过注意力之后，不同词义的向量变得不同。",
             ),
-            Text(
+            Bilingual(
                 f"Distance of “mole” in three sentences: {word[0].mean:.2f} before the first layer,"
                 f" {word[-1].written()} after the last; of all ambiguous nouns after the last "
                 f"layer {within[-1].written()} within a sense and {between[-1].written()} between "
@@ -246,12 +259,12 @@ def _claims(
             word[0].mean < 1e-6 and between[-1].low > within[-1].high,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "After attention the vector of a word carries the meaning that it has in its "
                 "sentence.",
                 "经过注意力之后，词的向量包含它在句中的含义。",
             ),
-            Text(
+            Bilingual(
                 f"A linear probe names the sense in {probe[0].written()} of cases before the first "
                 f"layer (the most frequent sense), {probe[1].written()} after the first and "
                 f"{probe[-1].written()} after the last.",
@@ -261,21 +274,21 @@ def _claims(
             probe[-1].low > probe[0].high,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "The query of a noun matches the keys of its adjectives: “creature” meets “fluffy” "
                 "and “blue”.",
                 "名词的查询与其形容词的键匹配：“creature”对上“fluffy”和“blue”。",
             ),
-            Text(
+            Bilingual(
                 f"The best head of each seed has its largest weight on an adjective of the noun in "
-                f"{owns} of cases; other words look as far to the left in {others}; chance is "
-                f"{chance:.2f}.",
-                f"每个种子中最好的头，其最大权重落在该名词的形容词上的比例为 {owns}；"
-                f"其他词看向同样距离处的比例为 {others}；随机为 {chance:.2f}。",
+                f"{noun_shares} of cases; other words look as far to the left in {other_shares}; "
+                f"chance is {chance:.2f}.",
+                f"每个种子中最好的头，其最大权重落在该名词的形容词上的比例为 {noun_shares}；"
+                f"其他词看向同样距离处的比例为 {other_shares}；随机为 {chance:.2f}。",
             ),
             all(
-                own.low > other.high and own.low > each.looks.chance
-                for (own, other), each in zip(heads, figures, strict=True)
+                from_noun.low > from_other.high and from_noun.low > model.adjectives.chance
+                for (from_noun, from_other), model in zip(heads, figures, strict=True)
             ),
         ),
     ]
@@ -285,16 +298,16 @@ def _layer_table(
     word: list[Estimate], within: list[Estimate], between: list[Estimate], probe: list[Estimate]
 ) -> FindingsTable:
     return FindingsTable(
-        Text("Layer by layer (0: the table of embeddings)", "逐层结果（0：嵌入表）"),
+        Bilingual("Layer by layer (0: the table of embeddings)", "逐层结果（0：嵌入表）"),
         [
-            Text("layer", "层"),
-            Text("distance of “mole”", "“mole”的距离"),
-            Text("within a sense", "同一词义"),
-            Text("between senses", "不同词义"),
-            Text("probe's accuracy", "探针准确率"),
+            Bilingual("layer", "层"),
+            Bilingual("distance of “mole”", "“mole”的距离"),
+            Bilingual("within a sense", "同一词义"),
+            Bilingual("between senses", "不同词义"),
+            Bilingual("probe's accuracy", "探针准确率"),
         ],
         [
-            [layer, *(each[layer].written() for each in (word, within, between, probe))]
+            [layer, *(by_layer[layer].written() for by_layer in (word, within, between, probe))]
             for layer in range(len(word))
         ],
     )
@@ -304,33 +317,35 @@ def _head_table(
     seeds: list[int], heads: list[tuple[Estimate, Estimate]], figures: list[ModelFigures]
 ) -> FindingsTable:
     return FindingsTable(
-        Text("Largest weight of nouns on their adjectives", "名词的最大权重落在其形容词上"),
+        Bilingual("Largest weight of nouns on their adjectives", "名词的最大权重落在其形容词上"),
         [
-            Text("seed", "种子"),
-            Text("layer", "层"),
-            Text("head", "头"),
-            Text("on an adjective", "在形容词上"),
-            Text("other words, as far", "其他词，同样距离"),
-            Text("chance", "随机"),
+            Bilingual("seed", "种子"),
+            Bilingual("layer", "层"),
+            Bilingual("head", "头"),
+            Bilingual("on an adjective", "在形容词上"),
+            Bilingual("other words, as far", "其他词，同样距离"),
+            Bilingual("chance", "随机"),
         ],
         [
             [
                 seed,
-                each.best[0] + 1,
-                each.best[1] + 1,
-                own.written(),
-                other.written(),
-                each.looks.chance,
+                model.best[0] + 1,
+                model.best[1] + 1,
+                from_noun.written(),
+                from_other.written(),
+                model.adjectives.chance,
             ]
-            for seed, each, (own, other) in zip(seeds, figures, heads, strict=True)
+            for seed, model, (from_noun, from_other) in zip(seeds, figures, heads, strict=True)
         ],
     )
 
 
 def _neighbor_table(word: WordStates) -> FindingsTable:
     return FindingsTable(
-        Text(f"Words nearest to “{WORD}” after the last layer", f"最后一层之后与“{WORD}”最近的词"),
-        [Text("in", "句中"), Text("nearest words", "最近的词")],
+        Bilingual(
+            f"Words nearest to “{WORD}” after the last layer", f"最后一层之后与“{WORD}”最近的词"
+        ),
+        [Bilingual("in", "句中"), Bilingual("nearest words", "最近的词")],
         [
             [context, ", ".join(near.word for near in nearest)]
             for context, nearest in zip(word.contexts, word.neighbors[-1], strict=True)
@@ -344,59 +359,63 @@ def _panels(
     between: list[Estimate],
     probe: list[Estimate],
     heads: list[tuple[Estimate, Estimate]],
-    looks: AdjectiveLooks,
+    counts: AdjectiveCounts,
     seeds: list[int],
 ) -> list[BarPanel | GridPanel]:
-    def bars(name: Text, values: list[Estimate]) -> Bars:
+    def bars(name: Bilingual, values: list[Estimate]) -> Bars:
         return Bars(
             name, [e.mean for e in values], [e.low for e in values], [e.high for e in values]
         )
 
-    layers = [Text("embedding", "嵌入")] + [
-        Text(f"layer {layer}", f"第 {layer} 层") for layer in range(1, len(word))
+    layers = [Bilingual("embedding", "嵌入")] + [
+        Bilingual(f"layer {layer}", f"第 {layer} 层") for layer in range(1, len(word))
     ]
     return [
         BarPanel(
-            Text("Distance of two vectors of one noun", "同一名词两个向量的距离"),
-            Text("cosine distance", "余弦距离"),
+            Bilingual("Distance of two vectors of one noun", "同一名词两个向量的距离"),
+            Bilingual("cosine distance", "余弦距离"),
             layers,
             [
-                bars(Text("“mole”, three sentences", "“mole”，三个句子"), word),
-                bars(Text("different senses", "不同词义"), between),
-                bars(Text("same sense", "同一词义"), within),
+                bars(Bilingual("“mole”, three sentences", "“mole”，三个句子"), word),
+                bars(Bilingual("different senses", "不同词义"), between),
+                bars(Bilingual("same sense", "同一词义"), within),
             ],
         ),
         BarPanel(
-            Text("A linear probe names the sense", "线性探针说出词义"),
-            Text("accuracy", "准确率"),
+            Bilingual("A linear probe names the sense", "线性探针说出词义"),
+            Bilingual("accuracy", "准确率"),
             layers,
-            [bars(Text("probe", "探针"), probe)],
-            reference=(Text("most frequent sense", "最常见的词义"), probe[0].mean),
+            [bars(Bilingual("probe", "探针"), probe)],
+            reference=(Bilingual("most frequent sense", "最常见的词义"), probe[0].mean),
             y_range=(0.0, 1.0),
         ),
         GridPanel(
-            Text(
+            Bilingual(
                 f"Nouns looking at their adjectives (seed {seeds[0]})",
                 f"名词看向其形容词（种子 {seeds[0]}）",
             ),
-            Text("head", "头"),
-            Text("layer", "层"),
-            [str(head + 1) for head in range(looks.hits.shape[1])],
-            [str(number + 1) for number in range(looks.hits.shape[0])],
-            (looks.hits / max(looks.total, 1)).tolist(),
+            Bilingual("head", "头"),
+            Bilingual("layer", "层"),
+            [str(head + 1) for head in range(counts.hits.shape[1])],
+            [str(number + 1) for number in range(counts.hits.shape[0])],
+            (counts.hits / max(counts.total, 1)).tolist(),
             written=True,
         ),
         BarPanel(
-            Text("The best head of each seed", "每个种子中最好的头"),
-            Text("share with the largest weight there", "最大权重落在该处的比例"),
-            [Text(f"seed {seed}", f"种子 {seed}") for seed in seeds],
+            Bilingual("The best head of each seed", "每个种子中最好的头"),
+            Bilingual("share with the largest weight there", "最大权重落在该处的比例"),
+            [Bilingual(f"seed {seed}", f"种子 {seed}") for seed in seeds],
             [
-                bars(Text("noun to adjective", "名词到形容词"), [own for own, _ in heads]),
                 bars(
-                    Text("other words, as far", "其他词，同样距离"), [other for _, other in heads]
+                    Bilingual("noun to adjective", "名词到形容词"),
+                    [from_noun for from_noun, _ in heads],
+                ),
+                bars(
+                    Bilingual("other words, as far", "其他词，同样距离"),
+                    [from_other for _, from_other in heads],
                 ),
             ],
-            reference=(Text("chance", "随机"), looks.chance),
+            reference=(Bilingual("chance", "随机"), counts.chance),
             y_range=(0.0, 1.0),
         ),
     ]

@@ -45,7 +45,7 @@ from regard.demo.head_ablation import (
     switch_off,
     translation_effect,
 )
-from regard.demo.scores import mapped_batches
+from regard.demo.translation_scores import mapped_batches
 from regard.studies.estimates import Estimate, estimate, share
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
 from regard.studies.translators.trained import (
@@ -55,23 +55,23 @@ from regard.studies.translators.trained import (
     training_table,
 )
 from regard.tasks.translation.translator import Translator
-from regard.views.charts.panels import BarPanel, Bars, Curve, CurvePanel, GridPanel, Text
+from regard.views.charts.panels import BarPanel, Bars, Bilingual, Curve, CurvePanel, GridPanel
 from regard.views.maps.effects import token_scores
 from regard.views.maps.faithfulness import rank_correlation
 from regard.worker_pool import can_fork, parallel_map
 
 KINDS = {
-    "self": Text("encoder", "编码器"),
-    "causal": Text("decoder", "解码器"),
-    "cross": Text("cross", "交叉"),
+    "self": Bilingual("encoder", "编码器"),
+    "causal": Bilingual("decoder", "解码器"),
+    "cross": Bilingual("cross", "交叉"),
 }
 
 
-class HeadLook(NamedTuple):
+class HeadCounts(NamedTuple):
     """Of one head's best row: how often its largest weight is on the antecedent, and the other."""
 
     antecedent: AntecedentCount
-    other: AntecedentCount
+    distractor: AntecedentCount
 
 
 class CoreferenceFigures(NamedTuple):
@@ -84,7 +84,7 @@ class CoreferenceFigures(NamedTuple):
     """
 
     pronouns: AntecedentCount
-    looks: dict[HeadName, HeadLook]
+    weight_counts: dict[HeadName, HeadCounts]
     causes: dict[HeadName, float]
     best: HeadName
     smallest: AblationEffect
@@ -93,8 +93,8 @@ class CoreferenceFigures(NamedTuple):
     @property
     def correlation(self) -> float:
         """Rank correlation of looking and causing over heads."""
-        shares = [look.antecedent.share for look in self.looks.values()]
-        causes = [self.causes[head] for head in self.looks]
+        shares = [count.antecedent.share for count in self.weight_counts.values()]
+        causes = [self.causes[head] for head in self.weight_counts]
         return rank_correlation(np.array(shares), np.array(causes))
 
     @property
@@ -106,26 +106,27 @@ class CoreferenceFigures(NamedTuple):
 def swapped(pair: GrammarPair) -> GrammarPair:
     """The pair with the antecedent and the other noun exchanged in its notes."""
     notes = [
-        note._replace(antecedent=note.other, other=note.antecedent) for note in pair.coreference
+        note._replace(antecedent=note.distractor, distractor=note.antecedent)
+        for note in pair.coreference
     ]
     return replace(pair, coreference=tuple(notes))
 
 
-def head_looks(translator: Translator, pairs: Sequence[GrammarPair]) -> dict[HeadName, HeadLook]:
+def head_counts(translator: Translator, pairs: Sequence[GrammarPair]) -> dict[HeadName, HeadCounts]:
     """Where each head looks, in the row that is most often on the antecedent."""
     right, wrong = [], []
     for part, batch in mapped_batches(translator, pairs):
         right.append(count_antecedents(part, batch))
         wrong.append(count_antecedents([swapped(pair) for pair in part], batch))
-    rows, others = merge_counts(right), merge_counts(wrong)
-    looks: dict[HeadName, HeadLook] = {}
+    rows, distractor_rows = merge_counts(right), merge_counts(wrong)
+    counts: dict[HeadName, HeadCounts] = {}
     for row, count in sorted(rows.items()):
         head = row.kind, row.layer, row.head
         if row.step == "input":  # the pronoun is chosen before
             continue
-        if head not in looks or count.share > looks[head].antecedent.share:
-            looks[head] = HeadLook(count, others[row])
-    return looks
+        if head not in counts or count.share > counts[head].antecedent.share:
+            counts[head] = HeadCounts(count, distractor_rows[row])
+    return counts
 
 
 def head_causes(sentences: AblationSentences, heads: Sequence[HeadName]) -> dict[HeadName, float]:
@@ -147,20 +148,20 @@ def measure(
     """All measurements of one translator."""
     searched, tested = AblationSentences(translator, dev), AblationSentences(translator, test)
     heads = all_heads(tested)
-    on_dev = head_looks(translator, dev)
+    on_dev = head_counts(translator, dev)
     best = max(on_dev, key=lambda head: on_dev[head].antecedent.share)
-    found = heads[:1] if quick else smallest_set(searched, heads).heads
+    smallest = heads[:1] if quick else smallest_set(searched, heads).heads
     whole = translation_effect(translator, tested.pairs, [], "fr")
     num_pronouns = sum(len(pair.coreference) for pair in tested.pairs)
     return CoreferenceFigures(
         AntecedentCount(round(whole.pronouns * num_pronouns), num_pronouns),
-        head_looks(translator, test),
+        head_counts(translator, test),
         head_causes(tested, heads),
         best,
-        tested.effect(found),
+        tested.effect(smallest),
         (
             translation_effect(translator, tested.pairs, [best], "fr"),
-            translation_effect(translator, tested.pairs, found, "fr"),
+            translation_effect(translator, tested.pairs, smallest, "fr"),
         ),
     )
 
@@ -179,9 +180,9 @@ def run(options: StudyOptions) -> Findings:
         cores() if can_fork() else 1,
         fork=True,
     )
-    correlation = estimate([each.correlation for each in figures])
+    correlation = estimate([result.correlation for result in figures])
     return Findings(
-        Text(
+        Bilingual(
             "Above, how often each head looks at the antecedent of “it”, beside what the pronoun "
             "loses without the head; below, both for the heads of all models, and pronouns with "
             "heads switched off.",
@@ -196,66 +197,71 @@ def run(options: StudyOptions) -> Findings:
             "models": [
                 {
                     "seed": seed,
-                    "pronouns": share(*each.pronouns),
-                    "correlation": each.correlation,
-                    "looks": {_name(h).en: look for h, look in each.looks.items()},
-                    "causes": {_name(h).en: value for h, value in each.causes.items()},
-                    "smallest": [_name(h).en for h in each.smallest.heads],
-                    "without": [effect.as_dict() for effect in each.translated],
+                    "pronouns": share(*result.pronouns),
+                    "correlation": result.correlation,
+                    "looks": {_name(h).en: count for h, count in result.weight_counts.items()},
+                    "causes": {_name(h).en: value for h, value in result.causes.items()},
+                    "smallest": [_name(h).en for h in result.smallest.heads],
+                    "without": [effect.as_dict() for effect in result.translated],
                 }
-                for seed, each in zip(seeds, figures, strict=True)
+                for seed, result in zip(seeds, figures, strict=True)
             ],
         },
     )
 
 
 def _claims(figures: list[CoreferenceFigures], correlation: Estimate) -> list[Claim]:
-    accuracies = [share(*each.pronouns) for each in figures]
-    looks = [
-        (share(*each.looks[each.best].antecedent), share(*each.looks[each.best].other))
-        for each in figures
+    accuracies = [share(*result.pronouns) for result in figures]
+    shares = [
+        (
+            share(*result.weight_counts[result.best].antecedent),
+            share(*result.weight_counts[result.best].distractor),
+        )
+        for result in figures
     ]
-    accuracy = "; ".join(each.written() for each in accuracies)
-    owns = "; ".join(own.written() for own, _ in looks)
-    others = "; ".join(f"{other.mean:.2f}" for _, other in looks)
-    same = sum(each.best == each.cause for each in figures)
-    sizes = ", ".join(str(len(each.smallest.heads)) for each in figures)
-    lost = [each.causes[each.best] for each in figures]
-    most = [max(each.causes.values()) for each in figures]
-    costs = "; ".join(f"{own:.2f} / {top:.2f}" for own, top in zip(lost, most, strict=True))
+    accuracy = "; ".join(interval.written() for interval in accuracies)
+    antecedents = "; ".join(antecedent.written() for antecedent, _ in shares)
+    distractors = "; ".join(f"{distractor.mean:.2f}" for _, distractor in shares)
+    same = sum(result.best == result.cause for result in figures)
+    sizes = ", ".join(str(len(result.smallest.heads)) for result in figures)
+    lost = [result.causes[result.best] for result in figures]
+    most = [max(result.causes.values()) for result in figures]
+    costs = "; ".join(
+        f"{loss:.2f} / {largest:.2f}" for loss, largest in zip(lost, most, strict=True)
+    )
     return [
         Claim(
-            Text(
+            Bilingual(
                 "Self-attention lets a model connect “it” with the noun that it stands for.",
                 "自注意力机制可以让模型把“it”与它所指代的名词关联起来。",
             ),
-            Text(
+            Bilingual(
                 f"The pronoun is translated right in {accuracy} of sentences (one half by chance) "
                 "whose noun pairs were not in the training sentences.",
                 f"代词译对的比例为 {accuracy}（随机为一半），"
                 "这些句子的名词组合在训练中没有出现过。",
             ),
-            all(each.low > 0.5 for each in accuracies),
+            all(interval.low > 0.5 for interval in accuracies),
         ),
         Claim(
-            Text(
+            Bilingual(
                 "The connection can be seen: a head looks from “it” to its antecedent.",
                 "这种关联看得见：有一个头从“it”看向它的先行词。",
             ),
-            Text(
+            Bilingual(
                 f"The head of each seed that looks there most has its largest weight on the "
-                f"antecedent in {owns} of cases, on the other noun in {others}.",
-                f"每个种子中最常看向先行词的头，最大权重落在先行词上的比例为 {owns}，"
-                f"落在另一个名词上的比例为 {others}。",
+                f"antecedent in {antecedents} of cases, on the other noun in {distractors}.",
+                f"每个种子中最常看向先行词的头，最大权重落在先行词上的比例为 {antecedents}，"
+                f"落在另一个名词上的比例为 {distractors}。",
             ),
-            all(own.low > other.high for own, other in looks),
+            all(antecedent.low > distractor.high for antecedent, distractor in shares),
         ),
         Claim(
-            Text(
+            Bilingual(
                 "The head that looks at the antecedent is the one that resolves “it”.",
                 "看向先行词的头就是确定“it”指代的头。",
             ),
-            Text(
+            Bilingual(
                 f"It is the head whose switching off costs the pronoun most in {same} of "
                 f"{len(figures)} models (decrease of log-probability of that head / of the most "
                 f"costly one: {costs}); rank correlation of looking and causing over all heads "
@@ -272,37 +278,39 @@ def _claims(figures: list[CoreferenceFigures], correlation: Estimate) -> list[Cl
 
 
 def _table(seeds: list[int], figures: list[CoreferenceFigures]) -> FindingsTable:
-    def row(seed: int, each: CoreferenceFigures) -> list[Text | str | float | int]:
-        looker, off = each.translated
+    def row(seed: int, result: CoreferenceFigures) -> list[Bilingual | str | float | int]:
+        without_best, without_set = result.translated
         return [
             seed,
-            share(*each.pronouns).written(),
-            _name(each.best),
-            each.looks[each.best].antecedent.share,
-            looker.pronouns,
-            Text(*(", ".join(name) for name in zip(*map(_name, each.smallest.heads), strict=True))),
-            off.pronouns,
-            off.others,
-            each.correlation,
+            share(*result.pronouns).written(),
+            _name(result.best),
+            result.weight_counts[result.best].antecedent.share,
+            without_best.pronouns,
+            Bilingual(
+                *(", ".join(name) for name in zip(*map(_name, result.smallest.heads), strict=True))
+            ),
+            without_set.pronouns,
+            without_set.other_words,
+            result.correlation,
         ]
 
     return FindingsTable(
-        Text(
+        Bilingual(
             "Pronouns with heads switched off, in whole translations",
             "关闭一些头之后整句翻译中的代词",
         ),
         [
-            Text("seed", "种子"),
-            Text("pronouns right", "代词译对"),
-            Text("looks most", "看得最多的头"),
-            Text("on the antecedent", "看向先行词"),
-            Text("pronouns without it", "关闭后代词译对"),
-            Text("smallest set", "最小集合"),
-            Text("pronouns without the set", "关闭集合后代词译对"),
-            Text("other words then", "此时其他词译对"),
-            Text("looking and causing, rank correlation", "“看”与“起作用”的秩相关"),
+            Bilingual("seed", "种子"),
+            Bilingual("pronouns right", "代词译对"),
+            Bilingual("looks most", "看得最多的头"),
+            Bilingual("on the antecedent", "看向先行词"),
+            Bilingual("pronouns without it", "关闭后代词译对"),
+            Bilingual("smallest set", "最小集合"),
+            Bilingual("pronouns without the set", "关闭集合后代词译对"),
+            Bilingual("other words then", "此时其他词译对"),
+            Bilingual("looking and causing, rank correlation", "“看”与“起作用”的秩相关"),
         ],
-        [row(seed, each) for seed, each in zip(seeds, figures, strict=True)],
+        [row(seed, result) for seed, result in zip(seeds, figures, strict=True)],
     )
 
 
@@ -311,19 +319,19 @@ def _panels(
 ) -> list[CurvePanel | BarPanel | GridPanel]:
     first = figures[0]
     rows = sorted(
-        {head[:2] for head in first.looks}, key=lambda row: (list(KINDS).index(row[0]), row)
+        {head[:2] for head in first.weight_counts}, key=lambda row: (list(KINDS).index(row[0]), row)
     )
-    columns = sorted({head[2] for head in first.looks})
-    groups = [Text(f"seed {seed}", f"种子 {seed}") for seed in seeds]
+    columns = sorted({head[2] for head in first.weight_counts})
+    groups = [Bilingual(f"seed {seed}", f"种子 {seed}") for seed in seeds]
 
-    def grid(title: Text, values: dict[HeadName, float], signed: bool) -> GridPanel:
+    def grid(title: Bilingual, values: dict[HeadName, float], signed: bool) -> GridPanel:
         return GridPanel(
             title,
-            Text("head", "头"),
+            Bilingual("head", "头"),
             "",
             [str(head + 1) for head in columns],
             [
-                Text(f"{KINDS[kind].en} {layer + 1}", f"{KINDS[kind].zh} {layer + 1}")
+                Bilingual(f"{KINDS[kind].en} {layer + 1}", f"{KINDS[kind].zh} {layer + 1}")
                 for kind, layer in rows
             ],
             [[values.get((kind, layer, head), 0.0) for head in columns] for kind, layer in rows],
@@ -331,55 +339,59 @@ def _panels(
             written=True,
         )
 
-    looking = {head: look.antecedent.share for head, look in first.looks.items()}
+    looking = {head: count.antecedent.share for head, count in first.weight_counts.items()}
     return [
         grid(
-            Text(f"Looking at the antecedent (seed {seeds[0]})", f"看向先行词（种子 {seeds[0]}）"),
+            Bilingual(
+                f"Looking at the antecedent (seed {seeds[0]})", f"看向先行词（种子 {seeds[0]}）"
+            ),
             looking,
             False,
         ),
         grid(
-            Text("Cost of switching off, log-probability", "关闭的代价（对数概率）"),
+            Bilingual("Cost of switching off, log-probability", "关闭的代价（对数概率）"),
             first.causes,
             True,
         ),
         CurvePanel(
-            Text("Looking and causing, each head a dot", "“看”与“起作用”，每点一个头"),
-            Text("share of largest weights on the antecedent", "最大权重落在先行词上的比例"),
-            Text("cost of switching off", "关闭的代价"),
+            Bilingual("Looking and causing, each head a dot", "“看”与“起作用”，每点一个头"),
+            Bilingual("share of largest weights on the antecedent", "最大权重落在先行词上的比例"),
+            Bilingual("cost of switching off", "关闭的代价"),
             [
                 Curve(
                     group,
-                    [look.antecedent.share for look in each.looks.values()],
-                    [each.causes[head] for head in each.looks],
+                    [count.antecedent.share for count in result.weight_counts.values()],
+                    [result.causes[head] for head in result.weight_counts],
                     kind="dots",
                 )
-                for group, each in zip(groups, figures, strict=True)
+                for group, result in zip(groups, figures, strict=True)
             ],
         ),
         BarPanel(
-            Text("Pronouns translated right", "代词译对的比例"),
-            Text("share", "比例"),
+            Bilingual("Pronouns translated right", "代词译对的比例"),
+            Bilingual("share", "比例"),
             groups,
             [
-                Bars(Text("all heads", "全部头"), [each.pronouns.share for each in figures]),
                 Bars(
-                    Text("without the head that looks most", "关闭看得最多的头"),
-                    [each.translated[0].pronouns for each in figures],
+                    Bilingual("all heads", "全部头"), [result.pronouns.share for result in figures]
                 ),
                 Bars(
-                    Text("without the smallest set", "关闭最小集合"),
-                    [each.translated[1].pronouns for each in figures],
+                    Bilingual("without the head that looks most", "关闭看得最多的头"),
+                    [result.translated[0].pronouns for result in figures],
+                ),
+                Bars(
+                    Bilingual("without the smallest set", "关闭最小集合"),
+                    [result.translated[1].pronouns for result in figures],
                 ),
             ],
-            reference=(Text("chance", "随机"), 0.5),
+            reference=(Bilingual("chance", "随机"), 0.5),
             y_range=(0.0, 1.0),
         ),
     ]
 
 
-def _name(head: HeadName) -> Text:
+def _name(head: HeadName) -> Bilingual:
     kind, layer, number = head
-    return Text(
+    return Bilingual(
         f"{KINDS[kind].en} {layer + 1}.{number + 1}", f"{KINDS[kind].zh} {layer + 1}.{number + 1}"
     )

@@ -36,7 +36,7 @@ from regard.studies.translators.trained import (
     training_table,
 )
 from regard.tasks.translation.translator import Translator
-from regard.views.charts.panels import BarPanel, Bars, GridPanel, Text
+from regard.views.charts.panels import BarPanel, Bars, Bilingual, GridPanel
 from regard.views.maps.arrays import Floats
 from regard.views.maps.effects import gradient_times_attention, label_score, token_scores
 from regard.views.maps.faithfulness import key_effects, row_correlations
@@ -45,10 +45,10 @@ from regard.worker_pool import can_fork, parallel_map
 
 READABLE = 0.5
 COMPARED = {
-    ("weight", "switch-off"): Text("weight, switch-off", "权重与关闭"),
-    ("weight", "deletion"): Text("weight, deletion", "权重与删除"),
-    ("weight", "gradient"): Text("weight, gradient", "权重与梯度"),
-    ("gradient", "switch-off"): Text("gradient, switch-off", "梯度与关闭"),
+    ("weight", "switch-off"): Bilingual("weight, switch-off", "权重与关闭"),
+    ("weight", "deletion"): Bilingual("weight, deletion", "权重与删除"),
+    ("weight", "gradient"): Bilingual("weight, gradient", "权重与梯度"),
+    ("gradient", "switch-off"): Bilingual("gradient, switch-off", "梯度与关闭"),
 }
 
 
@@ -84,7 +84,7 @@ def attributions(translator: Translator, pair: GrammarPair) -> Attributions:
     batch = batch_of([source], [target])
     score, num_keys = token_scores(batch), len(source) + 1
     with torch.no_grad():
-        heads = np.stack([each.weights for each in layers_of(network.maps(batch), "cross")])
+        heads = np.stack([layer.weights for layer in layers_of(network.maps(batch), "cross")])
     maps = gradient_times_attention(network, batch, label_score(batch), kind="cross")
     product = layers_of(maps, "cross")[-1].weights
     gradient = product - heads[-1] * product.sum(-1, keepdims=True)
@@ -104,9 +104,9 @@ def deletion_effects(network: torch.nn.Module, source: list[int], target: list[i
     shortened = [source[:at] + source[at + 1 :] for at in range(len(source))]
     whole, batch = batch_of([source], [target]), batch_of(shortened, [target] * len(source))
     with torch.no_grad():
-        kept = token_scores(whole)(network(whole))
+        whole_scores = token_scores(whole)(network(whole))
         deleted = token_scores(batch)(network(batch))
-    effects: Floats = (kept - deleted).double().numpy().T
+    effects: Floats = (whole_scores - deleted).double().numpy().T
     return effects
 
 
@@ -116,19 +116,19 @@ def measure(pairs: Sequence[GrammarPair], translator: Translator) -> Attribution
     hits = total = 0
     by_head = []
     for pair in pairs:
-        found = attributions(translator, pair)
-        effects = found.by_name["switch-off"]
+        attribution = attributions(translator, pair)
+        effects = attribution.by_name["switch-off"]
         for first, second in COMPARED:
-            one, other = found.by_name[first], found.by_name[second]
-            num_keys = min(one.shape[1], other.shape[1])
-            rows = row_correlations(one[:, :num_keys], other[:, :num_keys])
+            first_values, second_values = attribution.by_name[first], attribution.by_name[second]
+            num_keys = min(first_values.shape[1], second_values.shape[1])
+            rows = row_correlations(first_values[:, :num_keys], second_values[:, :num_keys])
             correlations[first, second].append(float(np.nanmean(rows)))
-        hits += int((found.by_name["weight"].argmax(1) == effects.argmax(1)).sum())
+        hits += int((attribution.by_name["weight"].argmax(1) == effects.argmax(1)).sum())
         total += len(effects)
         by_head.append(
             [
                 [np.nanmean(row_correlations(head, effects)) for head in layer]
-                for layer in found.heads
+                for layer in attribution.heads
             ]
         )
     return AttributionFigures(correlations, hits, total, np.nanmean(by_head, axis=0))
@@ -145,12 +145,13 @@ def run(options: StudyOptions) -> Findings:
         partial(measure, pairs), translators, cores() if can_fork() else 1, fork=True
     )
     estimates = [
-        {names: estimate(values) for names, values in each.correlations.items()} for each in figures
+        {names: estimate(values) for names, values in measured.correlations.items()}
+        for measured in figures
     ]
-    tops = [share(each.hits, each.total) for each in figures]
+    tops = [share(measured.hits, measured.total) for measured in figures]
     example = attributions(translators[names.index("full")], seed_sentences("fr")[0])
     return Findings(
-        Text(
+        Bilingual(
             "How well the order of the weights agrees with gradients and with what happens without "
             "a token, and how often the largest weight is on the token that counts most; below, "
             "the weights of one sentence beside the effects of switching tokens off.",
@@ -163,10 +164,12 @@ def run(options: StudyOptions) -> Findings:
         {
             name: {
                 "top": top,
-                **{" ".join(key): value for key, value in each.items()},
+                **{" ".join(key): value for key, value in interval_of.items()},
                 "heads": measured.heads.tolist(),
             }
-            for name, each, top, measured in zip(names, estimates, tops, figures, strict=True)
+            for name, interval_of, top, measured in zip(
+                names, estimates, tops, figures, strict=True
+            )
         },
     )
 
@@ -175,12 +178,12 @@ Pairs = dict[tuple[str, str], Estimate]
 
 
 def _claims(names: list[str], estimates: list[Pairs], tops: list[Estimate]) -> list[Claim]:
-    main = [each["weight", "switch-off"] for each in estimates]
-    deleted = [each["weight", "deletion"] for each in estimates]
+    main = [interval_of["weight", "switch-off"] for interval_of in estimates]
+    deleted = [interval_of["weight", "deletion"] for interval_of in estimates]
 
-    def listed(values: list[Estimate]) -> Text:
+    def listed(values: list[Estimate]) -> Bilingual:
         pairs = list(zip(names, values, strict=True))
-        return Text(
+        return Bilingual(
             ", ".join(f"{ATTENTIONS[name].en} {value.written()}" for name, value in pairs),
             "，".join(f"{ATTENTIONS[name].zh} {value.written()}" for name, value in pairs),
         )
@@ -189,40 +192,44 @@ def _claims(names: list[str], estimates: list[Pairs], tops: list[Estimate]) -> l
     low, high = min(e.mean for e in deleted), max(e.mean for e in deleted)
     return [
         Claim(
-            Text(
+            Bilingual(
                 "The attention weights tell which element of the sentence is the most important.",
                 "注意力权重能判别句子中哪个元素最重要。",
             ),
-            Text(
+            Bilingual(
                 "The largest weight of an output token is on the source token whose "
                 f"switching-off costs it most, in this share of tokens: {top.en}.",
                 f"输出词元的最大权重落在“关闭后损失最大”的源词元上的比例：{top.zh}。",
             ),
-            all(each.low > READABLE for each in tops),
+            all(interval.low > READABLE for interval in tops),
         ),
         Claim(
-            Text(
+            Bilingual(
                 "A displayed map shows what the output depends on.",
                 "显示出来的注意力图说明输出依赖于什么。",
             ),
-            Text(
+            Bilingual(
                 f"Rank correlation of weight and switching-off effect over all tokens: {order.en}; "
                 f"of weight and deletion of the word {low:.2f} to {high:.2f}.",
                 f"全部词元的权重与关闭效果的秩相关：{order.zh}；"
                 f"与删除该词的效果的秩相关为 {low:.2f} 至 {high:.2f}。",
             ),
-            all(each.low > READABLE for each in main),
+            all(interval.low > READABLE for interval in main),
         ),
     ]
 
 
 def _table(names: list[str], estimates: list[Pairs], tops: list[Estimate]) -> FindingsTable:
     return FindingsTable(
-        Text("Rank correlations, by mechanism", "各种机制的秩相关"),
-        [Text("attention", "注意力"), *COMPARED.values(), Text("largest on largest", "最大对最大")],
+        Bilingual("Rank correlations, by mechanism", "各种机制的秩相关"),
         [
-            [ATTENTIONS[name], *[each[key].written() for key in COMPARED], top.written()]
-            for name, each, top in zip(names, estimates, tops, strict=True)
+            Bilingual("attention", "注意力"),
+            *COMPARED.values(),
+            Bilingual("largest on largest", "最大对最大"),
+        ],
+        [
+            [ATTENTIONS[name], *[interval_of[key].written() for key in COMPARED], top.written()]
+            for name, interval_of, top in zip(names, estimates, tops, strict=True)
         ],
     )
 
@@ -237,30 +244,32 @@ def _panels(
     groups = [ATTENTIONS[name] for name in names]
     pair = seed_sentences("fr")[0]
     rows, columns = [*pair.target_words, "</s>"], [*pair.source_words, "</s>"]
-    output, source = Text("output token", "输出词元"), Text("source token", "源词元")
+    output, source = Bilingual("output token", "输出词元"), Bilingual("source token", "源词元")
 
-    def bars(name: Text, values: list[Estimate]) -> Bars:
+    def bars(name: Bilingual, values: list[Estimate]) -> Bars:
         return Bars(
             name, [e.mean for e in values], [e.low for e in values], [e.high for e in values]
         )
 
     return [
         BarPanel(
-            Text("Do the orders agree?", "顺序是否一致？"),
-            Text("rank correlation", "秩相关"),
+            Bilingual("Do the orders agree?", "顺序是否一致？"),
+            Bilingual("rank correlation", "秩相关"),
             groups,
             [bars(name, [e[key] for e in estimates]) for key, name in COMPARED.items()],
-            reference=(Text("unrelated", "无关"), 0.0),
+            reference=(Bilingual("unrelated", "无关"), 0.0),
         ),
         BarPanel(
-            Text("Largest weight on the token of largest effect", "最大的权重落在效果最大的词元上"),
-            Text("share of output tokens", "输出词元的比例"),
+            Bilingual(
+                "Largest weight on the token of largest effect", "最大的权重落在效果最大的词元上"
+            ),
+            Bilingual("share of output tokens", "输出词元的比例"),
             groups,
-            [bars(Text("largest on largest", "最大对最大"), tops)],
+            [bars(Bilingual("largest on largest", "最大对最大"), tops)],
             y_range=(0.0, 1.0),
         ),
         GridPanel(
-            Text("Transformer: weights", "Transformer：权重"),
+            Bilingual("Transformer: weights", "Transformer：权重"),
             source,
             output,
             columns,
@@ -268,7 +277,7 @@ def _panels(
             example.by_name["weight"].tolist(),
         ),
         GridPanel(
-            Text("Transformer: effect of switching off", "Transformer：关闭的效果"),
+            Bilingual("Transformer: effect of switching off", "Transformer：关闭的效果"),
             source,
             output,
             columns,
@@ -277,9 +286,11 @@ def _panels(
             signed=True,
         ),
         GridPanel(
-            Text("Transformer: weight and switch-off by head", "Transformer：各头的权重与关闭效果"),
-            Text("head", "头"),
-            Text("layer", "层"),
+            Bilingual(
+                "Transformer: weight and switch-off by head", "Transformer：各头的权重与关闭效果"
+            ),
+            Bilingual("head", "头"),
+            Bilingual("layer", "层"),
             [str(head + 1) for head in range(heads.shape[1])],
             [str(layer + 1) for layer in range(heads.shape[0])],
             heads.tolist(),

@@ -29,7 +29,7 @@ from regard.studies.translators.word_translator import (
     new_translator,
     train_translator,
 )
-from regard.views.charts.panels import BarPanel, Bars, Curve, CurvePanel, Text
+from regard.views.charts.panels import BarPanel, Bars, Bilingual, Curve, CurvePanel
 from regard.worker_pool import parallel_map
 
 BUCKETS = ((4, 7), (8, 11), (12, 15), (16, 19), (20, 23), (24, 28))
@@ -40,7 +40,7 @@ BATCH_TOKENS, RATE = 2000, 8e-3
 class LengthNetwork(NamedTuple):
     """A network of this study; `fixed`: its decoder has one context vector."""
 
-    title: Text
+    title: Bilingual
     settings: ModelSettings
     fixed: bool = False
 
@@ -59,7 +59,7 @@ class LengthResult(NamedTuple):
         return sum(self.bleu) / len(self.bleu)
 
     @property
-    def kept(self) -> float:
+    def retention(self) -> float:
         """The share of the shortest sentences' BLEU that is left in the longest ones."""
         return self.bleu[-1] / self.bleu[0] if self.bleu[0] else 0.0
 
@@ -69,17 +69,19 @@ _rnn = partial(RnnSettings, embedding=96, dim=128, attention_dim=64, dropout=0.0
 
 NETWORKS: dict[str, LengthNetwork] = {
     "fixed": LengthNetwork(
-        Text("fixed context, at the start", "固定上下文，只在开始时"), _rnn(attention="none"), True
+        Bilingual("fixed context, at the start", "固定上下文，只在开始时"),
+        _rnn(attention="none"),
+        True,
     ),
     "fixed every": LengthNetwork(
-        Text("fixed context, at every step", "固定上下文，每一步"),
+        Bilingual("fixed context, at every step", "固定上下文，每一步"),
         _rnn(attention="none", context="every"),
         True,
     ),
-    "bahdanau": LengthNetwork(Text("Bahdanau attention", "Bahdanau 注意力"), _rnn()),
-    "luong": LengthNetwork(Text("Luong attention", "Luong 注意力"), _rnn(attention="luong")),
+    "bahdanau": LengthNetwork(Bilingual("Bahdanau attention", "Bahdanau 注意力"), _rnn()),
+    "luong": LengthNetwork(Bilingual("Luong attention", "Luong 注意力"), _rnn(attention="luong")),
     "transformer": LengthNetwork(
-        Text("Transformer", "Transformer"),
+        Bilingual("Transformer", "Transformer"),
         TransformerSettings(
             dim=96,
             num_heads=4,
@@ -93,7 +95,7 @@ NETWORKS: dict[str, LengthNetwork] = {
     ),
     **{
         cell: LengthNetwork(
-            Text(f"one-way {name}, fixed context", f"单向 {chinese}，固定上下文"),
+            Bilingual(f"one-way {name}, fixed context", f"单向 {chinese}，固定上下文"),
             _rnn(attention="none", context="every", bidirectional=False, cell=cast(Any, cell)),
             True,
         )
@@ -104,7 +106,7 @@ NETWORKS: dict[str, LengthNetwork] = {
         )
     },
     "bahdanau rnn": LengthNetwork(
-        Text("one-way vanilla, Bahdanau", "单向普通 RNN，Bahdanau"),
+        Bilingual("one-way vanilla, Bahdanau", "单向普通 RNN，Bahdanau"),
         _rnn(bidirectional=False, cell="rnn"),
     ),
 }
@@ -166,9 +168,9 @@ def run(options: StudyOptions) -> Findings:
 
 
 def findings(scores: Mapping[str, Sequence[LengthResult]], about: dict[str, int]) -> Findings:
-    """What the scores say."""
+    """Claims, tables and figures from the scores."""
     return Findings(
-        Text(
+        Bilingual(
             "BLEU by the length of the source: what one context vector for the whole sentence "
             "loses, and what attention keeps (bands: 95 % intervals over seeds).",
             "按源语句长度的 BLEU：整句只用一个上下文向量会丢失多少，注意力又能保留多少"
@@ -181,7 +183,7 @@ def findings(scores: Mapping[str, Sequence[LengthResult]], about: dict[str, int]
             "buckets": BUCKETS,
             **about,
             "scores": {
-                name: [each._asdict() for each in repeated] for name, repeated in scores.items()
+                name: [result._asdict() for result in repeated] for name, repeated in scores.items()
             },
         },
     )
@@ -217,25 +219,27 @@ def claims(scores: Mapping[str, Sequence[LengthResult]]) -> list[Claim]:
        attention, intervals apart
     4  holds if Bahdanau attention at least doubles the weights of the same network without it
     """
-    kept = {name: estimate([each.kept for each in scores[name]]) for name in NETWORKS}
-    mean = {name: estimate([each.mean for each in scores[name]]) for name in NETWORKS}
-    share = {name: _percent(part) for name, part in kept.items()}
+    retention = {name: estimate([result.retention for result in scores[name]]) for name in NETWORKS}
+    mean = {name: estimate([result.mean for result in scores[name]]) for name in NETWORKS}
+    share = {name: _percent(part) for name, part in retention.items()}
     bleu = {name: part.written(1) for name, part in mean.items()}
-    fixed = max((name for name in NETWORKS if NETWORKS[name].fixed), key=lambda n: kept[n].high)
+    fixed = max(
+        (name for name in NETWORKS if NETWORKS[name].fixed), key=lambda n: retention[n].high
+    )
     attending = min(
-        (name for name in NETWORKS if not NETWORKS[name].fixed), key=lambda n: kept[n].low
+        (name for name in NETWORKS if not NETWORKS[name].fixed), key=lambda n: retention[n].low
     )
     with_attention, without = scores["bahdanau"], scores["fixed every"]
     weights = with_attention[0].num_parameters / without[0].num_parameters
     seconds = _seconds(with_attention) / _seconds(without)
     return [
         Claim(
-            Text(
+            Bilingual(
                 "The longer the sentence, the more of it a fixed context vector loses; attention, "
                 "which reads all hidden states at every step, keeps it.",
                 "句子越长，固定的上下文向量丢失得越多；注意力在每一步读取所有隐状态，因而能够保留。",
             ),
-            Text(
+            Bilingual(
                 f"From the shortest to the longest sentences, the network with a fixed context "
                 f"that keeps most keeps {share[fixed]} of its BLEU "
                 f"({NETWORKS[fixed].title.en}); the one with attention that keeps least, "
@@ -244,15 +248,15 @@ def claims(scores: Mapping[str, Sequence[LengthResult]]) -> list[Claim]:
                 f"的 BLEU（{NETWORKS[fixed].title.zh}）；有注意力的网络中保留最少的保留了 "
                 f"{share[attending]}（{NETWORKS[attending].title.zh}）。",
             ),
-            kept[fixed].high < kept[attending].low,
+            retention[fixed].high < retention[attending].low,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "The gates of LSTM and GRU help greatly to carry only what matters from step to "
                 "step.",
                 "LSTM 和 GRU 的门控机制对逐步只传递相关信息有巨大帮助。",
             ),
-            Text(
+            Bilingual(
                 "BLEU over all lengths, fixed context, one direction: vanilla "
                 f"{bleu['rnn']}, GRU {bleu['gru']}, "
                 f"LSTM {bleu['lstm']}.",
@@ -262,12 +266,12 @@ def claims(scores: Mapping[str, Sequence[LengthResult]]) -> list[Claim]:
             min(mean["gru"].low, mean["lstm"].low) > mean["rnn"].high,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "Reading in both directions eases the strict order, but does not remove the "
                 "bottleneck of one vector.",
                 "双向读取缓解了严格的顺序，但没有消除单个向量的瓶颈。",
             ),
-            Text(
+            Bilingual(
                 f"With a fixed context BLEU is {bleu['gru']} in one direction and "
                 f"{bleu['fixed every']} in two, which keep "
                 f"{share['fixed every']} of it in the longest sentences; with Bahdanau "
@@ -277,15 +281,15 @@ def claims(scores: Mapping[str, Sequence[LengthResult]]) -> list[Claim]:
                 f"{share['fixed every']}；有 Bahdanau 注意力时保留 "
                 f"{share['bahdanau']}。",
             ),
-            kept["fixed every"].high < kept["bahdanau"].low,
+            retention["fixed every"].high < retention["bahdanau"].low,
         ),
         Claim(
-            Text(
+            Bilingual(
                 "A context of its own for every step makes the model very large and needs a lot of "
                 "computation.",
                 "为每个输出步骤准备单独的上下文会使模型变得非常大，并需要大量计算。",
             ),
-            Text(
+            Bilingual(
                 f"Bahdanau attention has {weights:.2f} times the weights of the fixed context at "
                 f"every step, and takes {seconds:.2f} times its time in training.",
                 f"与每一步使用固定上下文相比，Bahdanau 注意力的参数量为其 {weights:.2f} 倍，"
@@ -297,7 +301,7 @@ def claims(scores: Mapping[str, Sequence[LengthResult]]) -> list[Claim]:
 
 
 def _seconds(results: Sequence[LengthResult]) -> float:
-    return estimate([each.seconds for each in results]).mean
+    return estimate([result.seconds for result in results]).mean
 
 
 def _percent(part: Estimate) -> str:
@@ -306,26 +310,26 @@ def _percent(part: Estimate) -> str:
 
 
 def _table(scores: Mapping[str, Sequence[LengthResult]]) -> FindingsTable:
-    rows: list[list[Text | str | float]] = []
+    rows: list[list[Bilingual | str | float]] = []
     for name, results in scores.items():
-        bleu = [estimate([each.bleu[at] for each in results]) for at in range(len(BUCKETS))]
+        bleu = [estimate([result.bleu[at] for result in results]) for at in range(len(BUCKETS))]
         rows.append(
             [
                 NETWORKS[name].title,
-                *(each.written(1) for each in bleu),
-                _percent(estimate([each.kept for each in results])),
+                *(interval.written(1) for interval in bleu),
+                _percent(estimate([result.retention for result in results])),
                 f"{results[0].num_parameters:,}",
                 _seconds(results),
             ]
         )
     return FindingsTable(
-        Text("BLEU by the number of source words", "按源语句词数的 BLEU"),
+        Bilingual("BLEU by the number of source words", "按源语句词数的 BLEU"),
         [
-            Text("network", "网络"),
-            *(Text(f"{low}–{high} words", f"{low}–{high} 词") for low, high in BUCKETS),
-            Text("kept", "保留"),
-            Text("parameters", "参数"),
-            Text("seconds of training, one core", "训练秒数（单核）"),
+            Bilingual("network", "网络"),
+            *(Bilingual(f"{low}–{high} words", f"{low}–{high} 词") for low, high in BUCKETS),
+            Bilingual("kept", "保留"),
+            Bilingual("parameters", "参数"),
+            Bilingual("seconds of training, one core", "训练秒数（单核）"),
         ],
         rows,
     )
@@ -333,40 +337,40 @@ def _table(scores: Mapping[str, Sequence[LengthResult]]) -> FindingsTable:
 
 def _panels(scores: Mapping[str, Sequence[LengthResult]]) -> Iterator[CurvePanel | BarPanel]:
     x = [(low + high) / 2 for low, high in BUCKETS]
-    x_label = Text("words of the source", "源语句词数")
+    x_label = Bilingual("words of the source", "源语句词数")
 
     def curves(names: Sequence[str], measure: str) -> list[Curve]:
         drawn = []
         for name in names:
-            by_seed = [getattr(each, measure) for each in scores[name]]
+            by_seed = [getattr(result, measure) for result in scores[name]]
             points = [estimate(values) for values in zip(*by_seed, strict=True)]
             drawn.append(estimated_curve(NETWORKS[name].title, x, points))
         return drawn
 
     yield CurvePanel(
-        Text("One vector, or attention", "单个向量与注意力"),
+        Bilingual("One vector, or attention", "单个向量与注意力"),
         x_label,
         "BLEU",
         curves(CONTEXTS, "bleu"),
         y_range=(0, 100),
     )
     yield CurvePanel(
-        Text("Cells and directions", "循环单元与方向"),
+        Bilingual("Cells and directions", "循环单元与方向"),
         x_label,
         "BLEU",
         curves(ENCODERS, "bleu"),
         y_range=(0, 100),
     )
     yield CurvePanel(
-        Text("Sentences translated exactly", "完全正确的句子"),
+        Bilingual("Sentences translated exactly", "完全正确的句子"),
         x_label,
-        Text("share", "比例"),
+        Bilingual("share", "比例"),
         curves(CONTEXTS, "exact"),
         y_range=(0, 1),
     )
     yield BarPanel(
-        Text("Time of training, one core", "训练时间（单核）"),
-        Text("seconds", "秒"),
+        Bilingual("Time of training, one core", "训练时间（单核）"),
+        Bilingual("seconds", "秒"),
         [NETWORKS[name].title for name in scores],
         [Bars("", [_seconds(results) for results in scores.values()])],
         horizontal=True,

@@ -47,13 +47,16 @@ def sense_vectors(translator: Translator, pairs: Sequence[GrammarPair]) -> dict[
             hidden_states(translator.network, batch), 1
         ).numpy()  # (B, L + 1, S, D)
         for states, pair in zip(hidden, part, strict=True):
-            words = tokenized_words(pair.source, tokenizers.source, given=pair.source_words)
+            words = tokenized_words(pair.source, tokenizers.source, word_list=pair.source_words)
             for note in pair.senses:
                 rows = words.means[note.word]
                 noun = pair.source_words[note.word]
                 senses[noun].append(note.sense)
                 vectors[noun].append(np.einsum("s,lsd->ld", rows, states[:, : len(rows)]))
-    return {noun: SenseVectors(own, np.stack(vectors[noun])) for noun, own in senses.items()}
+    return {
+        noun: SenseVectors(noun_senses, np.stack(vectors[noun]))
+        for noun, noun_senses in senses.items()
+    }
 
 
 def cosine_distances(vectors: Floats) -> Floats:
@@ -63,14 +66,14 @@ def cosine_distances(vectors: Floats) -> Floats:
     return distances
 
 
-def sense_distances(found: SenseVectors, layer: int) -> tuple[float, float]:
+def sense_distances(occurrences: SenseVectors, layer: int) -> tuple[float, float]:
     """Mean distance of two occurrences in the same sense, and in different senses; NaN for none."""
-    distances = cosine_distances(found.vectors[:, layer])
+    distances = cosine_distances(occurrences.vectors[:, layer])
     same: list[float] = []
     different: list[float] = []
-    for one, other in combinations(range(len(found.senses)), 2):
-        alike = found.senses[one] == found.senses[other]
-        (same if alike else different).append(distances[one, other])
+    for first, second in combinations(range(len(occurrences.senses)), 2):
+        alike = occurrences.senses[first] == occurrences.senses[second]
+        (same if alike else different).append(distances[first, second])
     return mean(same), mean(different)
 
 
@@ -78,13 +81,13 @@ def probe_hits(fit: SenseVectors, test: SenseVectors, layer: int) -> list[bool]:
     """Whether the probe, fitted on one set, names the sense of each occurrence of the other."""
     names = sorted(set(fit.senses))
     inputs, mean = fit.vectors[:, layer], fit.vectors[:, layer].mean(0)
-    targets = np.array([[own == name for name in names] for own in fit.senses], float)
+    targets = np.array([[sense == name for name in names] for sense in fit.senses], float)
     centered = inputs - mean
     gram = centered.T @ centered
     scale = RIDGE * max(np.trace(gram) / len(gram), 1e-9) * np.eye(len(gram))
     weights = np.linalg.solve(gram + scale, centered.T @ (targets - targets.mean(0)))
     scores = (test.vectors[:, layer] - mean) @ weights + targets.mean(0)
-    return [names[best] == own for best, own in zip(scores.argmax(1), test.senses, strict=True)]
+    return [names[best] == sense for best, sense in zip(scores.argmax(1), test.senses, strict=True)]
 
 
 def mean(values: Sequence[float]) -> float:

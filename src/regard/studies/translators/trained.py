@@ -35,7 +35,7 @@ from regard.tasks import find_task, load, load_run
 from regard.tasks.translation.translator import Translator
 from regard.training.report import Silent
 from regard.training.run import train
-from regard.views.charts.panels import Text, Words
+from regard.views.charts.panels import Bilingual, Words
 from regard.worker_pool import can_fork, parallel_map
 
 MAX_WORDS = 16
@@ -54,11 +54,11 @@ BUDGETS = {
 """By kind of model, and whether the study is quick."""
 
 ATTENTIONS = {
-    "bahdanau": Text("additive", "加性"),
-    "luong": Text("dot product", "点积"),
-    "location": Text("location", "位置"),
-    "coverage": Text("coverage", "覆盖"),
-    "full": Text("Transformer", "Transformer"),
+    "bahdanau": Bilingual("additive", "加性"),
+    "luong": Bilingual("dot product", "点积"),
+    "location": Bilingual("location", "位置"),
+    "coverage": Bilingual("coverage", "覆盖"),
+    "full": Bilingual("Transformer", "Transformer"),
 }
 """What the attention of each translator is called in figures."""
 
@@ -181,15 +181,15 @@ def training_table(
             ]
         )
     return FindingsTable(
-        Text("Translators, trained once for all studies", "各项研究共用的翻译模型"),
+        Bilingual("Translators, trained once for all studies", "各项研究共用的翻译模型"),
         [
-            Text("attention", "注意力"),
-            Text("seed", "种子"),
-            Text("sentences", "训练句数"),
-            Text("parameters", "参数"),
-            Text("updates", "更新次数"),
-            Text("translated exactly (dev)", "完全译对（开发集）"),
-            Text("seconds on one core", "单核训练秒数"),
+            Bilingual("attention", "注意力"),
+            Bilingual("seed", "种子"),
+            Bilingual("sentences", "训练句数"),
+            Bilingual("parameters", "参数"),
+            Bilingual("updates", "更新次数"),
+            Bilingual("translated exactly (dev)", "完全译对（开发集）"),
+            Bilingual("seconds on one core", "单核训练秒数"),
         ],
         rows,
     )

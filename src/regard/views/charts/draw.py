@@ -217,8 +217,11 @@ def _draw_bars(axes: Axes, panel: BarPanel, language: LanguageCode, theme: Theme
     else:
         room = GROUP_CELLS // max(1, len(names))
         lines = [wrap(name, room) for name in names]
-        if all(len(each) <= 3 and max(map(cell_len, each), default=0) <= room for each in lines):
-            axes.set_xticks(places, ["\n".join(each) for each in lines])
+        if all(
+            len(label_lines) <= 3 and max(map(cell_len, label_lines), default=0) <= room
+            for label_lines in lines
+        ):
+            axes.set_xticks(places, ["\n".join(label_lines) for label_lines in lines])
         else:
             axes.set_xticks(places, names, rotation=35, ha="right")
         axes.set_ylabel(label)

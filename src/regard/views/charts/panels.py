@@ -1,6 +1,6 @@
 """What a chart shows, as plain data that can be stored as JSON and drawn again.
 
-A `Text` is written in English and Chinese; a plain string reads the same in both.
+A `Bilingual` is written in English and Chinese; a plain string reads the same in both.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Literal, NamedTuple
 LanguageCode = Literal["en", "zh"]
 
 
-class Text(NamedTuple):
+class Bilingual(NamedTuple):
     """A text in both languages."""
 
     en: str
     zh: str
 
 
-Words = Text | str
+Words = Bilingual | str
 
 
 def in_language(words: Words, language: LanguageCode) -> str:
@@ -107,7 +107,7 @@ _KINDS: dict[str, type[CurvePanel] | type[BarPanel] | type[GridPanel]] = {
 
 def stored_panel(panel: Panel) -> dict[str, Any]:
     """The panel as JSON values."""
-    kind = next(name for name, each in _KINDS.items() if isinstance(panel, each))
+    kind = next(name for name, panel_type in _KINDS.items() if isinstance(panel, panel_type))
     return {"kind": kind, **asdict(panel)}
 
 
@@ -123,7 +123,7 @@ def restored_panel(values: dict[str, Any]) -> Panel:
     for name, part in (("curves", Curve), ("bars", Bars)):
         if name in fields:
             fields[name] = [
-                part(**{**each, "name": restored_words(each["name"])}) for each in fields[name]
+                part(**{**entry, "name": restored_words(entry["name"])}) for entry in fields[name]
             ]
     if fields.get("reference"):
         words, value = fields["reference"]
@@ -132,5 +132,5 @@ def restored_panel(values: dict[str, Any]) -> Panel:
 
 
 def restored_words(words: Any) -> Words:
-    """Words that have been through JSON, where a `Text` is a list of two."""
-    return words if isinstance(words, str) else Text(*words)
+    """Words that have been through JSON, where a `Bilingual` is a list of two."""
+    return words if isinstance(words, str) else Bilingual(*words)

@@ -50,16 +50,16 @@ def curves_figure(runs: Mapping[str, History]) -> Figure:
     not in its legend.
     Lines are means over updates as they were logged, dots with a dashed line are of validations.
     """
-    shown = {
+    panels = {
         title: names
         for title, names in PANELS.items()
         if any(_points(rows, name)[0] for rows in runs.values() for name in names)
     }
     if all(_points(rows, "dev_bleu")[0] for rows in runs.values()):
-        shown.pop("accuracy", None)
-    with new_figure((4.6 * max(1, len(shown)), 3.6), [*runs, *shown]) as builder:
-        for place, (title, names) in enumerate(shown.items(), 1):
-            axes = builder.canvas.add_subplot(1, len(shown), place)
+        panels.pop("accuracy", None)
+    with new_figure((4.6 * max(1, len(panels)), 3.6), [*runs, *panels]) as builder:
+        for place, (title, names) in enumerate(panels.items(), 1):
+            axes = builder.canvas.add_subplot(1, len(panels), place)
             for index, (run, rows) in enumerate(runs.items()):
                 color = palette.SERIES[index % len(palette.SERIES)]
                 for name in names:
@@ -67,8 +67,12 @@ def curves_figure(runs: Mapping[str, History]) -> Figure:
                     if not steps:
                         continue
                     validated = name.startswith("dev_")
-                    what = ("development" if validated else "training") if len(names) > 1 else ""
-                    label = ", ".join(part for part in (run if len(runs) > 1 else "", what) if part)
+                    part_name = (
+                        ("development" if validated else "training") if len(names) > 1 else ""
+                    )
+                    label = ", ".join(
+                        part for part in (run if len(runs) > 1 else "", part_name) if part
+                    )
                     axes.plot(
                         steps,
                         values,
@@ -89,5 +93,5 @@ def curves_figure(runs: Mapping[str, History]) -> Figure:
 
 def _points(rows: History, name: str) -> tuple[list[int], list[float]]:
     """The updates at which a number was logged, and the number."""
-    found = [(row["step"], row[name]) for row in rows if isinstance(row.get(name), int | float)]
-    return [step for step, _ in found], [float(value) for _, value in found]
+    points = [(row["step"], row[name]) for row in rows if isinstance(row.get(name), int | float)]
+    return [step for step, _ in points], [float(value) for _, value in points]

@@ -80,11 +80,11 @@ class FontSelection:
         if not lost:
             return
         names = ", ".join(f"{c if c.isprintable() else '?'} (U+{ord(c):04X})" for c in lost[:8])
-        more = f" and {len(lost) - 8} more" if len(lost) > 8 else ""
+        remainder = f" and {len(lost) - 8} more" if len(lost) > 8 else ""
         package = _PACKAGE["cjk" if any(_is_cjk(c) for c in lost) else "other"]
         warnings.warn(
-            f"no installed font has {names}{more}, so they are drawn as their numbers; install a "
-            f"font that has them, for example {package}.",
+            f"no installed font has {names}{remainder}, so they are drawn as their numbers; "
+            f"install a font that has them, for example {package}.",
             MissingGlyphWarning,
             stacklevel=5,
         )
@@ -118,7 +118,7 @@ def has_glyph(family: str, character: str) -> bool:
 
 def candidates(language: str = "zh") -> tuple[str, ...]:
     """Families to try after the default one: those made for the language, then all others."""
-    order = [language, *(other for other in _CJK_FONTS if other != language)]
+    order = [language, *(key for key in _CJK_FONTS if key != language)]
     installed = _families()
     likely = [family for name in order for family in _CJK_FONTS[name] if family in installed]
     rest = sorted(installed - {*likely, DEFAULT}, key=lambda name: ("Sans" not in name, name))

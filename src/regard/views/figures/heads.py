@@ -54,7 +54,7 @@ def head_grid(
     unit = unit_of(*(layer.weights for layer in layers))
     with new_figure(size, [heading]) as builder:
         axes = builder.canvas.add_subplot()
-        colors = _draw_panels(axes, layers, heads, (width, height), panel, each=each)
+        colors = _draw_panels(axes, layers, heads, (width, height), panel, scale_each=each)
         _label_panels(axes, [layer.layer for layer in layers], heads, (width, height), panel)
         axes.set_title(builder.fonts.printable(heading))
         if not each:
@@ -76,7 +76,7 @@ def _draw_panels(
     size: tuple[float, float],
     panel: float,
     *,
-    each: bool,
+    scale_each: bool,
 ) -> ScalarMappable:
     """Draw all maps on one set of axes, which is faster than one set for each."""
     from matplotlib.cm import ScalarMappable
@@ -89,7 +89,7 @@ def _draw_panels(
         for head, matrix in zip(layer.heads, layer.weights, strict=True):
             x, y = heads.index(head) * width * SPACING, number * height * SPACING
             cells = pool(np.ma.masked_array(matrix, ~layer.visible), int(panel * DPI))
-            bound = float(np.abs(matrix).max()) if each else largest
+            bound = float(np.abs(matrix).max()) if scale_each else largest
             axes.imshow(
                 cells,
                 extent=(x, x + width, y + height, y),

@@ -88,12 +88,12 @@ def vector_plane(
                 },
             )
         for number in dict.fromkeys(numbers):
-            own = [index for index in range(count) if numbers[index] == number]
+            members = [index for index in range(count) if numbers[index] == number]
             axes.plot(
-                *places[own].T,
+                *places[members].T,
                 palette.MARKERS[number % len(palette.MARKERS)],
                 linestyle="",
-                color=colors[own[0]],
+                color=colors[members[0]],
                 markersize=5.5,
                 label=shorten(printable(names[number]), 40) if number < len(names) else None,
             )
@@ -155,12 +155,12 @@ def _box(place: Floats, side: tuple[int, int], width: float, height: float) -> B
     return left, bottom, left + width, bottom + height
 
 
-def _cost(box: Box, others: Sequence[Box], room: Floats) -> float:
+def _cost(box: Box, placed: Sequence[Box], room: Floats) -> float:
     """The area of other boxes that a box covers, and of its own outside the plot."""
     covered = sum(
-        max(0.0, min(box[2], other[2]) - max(box[0], other[0]))
-        * max(0.0, min(box[3], other[3]) - max(box[1], other[1]))
-        for other in others
+        max(0.0, min(box[2], neighbor[2]) - max(box[0], neighbor[0]))
+        * max(0.0, min(box[3], neighbor[3]) - max(box[1], neighbor[1]))
+        for neighbor in placed
     )
     outside = max(0.0, -box[0]) + max(0.0, box[2] - room[0]) + max(0.0, -box[1])
     return float(covered + 10 * (outside + max(0.0, box[3] - room[1])))

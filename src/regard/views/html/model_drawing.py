@@ -86,21 +86,21 @@ def model_blocks(
     >>> [(side, [block.title for block in column]) for side, column in blocks.items()]
     [('model', ['embedding', 'cross-attention'])]
     """
-    found: dict[tuple[str, str, str], ModelBlock] = {}
+    block_of: dict[tuple[str, str, str], ModelBlock] = {}
     for name, shape in shapes.items():
         side, title, layer, matrix = _place(name)
         key = side, layer, title
-        block = found.setdefault(key, ModelBlock(title, layer))
+        block = block_of.setdefault(key, ModelBlock(title, layer))
         block.parameters += math.prod(shape)
         if sum(size > 1 for size in shape) > 1 and not matrix.startswith("bias"):
             block.matrices[matrix] = tuple(size for size in shape if size > 1)
     columns: dict[str, list[ModelBlock]] = {}
-    last = "decoder" if any(side == "decoder" for side, *_ in found) else "model"
-    embeddings = [block for block in found.values() if block.title == "embedding"]
+    last = "decoder" if any(side == "decoder" for side, *_ in block_of) else "model"
+    embeddings = [block for block in block_of.values() if block.title == "embedding"]
     if last == "decoder" and len(embeddings) == 1:
         shared = ModelBlock("embedding (shared vectors)", matrices=dict(embeddings[0].matrices))
-        found["decoder", "", "embedding"] = shared
-    for (side, *_), block in sorted(found.items(), key=_order):
+        block_of["decoder", "", "embedding"] = shared
+    for (side, *_), block in sorted(block_of.items(), key=_order):
         column = side if last == "decoder" and side in SIDES else last
         if block.title == "output" and not block.matrices:  # shares the vectors of the tokens
             block.matrices |= next((b for b in reversed(embeddings)), block).matrices
@@ -218,10 +218,10 @@ def _collapsed(blocks: list[ModelBlock]) -> list[ModelBlock]:
     if len(layers) <= MAX_LAYERS or len(alike) > 1:
         return blocks
     first, name = next(iter(layers)), f"{len(layers)} layers like this"
-    kept = [block for block in blocks if block.layer in ("", first)]
-    for block in kept:
+    drawn = [block for block in blocks if block.layer in ("", first)]
+    for block in drawn:
         block.layer = name if block.layer else ""
-    return kept
+    return drawn
 
 
 def _block(block: ModelBlock, side: str, x: int, y: int) -> Iterator[DrawnShape]:

@@ -98,7 +98,7 @@ class LayerSummary(NamedTuple):
 def summarize(maps: HeadMaps, plan: PackingPlan, *, small: bool = False) -> LayerSummary:
     """Collect what packing by this plan, or by a later one, needs; each head is read once.
 
-    `small` says that the map is sent whole by any plan, so that nothing else is kept.
+    `small`: the map is sent whole by any plan, so that nothing else is kept.
     """
     weights = maps.weights
     _, rows, columns = weights.shape

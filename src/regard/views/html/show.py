@@ -117,11 +117,11 @@ def show(
 
 def _check_texts(**texts: Any) -> None:
     """Raise an error if tokens or words are not texts."""
-    for name, given in texts.items():
-        if given is None and name != "tokens":
+    for name, items in texts.items():
+        if items is None and name != "tokens":
             continue
         wrong = (
-            [item for item in given if not isinstance(item, str)] if np.iterable(given) else [given]
+            [item for item in items if not isinstance(item, str)] if np.iterable(items) else [items]
         )
         if wrong:
             kind = "None" if wrong[0] is None else type(wrong[0]).__name__
@@ -167,7 +167,7 @@ def _check_counts(
 
 
 def _check_words(
-    words: Sequence[str] | None, tokens: Sequence[str], name: str, others: str
+    words: Sequence[str] | None, tokens: Sequence[str], name: str, tokens_name: str
 ) -> None:
     """Raise an error if words do not spell the tokens; case and accents may differ."""
     if words is None:
@@ -177,8 +177,8 @@ def _check_words(
     pattern = "*".join(escape(_letters(part)) for part in known)
     if not fnmatchcase(_letters("".join(word for word in words if not _is_name(word))), pattern):
         raise ValueError(
-            f"{name} must spell the {others}, {_beginning(spelled)}, got {_beginning(words)}; "
-            f"without them, words are grouped by the marks of the {others}."
+            f"{name} must spell the {tokens_name}, {_beginning(spelled)}, got {_beginning(words)}; "
+            f"without them, words are grouped by the marks of the {tokens_name}."
         )
 
 
@@ -243,21 +243,21 @@ def _cut_padding(part: AttentionMap, masks: Mapping[str, Bools | None]) -> Atten
             raise ValueError(f"mask must cover the maps' {num_keys} keys, got {len(column_mask)}.")
         weights = weights[..., np.flatnonzero(column_mask[:num_keys]).tolist()]
     if row_mask is not None:
-        kept = [n for n, p in enumerate(rows) if p < len(row_mask) and row_mask[p]]
+        row_indices = [n for n, p in enumerate(rows) if p < len(row_mask) and row_mask[p]]
         position = np.cumsum(row_mask) - 1
-        weights, rows = weights[:, :, kept], [int(position[rows[n]]) for n in kept]
+        weights, rows = weights[:, :, row_indices], [int(position[rows[n]]) for n in row_indices]
     return replace(part, weights=weights, rows=tuple(rows))
 
 
-def _without_padding(tokens: Sequence[str], keep: Bools | None) -> tuple[str, ...]:
-    if keep is None or len(tokens) == int(keep.sum()):
+def _without_padding(tokens: Sequence[str], mask: Bools | None) -> tuple[str, ...]:
+    if mask is None or len(tokens) == int(mask.sum()):
         return tuple(tokens)
-    if len(tokens) != len(keep):
+    if len(tokens) != len(mask):
         raise ValueError(
-            f"mask must have one value per token ({len(tokens)}), got {len(keep)}, of which "
-            f"{int(keep.sum())} are tokens."
+            f"mask must have one value per token ({len(tokens)}), got {len(mask)}, of which "
+            f"{int(mask.sum())} are tokens."
         )
-    return tuple(token for token, kept in zip(tokens, keep, strict=True) if kept)
+    return tuple(token for token, is_real in zip(tokens, mask, strict=True) if is_real)
 
 
 def _num_rows(maps: Sequence[AttentionMap]) -> int:

@@ -17,12 +17,11 @@ from regard.views.maps.traced import TracedText
 
 
 def trace_page(
-    traced: TracedText, *, start: int | None = None, more: str = "", max_bytes: int = MAX_BYTES
+    traced: TracedText, *, start: int | None = None, appendix: str = "", max_bytes: int = MAX_BYTES
 ) -> str:
     """The page as a string, to be written as UTF-8; `start` is the step that is shown first.
 
-    `more` is HTML of our own below the stages.
-
+    `appendix` is HTML below the stages.
     `traced` has the steps of every word, without the weighted values.
     """
     blobs: dict[str, str] = {}
@@ -49,7 +48,7 @@ def trace_page(
             f'<dd dir="auto">{escape_text(value)}</dd></div>'
             for name, value in facts.items()
         ),
-        more=more,
+        more=appendix,
         data=embed_json(payload),
         blobs="\n".join(
             data_element("application/octet-stream", name, text) for name, text in blobs.items()

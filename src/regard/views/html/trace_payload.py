@@ -108,9 +108,9 @@ def _step(
     for name in ("tokens", "ids"):
         if rows := getattr(step, name):
             payload[name] = [list(row) for row in rows]
-    if step.others is not None:
+    if step.remainder is not None:
         payload["temperatures"] = list(TEMPERATURES)
-        payload["others"] = _numbers(step.others.tolist())
+        payload["others"] = _numbers(step.remainder.tolist())
     if blobs is None and not packed:
         return payload | {"values": _numbers(step.values.tolist())}
     blob = to_blob(_rounded(step.values))

@@ -43,7 +43,7 @@ def switch_off_effects(
         name = KIND_NAMES.get(kind, kind)
         if names is not None and name not in names:
             continue
-        layers = sorted(layer for other, layer in counter.num_heads if other == kind)
+        layers = sorted(layer for head_kind, layer in counter.num_heads if head_kind == kind)
         max_heads = max(counter.num_heads[kind, layer] for layer in layers)
         values = np.full((len(layers), max_heads), np.nan)
         for number, layer in enumerate(layers):

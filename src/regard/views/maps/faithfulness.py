@@ -93,7 +93,7 @@ class KeysOff(Edit):
         rows = torch.arange(len(weights_BHQK), device=weights_BHQK.device)
         rows = rows[rows < weights_BHQK.shape[-1]]  # a decoder's first steps have fewer keys
         weights_BHQK[rows, :, :, rows] = 0.0
-        rest = weights_BHQK.sum(-1, keepdim=True)
-        weights_BHQK *= torch.where(rest > 0, total / rest.clamp(min=1e-30), 0.0)
+        remaining = weights_BHQK.sum(-1, keepdim=True)
+        weights_BHQK *= torch.where(remaining > 0, total / remaining.clamp(min=1e-30), 0.0)
         context = weights_BHQK @ as_BHQ(call.source.spread().value).to(weights_BHQK.dtype)
         return replace(call, context=context.to(call.context.dtype).reshape(call.context.shape))

@@ -178,7 +178,7 @@ def _layer(key: tuple[str, int], parts: list[Any], row: int, mask: Any) -> Layer
     visible = _allowed(kind, positions, weights.shape[-1], None) | attended
     if mask is not None:
         visible = visible & as_mask(mask, (visible.shape[0], visible.shape[1]))
-    visible = visible & attended.any(1, keepdims=True)  # a row without weights sees nothing
+    visible = visible & attended.any(1, keepdims=True)  # a row without weights attends to nothing
     return LayerHeads(kind, layer, parts[0].heads, weights, np.asarray(visible), positions)
 
 

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
-from regard.views.maps.spelling import BYTE, Groups, decode_bytes, word_groups
+from regard.views.maps.token_groups import BYTE, Groups, decode_bytes, word_groups
 
 _SPECIAL = re.compile(r"</?[a-z_]+(?:_\d+)?>|<\|[^|]*\|>|\[[A-Z]+\d*\]")
 _WORD_PUNCTUATION = "'’-‐"  # it does not end a word
@@ -172,6 +172,6 @@ def _decode(token: str, alphabet: dict[str, int]) -> str:
 def _byte_alphabet() -> dict[str, int]:
     """The byte for each character of byte-level tokenizers."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in set(printable)]
+    unprintable = [byte for byte in range(256) if byte not in set(printable)]
     alphabet = {chr(byte): byte for byte in printable}
-    return alphabet | {chr(0x100 + number): byte for number, byte in enumerate(others)}
+    return alphabet | {chr(0x100 + number): byte for number, byte in enumerate(unprintable)}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from regard.views.maps.arrays import KIND_NAMES, check_links, join_rows
 from regard.views.maps.pieces import group_words, join_words, readable
-from regard.views.maps.spelling import Groups, join_tokens, word_groups
+from regard.views.maps.token_groups import Groups, join_tokens, word_groups
 
 if TYPE_CHECKING:
     from regard.attention import AttentionMap

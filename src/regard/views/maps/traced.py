@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.views.maps.spelling import Groups
+from regard.views.maps.token_groups import Groups
 
 if TYPE_CHECKING:
     from regard.attention import Step
@@ -79,7 +79,7 @@ class ShownStep:
     values: NDArray[np.float64]
     tokens: tuple[Tokens, ...] = ()
     ids: tuple[tuple[int, ...], ...] = ()
-    others: NDArray[np.float64] | None = None
+    remainder: NDArray[np.float64] | None = None
 
     @property
     def place(self) -> tuple[str, str, int | None, int | None]:
@@ -140,20 +140,20 @@ def shown_steps(steps: Sequence[Step], pieces: Pieces) -> tuple[ShownStep, ...]:
         shape = values.shape
         tokens: tuple[Tokens, ...] = ()
         ids: tuple[tuple[int, ...], ...] = ()
-        others = None
+        remainder = None
         if "vocabulary" in step.axes:
-            others = _left_out(values) if step.name == "logits" else None
+            remainder = _left_out(values) if step.name == "logits" else None
             values, ids = _most_probable(values)
             tokens = tuple(tuple(pieces(row)) for row in ids)
         elif step.name == "word":
             tokens = tuple((piece,) for piece in pieces(values.astype(int).tolist()))
         has_keys = "key" in step.axes or "slot" in step.axes
-        own = step.part == "self-attention" or step.side == "regression"
-        keys = (step.side if own else "encoder") if has_keys else ""
+        has_own_keys = step.part == "self-attention" or step.side == "regression"
+        keys = (step.side if has_own_keys else "encoder") if has_keys else ""
         place = step.side, step.part, step.layer, step.head
         numbered = len(shown) + 1, step.name, step.equation, *place
         data = step.axes[1:], shape, step.rows, keys, values
-        shown.append(ShownStep(*numbered, *data, tokens, ids, others))
+        shown.append(ShownStep(*numbered, *data, tokens, ids, remainder))
     return tuple(shown)
 
 
@@ -167,8 +167,8 @@ def _most_probable(
 
 def _left_out(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """The logarithm of what the tokens beyond the most probable add up to, (r, temperatures)."""
-    rest = -np.sort(-logits, axis=1)[:, TOP:]
-    if rest.shape[1] == 0:
+    other_logits = -np.sort(-logits, axis=1)[:, TOP:]
+    if other_logits.shape[1] == 0:
         return np.full((len(logits), len(TEMPERATURES)), -np.inf)
-    columns = [np.logaddexp.reduce(rest / heat, axis=1) for heat in TEMPERATURES]
+    columns = [np.logaddexp.reduce(other_logits / heat, axis=1) for heat in TEMPERATURES]
     return np.stack(columns, axis=1)

@@ -66,7 +66,7 @@ def count_antecedents(
     """Count the hits in one batch, for every head of every map in it.
 
     The maps are of the pairs in their order, with the pairs' targets forced; `TokenizedWords` have
-    the pairs' own words (`given=pair.source_words`). Kinds that are not recorded are omitted.
+    the pairs' words (`word_list=pair.source_words`). Kinds that are not recorded are omitted.
     """
     hits: Counter[HeadRow] = Counter()
     totals: Counter[HeadRow] = Counter()
@@ -167,5 +167,5 @@ def _check(pair: GrammarPair, source: TokenizedWords, target: TokenizedWords) ->
         if tuple(word.text for word in tokenized.words) != words:
             raise InputError(
                 f"the {side} words of {pair.source!r} must be those it was tokenized with; "
-                f"make them with given=pair.{side}_words."
+                f"make them with word_list=pair.{side}_words."
             )

@@ -33,7 +33,7 @@ class Judgment:
     exact: bool
     pronouns: tuple[bool, ...]
     senses: tuple[bool, ...]
-    others: tuple[bool, ...]
+    other_words: tuple[bool, ...]
     """For each reference word except pronouns and the adjectives that agree with them."""
 
 
@@ -75,7 +75,7 @@ def grammar_scores(
         exact_match=sum(judgment.exact for judgment in judged) / len(judged),
         pronoun_accuracy=_share(pronouns),
         sense_accuracy=_share(senses),
-        other_words_right=_share([right for judgment in judged for right in judgment.others]),
+        other_words_right=_share([right for judgment in judged for right in judgment.other_words]),
         sentences=len(judged),
         pronouns=len(pronouns),
         senses=len(senses),
@@ -99,7 +99,7 @@ def judge(pair: GrammarPair, hypothesis: str, language: Language = "fr") -> Judg
             aligned[sense.target].casefold() in _sense_words(sense, language)
             for sense in pair.senses
         ),
-        others=tuple(
+        other_words=tuple(
             word == aligned[position]
             for position, word in enumerate(pair.target_words)
             if position not in excluded

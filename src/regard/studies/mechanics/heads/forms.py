@@ -25,8 +25,8 @@ def head_by_head(layer: MultiHead, x: Tensor) -> Tensor:
     for head in range(layer.num_heads):
         rows = slice(head * layer.head_dim, (head + 1) * layer.head_dim)
         query, key, value = (
-            nn.functional.linear(x, each.weight[rows], each.bias[rows])  # type: ignore[index]  # linear layers
-            for each in projections
+            nn.functional.linear(x, projection.weight[rows], projection.bias[rows])  # type: ignore[index]  # linear layers
+            for projection in projections
         )
         contexts.append(attend(query, key, value).context)
     output: Tensor = layer.out_proj(torch.cat(contexts, -1))
@@ -44,8 +44,8 @@ def form_differences(num_heads: int, dim: int = 64, tokens: int = 12) -> dict[st
     sliced = MultiHead(dim, num_heads, projections="slice").double()
     identity = MultiHead(dim, num_heads).double()
     with torch.no_grad():
-        for each in (identity.query_proj, identity.key_proj, identity.value_proj):
-            each.weight.copy_(torch.eye(dim))  # type: ignore[operator]  # a linear layer
+        for projection in (identity.query_proj, identity.key_proj, identity.value_proj):
+            projection.weight.copy_(torch.eye(dim))  # type: ignore[operator]  # a linear layer
         identity.out_proj.load_state_dict(sliced.out_proj.state_dict())
         expected = joint(x).context
         differences = {
@@ -53,7 +53,7 @@ def form_differences(num_heads: int, dim: int = 64, tokens: int = 12) -> dict[st
             "by hand": head_by_head(joint, x) - expected,
             "sliced": sliced(x).context - identity(x).context,
         }
-    return {name: float(each.abs().max()) for name, each in differences.items()}
+    return {name: float(difference.abs().max()) for name, difference in differences.items()}
 
 
 def form_seconds(

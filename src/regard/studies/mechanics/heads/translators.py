@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -50,29 +50,44 @@ FULL = HeadSizes(8_000, 200, 400, 64)
 QUICK = HeadSizes(200, 20, 3, 32)
 
 
+JSON_NAMES = {
+    "self_weights": "own",
+    "self_weights_before": "own_before",
+    "largest_on_self": "own_first",
+}
+
+
 class HeadFigures(NamedTuple):
     """Figures of one trained translator.
 
-    words       share of the next words that are right, given those before
-    exact       share of the sentences of which all words are right: those greedy search finds
-    own         of each encoder layer: weight that a token gives itself, mean of tokens and heads
-    own_before  the same before training
-    uniform     1 / n, the mean over tokens
-    own_first   share of tokens that give themselves the largest weight, mean of layers and heads
-    costs       words lost by each of eight heads switched off alone: kind and layer ▶ heads
-    off         words right with 0, 1, … sixths of the heads off, mean of random sets
-    parameters  learned numbers
+    words                share of the next words that are right, given those before
+    exact                share of the sentences of which all words are right: those greedy
+                         search finds
+    self_weights         of each encoder layer: weight that a token gives itself, mean of tokens
+                         and heads
+    self_weights_before  the same before training
+    uniform              1 / n, the mean over tokens
+    largest_on_self      share of tokens that give themselves the largest weight, mean of layers
+                         and heads
+    costs                words lost by each of eight heads switched off alone: kind and layer ▶
+                         heads
+    off                  words right with 0, 1, … sixths of the heads off, mean of random sets
+    parameters           learned numbers
     """
 
     words: float
     exact: float
-    own: list[float]
-    own_before: list[float]
+    self_weights: list[float]
+    self_weights_before: list[float]
     uniform: float
-    own_first: float
+    largest_on_self: float
     costs: dict[str, list[float]]
     off: list[float]
     parameters: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as JSON has them."""
+        return {JSON_NAMES.get(name, name): value for name, value in self._asdict().items()}
 
 
 @cache
@@ -116,7 +131,7 @@ def train_and_measure(num_heads: int, seed: int, sizes: HeadSizes) -> HeadFigure
     network = new_network(task, prepared)
     assert isinstance(network, TransformerModel)
     batch = sentence_batch(data, prepared)
-    before = own_weights(network.eval(), batch).own
+    before = measure_self_weights(network.eval(), batch).weights
     network.train()
     if not Trainer(task, network, prepared).train().finished:
         raise KeyboardInterrupt
@@ -132,14 +147,14 @@ def train_and_measure(num_heads: int, seed: int, sizes: HeadSizes) -> HeadFigure
     for name in heads if num_heads == MANY else ():
         lost = words - words_right(network, batch, [name])
         costs.setdefault(f"{name[0]} {name[1]}", []).append(lost)
-    own = own_weights(network, batch)
+    self_attention = measure_self_weights(network, batch)
     return HeadFigures(
         words,
         exact,
-        own.own,
+        self_attention.weights,
         before,
-        own.uniform,
-        own.first,
+        self_attention.uniform,
+        self_attention.first,
         costs,
         [_random_off(network, batch, heads, sixths, seed) for sixths in range(PARTS + 1)],
         num_parameters(network),
@@ -170,30 +185,30 @@ def sentences_right(network: TransformerModel, batch: Batch) -> float:
     return float(right.all(1).float().mean())
 
 
-class OwnWeights(NamedTuple):
-    """What tokens give themselves in the encoder: see `HeadFigures`."""
+class SelfWeights(NamedTuple):
+    """The weights of tokens on themselves in the encoder: see `HeadFigures`."""
 
-    own: list[float]
+    weights: list[float]
     uniform: float
     first: float
 
 
 @torch.no_grad()
-def own_weights(network: TransformerModel, batch: Batch) -> OwnWeights:
+def measure_self_weights(network: TransformerModel, batch: Batch) -> SelfWeights:
     """The weights on the diagonals of the encoder's maps, over all tokens that are not padding."""
     assert batch.source is not None
     lengths = batch.source.lengths
     with record(network, kinds="self") as recording:
         network.features(batch)
     there_BS = torch.arange(batch.source.tokens.shape[1]) < lengths[:, None]
-    own, first = [], []
-    for each in recording:
-        own_BHS = each.weights.diagonal(dim1=-2, dim2=-1)
-        own.append(float(own_BHS.mean(1)[there_BS].mean()))
-        largest_BHS = each.weights.amax(-1) == own_BHS
+    weights, first = [], []
+    for layer in recording:
+        self_BHS = layer.weights.diagonal(dim1=-2, dim2=-1)
+        weights.append(float(self_BHS.mean(1)[there_BS].mean()))
+        largest_BHS = layer.weights.amax(-1) == self_BHS
         first.append(float(largest_BHS.float().mean(1)[there_BS].mean()))
     uniform = float((1 / lengths)[:, None].expand(there_BS.shape)[there_BS].mean())
-    return OwnWeights(own, uniform, sum(first) / len(first))
+    return SelfWeights(weights, uniform, sum(first) / len(first))
 
 
 def _random_off(

@@ -1,4 +1,4 @@
-"""What self-attention knows about order, and what positions add."""
+"""What self-attention can learn about order without positions, and with them."""
 
 from regard.studies.mechanics.order.study import run
 

@@ -14,7 +14,7 @@ from regard.studies.mechanics.order.tasks import (
     ImageNetwork,
 )
 from regard.studies.study import Claim, Findings, FindingsTable
-from regard.views.charts.panels import BarPanel, Bars, Curve, CurvePanel, Text, Words
+from regard.views.charts.panels import BarPanel, Bars, Bilingual, Curve, CurvePanel, Words
 
 Results = dict[tuple[str, bool], list[Estimate]]
 """Accuracies by network and choice (causal, ordered, shuffled); of sequences one per length."""
@@ -26,25 +26,25 @@ KEPT = 0.95
 """Share of its accuracy at the trained length with which a model counts as keeping it."""
 EXACT = 1e-10
 """Largest difference that counts as rounding in float64."""
-SCHEME_NAMES: dict[str, Text] = {
-    "none": Text("none", "无"),
-    "sinusoidal": Text("sinusoidal", "正弦"),
-    "learned": Text("learned", "可学习"),
-    "rotary": Text("rotary", "旋转"),
-    "alibi": Text("ALiBi", "ALiBi"),
-    "relative": Text("relative bias", "相对偏置"),
+SCHEME_NAMES: dict[str, Bilingual] = {
+    "none": Bilingual("none", "无"),
+    "sinusoidal": Bilingual("sinusoidal", "正弦"),
+    "learned": Bilingual("learned", "可学习"),
+    "rotary": Bilingual("rotary", "旋转"),
+    "alibi": Bilingual("ALiBi", "ALiBi"),
+    "relative": Bilingual("relative bias", "相对偏置"),
 }
-ENCODER_NAMES: dict[str, Text] = {
-    "recurrent": Text("GRU, in order", "按顺序的 GRU"),
-    "attention": Text("attention, no positions", "注意力，无位置"),
-    "attention with positions": Text("attention, sinusoidal", "注意力，正弦位置"),
+ENCODER_NAMES: dict[str, Bilingual] = {
+    "recurrent": Bilingual("GRU, in order", "按顺序的 GRU"),
+    "attention": Bilingual("attention, no positions", "注意力，无位置"),
+    "attention with positions": Bilingual("attention, sinusoidal", "注意力，正弦位置"),
 }
-READER_NAMES: dict[str, Text] = {
-    "flat": Text("in a line, feed-forward", "排成一行，前馈网络"),
-    "convolution": Text("convolution", "卷积"),
-    "attention": Text("attention, no positions", "注意力，无位置"),
-    "attention, line": Text("attention, 1-D", "注意力，一维位置"),
-    "attention, plane": Text("attention, 2-D", "注意力，二维位置"),
+READER_NAMES: dict[str, Bilingual] = {
+    "flat": Bilingual("in a line, feed-forward", "排成一行，前馈网络"),
+    "convolution": Bilingual("convolution", "卷积"),
+    "attention": Bilingual("attention, no positions", "注意力，无位置"),
+    "attention, line": Bilingual("attention, 1-D", "注意力，一维位置"),
+    "attention, plane": Bilingual("attention, 2-D", "注意力，二维位置"),
 }
 
 
@@ -57,7 +57,7 @@ def order_findings(
 ) -> Findings:
     """What was found; `differences` are those of attention alone, by score and normalizer."""
     return Findings(
-        Text(
+        Bilingual(
             "Accuracy of naming the token before each, by length, for all positions; of whether "
             "a patient’s history has a drug with its side effect and which came first; "
             "and of shapes in images whose pixels are in their places or shuffled (95 % intervals "
@@ -79,17 +79,23 @@ def order_findings(
             _length_panel(sequences, causal=False),
             _length_panel(sequences, causal=True),
             _bar_panel(
-                Text("Patient histories", "患者病史"),
+                Bilingual("Patient histories", "患者病史"),
                 histories,
                 ENCODER_NAMES,
-                (Text("relation matters", "与关系有关"), Text("order matters", "与顺序有关")),
+                (
+                    Bilingual("relation matters", "与关系有关"),
+                    Bilingual("order matters", "与顺序有关"),
+                ),
                 0.5,
             ),
             _bar_panel(
-                Text("Shapes in images", "图像中的形状"),
+                Bilingual("Shapes in images", "图像中的形状"),
                 pictures,
                 READER_NAMES,
-                (Text("pixels in their places", "像素在原位"), Text("pixels shuffled", "像素打乱")),
+                (
+                    Bilingual("pixels in their places", "像素在原位"),
+                    Bilingual("pixels shuffled", "像素打乱"),
+                ),
                 0.25,
             ),
         ],
@@ -117,12 +123,12 @@ def _equivariance_claim(differences: dict[str, float], networks: Permutations) -
     largest = max(*differences.values(), networks["none", False][0])
     share, causal = networks["none", False][1], networks["none", True][0]
     return Claim(
-        Text(
+        Bilingual(
             "All tokens share the same matrices, so self-attention has no information about "
             "positions.",
             "所有词元共用同样的矩阵，因此自注意力不包含位置信息。",
         ),
-        Text(
+        Bilingual(
             f"Permuted tokens give permuted outputs up to {largest:.0e} in float64, for "
             f"{len(differences)} pairs of score and normalizer and a Transformer of two layers "
             f"({share:.0%} of its numbers equal to the bit, as sums round by their order); with a "
@@ -140,24 +146,27 @@ def _at(results: Results, name: str, choice: bool, length: int = TRAINED) -> Est
     return estimates[LENGTHS.index(length) if len(estimates) > 1 else 0]
 
 
-def _listed(results: Results, names: Sequence[str], choice: bool, length: int) -> Text:
+def _listed(results: Results, names: Sequence[str], choice: bool, length: int) -> Bilingual:
     parts = [(SCHEME_NAMES[name], _at(results, name, choice, length)) for name in names]
-    return Text(
-        ", ".join(f"{name.en} {each.written()}" for name, each in parts),
-        "，".join(f"{name.zh} {each.written()}" for name, each in parts),
+    return Bilingual(
+        ", ".join(f"{name.en} {interval.written()}" for name, interval in parts),
+        "，".join(f"{name.zh} {interval.written()}" for name, interval in parts),
     )
 
 
 def _positions_claim(sequences: Results) -> Claim:
     """Holds if every scheme's interval lies above that without positions, seeing all tokens."""
-    without, names = _at(sequences, "none", False), [each for each in SCHEMES if each != "none"]
+    without, names = (
+        _at(sequences, "none", False),
+        [scheme for scheme in SCHEMES if scheme != "none"],
+    )
     listed = _listed(sequences, names, False, TRAINED)
     return Claim(
-        Text(
+        Bilingual(
             "Positions, added to the inputs or otherwise, let attention model sequences.",
             "加入位置编码后，注意力就能对序列建模。",
         ),
-        Text(
+        Bilingual(
             f"Naming the token before, at the trained length {TRAINED}: none {without.written()}; "
             f"{listed.en}. ALiBi knows distances but not sides, so it needs a causal mask: "
             f"{_at(sequences, 'alibi', True).written()} with one.",
@@ -177,8 +186,8 @@ def _useless_claim(sequences: Results) -> Claim:
     ]
     (none, with_), (none_causal, with_causal) = pairs
     return Claim(
-        Text("Position encodings may be of no use.", "位置编码可能没有用。"),
-        Text(
+        Bilingual("Position encodings may be of no use.", "位置编码可能没有用。"),
+        Bilingual(
             f"Accuracy without and with sinusoidal positions: {none.written()} and "
             f"{with_.written()} if all tokens are seen; {none_causal.written()} and "
             f"{with_causal.written()} with a causal mask, which itself tells something about "
@@ -187,7 +196,7 @@ def _useless_claim(sequences: Results) -> Claim:
             f"{with_.written()}；加因果掩蔽时为 {none_causal.written()} 与 "
             f"{with_causal.written()}，因为掩蔽本身透露了一些位置信息。",
         ),
-        all(without.high >= other.low for without, other in pairs),
+        all(without.high >= with_positions.low for without, with_positions in pairs),
     )
 
 
@@ -196,7 +205,7 @@ def _window_claim(sequences: Results) -> Claim:
     learned = [
         (name, causal) for name, causal in sequences if _at(sequences, name, causal).mean > 0.9
     ]
-    kept = [
+    lasting = [
         (name, causal)
         for name, causal in learned
         if _at(sequences, name, causal, BEYOND).mean >= KEPT * _at(sequences, name, causal).mean
@@ -204,19 +213,19 @@ def _window_claim(sequences: Results) -> Claim:
     names = ["sinusoidal", "learned", "rotary", "alibi", "relative"]
     free, masked = (_listed(sequences, names, causal, BEYOND) for causal in (False, True))
     return Claim(
-        Text(
+        Bilingual(
             "Without recurrence attention is bound to a window of the trained length.",
             "放弃递归使注意力只能使用固定长度的窗口，即上下文长度。",
         ),
-        Text(
+        Bilingual(
             f"At length {BEYOND}, {BEYOND // TRAINED} times the trained one: {free.en}; causal: "
-            f"{masked.en}. {len(kept)} of {len(learned)} models that had learned the task keep "
+            f"{masked.en}. {len(lasting)} of {len(learned)} models that had learned the task keep "
             f"{KEPT:.0%} of their accuracy.",
             f"长度 {BEYOND}，即训练长度的 {BEYOND // TRAINED} 倍：{free.zh}；因果掩蔽："
-            f"{masked.zh}。学会任务的 {len(learned)} 个模型中有 {len(kept)} 个保持其准确率的 "
+            f"{masked.zh}。学会任务的 {len(learned)} 个模型中有 {len(lasting)} 个保持其准确率的 "
             f"{KEPT:.0%}。",
         ),
-        bool(learned) and not kept,
+        bool(learned) and not lasting,
     )
 
 
@@ -226,12 +235,12 @@ def _history_claim(histories: Results) -> Claim:
         [_at(histories, name, ordered) for ordered in (False, True)] for name in ENCODERS
     )
     return Claim(
-        Text(
+        Bilingual(
             "In a patient's history relations of events can matter more than their sequence, and "
             "reading strictly in order is a weakness.",
             "患者病史中事件间的关系可能比事件的顺序更重要，严格按顺序处理是一个缺点。",
         ),
-        Text(
+        Bilingual(
             f"Where only the relation matters: GRU {gru[0].written(3)}, attention without "
             f"positions {free[0].written(3)}, with positions {placed[0].written(3)}; where order "
             f"matters: {gru[1].written(3)}, {free[1].written(3)}, {placed[1].written(3)}.",
@@ -247,15 +256,15 @@ def _picture_claim(pictures: Results) -> Claim:
     """Holds if the convolution's interval lies above that of pixels in a line."""
     flat, convolution = _at(pictures, "flat", False), _at(pictures, "convolution", False)
     shuffled = [_at(pictures, name, True).written() for name in ("flat", "convolution")]
-    line, plane = (_at(pictures, f"attention, {each}", False) for each in ("line", "plane"))
+    line, plane = (_at(pictures, f"attention, {order}", False) for order in ("line", "plane"))
     return Claim(
-        Text(
+        Bilingual(
             "Reading in strict order is like flattening an image into a vector for a feed-forward "
             "network, which is far less efficient than a convolution that keeps the plane.",
             "严格的顺序处理好比把二维图像展平成向量交给前馈网络，"
             "远不如在矩阵中保持空间关系的卷积网络有效。",
         ),
-        Text(
+        Bilingual(
             f"Shapes: in a line {flat.written()}, convolution {convolution.written()}, attention "
             f"with 1-D positions {line.written()}, with 2-D positions {plane.written()}; all "
             f"pixels shuffled: in a line {shuffled[0]}, convolution {shuffled[1]}.",
@@ -271,25 +280,25 @@ def _permutation_table(networks: Permutations, sequences: Results) -> FindingsTa
     rows: list[list[Words | float]] = [
         [
             SCHEME_NAMES[scheme],
-            Text("causal", "因果") if causal else Text("all", "全部"),
+            Bilingual("causal", "因果") if causal else Bilingual("all", "全部"),
             networks[scheme, causal][0],
-            *(each.written() for each in sequences[scheme, causal]),
+            *(interval.written() for interval in sequences[scheme, causal]),
         ]
         for causal in (False, True)
         for scheme in SCHEMES
     ]
     return FindingsTable(
-        Text(
+        Bilingual(
             "Change of the output under permutation (exact), and accuracy of naming the token "
             f"before, trained on lengths {TRAINED_LENGTHS[0]} to {TRAINED}",
             "换序时输出的变化（精确），以及说出前一个词元的准确率，"
             f"训练长度 {TRAINED_LENGTHS[0]} 至 {TRAINED}",
         ),
         [
-            Text("positions", "位置编码"),
-            Text("tokens seen", "可见词元"),
-            Text("largest change", "最大变化"),
-            *(Text(f"length {n}", f"长度 {n}") for n in LENGTHS),
+            Bilingual("positions", "位置编码"),
+            Bilingual("tokens seen", "可见词元"),
+            Bilingual("largest change", "最大变化"),
+            *(Bilingual(f"length {n}", f"长度 {n}") for n in LENGTHS),
         ],
         rows,
     )
@@ -297,12 +306,12 @@ def _permutation_table(networks: Permutations, sequences: Results) -> FindingsTa
 
 def _picture_table(pictures: Results) -> FindingsTable:
     return FindingsTable(
-        Text("Accuracy on unseen images", "未见图像上的准确率"),
+        Bilingual("Accuracy on unseen images", "未见图像上的准确率"),
         [
-            Text("network", "网络"),
-            Text("parameters", "参数量"),
-            Text("pixels in their places", "像素在原位"),
-            Text("pixels shuffled", "像素打乱"),
+            Bilingual("network", "网络"),
+            Bilingual("parameters", "参数量"),
+            Bilingual("pixels in their places", "像素在原位"),
+            Bilingual("pixels shuffled", "像素打乱"),
         ],
         [
             [
@@ -317,21 +326,21 @@ def _picture_table(pictures: Results) -> FindingsTable:
 
 def _length_panel(sequences: Results, *, causal: bool) -> CurvePanel:
     title = (
-        Text("Token before, causal mask", "前一个词元，因果掩蔽")
+        Bilingual("Token before, causal mask", "前一个词元，因果掩蔽")
         if causal
-        else Text("Token before, all tokens seen", "前一个词元，看到全部词元")
+        else Bilingual("Token before, all tokens seen", "前一个词元，看到全部词元")
     )
     return CurvePanel(
         title,
-        Text(f"length (trained up to {TRAINED})", f"长度（训练至 {TRAINED}）"),
-        Text("accuracy", "准确率"),
+        Bilingual(f"length (trained up to {TRAINED})", f"长度（训练至 {TRAINED}）"),
+        Bilingual("accuracy", "准确率"),
         [
             Curve(
                 SCHEME_NAMES[scheme],
                 list(LENGTHS),
-                [each.mean for each in sequences[scheme, causal]],
-                [each.low for each in sequences[scheme, causal]],
-                [each.high for each in sequences[scheme, causal]],
+                [interval.mean for interval in sequences[scheme, causal]],
+                [interval.low for interval in sequences[scheme, causal]],
+                [interval.high for interval in sequences[scheme, causal]],
             )
             for scheme in SCHEMES
         ],
@@ -341,11 +350,15 @@ def _length_panel(sequences: Results, *, causal: bool) -> CurvePanel:
 
 
 def _bar_panel(
-    title: Text, results: Results, names: dict[str, Text], choices: tuple[Text, Text], chance: float
+    title: Bilingual,
+    results: Results,
+    names: dict[str, Bilingual],
+    choices: tuple[Bilingual, Bilingual],
+    chance: float,
 ) -> BarPanel:
     return BarPanel(
         title,
-        Text("accuracy", "准确率"),
+        Bilingual("accuracy", "准确率"),
         list(names.values()),
         [
             Bars(
@@ -358,6 +371,6 @@ def _bar_panel(
             for choice, words in zip((False, True), choices, strict=True)
         ],
         horizontal=True,
-        reference=(Text("chance", "随机"), chance),
+        reference=(Bilingual("chance", "随机"), chance),
         y_range=(0.0, 1.0),
     )

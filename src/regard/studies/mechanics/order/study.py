@@ -1,4 +1,4 @@
-"""What self-attention knows about order, and what positions add.
+"""What self-attention can learn about order without positions, and with them.
 
 Exactly: without positions, permuted inputs give permuted outputs. By training: what each kind of
 position brings where order matters, also beyond the trained length; patient histories in which
@@ -100,9 +100,9 @@ def attention_differences(dim: int = 16, tokens: int = 12) -> dict[str, float]:
     differences = {}
     for name, build in SCORES.items():
         score = build(dim).double()
-        for other in NORMALIZERS:
-            attended = partial(_attended, score=score, normalizer=other)
-            differences[f"{name}, {other}"] = permutation_difference(attended, x, order)[0]
+        for normalizer in NORMALIZERS:
+            attended = partial(_attended, score=score, normalizer=normalizer)
+            differences[f"{name}, {normalizer}"] = permutation_difference(attended, x, order)[0]
     return differences
 
 

@@ -52,7 +52,7 @@ Reader = Literal["flat", "convolution", "attention", "attention, line", "attenti
 def previous_token(length: int | None = None) -> Draw:
     """BOS and random tokens of a length, else of any trained one; a token's answer: the one before.
 
-    The first token after BOS is not asked.
+    The first token after BOS has no label.
     """
 
     def draw(count: int, generator: torch.Generator) -> TokenExamples:
@@ -80,9 +80,9 @@ def patient_history(*, ordered: bool) -> Draw:
         side = torch.randint(2, (count, NUM_DRUGS), generator=generator)
         kind = torch.randint(NUM_DRUGS, (count, HISTORY[1]), generator=generator)
         events = kind + NUM_DRUGS * side.gather(1, kind)
-        other = torch.randint(NUM_OTHER_EVENTS, events.shape, generator=generator)
+        other_events = torch.randint(NUM_OTHER_EVENTS, events.shape, generator=generator)
         is_other = torch.rand(events.shape, generator=generator) < 0.6
-        events = torch.where(is_other, other + 2 * NUM_DRUGS, events)
+        events = torch.where(is_other, other_events + 2 * NUM_DRUGS, events)
         # two numbers are free of both: one for the pair, one for events that are none
         free = torch.rand(count, NUM_DRUGS, generator=generator).argsort(1)[:, :2]
         taken = (events[..., None] % NUM_DRUGS == free[:, None]).any(-1) & (events < 2 * NUM_DRUGS)
@@ -163,8 +163,11 @@ class PlanePosition(Position):
         side = round(x.shape[-2] ** 0.5)
         table = self.line.table(side, dtype=x.dtype)
         rows, columns = (
-            each.reshape(-1, table.shape[1])
-            for each in (table[:, None].expand(-1, side, -1), table[None].expand(side, -1, -1))
+            coordinates.reshape(-1, table.shape[1])
+            for coordinates in (
+                table[:, None].expand(-1, side, -1),
+                table[None].expand(side, -1, -1),
+            )
         )
         return x + torch.cat([rows, columns], -1)
 

@@ -27,7 +27,15 @@ from regard.studies.mechanics.fitting import (
 )
 from regard.studies.mechanics.weaknesses.tasks import WEAKNESSES, Variant, Weakness
 from regard.studies.study import Claim, Findings, FindingsTable, StudyOptions
-from regard.views.charts.panels import BarPanel, Bars, Curve, CurvePanel, GridPanel, Text, Words
+from regard.views.charts.panels import (
+    BarPanel,
+    Bars,
+    Bilingual,
+    Curve,
+    CurvePanel,
+    GridPanel,
+    Words,
+)
 from regard.worker_pool import parallel_map
 
 TEST = 2_000
@@ -41,12 +49,12 @@ class LearnedVariant(NamedTuple):
 
     accuracy  on unseen sequences
     weights   (N, N) of one sequence with links, tokens in the order of their names; else None
-    wanted    the name of the token that each of these looks for
+    partners  the name of the token that each of these looks for
     """
 
     accuracy: float
     weights: list[list[float]] | None = None
-    wanted: str = ""
+    partners: str = ""
 
 
 class VariantJob(NamedTuple):
@@ -87,8 +95,8 @@ def train(job: VariantJob) -> LearnedVariant:
         model(test.fields[:1])
     by_name = test.fields[0, :, 0].argsort()
     weights = recording[0].weights[0, 0][by_name][:, by_name].tolist()
-    wanted = "".join(LETTERS[name] for name in test.fields[0, by_name, 1])
-    return LearnedVariant(right, weights, wanted)
+    partners = "".join(LETTERS[name] for name in test.fields[0, by_name, 1])
+    return LearnedVariant(right, weights, partners)
 
 
 def run(options: StudyOptions) -> Findings:
@@ -100,16 +108,20 @@ def run(options: StudyOptions) -> Findings:
         options.report(f"training: {weakness.name.en}")
         steps = QUICK_STEPS if options.quick else weakness.steps
         variants = [weakness.plain, *weakness.cures]
-        jobs = [VariantJob(weakness, each, seed, steps) for each in variants for seed in seeds]
+        jobs = [
+            VariantJob(weakness, variant, seed, steps) for variant in variants for seed in seeds
+        ]
         results = parallel_map(train, jobs, cores(), fork=True)
         for at, variant in enumerate(variants):
-            own = results[at * len(seeds) : (at + 1) * len(seeds)]
-            accuracies[weakness.key, variant.name.en] = estimate([each.accuracy for each in own])
-            if own[0].weights is not None:
-                maps.append(_map(variant, own[0].weights, own[0].wanted))
-    repeats = {name: _repeats(each) for name, each in _NORMALIZERS.items()}
+            of_variant = results[at * len(seeds) : (at + 1) * len(seeds)]
+            accuracies[weakness.key, variant.name.en] = estimate(
+                [result.accuracy for result in of_variant]
+            )
+            if of_variant[0].weights is not None:
+                maps.append(_map(variant, of_variant[0].weights, of_variant[0].partners))
+    repeats = {name: _repeats(normalizer) for name, normalizer in _NORMALIZERS.items()}
     return Findings(
-        Text(
+        Bilingual(
             "Accuracy on five tasks without and with the cure of a weakness (95 % intervals over "
             "seeds); the context when all keys are repeated; and the weights of one sequence, "
             "which with projections are where each token looks for its value.",
@@ -157,11 +169,11 @@ def _claim(weakness: Weakness, accuracies: dict[tuple[str, str], Estimate]) -> C
     plain = accuracies[weakness.key, weakness.plain.name.en]
     cures = [accuracies[weakness.key, cure.name.en] for cure in weakness.cures]
     named = list(zip(weakness.cures, cures, strict=True))
-    english = "; ".join(f"{cure.name.en} {each.written(3)}" for cure, each in named)
-    chinese = "；".join(f"{cure.name.zh} {each.written(3)}" for cure, each in named)
+    english = "; ".join(f"{cure.name.en} {interval.written(3)}" for cure, interval in named)
+    chinese = "；".join(f"{cure.name.zh} {interval.written(3)}" for cure, interval in named)
     return Claim(
         weakness.claimed,
-        Text(
+        Bilingual(
             f"Accuracy: {weakness.plain.name.en} {plain.written(3)}; {english}; "
             f"guessing {_guess(weakness):.3f}.",
             f"准确率：{weakness.plain.name.zh} {plain.written(3)}；{chinese}；"
@@ -184,63 +196,74 @@ def _table(accuracies: dict[tuple[str, str], Estimate]) -> FindingsTable:
         for variant in (weakness.plain, *weakness.cures)
     ]
     return FindingsTable(
-        Text("Accuracy on unseen sequences", "未见序列上的准确率"),
+        Bilingual("Accuracy on unseen sequences", "未见序列上的准确率"),
         [
-            Text("weakness", "弱点"),
-            Text("network", "网络"),
-            Text("accuracy", "准确率"),
-            Text("parameters", "参数量"),
-            Text("batches (full run)", "批次（完整运行）"),
+            Bilingual("weakness", "弱点"),
+            Bilingual("network", "网络"),
+            Bilingual("accuracy", "准确率"),
+            Bilingual("parameters", "参数量"),
+            Bilingual("batches (full run)", "批次（完整运行）"),
         ],
         rows,
     )
 
 
 def _bars(accuracies: dict[tuple[str, str], Estimate]) -> BarPanel:
-    plain = [accuracies[each.key, each.plain.name.en] for each in WEAKNESSES]
+    plain = [accuracies[weakness.key, weakness.plain.name.en] for weakness in WEAKNESSES]
     by_cure = [
         [
-            accuracies[each.key, each.cures[at].name.en] if len(each.cures) > at else None
-            for each in WEAKNESSES
+            accuracies[weakness.key, weakness.cures[at].name.en]
+            if len(weakness.cures) > at
+            else None
+            for weakness in WEAKNESSES
         ]
-        for at in range(max(len(each.cures) for each in WEAKNESSES))
+        for at in range(max(len(weakness.cures) for weakness in WEAKNESSES))
     ]
-    names = [Text("with the cure", "有解决办法"), Text("another cure: three-way", "另一办法：三元")]
+    names = [
+        Bilingual("with the cure", "有解决办法"),
+        Bilingual("another cure: three-way", "另一办法：三元"),
+    ]
     return BarPanel(
-        Text("Five weaknesses and their cures", "五个弱点及其解决办法"),
-        Text("accuracy", "准确率"),
-        [each.name for each in WEAKNESSES],
+        Bilingual("Five weaknesses and their cures", "五个弱点及其解决办法"),
+        Bilingual("accuracy", "准确率"),
+        [weakness.name for weakness in WEAKNESSES],
         [
-            Bars(Text("guessing", "猜测"), [_guess(each) for each in WEAKNESSES]),
-            _interval_bars(Text("plain", "朴素自注意力"), plain),
-            *(_interval_bars(name, each) for name, each in zip(names, by_cure, strict=True)),
+            Bars(Bilingual("guessing", "猜测"), [_guess(weakness) for weakness in WEAKNESSES]),
+            _interval_bars(Bilingual("plain", "朴素自注意力"), plain),
+            *(
+                _interval_bars(name, intervals)
+                for name, intervals in zip(names, by_cure, strict=True)
+            ),
         ],
         horizontal=True,
         y_range=(0.0, 1.0),
     )
 
 
-def _interval_bars(name: Text, estimates: Sequence[Estimate | None]) -> Bars:
-    parts = [(each.mean, each.low, each.high) if each else (None,) * 3 for each in estimates]
+def _interval_bars(name: Bilingual, estimates: Sequence[Estimate | None]) -> Bars:
+    parts = [
+        (interval.mean, interval.low, interval.high) if interval else (None,) * 3
+        for interval in estimates
+    ]
     mean, low, high = ([part[at] for part in parts] for at in range(3))
     return Bars(name, mean, low, high)
 
 
 def _repeat_panel(repeats: dict[str, list[float]]) -> CurvePanel:
     return CurvePanel(
-        Text("All keys repeated: only shares stay equal", "所有键重复：只有份额不变"),
-        Text("copies of all keys and values", "键和值的份数"),
-        Text("size of the context", "上下文的大小"),
+        Bilingual("All keys repeated: only shares stay equal", "所有键重复：只有份额不变"),
+        Bilingual("copies of all keys and values", "键和值的份数"),
+        Bilingual("size of the context", "上下文的大小"),
         [Curve(name, list(REPEATS), values) for name, values in repeats.items()],
     )
 
 
-def _map(variant: Variant, weights: list[list[float]], wanted: str) -> GridPanel:
+def _map(variant: Variant, weights: list[list[float]], partners: str) -> GridPanel:
     return GridPanel(
-        Text(f"Weights: {variant.name.en}", f"权重：{variant.name.zh}"),
-        Text("key: name of the token", "键：词元的名称"),
-        Text("query: name → name it looks for", "查询：名称 → 所寻找的名称"),
+        Bilingual(f"Weights: {variant.name.en}", f"权重：{variant.name.zh}"),
+        Bilingual("key: name of the token", "键：词元的名称"),
+        Bilingual("query: name → name it looks for", "查询：名称 → 所寻找的名称"),
         list(LETTERS),
-        [f"{name} → {other}" for name, other in zip(LETTERS, wanted, strict=True)],
+        [f"{name} → {partner}" for name, partner in zip(LETTERS, partners, strict=True)],
         weights,
     )

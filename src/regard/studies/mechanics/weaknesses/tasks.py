@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from regard.attention import Attended, Mask, MultiHead, Sigmoid, Sinusoidal, attend
 from regard.studies.mechanics.fitting import NO_ANSWER, Draw, TokenExamples, TokenReader
-from regard.views.charts.panels import Text
+from regard.views.charts.panels import Bilingual
 
 NUM_TOKENS = NUM_VALUES = 8
 NUM_WANTED = 4  # tokens that each token looks for in `several_values`
@@ -59,9 +59,9 @@ def several_values(count: int, generator: torch.Generator) -> TokenExamples:
     names = torch.rand(count, NUM_TOKENS, generator=generator).argsort(1)
     values = torch.randint(NUM_VALUES, (count, NUM_TOKENS), generator=generator)
     links = torch.rand(square, generator=generator).argsort(2)[..., :NUM_WANTED]
-    wanted = names[:, None].expand(square).gather(2, links)
+    partners = names[:, None].expand(square).gather(2, links)
     answers = values[:, None].expand(square).gather(2, links)
-    return TokenExamples(torch.cat([names[..., None], wanted, values[..., None]], -1), answers)
+    return TokenExamples(torch.cat([names[..., None], partners, values[..., None]], -1), answers)
 
 
 def same_kind(count: int, generator: torch.Generator) -> TokenExamples:
@@ -103,7 +103,7 @@ class ThreeWay(nn.Module):
 class Variant(NamedTuple):
     """A network for a task."""
 
-    name: Text
+    name: Bilingual
     build: Callable[[], TokenReader]
 
 
@@ -115,8 +115,8 @@ class Weakness(NamedTuple):
     """
 
     key: str
-    name: Text
-    claimed: Text
+    name: Bilingual
+    claimed: Bilingual
     draw: Draw
     steps: int
     plain: Variant
@@ -145,21 +145,25 @@ def _marked(positions: Sinusoidal | None) -> TokenReader:
 WEAKNESSES: Sequence[Weakness] = (
     Weakness(
         "positions",
-        Text("no positions", "没有位置信息"),
-        Text(
+        Bilingual("no positions", "没有位置信息"),
+        Bilingual(
             "Self-attention does not know where its inputs stand, so it cannot model sequences; "
             "positions cure it.",
             "自注意力没有考虑输入的位置，无法对序列建模；加入位置编码即可解决。",
         ),
         which_first,
         300,
-        Variant(Text("no positions", "无位置编码"), lambda: _marked(None)),
-        [Variant(Text("sinusoidal positions", "正弦位置编码"), lambda: _marked(Sinusoidal(DIM)))],
+        Variant(Bilingual("no positions", "无位置编码"), lambda: _marked(None)),
+        [
+            Variant(
+                Bilingual("sinusoidal positions", "正弦位置编码"), lambda: _marked(Sinusoidal(DIM))
+            )
+        ],
     ),
     Weakness(
         "roles",
-        Text("one vector, three roles", "一个向量三种角色"),
-        Text(
+        Bilingual("one vector, three roles", "一个向量三种角色"),
+        Bilingual(
             "An input vector that is query, key and value at once is hard to learn with; "
             "three projections cure it.",
             "输入向量同时充当查询、键、值三种角色，不容易学习；三个投影矩阵即可解决。",
@@ -167,54 +171,59 @@ WEAKNESSES: Sequence[Weakness] = (
         linked_value,
         500,
         Variant(
-            Text("x is query, key and value", "x 兼作查询、键与值"),
+            Bilingual("x is query, key and value", "x 兼作查询、键与值"),
             lambda: _linked(lambda: [MultiHead(DIM, 1, projections="slice")], DIM, WIDER),
         ),
-        [Variant(Text("projections", "投影"), lambda: _linked(lambda: [MultiHead(DIM, 1)], DIM))],
+        [
+            Variant(
+                Bilingual("projections", "投影"), lambda: _linked(lambda: [MultiHead(DIM, 1)], DIM)
+            )
+        ],
     ),
     Weakness(
         "pairs",
-        Text("pairs only", "只看两两关系"),
-        Text(
+        Bilingual("pairs only", "只看两两关系"),
+        Bilingual(
             "A score relates two tokens, never more; depth, or a score of three tokens, cures it.",
             "分数只考虑两个单元之间的联系，无法建模多个输入；加深层数或使用三元分数即可解决。",
         ),
         partial(linked_value, hops=2),
         1_200,
-        Variant(Text("one layer", "一层"), lambda: _linked(lambda: [MultiHead(48, 2)], 48)),
+        Variant(Bilingual("one layer", "一层"), lambda: _linked(lambda: [MultiHead(48, 2)], 48)),
         [
             Variant(
-                Text("two layers", "两层"),
+                Bilingual("two layers", "两层"),
                 lambda: _linked(lambda: [MultiHead(DIM, 2), MultiHead(DIM, 2)], DIM),
             ),
             Variant(
-                Text("three-way score", "三元分数"), lambda: _linked(lambda: [ThreeWay(DIM)], DIM)
+                Bilingual("three-way score", "三元分数"),
+                lambda: _linked(lambda: [ThreeWay(DIM)], DIM),
             ),
         ],
         rate=1e-2,
     ),
     Weakness(
         "focus",
-        Text("one focus at a time", "一次只有一个焦点"),
-        Text(
+        Bilingual("one focus at a time", "一次只有一个焦点"),
+        Bilingual(
             "One attention cannot look at several inputs at once; several heads cure it.",
             "一组注意力无法同时关注多个输入；多头注意力即可解决。",
         ),
         several_values,
         800,
-        Variant(Text("one head", "单头"), lambda: _several(1)),
-        [Variant(Text("four heads", "四个头"), lambda: _several(4))],
+        Variant(Bilingual("one head", "单头"), lambda: _several(1)),
+        [Variant(Bilingual("four heads", "四个头"), lambda: _several(4))],
     ),
     Weakness(
         "exclusion",
-        Text("outcomes exclude each other", "结果互斥"),
-        Text(
+        Bilingual("outcomes exclude each other", "结果互斥"),
+        Bilingual(
             "Weights that share a sum of one exclude each other; a sigmoid for each key cures it.",
             "权重之和为一，计算结果可能互斥；对每个键用 sigmoid 代替 softmax 即可解决。",
         ),
         same_kind,
         400,
-        Variant(Text("softmax", "softmax"), lambda: _counting(None)),
-        [Variant(Text("sigmoid", "sigmoid"), lambda: _counting(Sigmoid(bias=0.0)))],
+        Variant(Bilingual("softmax", "softmax"), lambda: _counting(None)),
+        [Variant(Bilingual("sigmoid", "sigmoid"), lambda: _counting(Sigmoid(bias=0.0)))],
     ),
 )

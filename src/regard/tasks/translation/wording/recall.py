@@ -43,7 +43,7 @@ class Recall(NamedTuple):
 
 def check_threshold(least: float) -> float:
     """The score from which matches are used; an error if it is not from 0.75 to 1."""
-    from regard.corpus.memory.memory import LEAST
+    from regard.corpus.memory.translation_memory import LEAST
 
     if not LEAST <= least <= 1:
         raise InputError(f"fuzzy_threshold must be from {LEAST} to 1, got {least}.")

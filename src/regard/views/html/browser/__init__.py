@@ -31,9 +31,9 @@ STAGES = tuple(
 """The scripts of `regard.stages`, for a traced text; `stages/stages.css` is its style."""
 
 
-def scripts(*more: str) -> str:
-    """The scripts of the view, and of `more` files of regard.views.html."""
-    bodies = (read(name) for name in (*(f"browser/{name}" for name in SCRIPTS), *more))
+def scripts(*names: str) -> str:
+    """The scripts of the view, and of more files of regard.views.html, by their names."""
+    bodies = (read(name) for name in (*(f"browser/{name}" for name in SCRIPTS), *names))
     return "\n".join(
         f'((regard) => {{\n"use strict";\n{body}}})(window.regard ??= {{}});' for body in bodies
     )

@@ -98,8 +98,12 @@ def mapped_batches(
             [tokenizers.source.encode(pair.source) for pair in part],
             [tokenizers.target.encode(pair.target) for pair in part],
         )
-        sources = [tokenized_words(p.source, tokenizers.source, given=p.source_words) for p in part]
-        targets = [tokenized_words(p.target, tokenizers.target, given=p.target_words) for p in part]
+        sources = [
+            tokenized_words(p.source, tokenizers.source, word_list=p.source_words) for p in part
+        ]
+        targets = [
+            tokenized_words(p.target, tokenizers.target, word_list=p.target_words) for p in part
+        ]
         yield part, MappedBatch(translator.network.maps(batch), sources, targets)
 
 

@@ -5,7 +5,7 @@ import json
 
 from rich.console import Console
 
-from regard.demo.series import planted_demo
+from regard.demo.event_location import planted_demo
 
 
 def test_it_learns_and_finds_the_channels():

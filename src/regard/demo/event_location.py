@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from regard.config import ClassifierSettings, Run, TrainingSettings
-from regard.corpus.series import PlantedSeries, planted
+from regard.corpus.planted_series import PlantedSeries, planted
 from regard.folder import SavedModel
 from regard.models.classifier.explain import METHODS, Method
 from regard.tasks import find_task

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.kept import about_run, command, keep_rows, kept_runs
+from benchmarks.results import about_run, command, keep_rows, read_runs
 from benchmarks.subjects import SUBJECTS
 from regard.bench.row import Row
 from regard.errors import InputError
@@ -27,11 +27,11 @@ def test_a_run_says_how_and_where_it_was_made(tmp_path):
 def test_rows_measured_again_replace_those_before(tmp_path):
     keep_rows(tmp_path, "train", about_run(["train"]), FIRST)
     path = keep_rows(tmp_path, "train", about_run(["train", "--only", "race"]), AGAIN)
-    first, second = kept_runs(path)
+    first, second = read_runs(path)
     assert [row["name"] for row in first["rows"]] == ["a step"]
     assert [(row["name"], row["holds"]) for row in second["rows"]] == [("a race", True)]
     keep_rows(tmp_path, "train", about_run(["train"]), FIRST)
-    assert len(kept_runs(path)) == 1
+    assert len(read_runs(path)) == 1
 
 
 def test_the_command_has_no_path_of_this_machine(tmp_path):

@@ -1,7 +1,7 @@
-"""A traced text in the terminal, as one would write it on a blackboard.
+"""A traced text in the terminal: the equation and the matrix of every step.
 
-Each step is its equation and a small matrix, rows labelled by tokens. Features that do not fit
-into the width are left out, which is said; keys continue on further lines.
+The rows of a matrix are labelled by tokens. Features that do not fit into the width are left out,
+with a mark in their place; keys continue on further lines.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ INDENT = "    "
 
 
 @dataclass(frozen=True)
-class Blackboard:
+class TraceTable:
     """All steps of a traced text, or the one with the number `only`, with all its numbers."""
 
     traced: TracedText
     only: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        board = _Board(options.max_width, options.encoding, self.only is not None)
+        layout = _Layout(options.max_width, options.encoding, self.only is not None)
         if self.only is None:
-            yield from _introduction(self.traced, board)
+            yield from _introduction(self.traced, layout)
         place = None
         for step in self.traced.steps:
             if self.only not in (None, step.number):
@@ -44,12 +44,12 @@ class Blackboard:
                 yield Text()
                 yield unwrapped(Text(place_name(step), "bold underline"))
                 yield from _skipped(self.traced, step)
-            yield from _step_lines(self.traced, step, board)
+            yield from _step_lines(self.traced, step, layout)
 
 
 @dataclass(frozen=True)
-class _Board:
-    """The room there is, and whether everything of a step is to be shown."""
+class _Layout:
+    """The width of the terminal, and whether everything of a step is to be shown."""
 
     width: int
     encoding: str
@@ -89,7 +89,7 @@ def matrix_lines(
     我  ⎡   1.00   2.00 ⎤
     b   ⎣   0.50     −∞ ⎦
     """
-    kept = _kept_rows(len(rows), whole, importance)
+    shown_rows = _shown_rows(len(rows), whole, importance)
     label = min(max((cell_len(row) for row in rows), default=0), MAX_LABEL)
     cells = [[number(value, decimals) for value in row] for row in values]
     size = max([4 + decimals if decimals else 2, *(cell_len(c) for row in cells for c in row)])
@@ -102,11 +102,11 @@ def matrix_lines(
         if columns is not None:
             heading = " ".join(_right(names[c], sizes[c]) for c in band if c is not None)
             yield " " * (label + 4) + heading
-        for place, row in enumerate(kept):
+        for place, row in enumerate(shown_rows):
             if row is None:
-                yield f"{' ' * (label + 4)}⋮  {len(rows) - len(kept) + 1} more"
+                yield f"{' ' * (label + 4)}⋮  {len(rows) - len(shown_rows) + 1} more"
                 continue
-            left, right = _brackets(place, len(kept) - (None in kept))
+            left, right = _brackets(place, len(shown_rows) - (None in shown_rows))
             numbers = " ".join("…" if c is None else _right(cells[row][c], sizes[c]) for c in band)
             yield f"{fit(rows[row], label, '…')}  {left} {numbers} {right}"
 
@@ -125,20 +125,20 @@ def number(value: float, decimals: int = 2) -> str:
     return text.removeprefix("-") if not text.strip("-0.") else text
 
 
-def _introduction(traced: TracedText, board: _Board) -> Iterator[Text]:
+def _introduction(traced: TracedText, layout: _Layout) -> Iterator[Text]:
     """What was read, which word is followed, and what is shown of the model."""
     yield Text(f"{traced.model}: {traced.kind}", "bold")
-    yield Text(f"reads   {printable(traced.text, board.encoding)}")
+    yield Text(f"reads   {printable(traced.text, layout.encoding)}")
     if traced.output:
-        yield Text(f"writes  {printable(traced.output, board.encoding)}")
+        yield Text(f"writes  {printable(traced.output, layout.encoding)}")
     for side, rows in traced.rows.items():
         if side not in traced.sides or not rows:
             continue
         about, places = traced.sides[side], ", ".join(map(str, rows))
-        tokens = " ".join(board.text(about.tokens[row]) for row in rows)
+        tokens = " ".join(layout.text(about.tokens[row]) for row in rows)
         line = f"{side} position {places}: reads “{tokens}”"
         if about.written:
-            line += ", writes “" + " ".join(board.text(about.written[r]) for r in rows) + "”"
+            line += ", writes “" + " ".join(layout.text(about.written[r]) for r in rows) + "”"
         yield Text(line, "cyan")
     yield Text(
         _selection(traced) + "Numbers are rounded; … and ⋮ stand for what is left out.", "dim"
@@ -158,7 +158,7 @@ def _selection(traced: TracedText) -> str:
     return ""
 
 
-def _step_lines(traced: TracedText, step: ShownStep, board: _Board) -> Iterator[Text]:
+def _step_lines(traced: TracedText, step: ShownStep, layout: _Layout) -> Iterator[Text]:
     """The equation of a step, and its numbers."""
     sizes = " × ".join(f"{axis} {n}" for axis, n in zip(step.axes, step.shape, strict=True))
     head = "" if step.head is None else f"head {step.head}, "
@@ -167,15 +167,15 @@ def _step_lines(traced: TracedText, step: ShownStep, board: _Board) -> Iterator[
     line.append(f"   {step.equation}", "cyan")
     line.append(f"   ({head}{sizes})" if sizes else "", "dim")
     yield unwrapped(line)
-    rows = [board.text(token) for token in traced.row_labels(step)] if step.rows else []
-    width = board.width - len(INDENT)
+    rows = [layout.text(token) for token in traced.row_labels(step)] if step.rows else []
+    width = layout.width - len(INDENT)
     if step.name == "word":
         for row, (token,) in zip(rows, step.tokens, strict=True):
-            yield Text(f"{INDENT}after {row}: {board.text(token)}", "yellow")
+            yield Text(f"{INDENT}after {row}: {layout.text(token)}", "yellow")
         return
     if step.tokens:
         for row, values, tokens in zip(rows, step.values, step.tokens, strict=True):
-            names = [board.text(token) for token in tokens]
+            names = [layout.text(token) for token in tokens]
             yield from _indented(matrix_lines(values[None], [row], names, width=width))
         left = step.shape[-1] - len(step.tokens[0])
         if left:
@@ -183,15 +183,15 @@ def _step_lines(traced: TracedText, step: ShownStep, board: _Board) -> Iterator[
         return
     labels = None
     if "key" in step.axes or "slot" in step.axes:
-        labels = [board.text(token) for token in traced.key_labels(step)]
+        labels = [layout.text(token) for token in traced.key_labels(step)]
     options: dict[str, Any] = {
         "width": width,
-        "whole": board.whole,
-        "decimals": 4 if board.whole else 2,
+        "whole": layout.whole,
+        "decimals": 4 if layout.whole else 2,
         "importance": _key_weights(traced, step),
     }
     if len(step.axes) == 3 and labels is not None:  # for each query a matrix over keys
-        shown = rows if board.whole else rows[:1]
+        shown = rows if layout.whole else rows[:1]
         for row, values in zip(shown, step.values, strict=False):
             yield Text(f"{INDENT}for {row}:", "dim") if len(rows) > 1 else Text(end="")
             yield from _indented(matrix_lines(values, labels, **options))
@@ -214,7 +214,7 @@ def _key_weights(traced: TracedText, step: ShownStep) -> NDArray[np.float64] | N
 
 
 def _skipped(traced: TracedText, step: ShownStep) -> Iterator[Text]:
-    """Say which layers came before the output and are not shown."""
+    """A line that names the layers before the output that are not shown."""
     if step.part != "output":
         return
     numbers = [size[0] for (side, _), size in traced.sizes.items() if side == step.side]
@@ -228,7 +228,9 @@ def _indented(lines: Iterator[str]) -> Iterator[Text]:
     return (unwrapped(Text(INDENT + line)) for line in lines)
 
 
-def _kept_rows(count: int, whole: bool, importance: NDArray[np.float64] | None) -> list[int | None]:
+def _shown_rows(
+    count: int, whole: bool, importance: NDArray[np.float64] | None
+) -> list[int | None]:
     """The rows that are shown; None stands for the others."""
     if whole or count <= MAX_ROWS:
         return list(range(count))

@@ -54,11 +54,11 @@ def _add_text(builder: BlockBuilder, raw: str, cdata: bool) -> None:
     if cdata:
         builder.text(raw[len("<![CDATA[") : -len("]]>")], raw)
         return
-    for text, own in text_pieces(raw):
+    for text, piece in text_pieces(raw):
         if text:
-            builder.text(text, own)
+            builder.text(text, piece)
         else:
-            builder.point(own)  # an entity that only the document type defines
+            builder.point(piece)  # an entity that only the document type defines
 
 
 def _joined_codes(tokens: Sequence[XmlToken]) -> Iterator[tuple[XmlToken, str]]:

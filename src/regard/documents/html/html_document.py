@@ -176,7 +176,7 @@ def without_markup(raw: str) -> str:
     >>> without_markup("a<!-- > -->b<c d>e < f <!-- g> h")
     'abe < f  h'
     """
-    kept: list[str] = []
+    pieces: list[str] = []
     last_end = raw.rfind("-->")
     done = at = 0
     while (at := raw.find("<", at)) >= 0:
@@ -186,10 +186,10 @@ def without_markup(raw: str) -> str:
             tag = _TAG.match(raw, at)
             end = tag.end() if tag else 0
         if end:
-            kept.append(raw[done:at])
+            pieces.append(raw[done:at])
             done = end
         at = end or at + 1
-    return "".join((*kept, raw[done:]))
+    return "".join((*pieces, raw[done:]))
 
 
 def _tag(item: _Item) -> Markup:

@@ -1,4 +1,4 @@
-"""Results kept as JSON, from which the documentation makes its page of benchmarks.
+"""Results stored as JSON, from which the documentation makes its page of benchmarks.
 
 SUBJECT.json holds runs, each with its command, date and machine. A new run replaces the rows of
 the same name; an older run whose rows were all measured again is removed.
@@ -35,7 +35,7 @@ def keep_rows(folder: Path, subject: str, about: dict[str, Any], rows: Sequence[
     path = folder / f"{subject}.json"
     measured = {row.name for row in rows}
     runs = []
-    for run in kept_runs(path):
+    for run in read_runs(path):
         left = [row for row in run["rows"] if row["name"] not in measured]
         if left:
             runs.append({**run, "rows": left})
@@ -45,7 +45,7 @@ def keep_rows(folder: Path, subject: str, about: dict[str, Any], rows: Sequence[
     return path
 
 
-def kept_runs(path: Path) -> list[dict[str, Any]]:
+def read_runs(path: Path) -> list[dict[str, Any]]:
     """The runs in a file of results, none if there is no file."""
     if not path.is_file():
         return []
@@ -78,14 +78,14 @@ def about_run(words: Sequence[str]) -> dict[str, Any]:
 
 def command(words: Sequence[str]) -> str:
     """The command that measures the same again; of a path, only its last part."""
-    shown, given = [], iter(words)
-    for word in given:
+    shown, remaining = [], iter(words)
+    for word in remaining:
         flag, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
         if flag == "--json":
             continue
         if flag == "--keep":
             if not equals:
-                next(given, None)
+                next(remaining, None)
             continue
         shown.append(f"{flag}{equals}{_without_folder(value)}")
     return shlex.join(["python", "-m", "benchmarks", *shown])

@@ -1,10 +1,10 @@
-"""Memory that is free goes back to the system when it is asked for."""
+"""`give_back_memory` returns freed memory to the system."""
 
 import platform
 
 import pytest
 
-from regard.memory import give_back_memory, resident_bytes
+from regard.allocator import give_back_memory, resident_bytes
 
 BLOCK, COUNT = 100_000, 2000  # bytes that the C library takes from an arena
 

@@ -70,10 +70,10 @@ class TranslationMemory:
     def similar(self, text: str, least: float = LEAST, limit: int = 3) -> list[MemoryMatch]:
         """The best matches of a score of at least `least`, best first, exact or fuzzy."""
         normal = normalize(text)
-        found = self._index.similar(normal, least, limit)
+        matches = self._index.similar(normal, least, limit)
         return [
             _adapted(normal, score, *self._entries[self._index.texts[number]])
-            for score, number in found
+            for score, number in matches
         ]
 
     @cached_property
@@ -84,32 +84,34 @@ class TranslationMemory:
 def _adapted(text: str, score: float, source: str, translation: str) -> MemoryMatch:
     """A match with the placeholders of `text`, if these are all that is different."""
     match = MemoryMatch(score, source, translation)
-    mine, theirs = find_placeholders(text), find_placeholders(source)
-    if Counter(own.text for own in mine) == Counter(own.text for own in theirs):
+    wanted, replaced = find_placeholders(text), find_placeholders(source)
+    wanted_texts, replaced_texts = ([p.text for p in part] for part in (wanted, replaced))
+    if Counter(wanted_texts) == Counter(replaced_texts):
         return match
-    written = find_placeholders(translation)
+    in_translation = find_placeholders(translation)
     values: dict[str, str] = {}
-    for own, other in zip(mine, theirs, strict=False):
-        values.setdefault(other.text, own.text)
+    for old, new in zip(replaced_texts, wanted_texts, strict=False):
+        values.setdefault(old, new)
+    normal = normalize(source)
     adaptable = (
-        _skeleton(text, mine) == _skeleton(normalize(source), find_placeholders(normalize(source)))
-        and all(count == 1 for count in Counter(other.text for other in theirs).values())
-        and sorted(own.text for own in written) == sorted(other.text for other in theirs)
+        _skeleton(text, wanted) == _skeleton(normal, find_placeholders(normal))
+        and all(count == 1 for count in Counter(replaced_texts).values())
+        and sorted(p.text for p in in_translation) == sorted(replaced_texts)
     )
     if not adaptable:
         return match._replace(usable=False)
-    return match._replace(translation=_exchanged(translation, written, values), adapted=True)
+    return match._replace(translation=_exchanged(translation, in_translation, values), adapted=True)
 
 
 def _skeleton(text: str, placeholders: Sequence[Placeholder]) -> str:
     """The text with a mark in place of its placeholders."""
-    return _exchanged(text, placeholders, {found.text: "\0" for found in placeholders})
+    return _exchanged(text, placeholders, {placeholder.text: "\0" for placeholder in placeholders})
 
 
 def _exchanged(text: str, placeholders: Sequence[Placeholder], values: dict[str, str]) -> str:
     parts: list[str] = []
     position = 0
-    for found in placeholders:
-        parts += text[position : found.start], values[found.text]
-        position = found.end
+    for placeholder in placeholders:
+        parts += text[position : placeholder.start], values[placeholder.text]
+        position = placeholder.end
     return "".join((*parts, text[position:]))

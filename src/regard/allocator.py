@@ -1,4 +1,4 @@
-"""How the C library gives memory back to the system: training asks it not to, a server to do it.
+"""Settings of the C library's allocator: training keeps freed memory, a server gives it back.
 
 An update allocates and frees the same sizes again and again. Given back in between, each page has
 to be cleared by the system when it is next written to. A server allocates much for a burst of
@@ -25,7 +25,7 @@ def give_back_memory() -> None:
 
 
 def resident_bytes() -> int:
-    """Memory of this process that is in use; 0 where the system does not say it."""
+    """Memory of this process that is in use; 0 where the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     except OSError:

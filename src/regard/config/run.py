@@ -10,6 +10,7 @@ from regard.config.check import at_least, fraction
 from regard.config.guides import Guide, guides_of
 from regard.config.kind import ModelSettings
 from regard.config.model import TransformerSettings
+from regard.config.search import SearchOptions
 from regard.errors import InputError
 
 
@@ -203,63 +204,6 @@ class TrainingSettings:
             raise InputError(
                 "training has no end: set --minutes, --training.steps or --training.epochs."
             )
-
-
-EnginePrecision = Literal["int8", "fp32"]
-"""Precision in which CTranslate2 searches."""
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """How the output is searched for."""
-
-    SECTION: ClassVar[str] = "decoding"
-
-    beam: int = 5
-    """Hypotheses kept at every step; 1 is greedy."""
-    length_penalty: float = 1.0
-    """A hypothesis' score is its log-probability divided by its length to this power."""
-    n_best: int = 1
-    """How many hypotheses are returned; at most beam."""
-    max_length: int | None = None
-    """Most tokens of the output; without it 2 · source + 10, within the model's own limit."""
-    min_length: int = 0
-    """Fewest tokens of the output."""
-    no_repeat_ngram: int = 0
-    """No sequence of this many tokens occurs twice in the output; 0 allows all."""
-    beam_groups: int = 1
-    """Groups of hypotheses, each of which avoids the tokens of those before it; at most beam."""
-    diversity_penalty: float = 0.5
-    """With beam_groups, what a token costs for each time that another group has just chosen it."""
-    coverage_penalty: float = 0.0
-    """Weight of the penalty for source tokens that received little attention."""
-    sample: bool = False
-    """Draw tokens at random instead of searching for the best."""
-    temperature: float = 1.0
-    """When sampling, scores are divided by this."""
-    top_k: int = 0
-    """When sampling, only the k best tokens; 0 is all."""
-    top_p: float = 1.0
-    """When sampling, only the best tokens whose probabilities reach p together."""
-    seed: int = 0
-    """When sampling, the seed."""
-    batch_tokens: int = 8192
-    """Padded source tokens that are decoded together, times the beam."""
-    deterministic: bool = False
-    """Search each sentence by itself, so that its output never depends on the others."""
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "beam", "n_best", "max_length", "batch_tokens", "beam_groups")
-        at_least(
-            self,
-            0,
-            "top_k",
-            "length_penalty",
-            "min_length",
-            "no_repeat_ngram",
-            "diversity_penalty",
-            "coverage_penalty",
-        )
 
 
 @dataclass(frozen=True)

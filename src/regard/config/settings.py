@@ -31,10 +31,10 @@ from regard.config.run import (
     AlignmentSettings,
     CleaningSettings,
     Run,
-    SearchOptions,
     TextSettings,
     TrainingSettings,
 )
+from regard.config.search import SearchOptions
 from regard.errors import InputError
 
 PRESETS = ("tiny", "small", "base")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.config import SearchOptions
-from regard.config.run import EnginePrecision
+from regard.config.search import EnginePrecision
 from regard.cores import note_threads
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.length_groups import length_groups

@@ -42,16 +42,6 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_deterministic(parser: argparse.ArgumentParser) -> None:
-    """Add `--deterministic`."""
-    parser.add_argument(
-        "--deterministic",
-        action="store_true",
-        default=None,
-        help="search each sentence by itself, so that no other one affects its output (slower)",
-    )
-
-
 def open_model(
     model: str | list[str],
     command: str,

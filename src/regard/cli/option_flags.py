@@ -25,9 +25,20 @@ def add_options(
     for name in (*names, *helps):
         option = options[name]
         text = helps.get(name) or help_of_flag(option)
-        if show_default and option.default is not None:
+        if show_default and isinstance(option.default, int | float):
             text += f" ({option.default:g})"
-        parser.add_argument(option.flag, help=text.replace("%", "%%"), **_reading(option))
+        help_text = text.replace("%", "%%")
+        parser.add_argument(option.flag, dest=name, help=help_text, **_reading(option))
+
+
+def given_options(arguments: argparse.Namespace, section: Any) -> dict[str, Any]:
+    """The options of a dataclass whose flags were given."""
+    values = {name: getattr(arguments, name, None) for name in options_of(section)}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def help_of_flag(option: Option) -> str:
@@ -36,11 +47,13 @@ def help_of_flag(option: Option) -> str:
 
 
 def _reading(option: Option) -> dict[str, Any]:
-    """How argparse reads an option."""
+    """How argparse reads an option; of a tuple, one item each time that it is given."""
     kinds = typing.get_args(option.type) or (option.type,)
     if bool in kinds:
         return {"action": "store_true", "default": None}
     limits, flag = option.mark(Range), option.mark(Flag)
+    if typing.get_origin(option.type) is tuple:
+        return {"action": "append", "metavar": flag.metavar if flag else "TEXT"}
     counts = int in kinds and limits is not None and limits.at_least == 1
     kind: type = next(kind for kind in (int, float, str) if kind in kinds)
     metavar = flag.metavar if flag and flag.metavar else METAVARS[kind]

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.option_flags import add_options
+from regard.cli.option_flags import add_options, given_options
 from regard.config import SearchOptions
 from regard.config.schema import Flag, Only, options_of
 from regard.errors import InputError
@@ -119,9 +119,7 @@ def search_options(
     arguments: argparse.Namespace, own: SearchOptions, *, sample: bool
 ) -> SearchOptions:
     """The model's own options with those of the flags in their place."""
-    given = {
-        name: value for name in SEARCH if (value := getattr(arguments, name, None)) is not None
-    }
+    given = given_options(arguments, SearchOptions)
     for name, value in given.items():
         option = SEARCH[name]
         only, flag = option.mark(Only), option.mark(Flag)

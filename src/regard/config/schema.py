@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import math
 import operator
 import sys
 import typing
@@ -56,7 +57,7 @@ class Range:
         limits = (
             ("at least", self.at_least),
             ("above", self.above),
-            ("below", self.below),
+            ("below", None if self.below == math.inf else self.below),
             ("at most", self.at_most),
         )
         return " and ".join(f"{what} {limit}" for what, limit in limits if limit is not None)
@@ -95,8 +96,9 @@ class Word:
 
 @dataclass(frozen=True)
 class Flag:
-    """How a command has the option as a flag, where its name does not say it."""
+    """What a flag of a command has that the option's name and range do not say."""
 
+    name: str = ""
     metavar: str = ""
     at_most: int | None = None
 
@@ -110,6 +112,7 @@ class HttpField:
 
 PositiveInt = Annotated[int, Range(1)]
 NonNegativeInt = Annotated[int, Range(0)]
+PositiveFloat = Annotated[float, Range(above=0, below=math.inf)]
 NonNegativeFloat = Annotated[float, Range(0)]
 Fraction = Annotated[float, Range(0, below=1)]
 
@@ -142,7 +145,8 @@ class Option(NamedTuple):
     @property
     def flag(self) -> str:
         """The flag of a command."""
-        return "--" + self.name.replace("_", "-")
+        mark = self.mark(Flag)
+        return "--" + (mark.name if mark and mark.name else self.name.replace("_", "-"))
 
     def mark(self, kind: type[Mark]) -> Mark | None:
         """Its mark of a kind, if it has one."""

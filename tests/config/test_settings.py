@@ -20,7 +20,7 @@ from regard.config.schema import options_of
 from regard.config.settings import (
     PRESETS,
     SECTIONS,
-    fitted,
+    coerce,
     merged,
     plain,
     preset,
@@ -124,13 +124,13 @@ def test_every_option_has_its_help():
 
 
 def test_numbers_as_people_write_them():
-    assert fitted(3, float, "x") == 3.0
-    assert fitted("1e-3", float, "x") == 0.001
-    assert fitted("5E4", float | None, "x") == 50000.0
-    assert fitted(None, float | None, "x") is None
+    assert coerce(3, float, "x") == 3.0
+    assert coerce("1e-3", float, "x") == 0.001
+    assert coerce("5E4", float | None, "x") == 50000.0
+    assert coerce(None, float | None, "x") is None
     for wrong in ("fast", "nan", "1e", True, [1]):
         with pytest.raises(InputError):
-            fitted(wrong, float, "x")
+            coerce(wrong, float, "x")
 
 
 RUNS = [

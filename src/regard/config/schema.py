@@ -32,6 +32,9 @@ from regard.errors import InputError
 
 Mark = TypeVar("Mark")
 
+LARGEST = 2**31 - 1
+"""The largest whole number that an option may be, unless its range goes further."""
+
 
 @dataclass(frozen=True)
 class Range:
@@ -115,6 +118,7 @@ NonNegativeInt = Annotated[int, Range(0)]
 PositiveFloat = Annotated[float, Range(above=0, below=math.inf)]
 NonNegativeFloat = Annotated[float, Range(0)]
 Fraction = Annotated[float, Range(0, below=1)]
+Seed = Annotated[int, Range(at_most=2**63 - 1)]
 
 
 class Option(NamedTuple):
@@ -153,9 +157,13 @@ class Option(NamedTuple):
         return next((mark for mark in self.marks if isinstance(mark, kind)), None)
 
 
-@cache
 def options_of(section: Any) -> Mapping[str, Option]:
     """The options of a dataclass by name, its own before inherited ones."""
+    return _options(section)  # whose arguments, unlike these, type checkers want hashable
+
+
+@cache
+def _options(section: Any) -> Mapping[str, Option]:
     hints = typing.get_type_hints(section, include_extras=True)
     own = inspect.get_annotations(section)
     options = {}
@@ -220,8 +228,7 @@ class Options:
 
 def check(settings: Any) -> None:
     """Check every option against the marks beside its type; what is wrong is an `InputError`."""
-    section: Any = type(settings)
-    options = options_of(section)
+    options = options_of(type(settings))
     for name, option in options.items():
         limits, value = option.mark(Range), getattr(settings, name)
         if limits is not None and value is not None and value not in limits:
@@ -240,9 +247,8 @@ def check(settings: Any) -> None:
 
 def check_multiple(settings: Any, name: str, divisor: int, why: str) -> None:
     """Check that a number is a multiple of `divisor`."""
-    section: Any = type(settings)
-    if getattr(settings, name) % divisor:
+    value, option = getattr(settings, name), options_of(type(settings))[name]
+    if value % divisor:
         raise InputError(
-            f"{options_of(section)[name].full_name} must be a multiple of {divisor} ({why}), got "
-            f"{getattr(settings, name)}."
+            f"{option.full_name} must be a multiple of {divisor} ({why}), got {value}."
         )

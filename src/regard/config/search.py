@@ -14,6 +14,7 @@ from regard.config.schema import (
     Options,
     PositiveInt,
     Range,
+    Seed,
 )
 
 MAX_OUTPUTS = 10
@@ -69,7 +70,7 @@ class SearchOptions(Options):
     """When sampling, only the N best tokens; 0: all."""
     top_p: Annotated[float, Only("sampling"), Range(above=0, at_most=1)] = 1.0
     """When sampling, only the best tokens with a total probability of P."""
-    seed: Annotated[int, Only("sampling")] = 0
+    seed: Annotated[Seed, Only("sampling")] = 0
     """When sampling, the seed."""
     batch_tokens: PositiveInt = 8192
     """Padded source tokens that are decoded together, times the beam."""

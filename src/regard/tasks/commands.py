@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from regard.config.check import LARGEST
+from regard.config.schema import LARGEST
 from regard.errors import InputError
 from regard.tasks import KINDS, load_run
 

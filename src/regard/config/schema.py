@@ -194,10 +194,9 @@ def helps_of(section: Any) -> Mapping[str, str]:
     """The docstring of each field of a class on one line, its own over those it inherits."""
     helps: dict[str, str] = {}
     for part in reversed(section.__mro__):
-        if part.__module__ == "builtins":
+        if part.__module__ in ("builtins", __name__):  # which have no options
             continue
-        body = _classes(part.__module__)[part.__name__].body
-        for field, doc in pairwise(body):
+        for field, doc in pairwise(_classes(part.__module__)[part.__name__].body):
             match field, doc:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(text))):
                     helps[name] = " ".join(text.split())

@@ -18,7 +18,6 @@ context = get_context("forkserver")
 context.set_forkserver_preload(
     [
         "fastapi",
-        "jsonargparse",
         "pytest",
         "rich.progress",
         "sacrebleu.metrics",

@@ -24,7 +24,6 @@ POLL = 0.0005
 _context = get_context("forkserver")
 _context.set_forkserver_preload(
     [
-        "jsonargparse",
         "regard.tasks.translation.task",
         "regard.training.run",
         "rich.progress",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.logging import getLogger
+
+from regard.config.schema import Option, Range
+from regard.config.settings import choices_of, setting_options
 
 LOGGER = getLogger(__name__)
 ROOT = Path(__file__).parent.parent
@@ -21,6 +25,9 @@ WORDS = {
     "field": ("Field", "字段"),
     "type": ("Type", "类型"),
     "about": ("About", "说明"),
+    "option": ("Setting", "设置"),
+    "range": ("Range", "范围"),
+    "default": ("Default", "默认值"),
     "required": ("required", "必填"),
     "claimed": ("Claimed: ", "说法："),
     "measured": ("Measured: ", "测量结果："),
@@ -141,6 +148,34 @@ def http_api(chinese: bool) -> Iterator[str]:
                 yield from _fields(WORDS["answer"][chinese], schema, chinese)
 
 
+def settings(chinese: bool) -> Iterator[str]:
+    """Every option of every dataclass, as Markdown."""
+    from regard.config.settings import SECTIONS
+    from regard.server.http.settings import ServerSettings
+    from regard.tasks import KINDS
+
+    kinds = {f"model (`--model.kind {name}`)": kind.settings for name, kind in KINDS.items()}
+    for title, section in {**SECTIONS, **kinds, "regard serve": ServerSettings}.items():
+        yield f"## {title}"
+        yield ""
+        yield " ".join((section.__doc__ or "").split())
+        yield ""
+        head = ("option", "range", "default", "about")
+        yield f"| {' | '.join(WORDS[name][chinese] for name in head)} |"
+        yield "|---|---|---|---|"
+        for name, option in setting_options(section).items():
+            yield "| " + " | ".join(_option_cells(name, option)) + " |"
+        yield ""
+
+
+def _option_cells(name: str, option: Option) -> Iterator[str]:
+    yield f"`{name}`"
+    yield ", ".join(choices_of(option)) or str(option.mark(Range) or "")
+    default = getattr(option.default, "name", option.default)
+    yield "" if default is MISSING or default is None else f"`{default}`"
+    yield option.help.replace("|", "\\|").replace("<", "&lt;")
+
+
 def _fields(title: str, schema: dict[str, Any], chinese: bool) -> Iterator[str]:
     yield f"**{title}**"
     yield ""
@@ -207,4 +242,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("solution", SolutionDirective)
     write_into_page(app, "http-api", http_api)
+    write_into_page(app, "settings", settings)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,7 +15,7 @@ from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard import attention, views
-    from regard.config.run import SearchOptions
+    from regard.config.search import SearchOptions
     from regard.tasks import data, load
     from regard.tasks.train import train
     from regard.tasks.translation.translator import Translator
@@ -34,7 +34,7 @@ __all__ = [
 
 _MODULES = {"attention": "regard.attention", "data": "regard.tasks.data", "views": "regard.views"}
 _NAMES = {
-    "SearchOptions": "regard.config.run",
+    "SearchOptions": "regard.config.search",
     "Translator": "regard.tasks.translation.translator",
     "load": "regard.tasks",
     "train": "regard.tasks.train",

@@ -12,8 +12,8 @@ from regard.config.mechanisms import (
     LocalSettings,
     PerformerSettings,
     SparseSettings,
-    option_names,
 )
+from regard.config.schema import options_of
 from regard.config.settings import merged, plain, preset, resolved, run_from
 from regard.errors import InputError
 from regard.tasks import KINDS
@@ -29,6 +29,7 @@ def model_of(*flags):
 def test_flags():
     chosen = model_of("--model.attention", "local", "--model.attention.window", "32")
     assert chosen.mechanisms == (LocalSettings(window=32),)
+    assert model_of("--model.attention.window", "32", "--model.attention", "local") == chosen
     both = model_of(
         "--model.attention=sparse",
         "--model.attention.pattern=fixed",
@@ -79,7 +80,7 @@ def test_settings_files_hold_only_what_applies(name):
         model=TransformerSettings(attention=name, decoder_attention="same" if causal else "full")
     )
     written = plain(run)["model"]["attention"]
-    options = option_names(MECHANISM_SETTINGS[name])
+    options = options_of(MECHANISM_SETTINGS[name])
     assert written == name if not options else list(written) == ["name", *options]
     assert run_from(yaml.safe_load(yaml.safe_dump(plain(run))), KINDS) == run
 
@@ -87,7 +88,7 @@ def test_settings_files_hold_only_what_applies(name):
 def test_a_full_model_says_no_more_than_that():
     written = plain(Run(model=LanguageModelSettings()))["model"]
     assert written["attention"] == "full"
-    every = {name for kind in MECHANISM_SETTINGS.values() for name in option_names(kind)}
+    every = {name for kind in MECHANISM_SETTINGS.values() for name in options_of(kind)}
     assert not every & set(written)
     assert LanguageModelSettings().attention == FullSettings()
 

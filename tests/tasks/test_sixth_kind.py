@@ -54,11 +54,6 @@ def commands(run):
     return commands
 
 
-def test_its_folder_has_at_most_150_lines():
-    files = list((PACKAGE / "bigram").glob("*.py"))
-    assert sum(len(file.read_text().splitlines()) for file in files) <= 150
-
-
 def test_a_kind_from_another_package(run, commands, tmp_path):
     text, folder = tmp_path / "text.txt", tmp_path / "model"
     text.write_text("the cat and the dog and the bee " * 40)

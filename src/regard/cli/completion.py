@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import re
-import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from regard.cli.completion_scripts import SCRIPTS, Flag, Level
 
@@ -77,40 +75,27 @@ def _levels(
 
 
 def _train_flags() -> list[Flag]:
-    """The flags of `regard train`: those of its help, and every setting of every kind of model."""
-    from regard.cli.train_help import SHORT, attribute_docs
-    from regard.config.settings import (
-        PRESETS,
-        SECTIONS,
-        choices_of,
-        is_mechanism,
-        model_types,
-        names_of,
-    )
+    """The flags of `regard train`: its own, and every setting of every kind of model."""
+    from regard.cli.option_flags import help_of_flag
+    from regard.cli.train_flags import TrainFlags
+    from regard.config.schema import Option, options_of
+    from regard.config.settings import PRESETS, SECTIONS, choices_of, setting_options
     from regard.tasks import KINDS
 
     flags = {"--help": Flag(("-h", "--help"), "show the common flags and exit")}
-    for flag, value, line in re.findall(r"^  (--[\w.-]+)(?: (\S+))? {2,}(.*)", SHORT, re.MULTILINE):
-        flags[flag] = Flag((flag,), line, bool(value))
-    given = {"--preset": tuple(PRESETS), "--model.kind": tuple(KINDS)}
-    flags |= {flag: flags[flag]._replace(choices=choices) for flag, choices in given.items()}
+
+    def add(flag: str, option: Option, text: str, choices: Iterable[str]) -> None:
+        takes_value = option.type is not bool or "." in flag
+        older = flags.get(flag, Flag((flag,), text, takes_value))
+        listed = tuple(dict.fromkeys((*older.choices, *choices)))
+        flags[flag] = older._replace(choices=listed)
+
+    given = {"preset": PRESETS, "kind": tuple(KINDS)}
+    for name, option in options_of(TrainFlags).items():
+        add(option.flag, option, help_of_flag(option), given.get(name, ()))
     sections = [*SECTIONS.items(), *(("model", kind.settings) for kind in KINDS.values())]
-    for name, section in sections:
-        docs, types = attribute_docs(section), model_types(section)
-        named = {
-            key: choices_of(section, key) for key in names_of(section) if is_mechanism(section, key)
-        }
-        for key, choices in ({key: _choices(types[key]) for key in types} | named).items():
-            flag = f"--{name}.{key}"
-            older = flags.get(flag, Flag((flag,), docs.get(key, ""), takes_value=True))
-            listed = tuple(dict.fromkeys((*older.choices, *choices)))
-            flags[flag] = older._replace(choices=listed)
+    for section, settings in sections:
+        for name, option in setting_options(settings).items():
+            switch = ["true", "false"] if option.type is bool else []
+            add(f"--{section}.{name}", option, option.help, choices_of(option) or switch)
     return list(flags.values())
-
-
-def _choices(kind: typing.Any) -> list[str]:
-    """What a setting of this type may be, if that can be listed."""
-    if kind is bool:
-        return ["true", "false"]
-    literal = typing.get_origin(kind) is typing.Literal
-    return list(map(str, typing.get_args(kind))) if literal else []

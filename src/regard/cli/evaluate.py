@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from regard.cli.evaluate_links import add_gold, check_gold, evaluate_links
 from regard.cli.line_input import add_encoding, check_parent
 from regard.cli.line_progress import LineProgress
+from regard.cli.option_flags import add_options
 from regard.cli.searching import add_search, add_target, search_options
+from regard.config import SearchOptions
 from regard.errors import InputError
-from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model
+from regard.tasks.commands import add_engine, add_model, open_model
 from regard.tasks.translation.bulk import BLOCK_CHARACTERS, BLOCK_LINES
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_model(parser, required=False)
     add_engine(parser)
-    add_deterministic(parser)
+    add_options(parser, SearchOptions, "deterministic")
     parser.add_argument(
         "--hypotheses", metavar="FILE", help="score these translations instead of a model's"
     )

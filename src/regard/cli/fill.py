@@ -34,7 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     if MASK not in arguments.text:
         raise InputError(f"there is no {MASK} in {arguments.text!r}; write one in place of a word.")
     filler: MaskFiller = open_model(arguments.model, "fill", arguments.threads)
-    arguments.beam = None
     settings = search_options(arguments, filler.run.decoding, sample=True)
     masks = filler.fill(arguments.text, arguments.count, settings=settings)
     if arguments.json:

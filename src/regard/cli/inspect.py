@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.line_input import check_parent
+from regard.cli.option_flags import add_options
 from regard.cli.searching import add_search, add_target, bound, search_options
+from regard.config import SearchOptions
 from regard.errors import InputError
 from regard.tasks import load_run
 from regard.tasks.commands import add_model, positive
 
 if TYPE_CHECKING:
-    from regard.config import SearchOptions
     from regard.tasks.faithfulness import Faithfulness
     from regard.tasks.inspection import Inspection, InspectOptions
     from regard.views import SentenceView
@@ -73,9 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="let a language model go on by N tokens, and show all",
     )
     add_search(parser)
-    parser.add_argument(
-        "--max-length", metavar="N", type=positive, help="most tokens of a translated sentence"
-    )
+    add_options(parser, SearchOptions, "max_length")
     parser.add_argument("--prefix", metavar="TEXT", default="", help="how a translation begins")
     parser.add_argument("--reference", metavar="TEXT", help="the right translation, to compare")
     parser.add_argument(

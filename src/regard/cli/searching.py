@@ -6,29 +6,15 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from regard.cli.option_flags import add_options, given_options
 from regard.config import SearchOptions
+from regard.config.schema import Flag, Only, options_of
 from regard.errors import InputError
-from regard.tasks.commands import positive
 
 if TYPE_CHECKING:
     from regard.tasks.translation.translation import ModelInfo, TranslateKeywords
 
-SAMPLING = ("temperature", "top_k", "top_p", "seed")
-SEARCHING = (
-    "beam",
-    "length_penalty",
-    "n_best",
-    "max_length",
-    "min_length",
-    "no_repeat_ngram",
-    "beam_groups",
-    "diversity_penalty",
-    "coverage_penalty",
-    "deterministic",
-)
-
-MAX_BEAM = 10_000
-"""Hypotheses kept at every step: each takes as much memory as the first."""
+SEARCH = options_of(SearchOptions)
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:
@@ -55,33 +41,13 @@ def bound(model: Any, arguments: argparse.Namespace) -> Any:
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Add the flags of beam search."""
-    parser.add_argument(
-        "--beam", metavar="N", type=positive, help="hypotheses kept at every step; 1 is greedy"
-    )
-    parser.add_argument(
-        "--length-penalty",
-        metavar="X",
-        type=float,
-        help="above 1 favors long output, below 1 short output",
-    )
+    add_options(parser, SearchOptions, "beam", "length_penalty")
 
 
 def add_sampling(parser: argparse.ArgumentParser) -> None:
     """Add the flags of sampling."""
-    parser.add_argument(
-        "--temperature",
-        metavar="X",
-        type=float,
-        help="below 1 more probable tokens, above 1 less probable ones (1)",
-    )
-    parser.add_argument("--top-k", metavar="N", type=int, help="only the N best tokens (all)")
-    parser.add_argument(
-        "--top-p",
-        metavar="X",
-        type=float,
-        help="only the best tokens with a total probability of X (1)",
-    )
-    parser.add_argument("--seed", metavar="N", type=int, help="seed of the samples (0)")
+    names = [name for name, option in SEARCH.items() if option.mark(Only) == Only("sampling")]
+    add_options(parser, SearchOptions, *names, show_default=True)
 
 
 def add_wording(parser: argparse.ArgumentParser) -> None:
@@ -122,25 +88,8 @@ def add_wording(parser: argparse.ArgumentParser) -> None:
         help="keep placeholders (%%s, {name}, <0/>), addresses, paths, code and numbers; say on "
         "standard error what must be checked (yes)",
     )
-    group.add_argument("--min-length", metavar="N", type=int, help="minimum tokens of a sentence")
-    group.add_argument(
-        "--no-repeat-ngram", metavar="N", type=int, help="no sequence of N tokens occurs twice"
-    )
-    group.add_argument(
-        "--beam-groups",
-        metavar="N",
-        type=positive,
-        help="search in N groups that avoid each other's words, for different --n-best",
-    )
-    group.add_argument(
-        "--diversity-penalty", metavar="X", type=float, help="how much the groups do so (0.5)"
-    )
-    group.add_argument(
-        "--coverage-penalty",
-        metavar="X",
-        type=float,
-        help="above 0, e.g. 0.2, favors output that attended to the whole source (0)",
-    )
+    add_options(group, SearchOptions, "min_length", "no_repeat_ngram", "beam_groups")
+    add_options(group, SearchOptions, "diversity_penalty", "coverage_penalty", show_default=True)
 
 
 def read_terms(arguments: argparse.Namespace) -> dict[str, str]:
@@ -170,40 +119,28 @@ def search_options(
     arguments: argparse.Namespace, own: SearchOptions, *, sample: bool
 ) -> SearchOptions:
     """The model's own options with those of the flags in their place."""
-    options = {
-        name: value
-        for name in (*SEARCHING, *SAMPLING)
-        if (value := getattr(arguments, name, None)) is not None
-    }
-    misplaced = [name for name in SAMPLING if name in options and not sample]
-    if misplaced:
-        flag = "--" + misplaced[0].replace("_", "-")
-        raise InputError(f"{flag} is for sampling; leave it out, or sample.")
-    if sample and arguments.beam:
-        raise InputError("--beam is for searching, not for sampling; leave it out.")
-    for name in ("beam", "n_best", "beam_groups"):
-        if not sample and options.get(name, 0) > MAX_BEAM:
+    given = given_options(arguments, SearchOptions)
+    for name, value in given.items():
+        option = SEARCH[name]
+        only, flag = option.mark(Only), option.mark(Flag)
+        if only == Only("sampling") and not sample:
+            raise InputError(f"{option.flag} is for sampling; leave it out, or sample.")
+        if only == Only("searching") and sample:
+            raise InputError(f"{option.flag} is for searching, not for sampling; leave it out.")
+        if flag and flag.at_most and value > flag.at_most and not sample:
+            raise InputError(f"{option.flag} must be at most {flag.at_most}, got {value}.")
+    given["sample"] = sample
+    if sample:
+        return replace(own, **given)
+    outputs = {"n_best": own.n_best, "beam_groups": own.beam_groups}
+    settings = own.changed(**{**outputs, **given})
+    for number, what, rule in (
+        (settings.beam_groups, "groups", "has at most as many groups as"),
+        (settings.n_best, "outputs", "cannot find more outputs than"),
+    ):
+        if number > settings.beam:
             raise InputError(
-                f"--{name.replace('_', '-')} must be at most {MAX_BEAM}, got {options[name]}."
+                f"a beam {rule} its width, got {number} {what} and --beam {settings.beam}; "
+                "raise --beam."
             )
-    settings = replace(own, **{"sample": sample, **options})
-    if not sample and settings.beam_groups > settings.beam:
-        if arguments.beam:
-            raise InputError(
-                f"a beam has at most as many groups as its width, got {settings.beam_groups} "
-                f"groups and --beam {arguments.beam}; raise --beam."
-            )
-        settings = replace(settings, beam=settings.beam_groups)
-    if not sample and settings.n_best > settings.beam:
-        if arguments.beam:
-            raise InputError(
-                f"a beam cannot find more outputs than its width, got {settings.n_best} outputs "
-                f"and --beam {arguments.beam}; raise --beam."
-            )
-        settings = replace(settings, beam=settings.n_best)
-    if not settings.temperature > 0 or not 0 < settings.top_p <= 1:
-        raise InputError(
-            "temperature must be above 0, and top-p above 0 and at most 1, got "
-            f"{settings.temperature} and {settings.top_p}."
-        )
     return settings

@@ -15,19 +15,31 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from regard.cli import error_sentence
+from regard.cli.option_flags import add_options, given_options
 from regard.errors import InputError
 from regard.folder import model_names
 from regard.hosts import default_hosts
+from regard.server.http.settings import ServerSettings
 from regard.tasks import KINDS, load_run
 from regard.tasks.commands import add_engine, positive
 
 if TYPE_CHECKING:
     from regard.corpus.memory import TranslationMemory
-    from regard.server.http.settings import ServerSettings
     from regard.server.queue.catalogue import Catalogue
     from regard.server.queue.service import Service
     from regard.server.workers.shared import SharedState
 
+LIMITS = (
+    "characters",
+    "texts",
+    "waiting",
+    "per_address",
+    "together",
+    "timeout",
+    "rate",
+    "wrong_keys",
+)
+"""The settings of a server that are flags among the limits."""
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "py3langid")
 
 
@@ -67,61 +79,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "has is translated as there",
     )
     limits = parser.add_argument_group("limits")
-    add = limits.add_argument
-    add(
-        "--max-characters",
-        type=positive,
-        default=20_000,
-        metavar="N",
-        help="maximum of one request (20000)",
-    )
-    add("--max-texts", type=positive, default=500, metavar="N", help="maximum of one request (500)")
-    add(
-        "--max-waiting",
-        type=positive,
-        default=512,
-        metavar="N",
-        help="requests that may wait; one more gets a 503 (512)",
-    )
-    add(
-        "--max-per-address",
-        type=int,
-        default=256,
-        metavar="N",
-        help="requests of one address at once; one more gets a 503 (256; 0: no limit)",
-    )
-    add(
-        "--together",
-        type=positive,
-        default=256,
-        metavar="N",
-        help="sentences translated together, of any requests (256; 1: one by one)",
-    )
-    add(
-        "--timeout",
-        type=float,
-        default=60.0,
-        metavar="S",
-        help="seconds after which a request gets a 503 (60)",
-    )
-    add(
-        "--rate",
-        type=int,
-        default=0,
-        metavar="N",
-        help="requests a minute of one key or address (0: no limit)",
-    )
-    add(
-        "--wrong-keys",
-        type=int,
-        default=60,
-        metavar="N",
-        help="requests a minute of one address with a wrong key (60; 0: no limit)",
-    )
+    add_options(limits, ServerSettings, *LIMITS, show_default=True)
     access = parser.add_argument_group("access")
     add = access.add_argument
     add("--keys", metavar="FILE", help="file of API keys, as --make-key writes it")
-    add("--require-key", action="store_true", help="refuse requests without a key")
+    add_options(access, ServerSettings, "key_required")
     change = access.add_mutually_exclusive_group().add_argument
     change("--make-key", metavar="NAME", help="make a key, add it to --keys, print it, and end")
     change(
@@ -131,22 +93,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--key-rate", type=int, metavar="N", help="with --make-key: requests a minute (0: any)")
     add("--admin", action="store_true", help="with --make-key: a key that may reload models")
-    add(
-        "--allowed-host",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="name that the server answers to, as example.org, *.example.org or * (all), besides "
-        "localhost and, unless it listens at a loopback address, this computer's name and all "
-        "addresses",
-    )
-    add(
-        "--cors",
-        metavar="ORIGIN",
-        action="append",
-        default=[],
-        help="origin whose pages may use the server, as https://example.org; * is all",
-    )
+    add_options(access, ServerSettings, "hosts", "cors")
     add(
         "--proxy",
         metavar="ADDRESS",
@@ -193,28 +140,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace) -> None:
     """Check the arguments, load the models, serve."""
-    from regard.server.http.settings import ServerSettings
-
     if arguments.no_metrics and arguments.metrics_port is not None:
         raise InputError("--no-metrics and --metrics-port exclude each other; give one of them.")
-    settings = ServerSettings(
-        characters=arguments.max_characters,
-        texts=arguments.max_texts,
-        waiting=arguments.max_waiting,
-        per_address=arguments.max_per_address,
-        together=arguments.together,
-        timeout=arguments.timeout,
-        rate=arguments.rate,
-        wrong_keys=arguments.wrong_keys,
-        key_required=arguments.require_key,
-        cors=tuple(arguments.cors),
-        hosts=tuple(arguments.allowed_host),
-        metrics=not arguments.no_metrics and arguments.metrics_port is None,
-    )
+    metrics = not arguments.no_metrics and arguments.metrics_port is None
+    settings = ServerSettings(metrics=metrics, **given_options(arguments, ServerSettings))
     from regard.server.access.keys import read_keys
 
     keys = read_keys(arguments.keys) if arguments.keys else ()  # now, as it may fail
-    if arguments.require_key and not keys:
+    if settings.key_required and not keys:
         raise InputError("--require-key needs --keys, a file with a key; --make-key makes one.")
     names = model_names(arguments.model)
     served = [

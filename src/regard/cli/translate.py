@@ -22,6 +22,7 @@ from regard.cli.line_input import (
 )
 from regard.cli.line_layout import LineLayout
 from regard.cli.line_progress import LineProgress
+from regard.cli.option_flags import add_options
 from regard.cli.searching import (
     add_sampling,
     add_search,
@@ -38,6 +39,7 @@ from regard.cli.translate_one import (
     print_alternatives,
     translate_files,
 )
+from regard.config import SearchOptions
 from regard.config.stored import model_checksum
 from regard.documents.registry import FORMATS
 from regard.errors import InputError
@@ -45,12 +47,11 @@ from regard.formats.compressed import suffix
 from regard.formats.lines import read_lines
 from regard.formats.partial_output import PartialOutput
 from regard.storage import checksum
-from regard.tasks.commands import add_deterministic, add_engine, add_model, open_model, positive
+from regard.tasks.commands import add_engine, add_model, open_model, positive
 from regard.tasks.translation.bulk import BLOCK_LINES, Layout, LineBlock, translate_blocks
 from regard.version import __version__
 
 if TYPE_CHECKING:
-    from regard.config import SearchOptions
     from regard.tasks.translation.translation import TranslateKeywords
     from regard.tasks.translation.translator import Translator
 
@@ -75,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="*", metavar="TEXT", help="text to translate; else stdin")
     add_model(parser, several=True)
     add_engine(parser)
-    add_deterministic(parser)
+    add_options(parser, SearchOptions, "deterministic")
     parser.add_argument(
         "--input",
         metavar="FILE",
@@ -108,22 +109,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_encoding(parser)
     add_target(parser)
     add_search(parser)
-    parser.add_argument(
-        "--n-best",
-        metavar="N",
-        type=positive,
-        help="the N best of each line: number of the line, score and text, with tabs between",
-    )
-    parser.add_argument(
-        "--sample", action="store_true", help="sample at random instead of searching"
+    add_options(
+        parser,
+        SearchOptions,
+        "sample",
+        n_best="the N best of each line: number of the line, score and text, with tabs between",
     )
     add_sampling(parser)
     parser.add_argument(
         "--prefix", metavar="TEXT", default="", help="what the translation must begin with"
     )
-    parser.add_argument(
-        "--max-length", metavar="N", type=positive, help="maximum tokens of a sentence"
-    )
+    add_options(parser, SearchOptions, "max_length")
     parser.add_argument("--no-split", action="store_true", help="take each line as one sentence")
     parser.add_argument(
         "--backend",
@@ -197,7 +193,7 @@ def _translator(arguments: argparse.Namespace) -> tuple[Translator, SearchOption
         arguments.model, "translate", arguments.threads, arguments.engine, arguments.precision
     )
     translator = translator.into(arguments.to, tag=arguments.tag)
-    settings = search_options(arguments, translator.run.decoding, sample=arguments.sample)
+    settings = search_options(arguments, translator.run.decoding, sample=bool(arguments.sample))
     return translator, settings
 
 
@@ -300,7 +296,7 @@ def _write_file(
 ) -> None:
     """Write to FILE.partial as it goes, and to FILE when all is done."""
     layout = _layout(arguments)
-    settings = asdict(cast("SearchOptions", options["settings"]))
+    settings = asdict(cast(SearchOptions, options["settings"]))
     memories = [checksum(Path(path)) for path in arguments.memory]
     engine = translator.prepare_engine().engine
     loading = (

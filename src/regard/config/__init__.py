@@ -16,10 +16,10 @@ from regard.config.run import (
     AlignmentSettings,
     CleaningSettings,
     Run,
-    SearchOptions,
     TextSettings,
     TrainingSettings,
 )
+from regard.config.search import SearchOptions
 
 __all__ = [
     "FORMAT_VERSION",

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
-from regard.config.check import at_least
+from regard.config.schema import NonNegativeFloat, NonNegativeInt, Options, PositiveInt, options_of
 from regard.errors import InputError
 
 
@@ -57,7 +57,7 @@ ANY_MASK = LENGTHS_AND_CAUSAL | {"any"}
 
 
 @dataclass(frozen=True)
-class MechanismSettings:
+class MechanismSettings(Options):
     """Base of the settings of a mechanism."""
 
     SECTION: ClassVar[str] = "model.attention"
@@ -65,9 +65,6 @@ class MechanismSettings:
     facts: ClassVar[MechanismFacts]
     lengths: ClassVar[tuple[str, ...]] = ()
     """Settings that are lengths, at most the longest sentence."""
-
-    def __post_init__(self) -> None:
-        """Check the settings by themselves."""
 
     def check(self, model: Any, flag: str) -> None:
         """Check the settings against those of a model whose `flag` they are."""
@@ -117,16 +114,12 @@ class LocalSettings(MechanismSettings):
     )
     lengths = ("window", "global_tokens")
 
-    window: int = 64
+    window: PositiveInt = 64
     """Tokens attended to on each side."""
-    global_tokens: int = 0
+    global_tokens: NonNegativeInt = 0
     """First tokens that attend to all, and are attended to by all."""
-    dilation: int = 1
+    dilation: PositiveInt = 1
     """Gap between the tokens attended to; 2 takes every second one, twice as far away."""
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "window", "dilation")
-        at_least(self, 0, "global_tokens")
 
     def check(self, model: Any, flag: str) -> None:
         super().check(model, flag)
@@ -153,14 +146,10 @@ class SparseSettings(MechanismSettings):
 
     pattern: Literal["strided", "fixed"] = "strided"
     """Far keys: every stride-th token, or the last tokens of every block of a stride."""
-    stride: int = 0
+    stride: NonNegativeInt = 0
     """Stride; 0 is the root of max_length."""
-    summary: int = 1
+    summary: PositiveInt = 1
     """Tokens of each block that all others attend to (fixed)."""
-
-    def __post_init__(self) -> None:
-        at_least(self, 0, "stride")
-        at_least(self, 1, "summary")
 
     def check(self, model: Any, flag: str) -> None:
         super().check(model, flag)
@@ -185,11 +174,8 @@ class LinformerSettings(MechanismSettings):
     )
     lengths = ("projected",)
 
-    projected: int = 64
+    projected: PositiveInt = 64
     """Slots that the keys of a sentence are projected to."""
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "projected")
 
 
 @dataclass(frozen=True)
@@ -200,15 +186,15 @@ class ReformerSettings(MechanismSettings):
     facts = MechanismFacts("pattern", LENGTHS_AND_CAUSAL, "keys", "n log n", 1.0)
     lengths = ("chunk",)
 
-    chunk: int = 16
+    chunk: PositiveInt = 16
     """Tokens that are compared with each other."""
     num_buckets: int = 8
     """Hash buckets of each round, an even number."""
-    num_rounds: int = 4
+    num_rounds: PositiveInt = 4
     """Rounds of hashing."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "chunk", "num_rounds")
+        super().__post_init__()
         if self.num_buckets < 2 or self.num_buckets % 2:
             raise InputError(
                 f"{self.SECTION}.num_buckets must be an even number, got {self.num_buckets}."
@@ -230,11 +216,8 @@ class PerformerSettings(MechanismSettings):
     name = "performer"
     facts = LinearSettings.facts
 
-    num_features: int = 0
+    num_features: NonNegativeInt = 0
     """Random features; 0 is four times the width of a head."""
-
-    def __post_init__(self) -> None:
-        at_least(self, 0, "num_features")
 
 
 @dataclass(frozen=True)
@@ -247,16 +230,12 @@ class AdaptiveSpanSettings(MechanismSettings):
     )
     lengths = ("max_span",)
 
-    max_span: int = 128
+    max_span: PositiveInt = 128
     """Largest span that a head can learn."""
-    ramp: int = 16
+    ramp: PositiveInt = 16
     """Tokens over which a head's weights fade to zero."""
-    penalty: float = 0.0
+    penalty: NonNegativeFloat = 0.0
     """Weight of the mean span in the loss."""
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "max_span", "ramp")
-        at_least(self, 0, "penalty")
 
 
 MECHANISM_SETTINGS: dict[str, type[MechanismSettings]] = {
@@ -302,18 +281,13 @@ def check_attention(
     settings.check(model, flag)
 
 
-def option_names(settings: type[MechanismSettings]) -> list[str]:
-    """The settings of a mechanism besides its name."""
-    return [option.name for option in fields(settings)]
-
-
 Normalizer = Literal["softmax", "sparsemax", "entmax15", "sigmoid"]
 FIELDS = ("attention", "decoder_attention")
 """The settings of models that name a mechanism."""
 
 
 @dataclass(frozen=True)
-class SelfAttentionSettings:
+class SelfAttentionSettings(Options):
     """Settings of self-attention, shared by the models that have it."""
 
     attention: MechanismSettings = field(default_factory=FullSettings)
@@ -330,6 +304,7 @@ class SelfAttentionSettings:
             if isinstance(value, str) and value != "same":
                 chosen, _ = mechanism_options(value, f"model.{name}")
                 object.__setattr__(self, name, MECHANISM_SETTINGS[chosen]())
+        super().__post_init__()
 
     @property
     def mechanisms(self) -> tuple[MechanismSettings, ...]:
@@ -357,10 +332,10 @@ def mechanism_options(value: Any, flag: str) -> tuple[str, dict[str, Any]]:
     name = options.pop("name", "full")
     if not isinstance(name, str) or name not in MECHANISM_SETTINGS:
         raise InputError(f"{flag} must be {', '.join(MECHANISM_SETTINGS)}, got {name!r}.")
-    known = option_names(MECHANISM_SETTINGS[name])
+    known = options_of(MECHANISM_SETTINGS[name])
     for option in options:
         if option not in known:
-            owners = [n for n, kind in MECHANISM_SETTINGS.items() if option in option_names(kind)]
+            owners = [n for n, kind in MECHANISM_SETTINGS.items() if option in options_of(kind)]
             remedy = f"; it belongs to {' and '.join(owners)}" if owners else ""
             listed = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(f"{flag} {name} has no setting {option!r}, {listed}{remedy}.")

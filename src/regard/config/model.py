@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from regard.config.check import at_least, divides, fraction
 from regard.config.mechanisms import MechanismSettings, SelfAttentionSettings, check_attention
+from regard.config.schema import (
+    Fraction,
+    MultipleOf,
+    NonNegativeInt,
+    Options,
+    PositiveInt,
+    Word,
+    check_multiple,
+)
 from regard.errors import InputError
 
+CORPUS = Word("corpus", 0)
+"""The longest training sentence, once it is known."""
+CorpusLength = Annotated[NonNegativeInt, CORPUS]
 Positions = Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"]
 Norm = Literal["pre", "post"]
 SourceAttention = Literal[
@@ -22,17 +33,17 @@ class TransformerSettings(SelfAttentionSettings):
 
     kind: Literal["transformer"] = "transformer"
     """Transformer encoder–decoder."""
-    dim: int = 512
+    dim: Annotated[PositiveInt, MultipleOf("num_heads")] = 512
     """Width of the token embeddings and of every sub-layer's output."""
-    num_heads: int = 8
+    num_heads: PositiveInt = 8
     """Heads of every attention; must divide dim."""
-    num_encoder_layers: int = 6
+    num_encoder_layers: PositiveInt = 6
     """Layers of the encoder."""
-    num_decoder_layers: int = 6
+    num_decoder_layers: PositiveInt = 6
     """Layers of the decoder."""
     decoder_attention: MechanismSettings | Literal["same"] = "same"
     """Self-attention of the decoder; same: that of the encoder."""
-    ff: int = 2048
+    ff: PositiveInt = 2048
     """Inner width of the feed-forward sub-layers."""
     activation: str = "relu"
     """Activation of the feed-forward sub-layers: any function of torch.nn.functional by name."""
@@ -42,19 +53,18 @@ class TransformerSettings(SelfAttentionSettings):
     """Position encoding."""
     tied: Literal["all", "output", "none"] = "all"
     """Embeddings shared: source, target and output; target and output; or none."""
-    dropout: float = 0.1
+    dropout: Fraction = 0.1
     """Dropout of embeddings and of every sub-layer's output."""
-    attention_dropout: float = 0.0
+    attention_dropout: Fraction = 0.0
     """Dropout of attention weights."""
-    activation_dropout: float = 0.0
+    activation_dropout: Fraction = 0.0
     """Dropout inside the feed-forward sub-layers."""
-    max_length: int = 1024
+    max_length: CorpusLength = 1024
     """Longest sentence in tokens; corpus (or 0): the longest training sentence."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_transformer(self)
-        at_least(self, 1, "num_encoder_layers", "num_decoder_layers")
+        _check_rotary(self)
         check_attention(self.attention, self, causal=self.decoder_attention == "same")
         if self.decoder_attention != "same":
             check_attention(
@@ -63,20 +73,20 @@ class TransformerSettings(SelfAttentionSettings):
 
 
 @dataclass(frozen=True)
-class RnnSettings:
+class RnnSettings(Options):
     """Recurrent encoder–decoder, with attention or without (Bahdanau 2015, Luong 2015)."""
 
     kind: Literal["rnn"] = "rnn"
     """Recurrent encoder–decoder."""
     cell: Literal["rnn", "gru", "lstm"] = "gru"
     """Recurrent cell: vanilla (tanh), GRU or LSTM."""
-    embedding: int = 256
+    embedding: PositiveInt = 256
     """Width of the token embeddings."""
-    dim: int = 512
+    dim: PositiveInt = 512
     """Width of the decoder's state, and of the encoder's, both directions together."""
-    num_encoder_layers: int = 1
+    num_encoder_layers: PositiveInt = 1
     """Layers of the encoder."""
-    num_decoder_layers: int = 1
+    num_decoder_layers: PositiveInt = 1
     """Layers of the decoder."""
     bidirectional: bool = True
     """Whether the encoder is bidirectional."""
@@ -84,36 +94,25 @@ class RnnSettings:
     """Attention to the source: none (one context vector), before the step (bahdanau), after it
     (luong), or before it with a memory: of the last weights (location), of the sum of all weights
     (coverage), or monotonic (graves, monotonic)."""
-    components: int = 5
+    components: PositiveInt = 5
     """Gaussians of the graves window."""
     score: Literal["dot", "general", "concat"] = "general"
     """Score of luong attention."""
     context: Literal["initial", "every"] = "initial"
     """Without attention: the context is the decoder's first state, or joins every input too."""
-    attention_dim: int = 256
+    attention_dim: PositiveInt = 256
     """Inner width of the additive score (all but graves, and luong's dot and general)."""
     tied: Literal["all", "output", "none"] = "output"
     """Embeddings shared: source, target and output; target and output; or none."""
-    dropout: float = 0.2
+    dropout: Fraction = 0.2
     """Dropout of embeddings, between layers, and before the output."""
-    max_length: int = 1024
+    max_length: CorpusLength = 1024
     """Longest sentence in tokens; corpus (or 0): the longest training sentence."""
 
     def __post_init__(self) -> None:
-        at_least(
-            self,
-            1,
-            "embedding",
-            "dim",
-            "num_encoder_layers",
-            "num_decoder_layers",
-            "attention_dim",
-            "components",
-        )
-        at_least(self, 0, "max_length")
-        fraction(self, "dropout")
-        if self.bidirectional and self.dim % 2:
-            divides(self, "two directions", 2, "dim")
+        super().__post_init__()
+        if self.bidirectional:
+            check_multiple(self, "dim", 2, "two directions")
 
 
 @dataclass(frozen=True)
@@ -122,13 +121,13 @@ class LanguageModelSettings(SelfAttentionSettings):
 
     kind: Literal["lm"] = "lm"
     """Decoder-only next-token model."""
-    dim: int = 512
+    dim: Annotated[PositiveInt, MultipleOf("num_heads")] = 512
     """Width of the token embeddings and of every sub-layer's output."""
-    num_heads: int = 8
+    num_heads: PositiveInt = 8
     """Heads of every attention; must divide dim."""
-    num_layers: int = 6
+    num_layers: PositiveInt = 6
     """Layers."""
-    ff: int = 2048
+    ff: PositiveInt = 2048
     """Inner width of the feed-forward sub-layers."""
     activation: str = "gelu"
     """Activation of the feed-forward sub-layers: any function of torch.nn.functional by name."""
@@ -138,19 +137,18 @@ class LanguageModelSettings(SelfAttentionSettings):
     """Position encoding."""
     tied: Literal["all", "none"] = "all"
     """Whether input and output embeddings are one matrix."""
-    dropout: float = 0.1
+    dropout: Fraction = 0.1
     """Dropout of embeddings and of every sub-layer's output."""
-    attention_dropout: float = 0.0
+    attention_dropout: Fraction = 0.0
     """Dropout of attention weights."""
-    activation_dropout: float = 0.0
+    activation_dropout: Fraction = 0.0
     """Dropout inside the feed-forward sub-layers."""
-    max_length: int = 1024
+    max_length: CorpusLength = 1024
     """Longest text in tokens; longer training text is cut into pieces of this length."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_transformer(self)
-        at_least(self, 1, "num_layers")
+        _check_rotary(self)
         check_attention(self.attention, self, causal=self.kind == "lm")
 
 
@@ -162,14 +160,10 @@ class MaskedLanguageModelSettings(LanguageModelSettings):
     """Encoder-only masked-token model."""
     positions: Positions = "learned"
     """Position encoding."""
-    max_length: int = 512
+    max_length: CorpusLength = 512
     """Longest text in tokens; longer training text is cut into pieces of this length."""
-    mask_rate: float = 0.15
+    mask_rate: Fraction = 0.15
     """Share of tokens that are masked in training."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fraction(self, "mask_rate")
 
 
 @dataclass(frozen=True)
@@ -185,17 +179,17 @@ class ClassifierSettings(SelfAttentionSettings):
     """Encoder of the tokens: layers of self-attention, or a recurrent network."""
     tokens: Literal["time", "channels"] = "time"
     """Of a series: a token per time step (channels are its features), or per channel."""
-    patch: int = 1
+    patch: PositiveInt = 1
     """Of a series: number of time steps that a token (or a patch of a channel) covers."""
-    kernel: int = 0
+    kernel: NonNegativeInt = 0
     """Of a series: width of the filters in time steps; 0: the patch."""
-    dim: int = 256
+    dim: Annotated[PositiveInt, MultipleOf("num_pooling_heads")] = 256
     """Width of token vectors and of every sub-layer's output."""
-    num_layers: int = 2
+    num_layers: PositiveInt = 2
     """Layers of the encoder."""
-    num_heads: int = 4
+    num_heads: PositiveInt = 4
     """Heads of the Transformer's attention; must divide dim."""
-    ff: int = 1024
+    ff: PositiveInt = 1024
     """Inner width of the Transformer's feed-forward sub-layers."""
     activation: str = "gelu"
     """Activation of the feed-forward sub-layers: any function of torch.nn.functional by name."""
@@ -212,15 +206,15 @@ class ClassifierSettings(SelfAttentionSettings):
     pooled: Literal["states", "tokens"] = "states"
     """Values that are pooled: the encoder's states, which mix all tokens; or the tokens before the
     encoder, weighted by the states, so that each contribution is of one token."""
-    num_pooling_heads: int = 1
+    num_pooling_heads: PositiveInt = 1
     """Heads of attention pooling; must divide dim."""
-    dropout: float = 0.1
+    dropout: Fraction = 0.1
     """Dropout of embeddings and of every sub-layer's output."""
-    attention_dropout: float = 0.0
+    attention_dropout: Fraction = 0.0
     """Dropout of attention weights."""
-    activation_dropout: float = 0.0
+    activation_dropout: Fraction = 0.0
     """Dropout inside the feed-forward sub-layers."""
-    max_length: int = 1024
+    max_length: Annotated[PositiveInt, CORPUS] = 1024
     """Most tokens of an example; a longer text is cut, a longer series is an error."""
     input: Literal["auto", "text", "series"] = "auto"
     """Kind of input; auto: as in the files."""
@@ -231,20 +225,6 @@ class ClassifierSettings(SelfAttentionSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(
-            self,
-            1,
-            "patch",
-            "dim",
-            "num_layers",
-            "num_heads",
-            "ff",
-            "num_pooling_heads",
-            "max_length",
-        )
-        at_least(self, 0, "kernel")
-        fraction(self, "dropout", "attention_dropout", "activation_dropout")
-        divides(self, "num_pooling_heads", self.num_pooling_heads, "dim")
         if 0 < self.kernel < self.patch:
             raise InputError(
                 f"model.kernel must be 0 or at least model.patch ({self.patch}), so that every "
@@ -253,7 +233,7 @@ class ClassifierSettings(SelfAttentionSettings):
         if self.encoder == "rnn":
             self._check_rnn()
         else:
-            divides(self, "num_heads", self.num_heads, "dim")
+            check_multiple(self, "dim", self.num_heads, "num_heads")
             check_attention(self.attention, self, causal=False)
             if self.attention.name == "ring":
                 raise InputError("model.attention ring is for causal models; choose another.")
@@ -270,8 +250,8 @@ class ClassifierSettings(SelfAttentionSettings):
                 "the Transformer's, and a recurrent encoder has neither; set model.encoder to "
                 "transformer."
             )
-        if self.bidirectional and self.dim % 2:
-            divides(self, "two directions", 2, "dim")
+        if self.bidirectional:
+            check_multiple(self, "dim", 2, "two directions")
         if self.positions == "none":
             raise InputError(
                 "model.positions none ignores the order, but a recurrent encoder always sees it; "
@@ -279,15 +259,7 @@ class ClassifierSettings(SelfAttentionSettings):
             )
 
 
-def _check_transformer(model: TransformerSettings | LanguageModelSettings) -> None:
-    at_least(model, 1, "dim", "num_heads", "ff")
-    at_least(model, 0, "max_length")
-    divides(model, "num_heads", model.num_heads, "dim")
-    fraction(model, "dropout", "attention_dropout", "activation_dropout")
-    _check_rotary(model)
-
-
 def _check_rotary(model: TransformerSettings | LanguageModelSettings | ClassifierSettings) -> None:
     if model.positions == "rotary":
-        many = 2 * model.num_heads
-        divides(model, "rotary positions turn pairs, so 2 times num_heads", many, "dim")
+        why = "rotary positions turn pairs, so 2 times num_heads"
+        check_multiple(model, "dim", 2 * model.num_heads, why)

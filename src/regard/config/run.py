@@ -4,135 +4,131 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from regard.config.check import at_least, fraction
 from regard.config.guides import Guide, guides_of
 from regard.config.kind import ModelSettings
 from regard.config.model import TransformerSettings
+from regard.config.schema import (
+    Fraction,
+    Needs,
+    NonNegativeFloat,
+    NonNegativeInt,
+    Options,
+    PositiveInt,
+    Range,
+    Seed,
+)
+from regard.config.search import SearchOptions
 from regard.errors import InputError
 
 
 @dataclass(frozen=True)
-class TextSettings:
+class TextSettings(Options):
     """How text is tokenized."""
 
     SECTION: ClassVar[str] = "text"
 
     unit: Literal["bpe", "unigram", "word", "char"] = "bpe"
     """What a token is: a SentencePiece piece (byte-pair or unigram), a word or a character."""
-    vocab_size: int = 8000
+    vocab_size: Annotated[int, Range(6)] = 8000
     """How many tokens there are at the most, for each tokenizer."""
     shared: bool = True
     """One tokenizer for both languages, or one for each."""
-    min_count: int = 1
+    min_count: PositiveInt = 1
     """How often a word or character must occur to be a token of its own (word and char)."""
-    subword_dropout: float = 0.0
+    subword_dropout: Annotated[Fraction, Needs("unit", "bpe", "leaves out merges of BPE")] = 0.0
     """Share of BPE's merges that are left out at random in training sentences (BPE-dropout)."""
-
-    def __post_init__(self) -> None:
-        at_least(self, 6, "vocab_size")
-        at_least(self, 1, "min_count")
-        fraction(self, "subword_dropout")
-        if self.subword_dropout and self.unit != "bpe":
-            raise InputError(
-                f"text.subword_dropout leaves out merges of BPE; set text.unit to bpe, got "
-                f"{self.unit}."
-            )
 
 
 @dataclass(frozen=True)
-class CleaningSettings:
+class CleaningSettings(Options):
     """Which sentences are dropped. Lengths are in words; in scripts without spaces, characters."""
 
     SECTION: ClassVar[str] = "cleaning"
 
-    max_length: int = 250
+    max_length: PositiveInt = 250
     """The longest side that is kept, in words."""
-    max_word_length: int = 200
+    max_word_length: NonNegativeInt = 200
     """The longest word that is kept, in characters between spaces; 0 keeps all."""
     truncate: bool = False
     """Whether sentences of more than model.max_length tokens are cut; else they are dropped."""
-    max_ratio: float = 3.0
+    max_ratio: NonNegativeFloat = 3.0
     """The largest ratio of the sides' lengths that is kept; 0 keeps all."""
-    ratio_slack: int = 5
+    ratio_slack: NonNegativeInt = 5
     """Words added to both sides before the ratio is taken, so that short pairs may differ."""
     drop_duplicates: bool = True
     """Whether of equal pairs only the first is kept."""
     drop_identical: bool = False
     """Whether a pair whose target equals its source is dropped."""
 
-    def __post_init__(self) -> None:
-        at_least(self, 1, "max_length")
-        at_least(self, 0, "max_word_length", "max_ratio", "ratio_slack")
-
 
 @dataclass(frozen=True)
-class TrainingSettings:
+class TrainingSettings(Options):
     """How a model is trained, until its minutes, steps or epochs are over."""
 
     SECTION: ClassVar[str] = "training"
 
-    minutes: float | None = None
+    minutes: Annotated[float, Range(above=0)] | None = None
     """Wall-clock budget, which also ends the schedule."""
-    steps: int | None = None
+    steps: PositiveInt | None = None
     """Most updates."""
-    epochs: float | None = None
+    epochs: NonNegativeFloat | None = None
     """Most passes over the corpus."""
-    batch_tokens: int = 4096
+    batch_tokens: PositiveInt = 4096
     """Padded tokens of a batch, source and target together."""
-    accumulate: int = 1
+    accumulate: PositiveInt = 1
     """Batches whose gradients are summed for one update."""
     optimizer: Literal["adam", "adamw", "muon"] = "adamw"
     """Adam; Adam with decoupled weight decay; or Muon for matrices and AdamW for the rest."""
-    muon_factor: float = 2.0
+    muon_factor: NonNegativeFloat = 2.0
     """Size of Muon's updates, divided by that of Adam's."""
-    muon_period: int = 4
+    muon_period: PositiveInt = 4
     """Updates in which every matrix is updated once by Muon; 1: all at each."""
-    learning_rate: float = 1e-3
+    learning_rate: NonNegativeFloat = 1e-3
     """The highest learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = "cosine"
     """After the warm-up: by 1/sqrt(step), a half cosine to zero, linearly to zero, or constant."""
-    schedule_steps: int | None = None
+    schedule_steps: PositiveInt | None = None
     """Updates after which the rate has fallen to zero; by default, at the end of the run."""
-    restart_rate: float = 0.0
+    restart_rate: Fraction = 0.0
     """After schedule_steps, the share of the highest rate from which it falls to zero again."""
-    warmup: float = 0.05
+    warmup: NonNegativeFloat = 0.05
     """Warm-up in updates; below 1, as a share of the whole run."""
-    beta1: float = 0.9
+    beta1: Fraction = 0.9
     """Adam's decay of the mean gradient."""
-    beta2: float = 0.98
+    beta2: Fraction = 0.98
     """Adam's decay of the mean squared gradient."""
-    weight_decay: float = 0.0
+    weight_decay: NonNegativeFloat = 0.0
     """Weight decay (adamw: decoupled)."""
-    clip: float = 1.0
+    clip: NonNegativeFloat = 1.0
     """Largest norm of the gradient; 0: no clipping."""
-    label_smoothing: float = 0.1
+    label_smoothing: Fraction = 0.1
     """Share of the target spread over the whole vocabulary."""
-    r_drop: float = 0.0
+    r_drop: NonNegativeFloat = 0.0
     """Weight of the distance between two passes with different dropout (R-Drop); 0: one pass."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Number format of matrix products; auto: bf16 where it is faster."""
     average: Literal["ema", "checkpoints", "none"] = "ema"
     """What is kept: a running mean of the weights, the last checkpoints' mean, or the last."""
-    ema_decay: float = 0.999
+    ema_decay: Fraction = 0.999
     """Decay of the running mean (shorter at the beginning)."""
-    average_last: int = 5
+    average_last: PositiveInt = 5
     """How many checkpoints are averaged."""
-    validate_every: int = 0
+    validate_every: NonNegativeInt = 0
     """Updates between validations; 0: about ten validations in the run."""
-    validate_sentences: int = 300
+    validate_sentences: NonNegativeInt = 300
     """Development sentences that are translated for BLEU and chrF each time; 0 for none."""
-    checkpoint_minutes: float = 5.0
+    checkpoint_minutes: NonNegativeFloat = 5.0
     """Minutes between checkpoints; one is also written at every validation."""
-    keep: int = 2
+    keep: PositiveInt = 2
     """Checkpoints kept (at least average_last where those are averaged)."""
-    target_exact_match: float | None = None
+    target_exact_match: NonNegativeFloat | None = None
     """Training stops once this share of the development sentences is translated exactly, after
     schedule_steps at the earliest."""
-    patience: int = 0
+    patience: NonNegativeInt = 0
     """Validations without improvement after which training stops; 0: never."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of the initial weights, dropout and the order of the data."""
     start_from: str | None = None
     """Folder of a trained model whose weights and vocabulary the run begins with (--from)."""
@@ -146,16 +142,16 @@ class TrainingSettings:
     """Word links that a head of cross-attention learns, so that it aligns: a file (Pharaoh, a line
     for each pair), grammar (the file that `regard corpus write` put beside the corpus), auto (made
     by a statistical aligner), or the folder of a model that aligns."""
-    guided_layer: int | None = None
+    guided_layer: NonNegativeInt | None = None
     """Layer of the decoder whose head 0 learns guided_alignment, from 0; without it, the last but
     one, and of two layers the last."""
     guide: str | None = None
     """Links that other heads learn, as ATTENTION:LAYER:HEAD=LINKS with encoder, decoder or cross,
     counted from 0; several with commas between. LINKS are a file, or, beside a corpus of
     `regard corpus write`, antecedents (of pronouns) or modifiers (of nouns)."""
-    guide_weight: float = 0.1
+    guide_weight: NonNegativeFloat = 0.1
     """Weight of the guided heads' loss, beside that of the labels."""
-    threads: int = 0
+    threads: NonNegativeInt = 0
     """Processor cores that share each batch; 0: all."""
     shard: Literal["none", "fsdp"] = "none"
     """What each of several processes (torchrun) holds: the whole model, or a part of every weight,
@@ -166,100 +162,11 @@ class TrainingSettings:
     """Device: auto, cpu, cuda or mps."""
 
     def __post_init__(self) -> None:
-        at_least(
-            self,
-            1,
-            "steps",
-            "batch_tokens",
-            "accumulate",
-            "average_last",
-            "keep",
-            "schedule_steps",
-            "muon_period",
-        )
-        at_least(
-            self,
-            0,
-            "epochs",
-            "warmup",
-            "weight_decay",
-            "clip",
-            "validate_every",
-            "validate_sentences",
-            "patience",
-            "threads",
-            "learning_rate",
-            "checkpoint_minutes",
-            "target_exact_match",
-            "muon_factor",
-            "guided_layer",
-            "guide_weight",
-            "r_drop",
-        )
-        fraction(self, "beta1", "beta2", "label_smoothing", "ema_decay", "restart_rate")
-        if self.minutes is not None and self.minutes <= 0:
-            raise InputError(f"training.minutes must be above 0, got {self.minutes:g}.")
+        super().__post_init__()
         if self.minutes is None and self.steps is None and self.epochs is None:
             raise InputError(
                 "training has no end: set --minutes, --training.steps or --training.epochs."
             )
-
-
-EnginePrecision = Literal["int8", "fp32"]
-"""Precision in which CTranslate2 searches."""
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """How the output is searched for."""
-
-    SECTION: ClassVar[str] = "decoding"
-
-    beam: int = 5
-    """Hypotheses kept at every step; 1 is greedy."""
-    length_penalty: float = 1.0
-    """A hypothesis' score is its log-probability divided by its length to this power."""
-    n_best: int = 1
-    """How many hypotheses are returned; at most beam."""
-    max_length: int | None = None
-    """Most tokens of the output; without it 2 · source + 10, within the model's own limit."""
-    min_length: int = 0
-    """Fewest tokens of the output."""
-    no_repeat_ngram: int = 0
-    """No sequence of this many tokens occurs twice in the output; 0 allows all."""
-    beam_groups: int = 1
-    """Groups of hypotheses, each of which avoids the tokens of those before it; at most beam."""
-    diversity_penalty: float = 0.5
-    """With beam_groups, what a token costs for each time that another group has just chosen it."""
-    coverage_penalty: float = 0.0
-    """Weight of the penalty for source tokens that received little attention."""
-    sample: bool = False
-    """Draw tokens at random instead of searching for the best."""
-    temperature: float = 1.0
-    """When sampling, scores are divided by this."""
-    top_k: int = 0
-    """When sampling, only the k best tokens; 0 is all."""
-    top_p: float = 1.0
-    """When sampling, only the best tokens whose probabilities reach p together."""
-    seed: int = 0
-    """When sampling, the seed."""
-    batch_tokens: int = 8192
-    """Padded source tokens that are decoded together, times the beam."""
-    deterministic: bool = False
-    """Search each sentence by itself, so that its output never depends on the others."""
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "beam", "n_best", "max_length", "batch_tokens", "beam_groups")
-        at_least(
-            self,
-            0,
-            "top_k",
-            "length_penalty",
-            "min_length",
-            "no_repeat_ngram",
-            "diversity_penalty",
-            "coverage_penalty",
-        )
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from contextlib import suppress
+from dataclasses import asdict
 from importlib import resources
 from os import PathLike
 from pathlib import Path
+from types import NoneType, UnionType
 from typing import Any
 
 import yaml
 
-from regard.config.check import LARGEST
 from regard.config.kind import Kind
 from regard.config.mechanisms import (
     FIELDS,
     MECHANISM_SETTINGS,
     MechanismSettings,
     mechanism_options,
-    option_names,
     plain_mechanism,
 )
 from regard.config.migration import migrated
@@ -31,10 +30,11 @@ from regard.config.run import (
     AlignmentSettings,
     CleaningSettings,
     Run,
-    SearchOptions,
     TextSettings,
     TrainingSettings,
 )
+from regard.config.schema import LARGEST, Option, Range, Word, options_of
+from regard.config.search import SearchOptions
 from regard.errors import InputError
 
 PRESETS = ("tiny", "small", "base")
@@ -50,9 +50,6 @@ Settings = dict[str, Any]
 
 ENDS = ("minutes", "steps", "epochs")
 """The settings of training that end a run, each by itself."""
-
-LARGEST_SEED = 2**63 - 1
-"""The largest seed; other whole numbers are LARGEST at most."""
 
 DEEPEST = 3
 """How deep settings are nested: a file of sections of values, some of which are lists."""
@@ -188,7 +185,7 @@ def run_from(
 def plain(run: Run) -> Settings:
     """Return a run as plain settings, ready for YAML."""
     settings = {"format_version": FORMAT_VERSION, **asdict(run)}
-    settings["model"] = {name: settings["model"][name] for name in names_of(type(run.model))}
+    settings["model"] = {name: settings["model"][name] for name in options_of(type(run.model))}
     for name in FIELDS:
         if isinstance(getattr(run.model, name, None), MechanismSettings):
             settings["model"][name] = plain_mechanism(getattr(run.model, name))
@@ -199,104 +196,117 @@ def _made(kind: Any, values: Any, name: str, place: str) -> Any:
     """Return a section, each value converted to the type of its field."""
     if not isinstance(values, Mapping):
         raise InputError(f"{place}: {name} is a section with values, got {_shown(values)}.")
-    types = typing.get_type_hints(kind)
-    names = names_of(kind)
+    options = options_of(kind)
     made: Settings = {}
     for key, value in values.items():
-        if key not in names:
-            raise InputError(f"{place}: there is no {name}.{key}; there are {', '.join(names)}.")
-        if (name, key, value) == ("model", "max_length", "corpus"):
-            value = 0  # the longest training sentence, once it is known
-        made[key] = fitted(value, types[key], f"{place}: {name}.{key}")
+        if key not in options:
+            raise InputError(f"{place}: there is no {name}.{key}; there are {', '.join(options)}.")
+        made[key] = value_of(options[key], value, f"{place}: {name}.{key}")
     return kind(**made)
 
 
-def is_mechanism(model: Any, name: str) -> bool:
+def is_mechanism(option: Option) -> bool:
     """Whether a setting of a model names a mechanism of self-attention."""
-    hint = typing.get_type_hints(model).get(name)
-    return MechanismSettings in (hint, *typing.get_args(hint))
+    return MechanismSettings in (option.type, *typing.get_args(option.type))
 
 
-def choices_of(model: Any, name: str) -> list[str]:
-    """Return the values that a setting of a model can have, if they can be listed."""
-    hint = typing.get_type_hints(model)[name]
-    if not is_mechanism(model, name):
-        return [str(choice) for choice in typing.get_args(hint)]
-    if not typing.get_args(hint):
+def setting_options(section: Any) -> dict[str, Option]:
+    """The settings of a section by name, below a mechanism those of all of them by NAME.SETTING."""
+    options: dict[str, Option] = {}
+    for name, option in options_of(section).items():
+        options[name] = option
+        if is_mechanism(option):
+            for kind in MECHANISM_SETTINGS.values():
+                options |= {f"{name}.{key}": inner for key, inner in options_of(kind).items()}
+    return options
+
+
+def choices_of(option: Option) -> list[str]:
+    """Return the values that a setting can have, if they can be listed."""
+    if not is_mechanism(option):
+        literal = typing.get_origin(option.type) is typing.Literal
+        return [str(choice) for choice in typing.get_args(option.type)] if literal else []
+    if not typing.get_args(option.type):
         return list(MECHANISM_SETTINGS)
     causal = [name for name, kind in MECHANISM_SETTINGS.items() if kind.facts.causal]
     return ["same", *causal]  # of a decoder
 
 
-def model_types(model: Any) -> Settings:
-    """Return the types of a model's settings by name; mechanisms by their options."""
-    hints, types = typing.get_type_hints(model), {}
-    for name in names_of(model):
-        if not is_mechanism(model, name):
-            types[name] = hints[name]
-            continue
-        for kind in MECHANISM_SETTINGS.values():
-            options = typing.get_type_hints(kind)
-            types |= {f"{name}.{option}": options[option] for option in option_names(kind)}
-    return types
+def value_of(option: Option, value: Any, place: str) -> Any:
+    """Return the value of an option that settings give, with the type that it must have."""
+    if is_mechanism(option):
+        same = typing.get_args(option.type) and value in ("same", {"name": "same"})
+        return "same" if same else _mechanism(value, place)
+    word = option.mark(Word)
+    if word is not None and value == word.word:
+        return word.value
+    limits = option.mark(Range)
+    largest = limits.at_most if limits and limits.at_most else LARGEST
+    return coerce(value, option.type, place, largest)
 
 
-def names_of(section: Any) -> list[str]:
-    """Return the names of a section's settings, its own before inherited ones."""
-    own = inspect.get_annotations(section)
-    every = [field.name for field in fields(section)]
-    return [*(n for n in every if n in own), *(n for n in every if n not in own)]
-
-
-def fitted(value: Any, wanted: Any, place: str) -> Any:
+def coerce(value: Any, wanted: Any, place: str, largest: float = LARGEST) -> Any:
     """Return the value if it has the wanted type; an integer may stand for a float.
 
     YAML reads 1e-3, without a point, as text: it is converted to the number.
     """
-    choices = typing.get_args(wanted)
-    if MechanismSettings in (wanted, *choices):
-        same = choices and value in ("same", {"name": "same"})
-        return "same" if same else _mechanism(value, place)
     if typing.get_origin(wanted) is typing.Literal:
+        choices = typing.get_args(wanted)
         if not any(type(value) is type(choice) and value == choice for choice in choices):
             listed = ", ".join(map(str, choices))
             raise InputError(f"{place} must be {listed}, got {_shown(value)}.")
         return value
     if typing.get_origin(wanted) is tuple and isinstance(value, list | tuple):
-        return tuple(fitted(item, choices[0], f"each of {place}") for item in value)
-    allowed = choices or (wanted,)
+        return tuple(coerce(item, typing.get_args(wanted)[0], f"each of {place}") for item in value)
+    allowed = _members(wanted)
     if float in allowed and (
-        type(value) is int or (isinstance(value, str) and _NUMBER.fullmatch(value))
+        type(value) in (int, float) or (isinstance(value, str) and _NUMBER.fullmatch(value))
     ):
-        return _finite(_as_float(value), place)
-    if type(value) is float and float in allowed:
         return _finite(value, place)
-    if type(value) is int and int in allowed:
-        most = LARGEST_SEED if place.endswith(".seed") else LARGEST
-        if abs(value) > most:
-            raise InputError(f"{place} must be at most {most}, got {_shown(value)}.")
-    if type(value) in allowed or (value is None and type(None) in allowed):
+    if type(value) in allowed:
+        if type(value) is int and abs(value) > largest:
+            raise InputError(f"{place} must be at most {largest}, got {_shown(value)}.")
         return value
-    names = " or ".join("none" if t is type(None) else t.__name__ for t in allowed)
+    names = " or ".join({NoneType: "none", tuple: "list"}.get(t, t.__name__) for t in allowed)
     raise InputError(f"{place} must be {names}, got {_shown(value)}.")
+
+
+def value_from_text(option: Option, text: str, place: str) -> Any:
+    """Return the value of an option that a flag gives as text."""
+    kinds = _members(option.type)
+    value: Any = text
+    if NoneType in kinds and text == "null":
+        value = None
+    elif bool in kinds or tuple in kinds:
+        with suppress(yaml.YAMLError):
+            value = yaml.safe_load(text)
+    elif float in kinds or int in kinds:
+        for number in (int, float):
+            with suppress(ValueError):
+                value = number(text) if value is text else value
+    return value_of(option, value, place)
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    """The types of a union, or the type by itself, without those of its items."""
+    if typing.get_origin(kind) is UnionType:
+        return typing.get_args(kind)
+    return (typing.get_origin(kind) or kind,)
 
 
 def _mechanism(value: Any, place: str) -> MechanismSettings:
     """Return the settings of a mechanism, from its name or a mapping with name and options."""
-    name, options = mechanism_options(value, place)
+    name, values = mechanism_options(value, place)
     kind = MECHANISM_SETTINGS[name]
-    types = typing.get_type_hints(kind)
-    return kind(**{k: fitted(v, types[k], f"{place}.{k}") for k, v in options.items()})
+    options = options_of(kind)
+    return kind(**{k: value_of(options[k], v, f"{place}.{k}") for k, v in values.items()})
 
 
-def _as_float(value: int | str) -> float:
+def _finite(value: float | str, place: str) -> float:
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:  # a whole number beyond all floats
-        return math.inf
-
-
-def _finite(value: float, place: str) -> float:
-    if not math.isfinite(value):
-        raise InputError(f"{place} must be a finite number, got {value}.")
-    return value
+        number = math.inf
+    if not math.isfinite(number):
+        raise InputError(f"{place} must be a finite number, got {number}.")
+    return number

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.config import SearchOptions
-from regard.config.run import EnginePrecision
+from regard.config.search import EnginePrecision
 from regard.cores import note_threads
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.length_groups import length_groups

@@ -185,13 +185,6 @@ def sample(
 def sampler(options: SearchOptions, rows: Sequence[tuple[int, int]]) -> ChooseTokens:
     """Return the function that draws tokens; row r is sample rows[r][1] of sentence rows[r][0]."""
     temperature, top_k, top_p = options.temperature, options.top_k, options.top_p
-    if not temperature > 0:
-        raise InputError(
-            f"decoding.temperature must be above 0, got {temperature}; for the most probable "
-            "tokens leave decoding.sample out and set decoding.beam to 1."
-        )
-    if not 0 < top_p <= 1:
-        raise InputError(f"decoding.top_p must be above 0 and at most 1, got {top_p}.")
     generators = [Random(f"{options.seed} {sample_id} {nth}") for sample_id, nth in rows]
 
     def choose(logs_RV: Tensor, live: Sequence[int]) -> Tensor:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from regard.config import SearchOptions
-from regard.config.run import EnginePrecision
+from regard.config.search import EnginePrecision
 from regard.decoding import score
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.exchange.ctranslate2_converter import convert

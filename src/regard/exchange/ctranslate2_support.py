@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from regard.config import Run
-from regard.config.run import EnginePrecision
+from regard.config.search import EnginePrecision
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.exchange.requirements import unsupported
 from regard.folder import SavedModel

@@ -17,7 +17,7 @@ from typing import Any, cast
 import torch
 
 from regard.config import SearchOptions
-from regard.config.run import EnginePrecision
+from regard.config.search import EnginePrecision
 from regard.decoding import score
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.evaluation import corpus_bleu

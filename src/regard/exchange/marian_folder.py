@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, get_type_hints
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.config import SearchOptions, TransformerSettings
-from regard.config.settings import fitted
+from regard.config.schema import options_of
+from regard.config.settings import coerce, value_of
 from regard.errors import InputError
 from regard.folder import load_weights
 
@@ -95,8 +96,8 @@ class MarianFolder:
     def _number(self, name: str, ours: str, default: Any = None) -> Any:
         """A setting of the network that has the type and the range of ours."""
         value = self._known(name) if default is None else self.config.get(name, default)
-        wanted = get_type_hints(TransformerSettings)[ours]
-        return fitted(value, wanted, f"{self.path / 'config.json'}: {name}")
+        option = options_of(TransformerSettings)[ours]
+        return value_of(option, value, f"{self.path / 'config.json'}: {name}")
 
     def _wrong(self, name: str, problem: str) -> InputError:
         return InputError(
@@ -140,7 +141,7 @@ class MarianFolder:
             return 0
         name = "decoder_vocab_size" if target and self.config.get("decoder_vocab_size") else ""
         name = name or "vocab_size"
-        return int(fitted(self._known(name), int, f"{self.path / 'config.json'}: {name}"))
+        return int(coerce(self._known(name), int, f"{self.path / 'config.json'}: {name}"))
 
     def languages(self) -> str:
         """Source and target language, as far as they are known."""
@@ -156,11 +157,11 @@ class MarianFolder:
             "beam": self.value("num_beams") or 1,
             "length_penalty": 1.0 if penalty is None else penalty,
         }
-        types = get_type_hints(SearchOptions)
+        options = options_of(SearchOptions)
         theirs = {"beam": "num_beams", "length_penalty": "length_penalty"}
         return SearchOptions(
             **{
-                name: fitted(value, types[name], f"{self.path}: {theirs[name]}")
+                name: value_of(options[name], value, f"{self.path}: {theirs[name]}")
                 for name, value in found.items()
             }
         )

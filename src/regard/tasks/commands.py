@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from regard.config.check import LARGEST
+from regard.config.schema import LARGEST
 from regard.errors import InputError
 from regard.tasks import KINDS, load_run
 
@@ -39,16 +39,6 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "int8", "fp32"),
         default="auto",
         help="of CTranslate2; auto: int8 if it was measured to translate as well",
-    )
-
-
-def add_deterministic(parser: argparse.ArgumentParser) -> None:
-    """Add `--deterministic`."""
-    parser.add_argument(
-        "--deterministic",
-        action="store_true",
-        default=None,
-        help="search each sentence by itself, so that no other one affects its output (slower)",
     )
 
 

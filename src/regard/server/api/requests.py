@@ -12,10 +12,13 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.datastructures import FormData, QueryParams
 from starlette.exceptions import HTTPException
 
+from regard.config import SearchOptions
+from regard.config.search import MAX_OUTPUTS
+from regard.server.api.option_fields import option_field, with_options
 from regard.server.http.errors import ApiError
+from regard.tasks.translation.translation import OptionKeywords
 
 SECONDS = 30  # in which a request must have arrived
-MAX_ALTERNATIVES = 10
 
 FieldType = TypeVar("FieldType")
 NonEmpty = Annotated[FieldType, Field(min_length=1)]
@@ -47,7 +50,7 @@ class TranslateRequest(RequestBody):
     source: str = Field(min_length=1, description="The language's code, or auto.")
     target: str = Field(min_length=1, description="The language's code.")
     format: Literal["text", "html"] | None = Field("text", description="What q is.")
-    alternatives: Annotated[int, Field(ge=0, le=MAX_ALTERNATIVES)] | None = Field(
+    alternatives: Annotated[int, Field(ge=0, le=MAX_OUTPUTS)] | None = Field(
         0, description="How many other translations to give as well."
     )
     glossary: Glossary | None = Field(
@@ -81,21 +84,15 @@ class ModelRequest(DetectRequest):
     model: str | None = Field(None, description="A name from /v1/models, if several could do it.")
 
 
+@with_options(SearchOptions)
 class PrefixRequest(ModelRequest):
     """A text whose translation may have a given beginning."""
 
-    prefix: str | None = Field(None, description="What the translation must begin with.")
-    split: bool = Field(True, description="Whether the text is cut into sentences.")
-    forbid: Phrases = Field(default_factory=list, description="Words that are not written.")
-    glossary: Glossary = Field(default_factory=dict, description="Terms and their translations.")
-    protect: bool = Field(
-        True,
-        description="Whether placeholders, addresses and numbers are kept, or warned of.",
-    )
-    min_length: int = Field(0, ge=0, le=1000, description="Fewest tokens of a sentence.")
-    no_repeat_ngram: int = Field(0, ge=0, le=1000, description="No N tokens occur twice; 0: any.")
-    beam_groups: int = Field(1, ge=1, le=MAX_ALTERNATIVES, description="Groups of diverse beams.")
-    coverage_penalty: float = Field(0.0, ge=0, le=100, description="Favors whole translations.")
+    prefix: str | None = option_field(OptionKeywords, "prefix", default=None)
+    split: bool = option_field(OptionKeywords, "split", default=True)
+    forbid: Phrases = option_field(OptionKeywords, "forbid", default_factory=list)
+    glossary: Glossary = option_field(OptionKeywords, "glossary", default_factory=dict)
+    protect: bool = option_field(OptionKeywords, "protect", default=True)
 
     @property
     def other_text(self) -> str:

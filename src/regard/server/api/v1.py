@@ -12,6 +12,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
+from regard.config import SearchOptions
+from regard.config.schema import HttpField, options_of
 from regard.errors import InputError
 from regard.server.api.requests import PrefixRequest, RequestBody
 from regard.server.api.responses import ERROR_RESPONSES, as_json
@@ -43,13 +45,10 @@ MAX_EXPECTED_WEIGHTS = 12_000_000  # of all maps of a text; more are not even co
 MAX_RETURNED_WEIGHTS = 1.5 * MAX_WEIGHTS  # of the chosen maps, by the same estimate
 MAX_EDITED_SENTENCES = 20  # of a text that is shown
 JSON = ("application/json",)
-WORDING = {
+OPTIONS = {
     "forbid",
     "glossary",
-    "min_length",
-    "no_repeat_ngram",
-    "beam_groups",
-    "coverage_penalty",
+    *(name for name, option in options_of(SearchOptions).items() if option.mark(HttpField)),
 }
 """Fields of a request that are keywords of `Translator.translate`."""
 STREAM: dict[int | str, dict[str, Any]] = {
@@ -181,7 +180,7 @@ def routes(service: Service) -> APIRouter:
             memory=service.memory_of(model) if isinstance(body, ExplainRequest) else None,
             attention=attention,
             edits=attention_edits(edits),
-            **body.model_dump(include=WORDING, exclude_unset=True),
+            **body.model_dump(include=OPTIONS, exclude_unset=True),
         )
         ((translation,),) = await service.translate(
             request, [(model, [body.q], options)], max_sentences

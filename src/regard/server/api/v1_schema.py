@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field, FiniteFloat, NonNegativeInt
 
 from regard.attention import AttentionMap, Edit, Overwrite, SwitchOff
 from regard.config import ModelSettings, TransformerSettings
-from regard.server.api.requests import MAX_ALTERNATIVES, ModelRequest, PrefixRequest
+from regard.config.search import MAX_OUTPUTS
+from regard.server.api.requests import ModelRequest, PrefixRequest
 from regard.server.api.responses import DetectedLanguage
 from regard.server.http.errors import ApiError
 from regard.tasks.translation.translation import Sentence
@@ -59,7 +60,7 @@ def selected_share(selections: Sequence[MapSelection], model: ModelSettings) -> 
 class ExplainRequest(PrefixRequest):
     """A text to translate, and what to return besides the translation."""
 
-    alternatives: int = Field(0, ge=0, le=MAX_ALTERNATIVES)
+    alternatives: int = Field(0, ge=0, le=MAX_OUTPUTS)
     maps: list[MapSelection] = Field(default_factory=list, max_length=100)
 
 

@@ -2,61 +2,65 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
+from regard.config.schema import (
+    Flag,
+    NonNegativeFloat,
+    NonNegativeInt,
+    Options,
+    PositiveFloat,
+    PositiveInt,
+)
 from regard.errors import InputError
 from regard.hosts import LOOPBACK, is_host_name
 
 
 @dataclass(frozen=True)
-class ServerSettings:
-    """The limits of a server.
+class ServerSettings(Options):
+    """The limits of a server."""
 
-    characters    maximum of one request, all its texts together
-    texts         maximum of one request
-    waiting       requests that may wait; one more gets a 503
-    per_address   requests of one address that are received or answered at once; 0: no limit
-    together      sentences that are translated together, of any requests; 1: one by one
-    linger        seconds that an idle server waits for more requests before it starts
-    timeout       seconds after which a request gets a 503
-    rate          requests a minute of one key or address; 0: no limit
-    wrong_keys    requests a minute of one address that carry a wrong key; 0: no limit
-    key_required  whether a request without a key is refused
-    parse_seconds for which a document or a page may be read, and as many for writing it; each
-                  megabyte of it has a tenth more
-    parse_memory  bytes that this may take; each byte of the document has a hundred more
-    keep_files    seconds for which a translated file can be downloaded
-    cors          origins whose pages may use the server; * is all
-    hosts         names that the server answers to, as `hosts.AllowedHosts` takes them
-    metrics       whether /metrics is there
-    """
+    SECTION: ClassVar[str] = ""
 
-    characters: int = 20_000
-    texts: int = 500
-    waiting: int = 512
-    per_address: int = 256
-    together: int = 256
-    linger: float = 0.002
-    timeout: float = 60.0
-    rate: int = 0
-    wrong_keys: int = 60
-    key_required: bool = False
-    parse_seconds: float = 10.0
-    parse_memory: int = 1 << 30
+    characters: Annotated[PositiveInt, Flag("max-characters")] = 20_000
+    """Maximum of one request, all its texts together."""
+    texts: Annotated[PositiveInt, Flag("max-texts")] = 500
+    """Maximum of one request."""
+    waiting: Annotated[PositiveInt, Flag("max-waiting")] = 512
+    """Requests that may wait; one more gets a 503."""
+    per_address: Annotated[NonNegativeInt, Flag("max-per-address")] = 256
+    """Requests of one address that are received or answered at once; one more gets a 503; 0: no
+    limit."""
+    together: PositiveInt = 256
+    """Sentences translated together, of any requests; 1: one by one."""
+    linger: NonNegativeFloat = 0.002
+    """Seconds that an idle server waits for more requests before it starts."""
+    timeout: Annotated[PositiveFloat, Flag(metavar="S")] = 60.0
+    """Seconds after which a request gets a 503."""
+    rate: NonNegativeInt = 0
+    """Requests a minute of one key or address; 0: no limit."""
+    wrong_keys: NonNegativeInt = 60
+    """Requests a minute of one address with a wrong key; 0: no limit."""
+    key_required: Annotated[bool, Flag("require-key")] = False
+    """Refuse requests without a key."""
+    parse_seconds: PositiveFloat = 10.0
+    """Seconds for which a document or a page may be read, and as many for writing it; each megabyte
+    of it has a tenth more."""
+    parse_memory: PositiveInt = 1 << 30
+    """Bytes that this may take; each byte of the document has a hundred more."""
     keep_files: float = 1800.0
-    cors: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = LOOPBACK
+    """Seconds for which a translated file can be downloaded."""
+    cors: Annotated[tuple[str, ...], Flag(metavar="ORIGIN")] = ()
+    """Origin whose pages may use the server, as https://example.org; * is all."""
+    hosts: Annotated[tuple[str, ...], Flag("allowed-host", "NAME")] = LOOPBACK
+    """Name that the server answers to, as example.org, *.example.org or * (all), besides localhost
+    and, unless it listens at a loopback address, this computer's name and all addresses."""
     metrics: bool = True
+    """Whether /metrics is there, at the same port."""
 
     def __post_init__(self) -> None:
-        positive = "characters", "texts", "waiting", "together", "timeout", "parse_seconds"
-        for name in (*positive, "parse_memory"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise InputError(f"{name} must be a number above 0, got {getattr(self, name)}.")
-        for name in ("linger", "rate", "wrong_keys", "per_address"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
+        super().__post_init__()
         for name in self.hosts:
             if not is_host_name(name):
                 raise InputError(

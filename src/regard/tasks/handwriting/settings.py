@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from regard.config.check import at_least, fraction
+from regard.config.schema import Fraction, NonNegativeFloat, Options, PositiveInt, Range
 
 
 @dataclass(frozen=True)
-class HandwritingSettings:
+class HandwritingSettings(Options):
     """Recurrent network that writes text as pen strokes, with a Gaussian window (Graves 2013)."""
 
     kind: Literal["handwriting"] = "handwriting"
     """Recurrent network from text to pen strokes."""
-    embedding: int = 48
+    embedding: PositiveInt = 48
     """Width of the character embedding."""
-    dim: int = 192
+    dim: PositiveInt = 192
     """Width of every recurrent layer's state."""
-    num_layers: int = 2
+    num_layers: PositiveInt = 2
     """Recurrent layers; the first holds the window."""
-    components: int = 6
+    components: PositiveInt = 6
     """Gaussians in the window over the text."""
-    stride: float = 0.08
+    stride: Annotated[float, Range(1e-6)] = 0.08
     """Initial speed of the window in characters per point."""
-    mixture: int = 8
+    mixture: PositiveInt = 8
     """Gaussians in the density of the next point."""
-    dropout: float = 0.0
+    dropout: Fraction = 0.0
     """Dropout before the output."""
-    unit: float = 0.0
+    unit: NonNegativeFloat = 0.0
     """Length that the model scales to 1; 0: the RMS movement of the training strokes."""
-    max_length: int = 2000
+    max_length: PositiveInt = 2000
     """Maximum number of points in a line."""
-    lines: int = 8000
+    lines: Annotated[int, Range(10)] = 8000
     """Lines of built-in strokes to train on when no file is given."""
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "embedding", "dim", "num_layers", "components", "mixture", "max_length")
-        at_least(self, 10, "lines")
-        at_least(self, 1e-6, "stride")
-        at_least(self, 0, "unit")
-        fraction(self, "dropout")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from regard.config import AlignmentSettings, SearchOptions
+from regard.config.search_keywords import SearchKeywords
 from regard.decoding import Hypothesis
 from regard.tasks.translation.checks import QualityFlag, flag_notes
 from regard.tasks.translation.glossary import Term
@@ -18,41 +19,35 @@ if TYPE_CHECKING:
     from regard.tasks.translation.wording.recall import Recall
 
 
-class SearchKeywords(TypedDict, total=False):
-    """Settings of the search that replace the model's own; see `SearchOptions`."""
-
-    beam: int
-    length_penalty: float
-    n_best: int
-    max_length: int | None
-    min_length: int
-    no_repeat_ngram: int
-    beam_groups: int
-    diversity_penalty: float
-    coverage_penalty: float
-    sample: bool
-    temperature: float
-    top_k: int
-    top_p: float
-    seed: int
-    batch_tokens: int
-    deterministic: bool
-
-
 class OptionKeywords(SearchKeywords, total=False):
-    """What `Translator.options` takes; see `TranslateOptions`."""
+    """What `Translator.translate` takes besides the text, and the fields of `SearchOptions`."""
 
     settings: SearchOptions | None
+    """All of the search at once; the model's own by default."""
     prefix: str | Sequence[int]
+    """What the translation must begin with. Of a single sentence: text, or the ids of its tokens;
+    after </s> nothing is added."""
     forbid: Sequence[str]
+    """Words that are not written. Words or phrases, in upper or lower case."""
     glossary: Mapping[str, str]
+    """Terms and their translations. Where a sentence has a term, its translation has the given one,
+    or `missing_terms` says that it has not."""
     protect: bool
+    """Whether placeholders, addresses and numbers are kept, or warned of. Placeholders are %s,
+    {name} or <0/>; paths and code are kept too; what must be checked is in `warnings` (False)."""
     memory: TranslationMemory | None
+    """A `TranslationMemory` (`regard.corpus.memory`): a text or sentence that it has is translated
+    as there; similar ones are `matches` of the sentence."""
     fuzzy_threshold: float
+    """Score from which similar sentences are used as well, with a warning (1)."""
     split: bool
+    """Whether the text is cut into sentences. What is too long always is (True)."""
     alignment: bool
+    """Whether words, links and confidence are returned (True)."""
     attention: bool
+    """Whether the attention maps of all layers and heads are returned (False)."""
     edits: Sequence[Edit]
+    """Changes of the attention: `SwitchOff`, `Overwrite`, `ForceAlignment`."""
 
 
 class TranslateKeywords(OptionKeywords, total=False):

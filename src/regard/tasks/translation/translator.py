@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Unpack, overload
 
 from regard.config import Run, SearchOptions, TransformerSettings
+from regard.config.search_keywords import SearchKeywords
 from regard.errors import InputError
 from regard.folder import SavedModel
 from regard.tasks.translation.batching import MAX_LINES, overlapped, windows
@@ -17,7 +18,6 @@ from regard.tasks.translation.glossary import glossary_terms
 from regard.tasks.translation.translation import (
     ModelInfo,
     OptionKeywords,
-    SearchKeywords,
     Sentence,
     TranslateOptions,
     Translation,
@@ -99,23 +99,10 @@ class Translator(TranslationModel):
     ) -> Translation | list[Translation]:
         """The translation of a text, or of each text of a list.
 
-        beam=5, n_best=3, sample=True, …  the search: any field of `SearchOptions`
-        settings   all of the search at once; the model's own by default
-        prefix     what the translation of a single sentence begins with: text, or the ids of its
-                   tokens; after </s> nothing is added
-        forbid     words or phrases that are not written, in upper or lower case
-        glossary   terms and their translations: where a sentence has a term, its translation has
-                   the given one, or `missing_terms` says that it has not
-        protect    whether placeholders (%s, {name}, <0/>), addresses, paths, code and numbers are
-                   kept; what must be checked is in `warnings` (False)
-        memory     a `TranslationMemory` (`regard.corpus.memory`): a text or sentence that it
-                   has is translated as there; similar ones are `matches` of the sentence
-        fuzzy_threshold  score from which similar ones are used as well, with a warning (1)
-        split      whether text is cut into sentences (True); what is too long always is
-        alignment  whether words, links and confidence are returned (True)
-        attention  whether the attention maps of all layers and heads are returned (False)
-        edits      changes of the attention: `SwitchOff`, `Overwrite`, `ForceAlignment`
         to, tag    target language and kind of text, for a model that has tags; see `into`
+        options    those of `OptionKeywords`: prefix, forbid, glossary, protect, memory, split,
+                   alignment, attention, edits …; and any field of `SearchOptions`: beam=5,
+                   n_best=3, sample=True …
 
         A run of a thousand characters without a space is copied.
         """
@@ -204,15 +191,12 @@ class Translator(TranslationModel):
         chosen = settings or self.run.decoding
         if protect and search.get("sample", chosen.sample):
             alignment = True  # by which placeholders are put where they belong
-        if "beam" not in search:  # as wide as the results need
-            width = max(search.get("n_best", 1), search.get("beam_groups", 1))
-            search["beam"] = max(chosen.beam, width)
         itself = bool(prefix or attention or edits)  # which are about the model's own tokens
         recall = None
         if memory is not None and not itself:
             recall = Recall(memory, check_threshold(fuzzy_threshold), show=alignment)
         return TranslateOptions(
-            replace(chosen, **search),
+            chosen.changed(**search),
             prefix if isinstance(prefix, str) else tuple(prefix),
             split,
             alignment,

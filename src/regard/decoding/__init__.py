@@ -1,12 +1,12 @@
 """Search over any model that has `start`, `step` and `select` (`StepModel`).
 
     request ◀─ dispatch   the model and the input of a search; the entry point, `search`
-    constraints, phrases  tokens that must not come next; words that must not, or must, be written
-    step_loop             rows that do not compete: greedy search, sampling, streams
+    constraints, phrases  tokens that may come next; words that must not, or must, be written
+    sampling              rows that do not compete: greedy search, sampling, streams
     beam ─▶ ranking       rows that do
-    guided_beam           the same with groups, a coverage penalty or required phrases
+    guide, coverage       a beam's hook: groups that differ, a coverage penalty, required phrases
     hypothesis            the result
-    questions             log-probabilities and alternatives of given outputs
+    scoring               log-probabilities and alternatives of given outputs
 
 Search does not compute attention maps: those of a hypothesis come from one forward pass over its
 tokens (the model's `maps(batch)`). `stream` returns each step's maps on request.
@@ -23,10 +23,10 @@ from regard.decoding.phrases import RequiredPhrase, TokenTexts, forbidden_phrase
 if TYPE_CHECKING:
     from regard.decoding.beam import beam_search
     from regard.decoding.dispatch import search
-    from regard.decoding.questions import Alternative, alternatives, score
     from regard.decoding.ranking import RankedToken, ranked_tokens
     from regard.decoding.request import SearchRequest, SourceBatch, StepModel, prepare_request
-    from regard.decoding.step_loop import StreamedToken, greedy, sample, stream
+    from regard.decoding.sampling import StreamedToken, greedy, sample, stream
+    from regard.decoding.scoring import Alternative, alternatives, score
 
 __all__ = [
     "Alternative",
@@ -54,10 +54,10 @@ __all__ = [
 _NEED_TORCH = {
     "beam": ("beam_search",),
     "dispatch": ("search",),
-    "questions": ("Alternative", "alternatives", "score"),
+    "scoring": ("Alternative", "alternatives", "score"),
     "ranking": ("RankedToken", "ranked_tokens"),
     "request": ("SearchRequest", "SourceBatch", "StepModel", "prepare_request"),
-    "step_loop": ("StreamedToken", "greedy", "sample", "stream"),
+    "sampling": ("StreamedToken", "greedy", "sample", "stream"),
 }
 
 

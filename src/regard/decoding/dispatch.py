@@ -8,7 +8,7 @@ from regard.config import AlignmentSettings, SearchOptions
 from regard.decoding.beam import beam_search
 from regard.decoding.constraints import option_bans
 from regard.decoding.coverage import AttentionSum
-from regard.decoding.guided_beam import guided_beam_search
+from regard.decoding.guide import Guide
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.phrases import RequiredPhrase
 from regard.decoding.request import (
@@ -19,7 +19,7 @@ from regard.decoding.request import (
     StepModel,
     prepare_request,
 )
-from regard.decoding.step_loop import greedy, sample
+from regard.decoding.sampling import greedy, sample
 from regard.errors import InputError
 from regard.text import UNK
 
@@ -75,24 +75,19 @@ def search(
             f"decoding.beam_groups must be at most decoding.beam, got "
             f"beam_groups={options.beam_groups}, beam={options.beam}; raise decoding.beam."
         )
+    guide = None
     if options.beam_groups > 1 or options.coverage_penalty or any(phrases):
-        placed = any(phrase.positions for own in phrases for phrase in own)
-        attended = options.coverage_penalty or placed
-        coverage = _coverage(source, request, options, alignment) if attended else None
-        return guided_beam_search(model, request, options, coverage=coverage, phrases=phrases)
-    if options.beam == 1:
+        is_placed = any(phrase.positions for required in phrases for phrase in required)
+        attends = options.coverage_penalty or is_placed
+        attention = _attention_sum(source, request, options, alignment) if attends else None
+        guide = Guide(options, attention, phrases)
+    elif options.beam == 1:
         hypotheses = greedy(model, request, length_penalty=options.length_penalty)
         return [[hypothesis] for hypothesis in hypotheses]
-    return beam_search(
-        model,
-        request,
-        beam=options.beam,
-        n_best=options.n_best,
-        length_penalty=options.length_penalty,
-    )
+    return beam_search(model, request, options, guide)
 
 
-def _coverage(
+def _attention_sum(
     source: SourceBatch | None,
     request: SearchRequest,
     options: SearchOptions,

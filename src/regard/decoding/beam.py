@@ -113,7 +113,8 @@ class BeamGroup:
         since every further token lowers l.
         """
         best = max(hypothesis.total for hypothesis in live)
-        return best / self.limit**self.length_penalty > self.threshold
+        bound: float = best / self.limit**self.length_penalty
+        return bound > self.threshold
 
 
 @torch.inference_mode()

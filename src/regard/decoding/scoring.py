@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from regard.cancellation import check_cancelled
 from regard.config import SearchOptions
 from regard.decoding.constraints import constrain
-from regard.decoding.dispatch import search
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
 from regard.decoding.request import SourceBatch, StepModel, device_of, prepare_request
@@ -152,6 +151,8 @@ def alternatives(
     logs, candidates = _next_tokens(model, source, prefix, {*suppress_tokens, current}, count)
     if options is None:
         return [Alternative(token, math.exp(log), None) for token, log in candidates]
+    from regard.decoding.torch_engine import search
+
     prefixes = [[*prefix, token] for token, _ in candidates if token != EOS]
     completed = iter(
         search(

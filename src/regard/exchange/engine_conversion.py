@@ -20,17 +20,17 @@ from regard.config import SearchOptions
 from regard.config.run import EnginePrecision
 from regard.decoding import score
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
-from regard.evaluation import corpus_bleu
-from regard.exchange.ctranslate2_converter import convert
-from regard.exchange.ctranslate2_support import (
+from regard.decoding.ctranslate2_folder import (
     PROOF,
     Conversion,
     EngineCheck,
     file_checksums,
+    note_verified,
     open_engine,
 )
+from regard.evaluation import corpus_bleu
+from regard.exchange.ctranslate2_converter import convert
 from regard.exchange.proof import development_pairs
-from regard.exchange.verified_engines import note_verified
 from regard.folder import SavedModel
 from regard.models.batch import source_of
 from regard.models.transformer import TransformerModel
@@ -49,14 +49,22 @@ def convert_engine(saved: SavedModel, home: Path, model: str, threads: int) -> N
         engines = {}
         for precision in PRECISIONS:
             _convert(saved, draft / precision, precision)
-            engines[precision] = open_engine(saved, draft / precision, threads, precision)
+            engines[precision] = open_engine(
+                draft / precision,
+                saved.tokenizers.source,
+                saved.tokenizers.target,
+                max_length=saved.run.model.max_length,
+                threads=threads,
+                precision=precision,
+                device=saved.device,
+            )
         check = _check(saved, engines["fp32"], engines["int8"])
         proof = {"model": model, "files": file_checksums(draft), "check": asdict(check)}
         replace_file(draft / PROOF, json.dumps(proof, indent=1) + "\n")
         files = [file_checksums(draft / precision) for precision in PRECISIONS]
         saved.check_unchanged()  # else it were another model's
-    for each in files:
-        note_verified(model, each)
+    for checksums in files:
+        note_verified(model, checksums)
 
 
 def verify_conversion(saved: SavedModel, found: Conversion, model: str) -> bool:

@@ -84,7 +84,7 @@ def mapped_sentences(
 ) -> dict[int, Sentence]:
     """Translations by their rows, with the maps of our own forward pass; words if they are read."""
     targets = [hypotheses[0].tokens for hypotheses in found.values()]
-    maps = translator.own.explanations([segments[row] for row in found], targets, settings)
+    maps = translator.torch_search.explanations([segments[row] for row in found], targets, settings)
     explained = dict(zip(found, maps, strict=True))
 
     def compute_fields(rows: Sequence[int]) -> dict[int, dict[str, Any]]:

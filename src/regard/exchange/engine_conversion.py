@@ -67,15 +67,15 @@ def convert_engine(saved: SavedModel, home: Path, model: str, threads: int) -> N
         note_verified(model, checksums)
 
 
-def verify_conversion(saved: SavedModel, found: Conversion, model: str) -> bool:
+def verify_conversion(saved: SavedModel, conversion: Conversion, model: str) -> bool:
     """Whether a conversion is what a new one gives, to the byte; if it is, note that."""
     with TemporaryDirectory(prefix="regard-engine-") as temporary:
-        folder = Path(temporary) / found.precision
-        _convert(saved, folder, found.precision)
-        same = file_checksums(folder) == found.files
+        folder = Path(temporary) / conversion.precision
+        _convert(saved, folder, conversion.precision)
+        same = file_checksums(folder) == conversion.files
     saved.check_unchanged()
     if same:
-        note_verified(model, found.files)
+        note_verified(model, conversion.files)
     return same
 
 
@@ -126,25 +126,25 @@ def _log_difference(
     saved: SavedModel, engine: CTranslate2Engine, sources: Sequence[list[int]], options: Any
 ) -> float:
     """The largest difference of a token's log-probability from our own forward pass."""
-    found = [
+    searched = [
         (ids, result[0])
         for ids, result in zip(sources, engine.search(sources, options), strict=True)
         if result is not None
     ]
-    if not found:
+    if not searched:
         return 0.0
-    ids = [source for source, _ in found]
-    hypotheses = engine.token_log_probabilities(ids, [best for _, best in found], options)
+    ids = [source for source, _ in searched]
+    hypotheses = engine.token_log_probabilities(ids, [best for _, best in searched], options)
     device = next(saved.network.parameters()).device
     with torch.inference_mode():
-        own = score(
+        reference = score(
             saved.network,  # type: ignore[arg-type]  # a Transformer
             source_of(ids).to(device),
             [hypothesis.tokens for hypothesis in hypotheses],
         )
     return max(
         abs(a - b)
-        for hypothesis, other in zip(hypotheses, own, strict=True)
+        for hypothesis, other in zip(hypotheses, reference, strict=True)
         for a, b in zip(
             hypothesis.token_log_probabilities, other.token_log_probabilities, strict=False
         )

@@ -107,9 +107,9 @@ def _converted(saved: SavedModel, threads: int, precision: str) -> EngineChoice:
     model = _name(saved)
     homes = _homes(saved.path, model)
     for home in homes:
-        found = read_conversion(home, model, precision)
-        if found is not None and verify_conversion(saved, found, model):
-            return _choice(saved, found, threads)
+        conversion = read_conversion(home, model, precision)
+        if conversion is not None and verify_conversion(saved, conversion, model):
+            return _choice(saved, conversion, threads)
     writable = homes[0] if os.access(saved.path, os.W_OK | os.X_OK) else homes[1]
     try:
         return _newly_converted(saved, writable, model, threads, precision)

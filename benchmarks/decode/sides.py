@@ -18,8 +18,8 @@ from typing import Any, Protocol, Unpack
 from benchmarks.regard_command import run_regard
 from regard.config import SearchOptions
 from regard.decoding import search
+from regard.decoding.ctranslate2_folder import vocabulary
 from regard.exchange.ctranslate2_converter import convert
-from regard.exchange.ctranslate2_support import vocabulary
 from regard.exchange.huggingface_export import TransformersRunner
 from regard.models.batch import source_of
 from regard.models.transformer import TransformerModel

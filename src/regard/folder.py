@@ -91,7 +91,7 @@ class SavedModel:
         with suppress(OSError):
             if self.identity in (None, model_identity(self.path)):
                 return
-            if model_checksum(self.path) == self.__dict__.get("checksum"):
+            if model_checksum(self.path) == vars(self).get("checksum"):
                 return  # the same again, or a file system whose numbers of files change
         raise self._changed()
 

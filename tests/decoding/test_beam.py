@@ -56,7 +56,7 @@ def test_a_narrow_beam_is_the_one_by_hand(seed, sentences, alpha, width, ending)
 def test_a_beam_of_one_is_greedy(seed, sentences, alpha, grain):
     model = TableModel(seed, grain=grain)
     request = prepare_request(model, sources(*sentences), max_length=9)
-    narrow = beam_search(model, request, beam=1, length_penalty=alpha)
+    narrow = beam_search(model, request, SearchOptions(beam=1, length_penalty=alpha))
     assert [[hyp] for hyp in greedy(model, request, length_penalty=alpha)] == narrow
 
 
@@ -163,7 +163,7 @@ def test_rows_that_stay_are_not_copied():
     certain.table[..., 5] = 0.0
     search(certain, sources([5]), SearchOptions(beam=1, max_length=8))
     request = prepare_request(certain, sources([5]), max_length=8)
-    beam_search(certain, request, beam=1)
+    beam_search(certain, request, SearchOptions(beam=1))
     assert certain.selected == []
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from decoding.step_models import MODELS, TableModel, sources
 from regard.config import SearchOptions
 from regard.decoding import search, stream
-from regard.decoding.step_loop import draw
+from regard.decoding.sampling import draw
 
 SOURCES = st.lists(st.lists(st.integers(5, 20), min_size=1, max_size=4), min_size=1, max_size=4)
 

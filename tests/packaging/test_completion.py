@@ -84,6 +84,16 @@ def test_fish_completes(script):
     assert found == list(LINES.values())
 
 
+@pytest.mark.needs("fish")
+def test_fish_completes_values_after_an_equals_sign_and_files(script):
+    path = script("fish")
+    (path.parent / "read.txt").touch()
+    lines = ["regard translate --format=ht", "regard translate --input rea", "regard info rea"]
+    code = "source regard.fish; " + "; ".join(f'complete -C "{line}"' for line in lines)
+    answers = shell("fish", "--no-config", "-c", code, path=path).split()
+    assert answers == ["--format=html", "read.txt", "read.txt"]
+
+
 @pytest.mark.needs("zsh")
 def test_zsh_registers_its_function(script):
     """Completion itself needs a terminal."""

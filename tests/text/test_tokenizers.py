@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from regard.errors import InputError
 from regard.text import BOS, EOS, MASK, PAD, UNK, Tokenizer, load, normalize, words
 from regard.text.sentencepiece_tokenizer import SentencePieceTokenizer, train_sentencepiece
+from regard.text.tags import tagged_spans
 from regard.text.vocabulary import train_chars, train_words
 
 ENGLISH = [
@@ -255,3 +256,12 @@ def test_foreign_and_missing_and_newer_files(tmp_path):
     (tmp_path / "a").write_text(json.dumps(newer))
     with pytest.raises(InputError, match="newer"):
         load(tmp_path / "a")
+
+
+def test_tags_before_a_text_have_empty_spans(tokenizer):
+    tagged = tokenizer.with_tags(["<2fr>", "<news>"])
+    for text in (*TEXTS, "🜚 𝔘"):  # characters that some tokenizers spell in bytes
+        ids = tagged.encode(text)
+        tags = [tagged.tags["<2fr>"], tagged.tags["<news>"]]
+        spans = tagged_spans(tagged, text, [*tags, *ids])
+        assert spans == [(0, 0), (0, 0), *tagged.spans(text)]

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import InputError
 from regard.text import Tokenizer, Word, normalize, words
+from regard.text.tags import tagged_spans
 
 Array = NDArray[np.floating]
 """Weights of any precision."""
@@ -80,12 +80,10 @@ def tokenized_words(
     """
     normal = normalize(text)
     located = words(normal, language) if word_list is None else locate_words(word_list, normal)
-    tags = set(tokenizer.tags.values()) if ids is not None else set()
-    num_tags = len(list(takewhile(tags.__contains__, ids or ())))
-    spans = tokenizer.spans(text, None if ids is None else ids[num_tags:])
+    spans = tokenizer.spans(text) if ids is None else tagged_spans(tokenizer, text, ids)
     if ids is not None:  # those of a text that is cut to the model's length are fewer
-        spans = spans[: len(ids) - num_tags]
-    return TokenizedWords(tuple(located), _overlap([(0, 0)] * num_tags + spans, located))
+        spans = spans[: len(ids)]
+    return TokenizedWords(tuple(located), _overlap(spans, located))
 
 
 def tokenized_output(

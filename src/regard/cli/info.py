@@ -15,8 +15,9 @@ from regard.command import command
 from regard.config import FORMAT_VERSION, Run
 from regard.config.settings import plain
 from regard.config.stored import load_metrics
+from regard.decoding.ctranslate2_folder import FOLDER, EngineCheck, read_proof
 from regard.errors import InputError
-from regard.exchange.ctranslate2_support import FOLDER, EngineCheck, missing, read_proof
+from regard.exchange.requirements import ctranslate2_obstacle
 from regard.tasks import KINDS, load_run
 from regard.tasks.commands import positive
 from regard.write_lock import sole_writer
@@ -188,7 +189,7 @@ def _engine(folder: Path, run: Run) -> dict[str, Any] | None:
     """Return what searches for translations, and the figures of its check; None without search."""
     if KINDS[run.model.kind].command != "translate":
         return None
-    reason = missing(run)
+    reason = ctranslate2_obstacle(run)
     if reason:
         return {"name": "torch", "reason": reason}
     check = read_proof(folder / FOLDER).get("check")

@@ -1,12 +1,14 @@
 """Search over any model that has `start`, `step` and `select` (`StepModel`).
 
-    request ◀─ dispatch   the model and the input of a search; the entry point, `search`
-    constraints, phrases  tokens that must not come next; words that must not, or must, be written
-    step_loop             rows that do not compete: greedy search, sampling, streams
+    torch_engine          the entry points: `search` of a batch, `TorchEngine` of many sentences
+    ctranslate2_engine    the same of a model that was converted (`ctranslate2_folder`)
+    request               the model and the input of a search by torch
+    constraints, phrases  tokens that may come next; words that must not, or must, be written
+    sampling              rows that do not compete: greedy search, sampling, streams
     beam ─▶ ranking       rows that do
-    guided_beam           the same with groups, a coverage penalty or required phrases
+    guide, coverage       a beam's hook: groups that differ, a coverage penalty, required phrases
     hypothesis            the result
-    questions             log-probabilities and alternatives of given outputs
+    scoring               log-probabilities and alternatives of given outputs
 
 Search does not compute attention maps: those of a hypothesis come from one forward pass over its
 tokens (the model's `maps(batch)`). `stream` returns each step's maps on request.
@@ -22,14 +24,15 @@ from regard.decoding.phrases import RequiredPhrase, TokenTexts, forbidden_phrase
 
 if TYPE_CHECKING:
     from regard.decoding.beam import beam_search
-    from regard.decoding.dispatch import search
-    from regard.decoding.questions import Alternative, alternatives, score
     from regard.decoding.ranking import RankedToken, ranked_tokens
     from regard.decoding.request import SearchRequest, SourceBatch, StepModel, prepare_request
-    from regard.decoding.step_loop import StreamedToken, greedy, sample, stream
+    from regard.decoding.sampling import StreamedToken, greedy, sample, stream
+    from regard.decoding.scoring import Alternative, alternatives, score
+    from regard.decoding.torch_engine import Constraints, TorchEngine, search
 
 __all__ = [
     "Alternative",
+    "Constraints",
     "Hypothesis",
     "RankedToken",
     "RequiredPhrase",
@@ -38,6 +41,7 @@ __all__ = [
     "StepModel",
     "StreamedToken",
     "TokenTexts",
+    "TorchEngine",
     "alternatives",
     "beam_search",
     "forbidden_phrases",
@@ -53,11 +57,11 @@ __all__ = [
 
 _NEED_TORCH = {
     "beam": ("beam_search",),
-    "dispatch": ("search",),
-    "questions": ("Alternative", "alternatives", "score"),
+    "torch_engine": ("Constraints", "TorchEngine", "search"),
+    "scoring": ("Alternative", "alternatives", "score"),
     "ranking": ("RankedToken", "ranked_tokens"),
     "request": ("SearchRequest", "SourceBatch", "StepModel", "prepare_request"),
-    "step_loop": ("StreamedToken", "greedy", "sample", "stream"),
+    "sampling": ("StreamedToken", "greedy", "sample", "stream"),
 }
 
 

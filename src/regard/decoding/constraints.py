@@ -1,7 +1,10 @@
-"""Tokens that must not come next, which depends on the output so far.
+"""Tokens that may come next: `constrain` is the hook of every search, before it chooses.
 
-A `Ban` is a function from an output's tokens to ids. It is called for every row at every step, so
-a search without bans does nothing here. Tokens forced by a prefix are never banned.
+    suppressed  ids that are never generated
+    bans        ids that must not follow an output: forbidden phrases, n-grams that would repeat,
+                an end that comes too early. A `Ban` is a function from an output's tokens to ids,
+                called for every row at every step
+    prefix      ids that an output begins with, whatever else is forbidden
 
 R rows still being generated, V tokens of the vocabulary.
 """
@@ -16,10 +19,8 @@ from torch import Tensor
 from regard.config import SearchOptions
 from regard.decoding.ranking import IMPOSSIBLE
 from regard.decoding.request import FREE, Ban, SearchRequest
+from regard.errors import InputError
 from regard.text import EOS
-
-ChooseTokens = Callable[[Tensor, Sequence[int]], Tensor]
-"""From log-probabilities (R, V), -inf where suppressed, and the rows' indices to tokens (R,)."""
 
 
 def option_bans(options: SearchOptions) -> tuple[Ban, ...]:
@@ -60,8 +61,36 @@ def repeated_ngram(size: int) -> Ban:
     return ban
 
 
-def apply_bans(logs_RV: Tensor, outputs: Sequence[Sequence[int]], bans: Sequence[Ban]) -> None:
-    """Set the log-probabilities of banned tokens to -inf, in place; `outputs` are the rows'."""
+def constrain(
+    logs_RV: Tensor,
+    request: SearchRequest,
+    sentences: Sequence[int],
+    length: int,
+    outputs: Callable[[], Sequence[Sequence[int]]],
+) -> None:
+    """Set the log-probabilities of tokens that may not come next to -inf, in place.
+
+    A row that is still in its prefix is left with the prefix's token alone, which nothing else
+    forbids: whatever chooses by these log-probabilities chooses that.
+
+    sentences  number of each row's sentence in the request
+    length     tokens that every output has so far
+    outputs    returns these tokens of each row; called only if there are bans
+    """
+    forced_R = forced_logs_R = None
+    if length < request.prefix.shape[1]:
+        forced_R = request.prefix[torch.tensor(sentences, device=request.device), length]
+        forced_logs_R = _forced_logs(logs_RV, forced_R)
+    logs_RV.index_fill_(1, request.suppressed, IMPOSSIBLE)
+    if request.bans:
+        _apply_bans(logs_RV, outputs(), request.bans)
+    if forced_R is not None and forced_logs_R is not None:
+        rows = (forced_R != FREE).nonzero()[:, 0]
+        logs_RV[rows] = IMPOSSIBLE
+        logs_RV[rows, forced_R[rows]] = forced_logs_R[rows]
+
+
+def _apply_bans(logs_RV: Tensor, outputs: Sequence[Sequence[int]], bans: Sequence[Ban]) -> None:
     rows: list[int] = []
     ids: list[int] = []
     for row, tokens in enumerate(outputs):
@@ -74,20 +103,23 @@ def apply_bans(logs_RV: Tensor, outputs: Sequence[Sequence[int]], bans: Sequence
         logs_RV[torch.tensor(rows, device=device), torch.tensor(ids, device=device)] = IMPOSSIBLE
 
 
-def constrained(choose: ChooseTokens, request: SearchRequest) -> ChooseTokens:
-    """Return `choose` with the request's bans, applied before it chooses; itself without bans."""
-    if not request.bans:
-        return choose
-    outputs: list[list[int]] = [[] for _ in range(len(request))]
-    prefix = request.prefix.tolist()
+def _forced_logs(logs_RV: Tensor, forced_R: Tensor) -> Tensor:
+    """Return the log-probabilities (R,) of forced tokens (undefined where FREE).
 
-    def choose_allowed(logs_RV: Tensor, rows: Sequence[int]) -> Tensor:
-        apply_bans(logs_RV, [outputs[row] for row in rows], request.bans)
-        tokens_R = choose(logs_RV, rows)
-        for row, token in zip(rows, tokens_R.tolist(), strict=True):
-            length = len(outputs[row])
-            forced = prefix[row][length] if length < len(prefix[row]) else FREE
-            outputs[row].append(token if forced == FREE else forced)
-        return tokens_R
-
-    return choose_allowed
+    Raises InputError for a token outside the vocabulary or of probability 0.
+    """
+    vocab_size = logs_RV.shape[1]
+    largest = int(forced_R.max())
+    if largest >= vocab_size:
+        raise InputError(
+            f"prefix ids must be below {vocab_size}, the model's vocabulary size, got {largest}; "
+            "use the model's own tokenizer."
+        )
+    logs_R = logs_RV.gather(1, forced_R.clamp(min=0)[:, None])[:, 0]
+    impossible_R = (logs_R == IMPOSSIBLE) & (forced_R != FREE)
+    if bool(impossible_R.any()):
+        raise InputError(
+            f"the prefix has the id {int(forced_R[impossible_R][0])} where the model gives it "
+            "probability 0; use another prefix."
+        )
+    return logs_R

@@ -79,6 +79,6 @@ class AttentionSum:
             return [0.0] * len(self._lengths)
         columns = torch.arange(self._sum.shape[1], device=self._sum.device)
         logs_RS = self._sum.clamp(LEAST, 1.0).log()
-        own_RS = columns < self._lengths[:, None]
-        penalties: list[float] = (self._weight * (logs_RS * own_RS).sum(1)).tolist()
+        is_source_RS = columns < self._lengths[:, None]
+        penalties: list[float] = (self._weight * (logs_RS * is_source_RS).sum(1)).tolist()
         return penalties

@@ -135,8 +135,8 @@ class RequiredPhrase:
         capital = phrase[:1].upper() + phrase[1:]
         self.phrase, self.texts = phrase, texts
         self._begins_word = is_letter(phrase)
-        own, opening = (whole_words(texts.spell(text)) for text in (phrase, capital))
-        self._pattern = re.compile(rf"{own}|^\s*{opening}")
+        inside, opening = (whole_words(texts.spell(text)) for text in (phrase, capital))
+        self._pattern = re.compile(rf"{inside}|^\s*{opening}")
         mask = SPECIALS[MASK]
         after = (tokenizer.encode_masked(f"{mask}{gap}{phrase}")[1:] for gap in ("", " "))
         self.spellings = [ids for ids in _distinct(after) if self._may_follow(ids)]

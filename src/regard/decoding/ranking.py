@@ -80,8 +80,8 @@ def ranked_tokens(
     logits_V = logits_V.float()
     values, order = logits_V.sort(descending=True, stable=True)
     probabilities = values.softmax(-1)
-    kept = values[: top_k or len(values)] / temperature
-    sampled = kept.softmax(-1)
+    scaled = values[: top_k or len(values)] / temperature
+    sampled = scaled.softmax(-1)
     before = sampled.cumsum(-1) - sampled
     sampled = torch.where(before < top_p, sampled, 0.0)
     sampled = sampled / sampled.sum()

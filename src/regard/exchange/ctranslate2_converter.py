@@ -16,8 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import AlignmentSettings, Run, TransformerSettings
-from regard.exchange.ctranslate2_support import ACTIVATIONS, POSITIONS, vocabulary
-from regard.exchange.requirements import exportable
+from regard.decoding.ctranslate2_folder import vocabulary
+from regard.exchange.requirements import (
+    CTRANSLATE2_ACTIVATIONS,
+    CTRANSLATE2_POSITIONS,
+    exportable,
+)
 from regard.folder import Tokenizers
 from regard.models.embedding import Embedding
 from regard.models.transformer import TransformerModel
@@ -31,7 +35,9 @@ def convert(
     network: TransformerModel, run: Run, tokenizers: Tokenizers, folder: Path, *, int8: bool = False
 ) -> None:
     """Write the CTranslate2 model; the folder must not exist yet."""
-    exportable(run, "ctranslate2", positions=POSITIONS, activations=ACTIVATIONS)
+    exportable(
+        run, "ctranslate2", positions=CTRANSLATE2_POSITIONS, activations=CTRANSLATE2_ACTIVATIONS
+    )
     spec = _specification(network, run)
     spec.register_source_vocabulary(vocabulary(tokenizers.source))
     spec.register_target_vocabulary(target := vocabulary(tokenizers.target))
@@ -55,7 +61,7 @@ def _specification(network: TransformerModel, run: Run) -> TransformerSpec:
         (settings.num_encoder_layers, settings.num_decoder_layers),
         num_heads,
         pre_norm=settings.norm == "pre",
-        activation=specs.Activation[ACTIVATIONS[settings.activation]],
+        activation=specs.Activation[CTRANSLATE2_ACTIVATIONS[settings.activation]],
         alignment_layer=aligned_layer,
         alignment_heads=num_heads if alignment.head is None else 1,
     )

@@ -13,8 +13,8 @@ from regard.config import SearchOptions
 from regard.config.search import EnginePrecision
 from regard.decoding import score
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
+from regard.decoding.ctranslate2_folder import open_engine, vocabulary
 from regard.exchange.ctranslate2_converter import convert
-from regard.exchange.ctranslate2_support import ACTIVATIONS, POSITIONS, vocabulary
 from regard.exchange.proof import (
     NUM_SENTENCES,
     TOLERANCE,
@@ -23,7 +23,12 @@ from regard.exchange.proof import (
     compare,
     proof_sentences,
 )
-from regard.exchange.requirements import exportable, needed
+from regard.exchange.requirements import (
+    CTRANSLATE2_ACTIVATIONS,
+    CTRANSLATE2_POSITIONS,
+    exportable,
+    needed,
+)
 from regard.folder import SavedModel, save_tokenizers
 from regard.models.batch import Source, source_of
 from regard.models.transformer import TransformerModel
@@ -73,7 +78,12 @@ def export_ctranslate2(
     precision: EnginePrecision = "fp32",
 ) -> Proof:
     """Write a folder of CTranslate2, run and compare it."""
-    exportable(saved.run, "ctranslate2", positions=POSITIONS, activations=ACTIVATIONS)
+    exportable(
+        saved.run,
+        "ctranslate2",
+        positions=CTRANSLATE2_POSITIONS,
+        activations=CTRANSLATE2_ACTIVATIONS,
+    )
     ctranslate2 = needed("ctranslate2")
     network = cast(TransformerModel, saved.network)
     tokenizers = saved.tokenizers
@@ -84,11 +94,11 @@ def export_ctranslate2(
             file.replace(folder / file.name)
         (folder / MODEL).rmdir()
         save_tokenizers(folder, tokenizers)
-        source, target = vocabulary(tokenizers.source), vocabulary(tokenizers.target)
-        engine = CTranslate2Engine(
+        target = vocabulary(tokenizers.target)
+        engine = open_engine(
             folder,
-            source,
-            target,
+            tokenizers.source,
+            tokenizers.target,
             max_length=network.max_length,
             threads=max(1, threads),
             precision=precision,

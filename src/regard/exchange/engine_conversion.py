@@ -20,17 +20,17 @@ from regard.config import SearchOptions
 from regard.config.search import EnginePrecision
 from regard.decoding import score
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
-from regard.evaluation import corpus_bleu
-from regard.exchange.ctranslate2_converter import convert
-from regard.exchange.ctranslate2_support import (
+from regard.decoding.ctranslate2_folder import (
     PROOF,
     Conversion,
     EngineCheck,
     file_checksums,
+    note_verified,
     open_engine,
 )
+from regard.evaluation import corpus_bleu
+from regard.exchange.ctranslate2_converter import convert
 from regard.exchange.proof import development_pairs
-from regard.exchange.verified_engines import note_verified
 from regard.folder import SavedModel
 from regard.models.batch import source_of
 from regard.models.transformer import TransformerModel
@@ -49,25 +49,33 @@ def convert_engine(saved: SavedModel, home: Path, model: str, threads: int) -> N
         engines = {}
         for precision in PRECISIONS:
             _convert(saved, draft / precision, precision)
-            engines[precision] = open_engine(saved, draft / precision, threads, precision)
+            engines[precision] = open_engine(
+                draft / precision,
+                saved.tokenizers.source,
+                saved.tokenizers.target,
+                max_length=saved.run.model.max_length,
+                threads=threads,
+                precision=precision,
+                device=saved.device,
+            )
         check = _check(saved, engines["fp32"], engines["int8"])
         proof = {"model": model, "files": file_checksums(draft), "check": asdict(check)}
         replace_file(draft / PROOF, json.dumps(proof, indent=1) + "\n")
         files = [file_checksums(draft / precision) for precision in PRECISIONS]
         saved.check_unchanged()  # else it were another model's
-    for each in files:
-        note_verified(model, each)
+    for checksums in files:
+        note_verified(model, checksums)
 
 
-def verify_conversion(saved: SavedModel, found: Conversion, model: str) -> bool:
+def verify_conversion(saved: SavedModel, conversion: Conversion, model: str) -> bool:
     """Whether a conversion is what a new one gives, to the byte; if it is, note that."""
     with TemporaryDirectory(prefix="regard-engine-") as temporary:
-        folder = Path(temporary) / found.precision
-        _convert(saved, folder, found.precision)
-        same = file_checksums(folder) == found.files
+        folder = Path(temporary) / conversion.precision
+        _convert(saved, folder, conversion.precision)
+        same = file_checksums(folder) == conversion.files
     saved.check_unchanged()
     if same:
-        note_verified(model, found.files)
+        note_verified(model, conversion.files)
     return same
 
 
@@ -118,25 +126,25 @@ def _log_difference(
     saved: SavedModel, engine: CTranslate2Engine, sources: Sequence[list[int]], options: Any
 ) -> float:
     """The largest difference of a token's log-probability from our own forward pass."""
-    found = [
+    searched = [
         (ids, result[0])
         for ids, result in zip(sources, engine.search(sources, options), strict=True)
         if result is not None
     ]
-    if not found:
+    if not searched:
         return 0.0
-    ids = [source for source, _ in found]
-    hypotheses = engine.token_log_probabilities(ids, [best for _, best in found], options)
+    ids = [source for source, _ in searched]
+    hypotheses = engine.token_log_probabilities(ids, [best for _, best in searched], options)
     device = next(saved.network.parameters()).device
     with torch.inference_mode():
-        own = score(
+        reference = score(
             saved.network,  # type: ignore[arg-type]  # a Transformer
             source_of(ids).to(device),
             [hypothesis.tokens for hypothesis in hypotheses],
         )
     return max(
         abs(a - b)
-        for hypothesis, other in zip(hypotheses, own, strict=True)
+        for hypothesis, other in zip(hypotheses, reference, strict=True)
         for a, b in zip(
             hypothesis.token_log_probabilities, other.token_log_probabilities, strict=False
         )

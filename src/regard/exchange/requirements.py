@@ -7,7 +7,11 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from regard.config import Run, TransformerSettings
+from regard.decoding.ctranslate2_folder import installed
 from regard.errors import InputError
+
+CTRANSLATE2_ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "tanh": "Tanh"}
+CTRANSLATE2_POSITIONS = ("sinusoidal", "learned", "none")
 
 
 def exportable(
@@ -59,6 +63,14 @@ def unsupported(
         if value not in allowed:
             return UnsupportedSetting(name, value, allowed)
     return None
+
+
+def ctranslate2_obstacle(run: Run) -> str:
+    """Why CTranslate2 cannot be used for a model; empty if it can."""
+    if installed() is None:
+        return "CTranslate2 is not installed (pip install 'regard[fast]')"
+    setting = unsupported(run, positions=CTRANSLATE2_POSITIONS, activations=CTRANSLATE2_ACTIVATIONS)
+    return f"CTranslate2 cannot run a model with {setting}" if setting else ""
 
 
 def needed(package: str) -> Any:

@@ -10,8 +10,13 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.text.tokenizer import Tokenizer
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _CONTROL = 3  # the type of a SentencePiece piece that text is never cut into
@@ -55,6 +60,13 @@ def tag_ids(known: Mapping[str, int], tags: Sequence[str]) -> list[int]:
             listed = f"its tags are {', '.join(known)}" if known else "it has no tags"
             raise InputError(f"the tag {tag} is not in the vocabulary of the model; {listed}.")
     return [known[tag] for tag in tags]
+
+
+def tagged_spans(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
+    """The span of each token of a text in it; tags before the text have empty ones at its start."""
+    tags = set(tokenizer.tags.values())
+    num_tags = len(list(takewhile(tags.__contains__, ids)))
+    return [(0, 0)] * num_tags + tokenizer.spans(text, ids[num_tags:])
 
 
 def untagged(text: str, tag: str) -> str:

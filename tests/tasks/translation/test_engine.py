@@ -12,11 +12,11 @@ import torch
 import regard
 from regard.cli import main
 from regard.config import AlignmentSettings, Run, SearchOptions, TransformerSettings
-from regard.decoding import Hypothesis, search
-from regard.decoding.ctranslate2_engine import CTranslate2Engine
+from regard.decoding import Hypothesis, TorchEngine
+from regard.decoding.ctranslate2_folder import open_engine
 from regard.errors import InputError
 from regard.exchange.ctranslate2_converter import convert
-from regard.exchange.ctranslate2_support import missing, vocabulary
+from regard.exchange.requirements import ctranslate2_obstacle
 from regard.folder import load_weights, save_weights
 from regard.models.batch import batch_of, source_of
 from regard.storage import atomic_folder
@@ -67,10 +67,10 @@ def test_a_converted_model_gives_the_same_tokens_scores_and_attention(
         parameter.data += 0.1 * torch.randn_like(parameter)
     run = Run(languages="en-fr", model=settings, alignment=alignment)
     convert(network, run, tokenizers, tmp_path / "converted")
-    engine = CTranslate2Engine(
+    engine = open_engine(
         tmp_path / "converted",
-        vocabulary(tokenizers.source),
-        vocabulary(tokenizers.target),
+        tokenizers.source,
+        tokenizers.target,
         max_length=settings.max_length,
     )
     ids = [tokenizers.source.encode(source)[:11] for source in SOURCES]
@@ -78,10 +78,10 @@ def test_a_converted_model_gives_the_same_tokens_scores_and_attention(
         options = SearchOptions(beam=beam, max_length=12)
         found = dict(engine.results(ids, options, attention=kept))
         results = [found[row] for row in range(len(ids))]
-        own = search(network, source_of(ids), options)
+        expected_results = dict(TorchEngine(network, network, source_of).results(ids, options))
         best = dict(engine.explain(ids, [result[0] for result in results], options))
-        for row, (expected, *_) in enumerate(own):
-            hypothesis, given = best[row]
+        for row in range(len(ids)):
+            expected, (hypothesis, given) = expected_results[row][0], best[row]
             assert type(hypothesis) is Hypothesis  # which can be pickled
             if hypothesis.tokens != expected.tokens:  # searches differ in when they stop
                 assert beam > 1
@@ -271,7 +271,7 @@ def test_names_that_are_not_known_and_models_that_cannot_be_converted(folder, tm
         regard.load(recurrent, engine="ctranslate2")
     for change in ({"positions": "rotary"}, {"normalizer": "sparsemax"}, {"activation": "elu"}):
         (setting,) = change
-        assert f"model.{setting}" in missing(Run(model=replace(SMALL, **change)))
+        assert f"model.{setting}" in ctranslate2_obstacle(Run(model=replace(SMALL, **change)))
 
 
 def test_a_converted_model_translates_without_torch(folder):

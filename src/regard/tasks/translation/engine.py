@@ -1,13 +1,10 @@
 """The engine that searches: CTranslate2 wherever it can run the model, our own for all else.
 
 A model is converted when it first translates. The result is kept in the model's folder with the
-checksum of the files it was made from, and with its proof:
-
-    engine/engine.json    checksums, precision, and the figures of the check
-    engine/int8, fp32     model folders of CTranslate2
+checksum of the files it was made from, and with its proof (`regard.decoding.ctranslate2_folder`).
 
 A model that was converted before is opened without torch. One that was converted elsewhere is
-first compared with its weights (`regard.exchange.verified_engines`).
+first compared with its weights.
 """
 
 from __future__ import annotations
@@ -18,17 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
-from regard.errors import BusyError, InputError
-from regard.exchange.ctranslate2_support import (
+from regard.decoding.ctranslate2_folder import (
     FOLDER,
     Conversion,
     EngineCheck,
+    engine_cache,
     installed,
-    missing,
     open_engine,
     read_conversion,
+    verified_conversion,
 )
-from regard.exchange.verified_engines import engine_cache, is_verified
+from regard.errors import BusyError, InputError
+from regard.exchange.requirements import ctranslate2_obstacle
 from regard.folder import SavedModel
 
 ENGINES = ("auto", "ctranslate2", "torch")
@@ -82,10 +80,9 @@ def open_converted(saved: SavedModel, threads: int, precision: str) -> EngineCho
         return None
     try:
         model = _name(saved)
-        for home in _homes(saved.path, model):
-            found = read_conversion(home, model, precision)
-            if found is not None and is_verified(model, found.files):
-                return _choice(saved, found, threads)
+        conversion = verified_conversion(_homes(saved.path, model), model, precision)
+        if conversion is not None:
+            return _choice(saved, conversion, threads)
     except (RuntimeError, OSError, ValueError):
         log.debug("the CTranslate2 engine cannot be opened", exc_info=True)
     return None
@@ -98,7 +95,7 @@ def _missing(saved: SavedModel) -> str:
         return f"CTranslate2 does not run on {device}"
     if saved.num_networks > 1:
         return "CTranslate2 cannot run an ensemble"
-    return missing(saved.run)
+    return ctranslate2_obstacle(saved.run)
 
 
 def _converted(saved: SavedModel, threads: int, precision: str) -> EngineChoice:
@@ -110,9 +107,9 @@ def _converted(saved: SavedModel, threads: int, precision: str) -> EngineChoice:
     model = _name(saved)
     homes = _homes(saved.path, model)
     for home in homes:
-        found = read_conversion(home, model, precision)
-        if found is not None and verify_conversion(saved, found, model):
-            return _choice(saved, found, threads)
+        conversion = read_conversion(home, model, precision)
+        if conversion is not None and verify_conversion(saved, conversion, model):
+            return _choice(saved, conversion, threads)
     writable = homes[0] if os.access(saved.path, os.W_OK | os.X_OK) else homes[1]
     try:
         return _newly_converted(saved, writable, model, threads, precision)
@@ -134,9 +131,17 @@ def _newly_converted(
     return _choice(saved, made, threads)
 
 
-def _choice(saved: SavedModel, found: Conversion, threads: int) -> EngineChoice:
-    opened = open_engine(saved, found.folder, threads, found.precision)
-    return EngineChoice(opened, "", found.check)
+def _choice(saved: SavedModel, conversion: Conversion, threads: int) -> EngineChoice:
+    engine = open_engine(
+        conversion.folder,
+        saved.tokenizers.source,
+        saved.tokenizers.target,
+        max_length=saved.run.model.max_length,
+        threads=threads,
+        precision=conversion.precision,
+        device=saved.device,
+    )
+    return EngineChoice(engine, "", conversion.check)
 
 
 def _name(saved: SavedModel) -> str:

@@ -128,7 +128,7 @@ def mapped_sentences(
 ) -> dict[int, Sentence]:
     """Translations by their rows, with the maps of our own forward pass; words if they are read."""
     best, plain = results
-    own = translator.own.maps(
+    own = translator.torch_search.maps(
         [segments[row] for row in best], [each.tokens for each in best.values()], settings
     )
     maps = dict(zip(best, own, strict=True))

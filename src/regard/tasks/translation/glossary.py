@@ -13,6 +13,7 @@ from regard.errors import InputError
 from regard.formats.lines import read_lines
 from regard.formats.pair import format_error
 from regard.text import Tokenizer, normalize
+from regard.text.tags import tagged_spans
 
 Term = tuple[str, str]
 """A source term and its translation."""
@@ -91,7 +92,7 @@ class TargetLexicon:
         if not terms:
             return {}
         found = self._finder(terms).find(normalize(text))
-        token_spans = tokenizer.spans(text, ids) if found else []
+        token_spans = tagged_spans(tokenizer, text, ids) if found else []
         return {
             term: self._required(term[1]).translating(
                 [

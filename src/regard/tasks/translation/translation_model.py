@@ -26,6 +26,7 @@ from regard.tasks.translation.engine import (
     choose_engine,
     open_converted,
 )
+from regard.tasks.translation.glossary import TargetLexicon
 from regard.tasks.translation.translation import ModelInfo, Sentence
 from regard.tasks.translation.word_fields import TranslatedTokens, word_fields
 from regard.text.segments import Segment
@@ -57,6 +58,7 @@ class TranslationModel(LoadedModel):
         self.tags: tuple[str, ...] = ()  # before every source sentence; see `Translator.into`
         self._origin: Self | None = None  # the translator of all languages that this one is of
         self._engine_names = ("torch", "auto")  # `load` chooses: the folder must hold this network
+        self._engine: EngineChoice | None = None
 
     @property
     def max_length(self) -> int:
@@ -96,11 +98,11 @@ class TranslationModel(LoadedModel):
         """
         check_names(engine, precision)
         self._engine_names = engine, precision
-        self.__dict__.pop("engine", None)
-        opened = None if engine == "torch" else open_converted(self.saved, self.threads, precision)
-        if opened is not None:
-            self.engine = opened
-        elif engine == "ctranslate2":
+        convertible = engine != "torch"
+        self._engine = open_converted(self.saved, self.threads, precision) if convertible else None
+        if self._engine is not None:
+            return
+        if engine == "ctranslate2":
             self.prepare_engine()  # an error now rather than later
         else:
             _ = self.network
@@ -109,10 +111,17 @@ class TranslationModel(LoadedModel):
         """Convert the model now rather than when it first translates."""
         return self.engine
 
-    @cached_property
+    @property
     def engine(self) -> EngineChoice:
         """The engine that searches; the model is converted on first use."""
-        return choose_engine(self.saved, self.threads, *self._engine_names)
+        if self._engine is None:
+            self._engine = choose_engine(self.saved, self.threads, *self._engine_names)
+        return self._engine
+
+    @cached_property
+    def lexicon(self) -> TargetLexicon:
+        """Words and phrases in the tokens of the target language."""
+        return TargetLexicon(self.tokenizers.target)
 
     @property
     def step_model(self) -> Any:

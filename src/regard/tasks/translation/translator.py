@@ -41,7 +41,7 @@ from regard.text.tags import language_tag, tag_ids, tag_token
 if TYPE_CHECKING:
     from regard.attention import Edit
     from regard.corpus.memory import MemoryMatch, TranslationMemory
-    from regard.tasks.translation.own_search import OwnSearch
+    from regard.tasks.translation.torch_search import TorchSearch
 
 
 def find_direction(run: Run, to: str) -> tuple[str, str]:
@@ -130,17 +130,22 @@ class Translator(TranslationModel):
         language = (language_tag(direction[1]),) if len(self.run.target_languages) > 1 else ()
         self.prepare_engine()  # which the translators share
         bound = copy(self)
-        bound.__dict__.pop("own", None)
         bound._origin, bound.info = self, ModelInfo(*direction, self.run.alignment)
         bound.tags = (*language, tag_token(tag)) if tag else language
         tag_ids(self.tokenizers.source.tags, bound.tags)  # an error now rather than later
         return bound
 
-    @cached_property
-    def own(self) -> OwnSearch:
-        from regard.tasks.translation.own_search import OwnSearch
+    @property
+    def torch_search(self) -> TorchSearch:
+        """What translates with the network itself."""
+        from regard.tasks.translation.torch_search import TorchSearch
 
-        return OwnSearch(self)
+        return TorchSearch(self)
+
+    @property
+    def own(self) -> TorchSearch:
+        """Deprecated name of `torch_search`."""
+        return self.torch_search
 
     def translate_lines(
         self,
@@ -247,7 +252,7 @@ class Translator(TranslationModel):
         )
 
     def tokens_at_once(self, settings: SearchOptions) -> int | None:
-        """Source tokens that CTranslate2 searches at once; None if our own engine searches."""
+        """Source tokens that CTranslate2 searches at once; None if torch searches."""
         engine = self.engine.engine
         if engine is None or not engine.can_search(settings):
             return None
@@ -268,12 +273,12 @@ class Translator(TranslationModel):
         return model.num_heads * (model.num_encoder_layers + 2 * model.num_decoder_layers) * squares
 
     def estimate_steps(self, segment: Segment, options: TranslateOptions) -> int:
-        """The most steps that our own engine takes for a segment, one for each hypothesis."""
+        """The most steps that torch takes for a segment, one for each hypothesis."""
         if segment.copied:
             return 0
         length = 2 * len(segment.ids) + 10
         width = max(options.settings.beam, options.settings.n_best)
-        return length * (width + self.own.num_required_tokens(segment, options))
+        return length * (width + self.torch_search.num_required_tokens(segment, options))
 
     def begin_segments(
         self,
@@ -297,13 +302,13 @@ class Translator(TranslationModel):
         def finish() -> list[Sentence]:
             if options.edits:  # one by one, on this thread: edits apply to the calling thread only
                 done = {
-                    row: self.own.translate_edited(segments[row], len(segments), options)
+                    row: self.torch_search.translate_edited(segments[row], len(segments), options)
                     for row in rows
                 }
             else:
                 done = searched() if searched is not None else {}
                 if rest := [row for row in rows if row not in done]:
-                    done |= self.own.translate(segments, rest, options, seeds)
+                    done |= self.torch_search.translate(segments, rest, options, seeds)
             if options.glossary:
                 done = put_terms(self, done)
             if options.protect:
@@ -373,7 +378,7 @@ class Translator(TranslationModel):
         texts: list[str] = []
         for number, segment in enumerate(segments):
             texts.append("")
-            for text in self.own.stream(segment, prefix):
+            for text in self.torch_search.stream(segment, prefix):
                 texts[-1] = text
                 joined = join_translations(segments[: number + 1], texts, self.info.target_language)
                 yield StreamedText(number, text, joined)

@@ -51,7 +51,7 @@ def protected(
             return search({row: done[row] for row in rows}, required)
         aligned = replace(options, alignment=True, settings=settings)
         return put_terms(
-            translator, translator.own.translate(segments, rows, aligned, None, required)
+            translator, translator.torch_search.translate(segments, rows, aligned, None, required)
         )
 
     compute_together(done[row] for row in done if segments[row].stand_ins)

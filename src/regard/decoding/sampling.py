@@ -1,4 +1,4 @@
-"""Rows that do not compete: greedy search, sampling and streams, one step at a time.
+"""Greedy search, sampling and streams: rows that do not compete, one step at a time.
 
 Each sampled row has its own random generator, seeded by (seed, sample id of the sentence, number
 of the sample), so that a sentence's samples do not depend on the batch. A token is drawn with one
@@ -9,7 +9,7 @@ R rows still being generated, V tokens of the vocabulary, K tokens that may be d
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -18,12 +18,11 @@ from torch import Tensor
 
 from regard.cancellation import check_cancelled
 from regard.config import SearchOptions
-from regard.decoding.constraints import ChooseTokens, constrained, option_bans
+from regard.decoding.constraints import constrain, option_bans
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis, ranked
 from regard.decoding.ranking import IMPOSSIBLE, first_argmax, log_probabilities
 from regard.decoding.ranking import top_k as best_k
 from regard.decoding.request import (
-    FREE,
     Ban,
     SearchRequest,
     SourceBatch,
@@ -32,6 +31,9 @@ from regard.decoding.request import (
 )
 from regard.errors import InputError
 from regard.text import BOS, EOS, UNK
+
+ChooseTokens = Callable[[Tensor, Sequence[int]], Tensor]
+"""From log-probabilities (R, V), -inf where forbidden, and the rows' indices to tokens (R,)."""
 
 
 class StepOutput(NamedTuple):
@@ -53,18 +55,22 @@ def decode_steps(
     """
     if not len(request):
         return
-    state, limits, prefix = request.state, request.limits.tolist(), request.prefix
+    state, limits = request.state, request.limits.tolist()
     rows = list(range(len(request)))
+    outputs: list[list[int]] = [[] for _ in rows]
     tokens_R = torch.full((len(rows),), BOS, device=request.device)
     length = 0
     while True:
         check_cancelled()
         logits_RV, state, maps = model.step(state, tokens_R, attention)
-        forced_R = prefix[:, length] if length < prefix.shape[1] else None
-        tokens_R, logs_R = _next_tokens(logits_RV, request.suppressed, forced_R, choose, rows)
-        tokens, logs = tokens_R.tolist(), logs_R.tolist()
+        logs_RV = log_probabilities(logits_RV)
+        constrain(logs_RV, request, rows, length, lambda: [outputs[row] for row in rows])  # noqa: B023
+        tokens_R = choose(logs_RV, rows)
+        tokens, logs = tokens_R.tolist(), logs_RV.gather(1, tokens_R[:, None])[:, 0].tolist()
         length += 1
         possible = [i for i, log in enumerate(logs) if log > IMPOSSIBLE]
+        for i in possible:
+            outputs[rows[i]].append(tokens[i])
         yield StepOutput(
             [rows[i] for i in possible],
             [tokens[i] for i in possible],
@@ -77,49 +83,8 @@ def decode_steps(
         if len(live) < len(rows):
             live_R = torch.tensor(live, device=request.device)
             state = model.select(state, live_R)
-            tokens_R, prefix = tokens_R[live_R], prefix[live_R]
+            tokens_R = tokens_R[live_R]
             rows = [rows[i] for i in live]
-
-
-def _next_tokens(
-    logits_RV: Tensor,
-    suppressed_N: Tensor,
-    forced_R: Tensor | None,
-    choose: ChooseTokens,
-    rows: Sequence[int],
-) -> tuple[Tensor, Tensor]:
-    """Return each row's token, forced or chosen, and its log-probability."""
-    logs_RV = log_probabilities(logits_RV)
-    forced_logs_R = None if forced_R is None else forced_logs(logs_RV, forced_R)
-    logs_RV.index_fill_(1, suppressed_N, IMPOSSIBLE)
-    tokens_R = choose(logs_RV, rows)
-    logs_R = logs_RV.gather(1, tokens_R[:, None])[:, 0]
-    if forced_R is None or forced_logs_R is None:
-        return tokens_R, logs_R
-    free_R = forced_R == FREE
-    return torch.where(free_R, tokens_R, forced_R), torch.where(free_R, logs_R, forced_logs_R)
-
-
-def forced_logs(logs_RV: Tensor, forced_R: Tensor) -> Tensor:
-    """Return the log-probabilities (R,) of forced tokens (undefined where FREE).
-
-    Raises InputError for a token outside the vocabulary or of probability 0.
-    """
-    vocab_size = logs_RV.shape[1]
-    largest = int(forced_R.max())
-    if largest >= vocab_size:
-        raise InputError(
-            f"prefix ids must be below {vocab_size}, the model's vocabulary size, got {largest}; "
-            "use the model's own tokenizer."
-        )
-    logs_R = logs_RV.gather(1, forced_R.clamp(min=0)[:, None])[:, 0]
-    impossible_R = (logs_R == IMPOSSIBLE) & (forced_R != FREE)
-    if bool(impossible_R.any()):
-        raise InputError(
-            f"the prefix has the id {int(forced_R[impossible_R][0])} where the model gives it "
-            "probability 0; use another prefix."
-        )
-    return logs_R
 
 
 def collect(
@@ -146,8 +111,7 @@ def greedy(
     model: StepModel, request: SearchRequest, *, length_penalty: float = 1.0
 ) -> list[Hypothesis]:
     """Return one hypothesis per sentence; the length penalty affects its score only."""
-    choose = constrained(argmax, request)
-    return collect(decode_steps(model, request, choose), len(request), length_penalty)
+    return collect(decode_steps(model, request, argmax), len(request), length_penalty)
 
 
 FEW = 256
@@ -177,7 +141,7 @@ def sample(
     choose = sampler(
         options, [(sample_id, nth) for sample_id in sample_ids for nth in range(count)]
     )
-    outputs = decode_steps(model, repeated, constrained(choose, repeated))
+    outputs = decode_steps(model, repeated, choose)
     samples = collect(outputs, len(repeated), options.length_penalty)
     return [ranked(samples[first : first + count]) for first in range(0, len(samples), count)]
 
@@ -278,7 +242,6 @@ def stream(
         bans=(*option_bans(options), *bans),
     )
     choose = sampler(options, [(sample_id, 0)]) if options.sample else argmax
-    choose = constrained(choose, request)
     return _tokens(decode_steps(model, request, choose, attention=attention), len(prefix))
 
 

@@ -1,4 +1,4 @@
-"""Questions about outputs: their log-probabilities, and other tokens at one of their positions.
+"""Scores of given outputs: their log-probabilities, and other tokens at one of their positions.
 
 B sentences, T target tokens with EOS, V tokens of the vocabulary.
 """
@@ -15,11 +15,10 @@ from torch import Tensor, nn
 
 from regard.cancellation import check_cancelled
 from regard.config import SearchOptions
-from regard.decoding.dispatch import search
+from regard.decoding.constraints import constrain
 from regard.decoding.hypothesis import Hypothesis, make_hypothesis
 from regard.decoding.ranking import IMPOSSIBLE, log_probabilities, top_k
 from regard.decoding.request import SourceBatch, StepModel, device_of, prepare_request
-from regard.decoding.step_loop import forced_logs
 from regard.errors import InputError
 from regard.text import BOS, EOS, PAD, UNK
 
@@ -152,6 +151,8 @@ def alternatives(
     logs, candidates = _next_tokens(model, source, prefix, {*suppress_tokens, current}, count)
     if options is None:
         return [Alternative(token, math.exp(log), None) for token, log in candidates]
+    from regard.decoding.torch_engine import search
+
     prefixes = [[*prefix, token] for token, _ in candidates if token != EOS]
     completed = iter(
         search(
@@ -189,13 +190,14 @@ def _next_tokens(
         model, source, max_length=model.max_length, prefix=[prefix], suppress_tokens=suppress_tokens
     )
     token, state, logs = torch.tensor([BOS], device=request.device), request.state, []
-    for position in range(len(prefix) + 1):
+    for length in range(len(prefix) + 1):
         check_cancelled()
         logits, state, _ = model.step(state, token)
-        all_logs = log_probabilities(logits)
-        if position < len(prefix):
-            token = request.prefix[:, position]
-            logs.append(float(forced_logs(all_logs, token)))
-    values, ids = top_k(all_logs.index_fill_(1, request.suppressed, IMPOSSIBLE), count)
+        next_logs = log_probabilities(logits)
+        constrain(next_logs, request, [0], length, lambda: [prefix])
+        if length < len(prefix):
+            token = request.prefix[:, length]
+            logs.append(float(next_logs[0, token]))
+    values, ids = top_k(next_logs, count)
     candidates = zip(ids[0].tolist(), values[0].tolist(), strict=True)
     return logs, [(token, log) for token, log in candidates if log > IMPOSSIBLE]

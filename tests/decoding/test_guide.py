@@ -17,9 +17,9 @@ from decoding.step_models import (
 )
 from regard.attention import AttentionMap
 from regard.config import AlignmentSettings, SearchOptions
-from regard.decoding import RequiredPhrase, TokenTexts, prepare_request, search
+from regard.decoding import RequiredPhrase, TokenTexts, beam_search, prepare_request, search
 from regard.decoding.constraints import option_bans
-from regard.decoding.guided_beam import guided_beam_search
+from regard.decoding.guide import Guide
 from regard.errors import InputError
 from regard.text import BOS, EOS
 from regard.text.vocabulary import train_words
@@ -46,7 +46,7 @@ def test_nothing_to_guide_is_plain_beam_search(seed, sentences, alpha, width, gr
     expected = search(model, sources(*sentences), options, prefix=begin)
     bans = option_bans(options)
     request = prepare_request(model, sources(*sentences), max_length=8, prefix=begin, bans=bans)
-    assert guided_beam_search(model, request, options) == expected
+    assert beam_search(model, request, options, Guide(options)) == expected
     nothing = [[] for _ in sentences]
     assert search(model, sources(*sentences), options, prefix=begin, phrases=nothing) == expected
 
@@ -55,7 +55,7 @@ def test_nothing_to_guide_is_plain_beam_search(seed, sentences, alpha, width, gr
 def test_nothing_to_guide_in_every_kind_of_model(kind):
     model, options = MODELS[kind](), SearchOptions(beam=4, n_best=4)
     request = prepare_request(model, sources(*SENTENCES))
-    guided = guided_beam_search(model, request, options)
+    guided = beam_search(model, request, options, Guide(options))
     for mine, plain in zip(guided, search(model, sources(*SENTENCES), options), strict=True):
         assert [hyp.tokens for hyp in mine] == [hyp.tokens for hyp in plain]
 

@@ -1,26 +1,31 @@
-"""Which models CTranslate2 can run, by their settings, and what is kept of a conversion."""
+"""A model that was converted for CTranslate2: what is kept of it, and how it is opened.
+
+    engine/engine.json    checksums of the model and of all files, and the figures of the check
+    engine/int8, fp32     model folders of CTranslate2
+
+A folder's own proof is as easily made as its files: whoever hands over a folder may have put the
+engine of another model into it. So the first time that a user has a folder's engine, it is compared
+with a conversion made then (`regard.exchange.engine_conversion`); that it was the same is noted
+outside of the folder, in the user's cache, by the checksums of the model and of all files of the
+engine.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from regard.config import Run
 from regard.config.search import EnginePrecision
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
-from regard.exchange.requirements import unsupported
-from regard.folder import SavedModel
-from regard.storage import checksum
+from regard.storage import checksum, replace_file
 from regard.text import Tokenizer
-
-ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "tanh": "Tanh"}
-POSITIONS = ("sinusoidal", "learned", "none")
-
 
 FOLDER, PROOF = "engine", "engine.json"
 MIN_SENTENCES, MAX_BLEU_LOSS = 100, 0.1
@@ -56,14 +61,6 @@ def installed() -> str | None:
         return version("ctranslate2")
     except PackageNotFoundError:
         return None
-
-
-def missing(run: Run) -> str:
-    """Why CTranslate2 cannot be used for a model; empty if it can."""
-    if installed() is None:
-        return "CTranslate2 is not installed (pip install 'regard[fast]')"
-    setting = unsupported(run, positions=POSITIONS, activations=ACTIVATIONS)
-    return f"CTranslate2 cannot run a model with {setting}" if setting else ""
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str]:
@@ -126,17 +123,56 @@ def file_checksums(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): checksum(path) for path in files}
 
 
+def verified_conversion(
+    homes: Iterable[Path], model: str, precision: str = "auto"
+) -> Conversion | None:
+    """The first conversion of a model that is known to be right; None if there is none."""
+    for home in homes:
+        conversion = read_conversion(home, model, precision)
+        if conversion is not None and _note(model, conversion.files).is_file():
+            return conversion
+    return None
+
+
+def engine_cache() -> Path:
+    """The folder of what is known of engines, in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "regard" / "engines"
+
+
+def note_verified(model: str, files: Mapping[str, str]) -> None:
+    """Note that files with these checksums are a conversion of a model.
+
+    Without a cache to write to, they will be compared again.
+    """
+    note = _note(model, files)
+    with suppress(OSError):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(note, json.dumps({"model": model, "files": files}, indent=1) + "\n")
+
+
+def _note(model: str, files: Mapping[str, str]) -> Path:
+    named = json.dumps([model, sorted(files.items())])
+    return engine_cache() / "verified" / f"{sha256(named.encode()).hexdigest()}.json"
+
+
 def open_engine(
-    saved: SavedModel, folder: Path, threads: int, precision: EnginePrecision
+    folder: Path,
+    source: Tokenizer,
+    target: Tokenizer,
+    *,
+    max_length: int,
+    threads: int = 1,
+    precision: EnginePrecision = "fp32",
+    device: str = "cpu",
 ) -> CTranslate2Engine:
-    """The engine in a folder of CTranslate2."""
-    source, target = map(vocabulary, (saved.tokenizers.source, saved.tokenizers.target))
+    """The engine in a folder of CTranslate2, which was converted with these tokenizers."""
     return CTranslate2Engine(
         folder,
-        source,
-        target,
-        max_length=saved.run.model.max_length,
+        vocabulary(source),
+        vocabulary(target),
+        max_length=max_length,
         threads=threads,
         precision=precision,
-        device=saved.device.partition(":")[0],
+        device=device.partition(":")[0],
     )

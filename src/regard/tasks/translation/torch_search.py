@@ -1,42 +1,47 @@
-"""Translation by our own engine: any model, with all options, edits of the attention, and maps."""
+"""Translation by torch: any model, with all options, edits of the attention, and maps."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain
 
 from regard.attention import AttentionMap, Edit, Overwrite, intervene
 from regard.attention.inspection import observe
 from regard.config import SearchOptions
-from regard.decoding import score, search, stream
+from regard.decoding import Constraints, Hypothesis, RequiredPhrase, TorchEngine
 from regard.decoding.length_groups import length_groups
 from regard.errors import InputError
 from regard.models.batch import source_of
 from regard.models.ensemble import EnsembleModel
-from regard.tasks.translation.glossary import TargetLexicon, Term
+from regard.tasks.translation.glossary import Term
 from regard.tasks.translation.translation import Sentence, TranslateOptions
 from regard.tasks.translation.translation_model import Explanation, TranslationModel, sentence_map
 from regard.text import is_spaceless
 from regard.text.segments import Segment
 from regard.text.tokenizer import EOS
-from regard.worker_pool import WorkerPool, parallel_map
+from regard.worker_pool import WorkerPool
 
 MAPPED_TOKENS = 1024  # of a batch's sources; the weights of larger ones exceed the caches
-MIN_FORKED_TOKENS = 512  # of the source, times the beam: a quarter of a second
 
 
-class OwnSearch:
-    """Searches with the network of a model."""
+class TorchSearch:
+    """Translates segments with the network of a model, by `TorchEngine`."""
 
     def __init__(self, model: TranslationModel) -> None:
         self.model = model
 
-    @cached_property
-    def _lexicon(self) -> TargetLexicon:
-        return TargetLexicon(self.model.tokenizers.target)
+    @property
+    def engine(self) -> TorchEngine:
+        """The engine; it runs the network itself while that is observed."""
+        model = self.model
+        return TorchEngine(
+            model.step_model,
+            model.network,
+            lambda sources: source_of(sources).to(model.device),
+            model.threads,
+            model.run.alignment,
+        )
 
     def maps(
         self,
@@ -69,39 +74,19 @@ class OwnSearch:
         seeds: Sequence[int] | None,
         required: Mapping[int, tuple[Term, ...]] | None = None,
     ) -> dict[int, Sentence]:
-        """The translations of segments by our own engine, by their numbers.
+        """The translations of segments, by their numbers.
 
         `required` are terms of some segments, besides those of the glossary.
         """
-        lengths = [len(segments[row].ids) for row in rows]
-        groups = [
-            [rows[number] for number in group]
-            for group in length_groups(lengths, options.settings, self.model.threads)
-        ]
-
-        def translate_group(group: list[int]) -> list[Sentence]:
-            numbers = group if seeds is None else [seeds[row] for row in group]
-            own = [(required or {}).get(row, ()) for row in group]
-            return self._search([segments[row] for row in group], options, numbers, own)
-
-        # processes take some time to start, and maps are costly to return
-        many = sum(lengths) * options.settings.beam >= MIN_FORKED_TOKENS
-        fork = many and not options.attention and not observe.observers()
-        _ = self.model.step_model  # prepared once, before processes are forked
-        # a search that reads attention registers hooks, which threads would do in each other's way
-        forks = fork and threading.current_thread() is threading.main_thread()
-        alone = bool(options.glossary or required) and not forks
-        done = parallel_map(translate_group, groups, 1 if alone else self.model.threads, fork=fork)
-        return {
-            row: sentence
-            for group, translated in zip(groups, done, strict=True)
-            for row, sentence in zip(group, translated, strict=True)
-        }
+        chosen = [segments[row] for row in rows]
+        more_terms = [(required or {}).get(row, ()) for row in rows]
+        sample_ids = rows if seeds is None else [seeds[row] for row in rows]
+        return dict(zip(rows, self._search(chosen, options, sample_ids, more_terms), strict=True))
 
     def num_required_tokens(self, segment: Segment, options: TranslateOptions) -> int:
         """The tokens of all terms of the glossary that the translation of a segment must have."""
         source = self.model.tokenizers.source
-        terms = self._lexicon.required(options.glossary, segment.text, segment.ids, source)
+        terms = self.model.lexicon.required(options.glossary, segment.text, segment.ids, source)
         return sum(map(len, terms.values()))
 
     def translate_edited(
@@ -133,12 +118,11 @@ class OwnSearch:
             return
         target = self.model.tokenizers.target
         settings = replace(self.model.run.decoding, beam=1, n_best=1, sample=False)
-        source = source_of([segment.ids]).to(self.model.device)
         spaceless = is_spaceless(self.model.info.target_language)
         ids: list[int] = []
         shown = ""
         begin = target.encode(prefix) if prefix else []
-        for step in stream(self.model.step_model, source, settings, prefix=begin):
+        for step in self.engine.stream(segment.ids, settings, begin):
             if step.finished:
                 break
             ids.append(step.token)
@@ -153,54 +137,81 @@ class OwnSearch:
         self,
         segments: Sequence[Segment],
         options: TranslateOptions,
-        seeds: Sequence[int],
+        sample_ids: Sequence[int],
         more_terms: Sequence[tuple[Term, ...]] = (),
     ) -> list[Sentence]:
-        """The translations of one batch of segments; `more_terms` are required of each."""
-        ids = [segment.ids for segment in segments]
-        source = source_of(ids).to(self.model.device)
-        start = self._prefix(options.prefix)
-        prefix = [start] * len(ids) if start else None
-        tokenizer = self.model.tokenizers.source
-        terms = [
-            self._lexicon.required(options.glossary, segment.text, segment.ids, tokenizer)
-            for segment in segments
-        ]
-        for own, segment, more in zip(terms, segments, more_terms, strict=bool(more_terms)):
-            own |= self._lexicon.required(more, segment.text, segment.ids, tokenizer)
-        settings = options.settings
-        attends = settings.coverage_penalty or any(terms)  # which a prepared network cannot show
-        if start[-1:] == [EOS]:  # all of it is given
-            given = score(self.model.network, source, [start[:-1]] * len(ids))
-            hypotheses = [[hypothesis] for hypothesis in given]
-        else:
-            hypotheses = search(
-                self.model.network if attends else self.model.step_model,
-                source,
-                settings,
-                prefix=prefix,
-                sample_ids=seeds,
-                bans=self._lexicon.bans(options.forbid),
-                phrases=[list(required.values()) for required in terms],
-                alignment=self.model.run.alignment,
-            )
+        """The translations of segments; `more_terms` are required of each."""
+        terms = self._required_terms(segments, options, more_terms)
+
+        def finish(rows: Sequence[int], hypotheses: list[list[Hypothesis]]) -> list[Sentence]:
+            batch = [segments[row] for row in rows]
+            sentences = self._sentences(batch, hypotheses, options)
+            if not options.glossary:
+                return sentences
+            return [
+                replace(
+                    sentence,
+                    missing_terms=self._missing_terms(terms[row], ranked[0].tokens, options),
+                )
+                for sentence, row, ranked in zip(sentences, rows, hypotheses, strict=True)
+            ]
+
+        constraints = Constraints(
+            self._prefix(options.prefix),
+            self.model.lexicon.bans(options.forbid),
+            [list(phrases.values()) for phrases in terms],
+        )
+        return self.engine.finished_results(
+            [segment.ids for segment in segments],
+            options.settings,
+            finish,
+            constraints,
+            sample_ids,
+            fork=not options.attention and not observe.observers(),  # maps are costly to return
+        )
+
+    def _sentences(
+        self,
+        segments: Sequence[Segment],
+        hypotheses: Sequence[Sequence[Hypothesis]],
+        options: TranslateOptions,
+    ) -> list[Sentence]:
+        """The translations of a batch by its hypotheses, with words and maps if requested."""
         targets = [ranked[0].tokens for ranked in hypotheses]
-        explanations: list[Explanation | None] = [None] * len(ids)
+        explanations: list[Explanation | None] = [None] * len(segments)
         if options.alignment or options.attention:
-            maps = self.model.maps(ids, targets)
+            maps = self.model.maps([segment.ids for segment in segments], targets)
             explanations = [
                 self.model.explanation(maps, row, segment, tokens, options.attention)
                 for row, (segment, tokens) in enumerate(zip(segments, targets, strict=True))
             ]
-        sentences = list(map(self.model.sentence, segments, targets, hypotheses, explanations))
-        if not options.glossary:
-            return sentences
-        glossary = frozenset(options.glossary)
-        missing = [
-            tuple(t for t in self._lexicon.missing(own, ranked[0].tokens) if t in glossary)
-            for own, ranked in zip(terms, hypotheses, strict=True)
+        return list(map(self.model.sentence, segments, targets, hypotheses, explanations))
+
+    def _required_terms(
+        self,
+        segments: Sequence[Segment],
+        options: TranslateOptions,
+        more_terms: Sequence[tuple[Term, ...]],
+    ) -> list[dict[Term, RequiredPhrase]]:
+        """The terms that each segment has, and what its translation must have; none at all: []."""
+        if not options.glossary and not any(more_terms):
+            return []
+        required, tokenizer = self.model.lexicon.required, self.model.tokenizers.source
+        return [
+            required(options.glossary, segment.text, segment.ids, tokenizer)
+            | required(more, segment.text, segment.ids, tokenizer)
+            for segment, more in zip(segments, more_terms or [()] * len(segments), strict=True)
         ]
-        return [replace(s, missing_terms=m) for s, m in zip(sentences, missing, strict=True)]
+
+    def _missing_terms(
+        self,
+        required: Mapping[Term, RequiredPhrase],
+        tokens: Sequence[int],
+        options: TranslateOptions,
+    ) -> tuple[Term, ...]:
+        """The terms of the glossary that a translation does not have."""
+        missing = self.model.lexicon.missing(required, tokens)
+        return tuple(term for term in missing if term in options.glossary)
 
     def _prefix(self, prefix: str | Sequence[int]) -> list[int]:
         """The ids of what a translation begins with."""

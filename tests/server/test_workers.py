@@ -14,7 +14,7 @@ import pytest
 
 from processes import Process, run
 from regard.server.access.keys import make_key, revoke_key
-from servers import running, until
+from servers import running, runs, until
 from trained import taught, trained
 
 FRENCH = taught("en-fr")
@@ -53,14 +53,6 @@ def answers_while(server, context):
 def events(server, name):
     """The lines of the log about one kind of event."""
     return [line for line in server.log if line["event"] == name]
-
-
-def runs(pid):
-    """Whether a process is there, and no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def private_folder(server):

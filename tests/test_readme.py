@@ -106,7 +106,7 @@ def test_linked_files_exist():
         assert (ROOT / target).exists(), target
 
 
-def test_the_map_of_the_rooms_is_right():
+def test_the_table_of_packages_is_right():
     """Every path that CONTRIBUTING.md names exists, and every package is in its table."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     package = ROOT / "src" / "regard"

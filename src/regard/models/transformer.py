@@ -1,11 +1,13 @@
 """The Transformer encoder–decoder (Vaswani 2017), from token ids to logits.
 
+This and `layer.py` are the whole model, in plain modules; `regard.models.fast` runs it faster.
+
 B sentences, S source tokens, T target tokens, D features, V tokens of the vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -13,27 +15,13 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Mask, record
 from regard.config import TransformerSettings
-from regard.models.batch import AttentionName, Batch, Source
+from regard.models.batch import Batch, Source
 from regard.models.embedding import Embedding, OutputModel, embedding_pair, output_layer
-from regard.models.layer import (
-    Layer,
-    LayerCache,
-    attention_positions,
-    final_norm,
-    input_positions,
-    normed,
-)
-from regard.models.sequence_parallel import SequenceShard, gather_sequence, shard_of
+from regard.models.layer import Layer, LayerCache, normed
+from regard.models.parts import attention_positions, final_norm, input_positions
 
 CAUSAL = Mask.causal()
 CACHED_CAUSAL = Mask.causal(corner="bottom-right")
-SIDES: tuple[tuple[str, AttentionName], ...] = (("self", "decoder"), ("cross", "cross"))
-"""The attention of a decoder's layer: its name there, and in the whole model."""
-
-Wanted = Collection[tuple[AttentionName, int]]
-"""Attention, by its name and layer."""
-Weights = dict[tuple[AttentionName, int], Tensor]
-"""Weights (B, H, Q, K) by attention and layer."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +44,15 @@ class Encoder(nn.Module):
     def __init__(self, settings: TransformerSettings) -> None:
         super().__init__()
         positions = attention_positions(settings, causal=False)
-        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
+        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # ModuleList[Layer]
             Layer(settings, positions, cross=False) for _ in range(settings.num_encoder_layers)
         )
         self.norm = final_norm(settings)
 
     def forward(self, x: Tensor, mask: Mask, offset: int = 0) -> Tensor:
-        return self.run(x, mask, offset)[0]
-
-    def run(
-        self, x: Tensor, mask: Mask, offset: int = 0, wanted: Wanted = frozenset()
-    ) -> tuple[Tensor, Weights]:
-        """Return the output, and the weights of the attention that is wanted."""
-        weights: Weights = {}
-        for number, layer in enumerate(self.layers):
-            names = ("self",) if ("encoder", number) in wanted else ()
-            x, _, maps = layer(x, mask, offset=offset, weights=names)
-            if names:
-                weights["encoder", number] = maps["self"]
-        return normed(self.norm, x, "encoder", offset), weights
+        for layer in self.layers:
+            x, _ = layer(x, mask, offset=offset)
+        return normed(self.norm, x, "encoder", offset)
 
 
 class Decoder(nn.Module):
@@ -83,30 +61,16 @@ class Decoder(nn.Module):
     def __init__(self, settings: TransformerSettings) -> None:
         super().__init__()
         positions = attention_positions(settings, causal=True)
-        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
+        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # ModuleList[Layer]
             Layer(settings, positions, cross=True, causal=True)
             for _ in range(settings.num_decoder_layers)
         )
         self.norm = final_norm(settings)
 
     def forward(self, x: Tensor, memory: Tensor, memory_mask: Mask, offset: int = 0) -> Tensor:
-        return self.run(x, memory, memory_mask, offset)[0]
-
-    def run(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        memory_mask: Mask,
-        offset: int = 0,
-        wanted: Wanted = frozenset(),
-    ) -> tuple[Tensor, Weights]:
-        """Return the output, and the weights of the attention that is wanted."""
-        weights: Weights = {}
-        for number, layer in enumerate(self.layers):
-            names = [name for name, side in SIDES if (side, number) in wanted]
-            x, _, maps = layer(x, CAUSAL, memory, memory_mask, offset=offset, weights=names)
-            weights |= {(side, number): maps[name] for name, side in SIDES if name in names}
-        return normed(self.norm, x, "decoder", offset), weights
+        for layer in self.layers:
+            x, _ = layer(x, CAUSAL, memory, memory_mask, offset=offset)
+        return normed(self.norm, x, "decoder", offset)
 
     def empty_caches(self, memory: Tensor) -> tuple[LayerCache, ...]:
         """Return every layer's empty cache, with the memory projected for that layer."""
@@ -117,13 +81,12 @@ class Decoder(nn.Module):
 
     def step(self, x: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Decode one more token x (B, 1, D) after those in the caches."""
-        memory_mask = Mask.lengths(state.lengths)
+        memory_mask, offset = Mask.lengths(state.lengths), state.layers[0].self_attention.length
         caches = []
         for layer, cache in zip(self.layers, state.layers, strict=True):
-            x, own, _ = layer(x, CACHED_CAUSAL, cache.memory, memory_mask, cache.own)
-            caches.append(replace(cache, own=own))
-        x = normed(self.norm, x, "decoder", state.layers[0].own.length)
-        return x, replace(state, layers=tuple(caches))
+            x, longer = layer(x, CACHED_CAUSAL, cache.memory, memory_mask, cache.self_attention)
+            caches.append(replace(cache, self_attention=longer))
+        return normed(self.norm, x, "decoder", offset), replace(state, layers=tuple(caches))
 
 
 class TransformerModel(OutputModel):
@@ -147,31 +110,8 @@ class TransformerModel(OutputModel):
     def features(self, batch: Batch) -> Tensor:
         assert batch.source is not None
         mask = Mask.lengths(batch.source.lengths)
-        shard = shard_of(self)
-        if shard.num_ranks > 1:
-            return self._shard_features(batch.source, batch.inputs, mask, shard)
         memory = self.encoder(self.source(batch.source.tokens), mask)
         return self.decoder(self.target(batch.inputs), memory, mask)  # type: ignore[no-any-return]  # modules return Any
-
-    def guided_features(self, batch: Batch) -> tuple[Tensor, list[Tensor]]:
-        """Return the features, and the weights (B, Q, K) of each of the batch's guided heads."""
-        assert batch.source is not None
-        mask = Mask.lengths(batch.source.lengths)
-        wanted = {(head.attention, head.layer) for head in batch.guided}
-        memory, weights = self.encoder.run(self.source(batch.source.tokens), mask, wanted=wanted)
-        x, others = self.decoder.run(self.target(batch.inputs), memory, mask, wanted=wanted)
-        weights |= others
-        return x, [weights[head.attention, head.layer][:, head.head] for head in batch.guided]
-
-    def _shard_features(
-        self, source: Source, inputs: Tensor, mask: Mask, shard: SequenceShard
-    ) -> Tensor:
-        """Return the features of this process's shard; the encoder's output is gathered."""
-        length = source.tokens.shape[1]
-        source_offset, offset = shard.offset(length), shard.offset(inputs.shape[1])
-        x = self.source(shard.local(source.tokens), source_offset)
-        memory = gather_sequence(self.encoder(x, mask, source_offset), shard, length)
-        return self.decoder(self.target(shard.local(inputs), offset), memory, mask, offset)  # type: ignore[no-any-return]  # modules return Any
 
     def start(self, source: Source | None, batch: int = 1) -> DecoderState:
         """Encode the source and return the state before the first token."""
@@ -188,7 +128,7 @@ class TransformerModel(OutputModel):
             with record(self) as recording:
                 logits, state, _ = self.step(state, tokens)
             return logits, state, recording.maps
-        offset = state.layers[0].own.length
+        offset = state.layers[0].self_attention.length
         x, state = self.decoder.step(self.target(tokens[:, None], offset), state)
         return self.logits(x, offset)[:, 0], state, []
 

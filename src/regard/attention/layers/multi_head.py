@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from regard.attention.attend import Attended
 from regard.attention.engines import arguments
 from regard.attention.engines.choice import Engine
-from regard.attention.inspection import observe, parts
+from regard.attention.inspection import observe, probe
 from regard.attention.layers.cache import Cache, KeyValue
 from regard.attention.layers.multi_head_parts import (
     check_mechanism,
@@ -177,6 +177,7 @@ class MultiHead(nn.Module):
         if cache is not None:
             check_cache(cache, mechanism.cache_type)
             bias_offset = offset if cross else mechanism.cached_length(cache)
+        needed = probe.needs_weights()
         observed = not torch.compiler.is_compiling() and observe.OBSERVERS.get()
         with self._info(cross, cache, mask, offset) if observed else nullcontext():
             attended: Attended = mechanism(
@@ -187,12 +188,15 @@ class MultiHead(nn.Module):
                 bias=self._bias(bias, bias_offset),
                 dropout=self.dropout if self.training else 0.0,
                 cache=cache,
-                weights=weights,
+                weights=weights or needed,
             )
+        if needed:
+            assert attended.weights is not None
+            probe.emit("weights", "softmax(s)", attended.weights, axis="key")
         joined = attended.context.transpose(-3, -2).flatten(-2)
         context = self.out_proj(joined)
-        parts.tell("heads joined", "[c¹; …; cʰ]", joined)
-        parts.tell("output projection", "W_o [c¹; …; cʰ] + b_o", context)
+        probe.emit("heads joined", "[c¹; …; cʰ]", joined)
+        probe.emit("output projection", "W_o [c¹; …; cʰ] + b_o", context)
         return attended.changed(context, None if memory is not None else attended.cache)
 
     def memory(self, key: Tensor, value: Tensor | None = None, offset: int = 0) -> KeyValue:

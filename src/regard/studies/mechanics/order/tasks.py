@@ -194,7 +194,7 @@ class PatchNetwork(nn.Module):
         """Scores (B, L) of images (B, 3, S, S)."""
         tokens = self.positions.add(self.norm(self.patches(x).flatten(2).transpose(1, 2)))
         for layer in self.layers:
-            tokens = layer(tokens, None).x
+            tokens, _ = layer(tokens, None)
         scores: Tensor = self.output(tokens.amax(1))
         return scores
 

@@ -23,9 +23,8 @@ from regard.models.batch import Source, batch_of, source_of
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.fast import for_inference, for_training, supports
 from regard.models.fast.lookups import collected_lookups, gradients_of
-from regard.models.layer import Layer
 from regard.models.rnn.model import RnnModel
-from regard.models.transformer import TransformerModel
+from regard.models.transformer import Layer, TransformerModel
 from regard.tasks import build
 from regard.tasks.text.loss import token_loss
 

@@ -15,9 +15,8 @@ from regard.attention import AttentionMap, Mask, record
 from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
 from regard.models.batch import Batch, Source
 from regard.models.embedding import Embedding, OutputModel, output_layer, token_embedding
-from regard.models.layer import Layer, LayerCache, normed
 from regard.models.parts import attention_positions, final_norm, input_positions
-from regard.models.transformer import CACHED_CAUSAL, CAUSAL
+from regard.models.transformer import CACHED_CAUSAL, CAUSAL, Layer, LayerCache, normed
 from regard.text import PAD
 
 

@@ -20,9 +20,9 @@ from regard.config import ClassifierSettings, MaskedLanguageModelSettings, RnnSe
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.classifier.inputs import EncoderInput, InputLayer, SeriesInput, input_layer
 from regard.models.embedding import OutputModel, output_layer
-from regard.models.layer import NORM, FeedForward, Layer, normed
 from regard.models.parts import attention_positions, final_norm, input_positions
 from regard.models.rnn.encoder import RnnEncoder
+from regard.models.transformer import NORM, FeedForward, Layer, normed
 
 
 class DecisionMaps(NamedTuple):

@@ -33,7 +33,7 @@ from regard.models.fast.operations import (
     normed_backward,
     residual_sum,
 )
-from regard.models.layer import Residual
+from regard.models.transformer import Residual
 
 
 class AttentionPlan(NamedTuple):

@@ -23,7 +23,7 @@ from regard.models.fast.operations import (
     normed_backward,
     residual_sum,
 )
-from regard.models.layer import FeedForward, Residual
+from regard.models.transformer import FeedForward, Residual
 
 
 class FeedForwardBlock(torch.autograd.Function):

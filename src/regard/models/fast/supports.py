@@ -13,10 +13,9 @@ from regard.attention.inspection import observe
 from regard.attention.mechanisms.full import Full
 from regard.attention.normalizers.normalizer import Softmax
 from regard.dropout import current_stream
-from regard.models.layer import Layer
 from regard.models.rnn.decoder import BahdanauDecoder
 from regard.models.rnn.model import RnnModel
-from regard.models.transformer import TransformerModel
+from regard.models.transformer import Layer, TransformerModel
 
 Use = Literal["training", "inference"]
 

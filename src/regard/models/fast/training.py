@@ -22,7 +22,7 @@ from regard.models.fast.attention_block import attention_block
 from regard.models.fast.feed_forward_block import feed_forward_block
 from regard.models.fast.lookups import CollectedEmbedding
 from regard.models.fast.supports import can_run_blocks, supports
-from regard.models.layer import FeedForward, Layer, Residual
+from regard.models.transformer import FeedForward, Layer, Residual
 
 Network = TypeVar("Network", bound=nn.Module)
 

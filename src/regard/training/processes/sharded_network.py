@@ -22,7 +22,7 @@ from torch.distributed.fsdp import fully_shard
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import Run
 from regard.models.fast import for_training
-from regard.models.layer import Layer
+from regard.models.transformer import Layer
 from regard.training.processes.ranks import Ranks
 from regard.training.processes.sharded_tensors import gathered, is_cut, own_part
 from regard.training.task import Task, TrainBatch

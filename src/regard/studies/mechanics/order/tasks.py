@@ -27,8 +27,8 @@ from regard.demo.shapes import ShapeNetwork
 from regard.models.batch import Batch
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.classifier.network import ClassifierModel
-from regard.models.layer import Layer
 from regard.models.lm import LanguageModel, MaskedLanguageModel, TransformerStack
+from regard.models.transformer import Layer
 from regard.studies.mechanics.fitting import NO_ANSWER, Draw, TokenExamples
 from regard.text import BOS, PAD
 from regard.text.tokenizer import SPECIALS
